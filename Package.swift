@@ -1,0 +1,107 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings of every Swift target. `CHAPPIE_WARNINGS_AS_ERRORS=1` is what `make check` builds with.
+let baseSettings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+] + (Context.environment["CHAPPIE_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)])
+
+/// Settings of the targets that touch no C library.
+let memorySafeSettings: [SwiftSetting] = baseSettings + [.strictMemorySafety()]
+
+let package = Package(
+    name: "chappie-transport",
+    products: [
+        .library(name: "ServerSentEvents", targets: ["ServerSentEvents"]),
+        .library(name: "ChappieTransport", targets: ["ChappieTransport"]),
+        .library(name: "ChappieTestServer", targets: ["ChappieTestServer"]),
+        .executable(name: "chappie", targets: ["ChappieCommand"]),
+    ],
+    targets: [
+        // Pure: bytes in, values out. No I/O, clock, task or randomness.
+        .target(name: "ServerSentEvents", swiftSettings: memorySafeSettings),
+        .target(name: "WebSocketProtocol", swiftSettings: memorySafeSettings),
+        .target(name: "Deflate", dependencies: ["CZlib"], swiftSettings: baseSettings),
+        .target(name: "ResponseEvents", dependencies: ["CSimdjson"], swiftSettings: baseSettings),
+        .target(name: "StreamTransport", swiftSettings: memorySafeSettings),
+        .target(name: "StreamSession", dependencies: ["StreamTransport"], swiftSettings: memorySafeSettings),
+
+        // Drivers: sockets, clocks, tasks and C.
+        .target(
+            name: "LibwebsocketsTransport",
+            dependencies: ["CLibwebsocketsShim", "Deflate", "StreamTransport", "WebSocketProtocol"],
+            swiftSettings: baseSettings
+        ),
+        .target(
+            name: "ChappieTransport",
+            dependencies: [
+                "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents", "StreamSession", "StreamTransport",
+            ],
+            swiftSettings: memorySafeSettings
+        ),
+        .target(name: "ChappieTestServer", dependencies: ["CTestServerTLS", "CZlib"], swiftSettings: baseSettings),
+        .executableTarget(
+            name: "ChappieCommand",
+            dependencies: ["ChappieTestServer", "ChappieTransport", "ServerSentEvents"],
+            swiftSettings: memorySafeSettings
+        ),
+
+        // C.
+        .systemLibrary(
+            name: "CLibwebsockets",
+            pkgConfig: "libwebsockets",
+            providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]
+        ),
+        .systemLibrary(
+            name: "CZlib",
+            pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]
+        ),
+        .systemLibrary(
+            name: "CSimdjsonLibrary",
+            pkgConfig: "simdjson",
+            providers: [.apt(["libsimdjson-dev"]), .brew(["simdjson"])]
+        ),
+        .target(
+            name: "CLibwebsocketsShim",
+            dependencies: ["CLibwebsockets"],
+            linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("ssl"), .linkedLibrary("ev")]
+        ),
+        .target(name: "CSimdjson", dependencies: ["CSimdjsonLibrary"]),
+        .target(
+            name: "CTestServerTLS",
+            linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("ssl")]
+        ),
+
+        // Tests.
+        .testTarget(
+            name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"], swiftSettings: baseSettings),
+        .testTarget(
+            name: "WebSocketProtocolTests", dependencies: ["WebSocketProtocol"], swiftSettings: baseSettings),
+        .testTarget(name: "DeflateTests", dependencies: ["Deflate", "CZlib"], swiftSettings: baseSettings),
+        .testTarget(name: "ResponseEventsTests", dependencies: ["ResponseEvents"], swiftSettings: baseSettings),
+        .testTarget(
+            name: "StreamSessionTests", dependencies: ["StreamSession", "StreamTransport"],
+            swiftSettings: baseSettings),
+        .testTarget(
+            name: "LibwebsocketsTransportTests",
+            dependencies: ["LibwebsocketsTransport", "StreamTransport"],
+            swiftSettings: baseSettings),
+        .testTarget(
+            name: "ChappieTransportTests",
+            dependencies: ["ChappieTransport", "StreamSession", "StreamTransport"],
+            swiftSettings: baseSettings),
+        .testTarget(
+            name: "ChappieTestServerTests", dependencies: ["ChappieTestServer"], swiftSettings: baseSettings),
+        .testTarget(
+            name: "ChappieCommandTests", dependencies: ["ChappieCommand"], swiftSettings: baseSettings),
+        .testTarget(
+            name: "LoopbackTests",
+            dependencies: ["ChappieTestServer", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"],
+            swiftSettings: baseSettings),
+    ],
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)

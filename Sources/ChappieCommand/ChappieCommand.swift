@@ -1,0 +1,4 @@
+@main
+struct ChappieCommand {
+    static func main() async {}
+}
