@@ -1,0 +1,47 @@
+/// Opens connections to one kind of server, over one kind of socket.
+///
+/// A transport has no policy: it makes one attempt and reports what happened. Retrying, falling back and giving up
+/// are decided above it. It belongs to nobody: it is immutable and may be used from any task.
+package protocol StreamTransport: Sendable {
+    /// Starts one exchange and returns at once; everything that happens to it is read from the connection.
+    func connect(_ request: TransportRequest) -> any TransportConnection
+}
+
+/// One exchange: a WebSocket, or a POST whose response streams.
+///
+/// `next()` and `wait(for:)` belong to the connection's one consumer. The other methods may be called from any thread.
+/// Dropping the last reference does not close the socket: whoever opened it calls `cancel()` or reads to the end.
+package protocol TransportConnection: AnyObject, Sendable {
+    /// The next thing that has arrived, or nil when nothing has. Never suspends, and never blocks for long.
+    ///
+    /// After `.ended` it returns nil for ever.
+    func next() -> TransportEvent?
+
+    /// Suspends until `next()` has something to return, `duration` is over (nil: no limit) or the task is cancelled.
+    func wait(for duration: Duration?) async -> TransportWaitOutcome
+
+    /// Sends one text message, after `.opened` with an established WebSocket. Otherwise it does nothing.
+    func send(text: [UInt8])
+
+    /// Starts the closing handshake with status code 1000, and drops the connection when the peer does not answer.
+    func close()
+
+    /// Fails the WebSocket with a close code (RFC 6455 section 7.1.7): what the peer sent cannot be processed.
+    func fail(code: UInt16)
+
+    /// Closes the socket at once. `next()` then reports `.ended(.failed)` with cause `.cancelled`, or an earlier end.
+    func cancel()
+
+    /// Counters so far.
+    var statistics: TransportStatistics { get }
+}
+
+/// Why `TransportConnection.wait(for:)` returned.
+package enum TransportWaitOutcome: Sendable, Equatable {
+    /// `next()` has something.
+    case ready
+    /// The duration is over.
+    case deadlinePassed
+    /// The waiting task was cancelled.
+    case cancelled
+}

@@ -1,0 +1,102 @@
+/// How a connection came to its end.
+package enum TransportEnd: Sendable, Equatable {
+    /// The response's body is whole, as far as HTTP can tell (a body that ends with the connection always is).
+    case complete
+    /// The WebSocket was closed: the peer's code and reason (RFC 6455 section 7.4), 1005 when its close frame had
+    /// none, 1006 when the connection ended without a close frame.
+    case closed(code: UInt16, reason: String)
+    /// Something went wrong.
+    case failed(TransportFailure)
+}
+
+/// Why an attempt ended before the peer said that it is over.
+package struct TransportFailure: Error, Sendable, Equatable {
+    /// How far the attempt had come.
+    package enum Phase: String, Sendable, Equatable, CaseIterable {
+        /// Looking the host's addresses up.
+        case resolve
+        /// TCP.
+        case connect
+        /// CONNECT at a proxy.
+        case proxy
+        /// The TLS handshake and the verification of the certificate.
+        case tls
+        /// The WebSocket's opening handshake, or the header section of an HTTP response.
+        case upgrade
+        /// Writing the request.
+        case send
+        /// Waiting for the first event.
+        case firstEvent
+        /// Between the first event and the last.
+        case stream
+        /// The closing handshake.
+        case close
+    }
+
+    /// What went wrong.
+    package enum Cause: Sendable, Equatable {
+        /// The request cannot be sent as it is: which part of it, and what is wrong with it.
+        case invalidRequest(String)
+        /// The host has no address; `getaddrinfo`'s code (`EAI_…`).
+        case unresolvable(code: Int32)
+        /// No address could be connected to; `errno` of the last one, 0 when it is not known.
+        case unreachable(code: Int32)
+        /// A wait's limit (`TransportTimeouts`) is over.
+        case timedOut
+        /// The peer's certificate is not trusted; OpenSSL's `X509_V_ERR_…` code.
+        case certificateRejected(code: Int32)
+        /// The TLS handshake failed for another reason.
+        case tlsHandshakeFailed
+        /// The trust anchors' file cannot be read.
+        case trustAnchorsUnreadable
+        /// What came back is not an HTTP/1.1 response.
+        case notHTTP
+        /// The response's header section is over the limit.
+        case headerSectionTooLarge(limit: Int)
+        /// Status code 101 with a wrong or missing field, or an interim response where none can be (RFC 6455 4.1).
+        case openingHandshakeInvalid(OpeningHandshakeFault)
+        /// The peer broke RFC 6455 or RFC 7692; the close code that was sent to it.
+        case protocolViolation(closeCode: UInt16)
+        /// A message or its inflated form is over the limit.
+        case messageTooLarge(limit: Int)
+        /// The content coding is not one that was asked for.
+        case unsupportedContentCoding
+        /// The compressed body is damaged or cut off.
+        case corruptContentCoding
+        /// The connection ended in the middle: reset, or closed where more was announced.
+        case connectionLost
+        /// The peer answered neither data nor pings (`pingInterval`, `pongTimeout`).
+        case peerUnresponsive
+        /// `cancel()` was called.
+        case cancelled
+        /// The service could not be started or refused the connection: no descriptors, no memory.
+        case unavailable
+    }
+
+    /// What is wrong with an answer to the opening handshake (RFC 6455 section 4.1).
+    package enum OpeningHandshakeFault: String, Sendable, Equatable, CaseIterable {
+        /// `Upgrade` is not `websocket`.
+        case upgrade
+        /// `Connection` has no `Upgrade` option.
+        case connection
+        /// `Sec-WebSocket-Accept` is missing or wrong.
+        case accept
+        /// `Sec-WebSocket-Extensions` has something that was not offered, or makes no sense.
+        case extensions
+        /// `Sec-WebSocket-Protocol` was not asked for.
+        case subprotocol
+        /// A status code below 200 other than 101.
+        case interimResponse
+    }
+
+    /// How far the attempt had come.
+    package let phase: Phase
+    /// What went wrong.
+    package let cause: Cause
+
+    /// A failure.
+    package init(phase: Phase, cause: Cause) {
+        self.phase = phase
+        self.cause = cause
+    }
+}

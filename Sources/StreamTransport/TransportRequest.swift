@@ -1,0 +1,90 @@
+/// Everything a transport needs to make one attempt.
+package struct TransportRequest: Sendable {
+    /// What is exchanged.
+    package enum Exchange: Sendable {
+        /// A GET that asks for a WebSocket (RFC 6455 section 4.1), with the offer of permessage-deflate or without.
+        case webSocket(offersCompression: Bool)
+        /// A POST with this body, whose response streams.
+        case post(body: [UInt8])
+    }
+
+    /// Where to connect to.
+    package var endpoint: TransportEndpoint
+    /// What is exchanged.
+    package var exchange: Exchange
+    /// Fields of the request beside those that the transport writes itself (`Host`, `Content-Length`, `Upgrade`, …).
+    package var fields: [HTTPField]
+    /// Names of the response fields to report. Other fields are not read.
+    package var capturedFieldNames: [String]
+    /// What the peer may send at most.
+    package var limits: TransportLimits
+    /// How long the transport waits by itself.
+    package var timeouts: TransportTimeouts
+
+    /// A request with the default limits and timeouts.
+    package init(
+        endpoint: TransportEndpoint,
+        exchange: Exchange,
+        fields: [HTTPField] = [],
+        capturedFieldNames: [String] = [],
+        limits: TransportLimits = TransportLimits(),
+        timeouts: TransportTimeouts = TransportTimeouts()
+    ) {
+        self.endpoint = endpoint
+        self.exchange = exchange
+        self.fields = fields
+        self.capturedFieldNames = capturedFieldNames
+        self.limits = limits
+        self.timeouts = timeouts
+    }
+}
+
+/// The origin and the target of a request (RFC 9110 section 4).
+package struct TransportEndpoint: Sendable, Hashable {
+    /// True for `https` and `wss`.
+    package var isSecure: Bool
+    /// A registered name, an IPv4 address, or an IPv6 address without brackets.
+    package var host: String
+    /// 1–65,535.
+    package var port: UInt16
+    /// The path and the query, as they stand in the request line.
+    package var target: String
+
+    /// An endpoint.
+    package init(isSecure: Bool, host: String, port: UInt16, target: String) {
+        self.isSecure = isSecure
+        self.host = host
+        self.port = port
+        self.target = target
+    }
+}
+
+/// What a peer may send at most; past a limit the connection fails with `TransportFailure.Cause`'s case for it.
+package struct TransportLimits: Sendable, Equatable {
+    /// One WebSocket message, inflated. Default 64 MiB.
+    package var messageByteCount = 64 << 20
+    /// The header section of a response. Default 64 KiB, which is also the most that is possible.
+    package var headerSectionByteCount = 64 << 10
+    /// Unread bytes at which the connection stops reading. Default 1 MiB.
+    package var highWatermark = 1 << 20
+    /// Unread bytes at which it starts again. Default 256 KiB.
+    package var lowWatermark = 256 << 10
+
+    /// The defaults.
+    package init() {}
+}
+
+/// How long a transport waits by itself. Nil turns a wait's end off.
+package struct TransportTimeouts: Sendable, Equatable {
+    /// Name resolution, TCP, TLS and, for a WebSocket, the answer to the upgrade, together. Default 10 s.
+    package var connect: Duration? = .seconds(10)
+    /// Quiet after which a ping is sent (WebSocket only). Default 20 s.
+    package var pingInterval: Duration? = .seconds(20)
+    /// Quiet after that ping with which the peer counts as gone. Default 10 s.
+    package var pongTimeout: Duration = .seconds(10)
+    /// How long the peer may take to answer a close frame. Default 2 s.
+    package var close: Duration = .seconds(2)
+
+    /// The defaults.
+    package init() {}
+}
