@@ -59,17 +59,14 @@ let package = Package(
             pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]
         ),
-        .systemLibrary(
-            name: "CSimdjsonLibrary",
-            pkgConfig: "simdjson",
-            providers: [.apt(["libsimdjson-dev"]), .brew(["simdjson"])]
-        ),
         .target(
             name: "CLibwebsocketsShim",
             dependencies: ["CLibwebsockets"],
             linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("ssl"), .linkedLibrary("ev")]
         ),
-        .target(name: "CSimdjson", dependencies: ["CSimdjsonLibrary"]),
+        // Not a system library: simdjson's pkg-config file has a `-D` flag, which the package manager refuses with a
+        // warning (Debian: libsimdjson-dev, Homebrew: simdjson).
+        .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
         .target(
             name: "CTestServerTLS",
             linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("ssl")]

@@ -12,7 +12,9 @@ package protocol StreamTransport: Sendable {
 /// `next()` and `wait(for:)` belong to the connection's one consumer. The other methods may be called from any thread.
 /// Dropping the last reference does not close the socket: whoever opened it calls `cancel()` or reads to the end.
 package protocol TransportConnection: AnyObject, Sendable {
-    /// The next thing that has arrived, or nil when nothing has. Never suspends, and never blocks for long.
+    /// The next thing that has arrived, or nil when nothing has.
+    ///
+    /// Never suspends, and never blocks for long.
     ///
     /// After `.ended` it returns nil for ever.
     func next() -> TransportEvent?
@@ -20,7 +22,9 @@ package protocol TransportConnection: AnyObject, Sendable {
     /// Suspends until `next()` has something to return, `duration` is over (nil: no limit) or the task is cancelled.
     func wait(for duration: Duration?) async -> TransportWaitOutcome
 
-    /// Sends one text message, after `.opened` with an established WebSocket. Otherwise it does nothing.
+    /// Sends one text message, after `.opened` with an established WebSocket.
+    ///
+    /// Otherwise it does nothing.
     func send(text: [UInt8])
 
     /// Starts the closing handshake with status code 1000, and drops the connection when the peer does not answer.
@@ -29,7 +33,9 @@ package protocol TransportConnection: AnyObject, Sendable {
     /// Fails the WebSocket with a close code (RFC 6455 section 7.1.7): what the peer sent cannot be processed.
     func fail(code: UInt16)
 
-    /// Closes the socket at once. `next()` then reports `.ended(.failed)` with cause `.cancelled`, or an earlier end.
+    /// Closes the socket at once.
+    ///
+    /// `next()` then reports `.ended(.failed)` with cause `.cancelled`, or an earlier end.
     func cancel()
 
     /// Counters so far.

@@ -20,7 +20,9 @@ package enum TransportEvent {
 @safe package struct InboundPayload {
     /// What the bytes are.
     package enum Kind: Sendable, Equatable {
-        /// A text message. Whether it is valid UTF-8 is for the consumer to find out (`fail(code: 1007)` if not).
+        /// A text message.
+        ///
+        /// Whether it is valid UTF-8 is for the consumer to find out (`fail(code: 1007)` if not).
         case text
         /// A binary message.
         case binary

@@ -14,7 +14,9 @@ package struct TransportRequest: Sendable {
     package var exchange: Exchange
     /// Fields of the request beside those that the transport writes itself (`Host`, `Content-Length`, `Upgrade`, …).
     package var fields: [HTTPField]
-    /// Names of the response fields to report. Other fields are not read.
+    /// Names of the response fields to report.
+    ///
+    /// Other fields are not read.
     package var capturedFieldNames: [String]
     /// What the peer may send at most.
     package var limits: TransportLimits
@@ -61,28 +63,46 @@ package struct TransportEndpoint: Sendable, Hashable {
 
 /// What a peer may send at most; past a limit the connection fails with `TransportFailure.Cause`'s case for it.
 package struct TransportLimits: Sendable, Equatable {
-    /// One WebSocket message, inflated. Default 64 MiB.
+    /// One WebSocket message, inflated.
+    ///
+    /// Default 64 MiB.
     package var messageByteCount = 64 << 20
-    /// The header section of a response. Default 64 KiB, which is also the most that is possible.
+    /// The header section of a response.
+    ///
+    /// Default 64 KiB, which is also the most that is possible.
     package var headerSectionByteCount = 64 << 10
-    /// Unread bytes at which the connection stops reading. Default 1 MiB.
+    /// Unread bytes at which the connection stops reading.
+    ///
+    /// Default 1 MiB.
     package var highWatermark = 1 << 20
-    /// Unread bytes at which it starts again. Default 256 KiB.
+    /// Unread bytes at which it starts again.
+    ///
+    /// Default 256 KiB.
     package var lowWatermark = 256 << 10
 
     /// The defaults.
     package init() {}
 }
 
-/// How long a transport waits by itself. Nil turns a wait's end off.
+/// How long a transport waits by itself.
+///
+/// Nil turns a wait's end off.
 package struct TransportTimeouts: Sendable, Equatable {
-    /// Name resolution, TCP, TLS and, for a WebSocket, the answer to the upgrade, together. Default 10 s.
+    /// Name resolution, TCP, TLS and, for a WebSocket, the answer to the upgrade, together.
+    ///
+    /// Default 10 s.
     package var connect: Duration? = .seconds(10)
-    /// Quiet after which a ping is sent (WebSocket only). Default 20 s.
+    /// Quiet after which a ping is sent (WebSocket only).
+    ///
+    /// Default 20 s.
     package var pingInterval: Duration? = .seconds(20)
-    /// Quiet after that ping with which the peer counts as gone. Default 10 s.
+    /// Quiet after that ping with which the peer counts as gone.
+    ///
+    /// Default 10 s.
     package var pongTimeout: Duration = .seconds(10)
-    /// How long the peer may take to answer a close frame. Default 2 s.
+    /// How long the peer may take to answer a close frame.
+    ///
+    /// Default 2 s.
     package var close: Duration = .seconds(2)
 
     /// The defaults.
