@@ -1,0 +1,101 @@
+/// What a consumer of a stream receives.
+///
+/// Immutable values, owned by whoever holds them.
+///
+/// Concatenated, the deltas of one kind are a duplicate-free, gap-free prefix of one response, whatever happened to
+/// the connections below.
+public enum ChappieStreamEvent: Sendable, Equatable {
+    /// A piece of the response's text.
+    ///
+    /// Never empty.
+    case textDelta(String)
+    /// A piece of the model's reasoning, or of its summary.
+    ///
+    /// Never empty.
+    case reasoningDelta(String)
+    /// A piece of a refusal.
+    ///
+    /// Never empty.
+    case refusalDelta(String)
+    /// How much of the account's usage windows is spent.
+    case usageLimits(ChappieUsageLimitSnapshot)
+    /// An event of the wire, before any parsing.
+    ///
+    /// See `ChappieTransportConfiguration.rawEvents`.
+    ///
+    /// Raw events lie outside the promise about duplicates in one respect: identifiers and numbers differ between
+    /// attempts, so after a reconnect the first n raw events of a type are withheld when n of that type were delivered.
+    case raw(type: String, payload: String)
+    /// News that stops nothing.
+    ///
+    /// Only with `ChappieTransportConfiguration.reportsDiagnostics`.
+    case diagnostic(ChappieDiagnostic)
+    /// The response is complete.
+    ///
+    /// Exactly once, as the last event; a stream that ends without it has thrown.
+    case completed
+}
+
+/// Which events of the wire are passed on as `ChappieStreamEvent.raw`.
+public enum ChappieRawEvents: String, Sendable, CaseIterable {
+    /// Those that no other case carries.
+    ///
+    /// The default.
+    case unsurfaced
+    /// Every one, before the event made of it.
+    case all
+    /// None.
+    case none
+}
+
+/// Which wire protocol carries a response.
+public enum ChappieTransportKind: String, Sendable, Codable, CaseIterable {
+    /// RFC 6455.
+    case webSocket
+    /// A POST whose response is an event stream (WHATWG HTML section 9.2).
+    case httpSSE
+}
+
+/// News about a stream that stops nothing.
+public struct ChappieDiagnostic: Sendable, Equatable {
+    /// What happened.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// A connection is established; `transport` says of which kind.
+        case connected
+        /// An attempt failed and another follows on the same transport: `attempt` of `limit`, and `reason`.
+        case reconnecting
+        /// The stream goes on over HTTP/SSE, and why.
+        case fellBack
+        /// A replay has caught up with what was delivered: `byteCount` bytes were compared and withheld.
+        case replayVerified
+    }
+
+    /// What happened.
+    public let kind: Kind
+    /// The transport it concerns.
+    public let transport: ChappieTransportKind?
+    /// Counts retries on one transport from 1.
+    public let attempt: Int?
+    /// How many retries the policy allows.
+    public let limit: Int?
+    /// The stable tag of the failure behind it, such as `ws.close.1011`.
+    public let reason: String?
+    /// Bytes of UTF-8.
+    public let byteCount: Int?
+
+    init(
+        kind: Kind,
+        transport: ChappieTransportKind? = nil,
+        attempt: Int? = nil,
+        limit: Int? = nil,
+        reason: String? = nil,
+        byteCount: Int? = nil
+    ) {
+        self.kind = kind
+        self.transport = transport
+        self.attempt = attempt
+        self.limit = limit
+        self.reason = reason
+        self.byteCount = byteCount
+    }
+}

@@ -1,0 +1,47 @@
+/// What a stream went through.
+///
+/// A snapshot: ask the handle again for a newer one.
+public struct ChappieStreamReport: Sendable, Equatable, Codable {
+    /// One attempt.
+    ///
+    /// Times are seconds from the attempt's start.
+    public struct Attempt: Sendable, Equatable, Codable {
+        /// Counts from 1.
+        public var number: Int
+        /// What it used.
+        public var transport: ChappieTransportKind
+        /// When name resolution was over.
+        public var resolved: Double?
+        /// When TCP and TLS were established.
+        public var connected: Double?
+        /// When the answer's header section was there.
+        public var opened: Double?
+        /// When the first event was there.
+        public var firstEvent: Double?
+        /// How long it took in all; nil while it runs.
+        public var duration: Double?
+        /// Bytes of the answer's body or frames, as they came over the wire.
+        public var receivedByteCount = 0
+        /// Bytes of the request's body or frames.
+        public var sentByteCount = 0
+        /// The answer's status code.
+        public var statusCode: Int?
+        /// The server's name for the request.
+        public var requestID: String?
+        /// The stable tag of what ended it, or `completed`; nil while it runs.
+        public var outcome: String?
+        /// True when the connection had carried an earlier turn.
+        public var reusedConnection = false
+    }
+
+    /// Every attempt, in order.
+    public var attempts: [Attempt] = []
+    /// How many attempts followed a failed one on the same transport.
+    public var reconnects = 0
+    /// The stable tag of the failure that made the stream fall back to HTTP/SSE.
+    public var fallbackReason: String?
+    /// Bytes of replayed output that were compared and withheld.
+    public var verifiedReplayByteCount = 0
+
+    init() {}
+}

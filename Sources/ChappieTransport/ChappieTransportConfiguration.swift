@@ -1,0 +1,159 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Everything an instance of `ChappieStreamingTransport` is told.
+///
+/// Immutable once the instance is made.
+public struct ChappieTransportConfiguration: Sendable {
+    /// Gives the credential, each time a connection is opened; see `CredentialRequest`.
+    public typealias CredentialSource = @Sendable (CredentialRequest) async throws -> ChappieCredential?
+
+    /// Why a credential is asked for.
+    public enum CredentialRequest: Sendable, Equatable {
+        /// A connection is about to be opened.
+        case connecting
+        /// The server answered 401 to the credential given before: a fresh one is wanted, once a turn.
+        case rejected
+    }
+
+    /// What the requests go to, such as `https://api.openai.com/v1`; `/responses` is appended.
+    public var baseURL: URL
+    /// Gives the credential.
+    ///
+    /// Default: none is sent.
+    public var credential: CredentialSource
+    /// Fields that go with every request and every upgrade, beside `Authorization`.
+    public var additionalFields: [(name: String, value: String)] = []
+    /// How turns choose and change their transport.
+    public var policy: ChappieStreamingTransportPolicy = .default
+    /// How status code 429 is treated.
+    public var rateLimitBackoff: ChappieRateLimitBackoffPolicy = .default
+    /// How often a failed HTTP/SSE attempt is tried again in one turn.
+    ///
+    /// Default 5.
+    public var maxHTTPRetries = 5
+    /// The delay before the first reconnection; doubles each time, with a jitter of ±10 %.
+    ///
+    /// Default 200 ms.
+    public var reconnectDelay: Duration = .milliseconds(200)
+    /// How long the engine waits, and for what.
+    public var timeouts = ChappieTimeouts()
+    /// What a server may send at most.
+    public var limits = ChappieLimits()
+    /// Which certification authorities are trusted.
+    public var trust: ChappieTrust = .system
+    /// Which events of the wire are passed on unparsed.
+    ///
+    /// Default `.unsurfaced`.
+    public var rawEvents: ChappieRawEvents = .unsurfaced
+    /// Whether `.diagnostic` events are delivered.
+    ///
+    /// Default false.
+    public var reportsDiagnostics = false
+    /// Whether permessage-deflate (RFC 7692) and gzip are offered.
+    ///
+    /// Default true.
+    public var offersCompression = true
+
+    /// A configuration with the defaults above.
+    public init(baseURL: URL, credential: @escaping CredentialSource = { _ in nil }) {
+        self.baseURL = baseURL
+        self.credential = credential
+    }
+}
+
+/// What is sent as proof of identity.
+///
+/// Its description is redacted.
+public struct ChappieCredential: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
+    /// Goes out as `Authorization: Bearer …` (RFC 6750 section 2.1).
+    public let bearerToken: String
+    /// Goes out as `ChatGPT-Account-ID`, when there is one.
+    public let accountID: String?
+
+    /// A credential.
+    public init(bearerToken: String, accountID: String? = nil) {
+        self.bearerToken = bearerToken
+        self.accountID = accountID
+    }
+
+    /// Never the token.
+    public var description: String { "ChappieCredential(redacted)" }
+    /// Never the token.
+    public var debugDescription: String { self.description }
+    /// Never the token.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// How long the engine waits, and for what.
+///
+/// Nil turns a limit off.
+public struct ChappieTimeouts: Sendable, Equatable {
+    /// Name resolution, TCP, TLS and the upgrade together.
+    ///
+    /// Default 10 s.
+    public var connect: Duration? = .seconds(10)
+    /// From the request to the first event.
+    ///
+    /// Default 60 s.
+    public var firstEvent: Duration? = .seconds(60)
+    /// Between two events; `keepalive` events and comments do not count.
+    ///
+    /// Default 300 s.
+    public var idle: Duration? = .seconds(300)
+    /// The whole turn, retries included.
+    ///
+    /// Default none.
+    public var total: Duration?
+    /// Quiet after which a ping is sent on a WebSocket.
+    ///
+    /// Default 20 s.
+    public var pingInterval: Duration? = .seconds(20)
+    /// How long its answer may take.
+    ///
+    /// Default 10 s.
+    public var pongTimeout: Duration = .seconds(10)
+
+    /// The defaults.
+    public init() {}
+}
+
+/// What a server may send at most.
+public struct ChappieLimits: Sendable, Equatable {
+    /// One WebSocket message or one event of an event stream, inflated, in bytes.
+    ///
+    /// Default 64 MiB.
+    public var eventByteCount = 64 << 20
+    /// A response's header section, in bytes.
+    ///
+    /// Default 64 KiB, which is also the most that is possible.
+    public var headerSectionByteCount = 64 << 10
+    /// How much of an error's body is kept, in bytes.
+    ///
+    /// Default 64 KiB.
+    public var errorBodyByteCount = 64 << 10
+    /// Unread bytes of one stream at which reading stops.
+    ///
+    /// Default 1 MiB.
+    public var highWatermark = 1 << 20
+    /// Unread bytes at which it goes on.
+    ///
+    /// Default 256 KiB.
+    public var lowWatermark = 256 << 10
+
+    /// The defaults.
+    public init() {}
+}
+
+/// Which certification authorities are trusted.
+public enum ChappieTrust: Sendable, Hashable {
+    /// The system's, or those that `SSL_CERT_FILE` names.
+    case system
+    /// Those in a PEM file, and no others.
+    case file(path: String)
+}

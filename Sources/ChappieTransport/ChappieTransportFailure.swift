@@ -1,0 +1,141 @@
+/// Why a stream ended early, below HTTP.
+///
+/// It carries no secret and no content.
+public struct ChappieTransportFailure: Error, Sendable, Equatable {
+    /// How far the last attempt had come.
+    public enum Phase: String, Sendable, CaseIterable {
+        /// Name resolution.
+        case resolve
+        /// TCP.
+        case connect
+        /// CONNECT at a proxy.
+        case proxy
+        /// The TLS handshake and the verification of the certificate.
+        case tls
+        /// The WebSocket's opening handshake, or an HTTP response's header section.
+        case upgrade
+        /// Writing the request.
+        case send
+        /// Waiting for the first event.
+        case firstEvent
+        /// Between the first event and the last.
+        case stream
+        /// The closing handshake.
+        case close
+    }
+
+    /// What went wrong, in terms a caller can act on.
+    public struct Code: Hashable, Sendable {
+        let name: String
+        init(_ name: String) { self.name = name }
+
+        /// The request cannot be sent as it is.
+        public static let invalidRequest = Self("request.invalid")
+        /// The host has no address.
+        public static let unresolvable = Self("resolve.failed")
+        /// No address of the host could be connected to.
+        public static let unreachable = Self("connect.failed")
+        /// A time budget ran out; `phase` says in what.
+        public static let timedOut = Self("timeout")
+        /// The server's certificate is not trusted.
+        public static let certificateRejected = Self("tls.certificate")
+        /// The TLS handshake failed for another reason.
+        public static let tlsHandshakeFailed = Self("tls.handshake")
+        /// The file of trust anchors cannot be read.
+        public static let trustAnchorsUnreadable = Self("tls.trust-anchors")
+        /// What came back is not an HTTP/1.1 response.
+        public static let notHTTP = Self("http.not-http")
+        /// A response's header section is over the limit.
+        public static let headerSectionTooLarge = Self("http.header-section-too-large")
+        /// The answer to the upgrade is wrong (RFC 6455 section 4.1).
+        public static let openingHandshakeInvalid = Self("ws.opening-handshake")
+        /// The server broke RFC 6455 or RFC 7692.
+        public static let protocolViolation = Self("ws.protocol-violation")
+        /// A binary message, where only text is allowed.
+        public static let binaryMessage = Self("ws.binary-message")
+        /// The WebSocket was closed before the response was complete; `closeCode` and `closeReason` say more.
+        public static let webSocketClosed = Self("ws.close")
+        /// The server answers neither data nor pings.
+        public static let peerUnresponsive = Self("ws.ping-timeout")
+        /// A response with status code 200 is not an event stream.
+        public static let unexpectedContentType = Self("http.content-type")
+        /// The content coding is not one that was asked for.
+        public static let unsupportedContentCoding = Self("http.content-coding")
+        /// A compressed body is damaged or cut off.
+        public static let corruptContentCoding = Self("http.corrupt-content-coding")
+        /// An event is not JSON, or lacks what its type needs.
+        public static let undecodableEvent = Self("event.undecodable")
+        /// An event is over its limit.
+        public static let eventTooLarge = Self("event.too-large")
+        /// The stream ended without a terminal event.
+        public static let endedEarly = Self("stream.ended-early")
+        /// The connection broke.
+        public static let connectionLost = Self("connection.lost")
+        /// The system has no descriptors, threads or memory left.
+        public static let unavailable = Self("unavailable")
+    }
+
+    /// Whether sending the request again is safe.
+    public enum ReplaySafety: String, Sendable, CaseIterable {
+        /// The server has not seen the whole request.
+        case notSent
+        /// The server has seen it, and nothing of its answer was delivered.
+        case sentNoOutput
+        /// Output was delivered: another answer may differ.
+        case outputDelivered
+        /// The response was complete.
+        case completed
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// How far the last attempt had come.
+    public let phase: Phase
+    /// The transport of the last attempt.
+    public let transport: ChappieTransportKind
+    /// How many attempts were made, over both transports, the first included.
+    public let attempts: Int
+    /// Whether sending the request again is safe.
+    public let replaySafety: ReplaySafety
+    /// The facts that only some failures have.
+    public let details: Details
+
+    /// Facts that only some failures have.
+    public struct Details: Sendable, Equatable {
+        /// RFC 6455 section 7.4; 1005 and 1006 have the meanings they have there.
+        public var closeCode: Int?
+        /// The peer's close reason.
+        public var closeReason: String?
+        /// The response's status code.
+        public var statusCode: Int?
+        /// The server's name for the request (`x-request-id`).
+        public var requestID: String?
+        /// `errno`, a `getaddrinfo` code or OpenSSL's verification code, whichever the code is about.
+        public var systemCode: Int?
+        /// The limit that was passed, in bytes.
+        public var limit: Int?
+        /// What is wrong, when there are several possibilities: a fixed word, never the server's.
+        public var detail: String?
+        /// Bytes of the last attempt's response that were read.
+        public var receivedByteCount = 0
+        /// Time since the last byte of the last attempt.
+        public var sinceLastByte: Duration?
+
+        init() {}
+    }
+
+    init(
+        code: Code,
+        phase: Phase,
+        transport: ChappieTransportKind,
+        progress: (attempts: Int, replaySafety: ReplaySafety),
+        details: Details
+    ) {
+        self.code = code
+        self.phase = phase
+        self.transport = transport
+        self.attempts = progress.attempts
+        self.replaySafety = progress.replaySafety
+        self.details = details
+    }
+}

@@ -1,0 +1,81 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// One usage window of an account.
+public struct ChappieUsageLimitWindow: Sendable, Equatable {
+    /// 0 to 100; a server may say more.
+    public let usedPercent: Double
+    /// The window's length, such as 300 or 10,080.
+    public let windowMinutes: Int?
+    /// When it begins anew.
+    public let resetsAt: Date?
+
+    init(usedPercent: Double, windowMinutes: Int?, resetsAt: Date?) {
+        self.usedPercent = usedPercent
+        self.windowMinutes = windowMinutes
+        self.resetsAt = resetsAt
+    }
+}
+
+/// The state of an account's usage windows, in the middle of a stream.
+public struct ChappieUsageLimitSnapshot: Sendable, Equatable {
+    /// The window that the server counts first.
+    public let primary: ChappieUsageLimitWindow?
+    /// Another one, usually the week.
+    public let secondary: ChappieUsageLimitWindow?
+    /// The plan, as the server spells it.
+    public let planType: String?
+
+    init(primary: ChappieUsageLimitWindow?, secondary: ChappieUsageLimitWindow?, planType: String?) {
+        self.primary = primary
+        self.secondary = secondary
+        self.planType = planType
+    }
+}
+
+/// A usage limit that ended a turn.
+public struct ChappieUsageLimit: Sendable, Equatable {
+    /// A subscription plan.
+    public struct Plan: Sendable, Equatable {
+        /// As the server spells it, such as `plus`.
+        public let rawValue: String
+        /// Fit to show, such as `Plus`.
+        public let displayName: String
+
+        init(rawValue: String, displayName: String) {
+            self.rawValue = rawValue
+            self.displayName = displayName
+        }
+    }
+
+    /// What kind of limit, such as `usage_limit_reached`.
+    public let type: String
+    /// The server's words.
+    public let message: String
+    /// The plan the limit belongs to.
+    public let plan: Plan?
+    /// When the limit ends.
+    public let resetsAt: Date?
+    /// The window that the server counts first.
+    public let primary: ChappieUsageLimitWindow?
+    /// Another one.
+    public let secondary: ChappieUsageLimitWindow?
+
+    init(
+        type: String,
+        message: String,
+        plan: Plan?,
+        resetsAt: Date?,
+        windows: (primary: ChappieUsageLimitWindow?, secondary: ChappieUsageLimitWindow?)
+    ) {
+        self.type = type
+        self.message = message
+        self.plan = plan
+        self.resetsAt = resetsAt
+        self.primary = windows.primary
+        self.secondary = windows.secondary
+    }
+}

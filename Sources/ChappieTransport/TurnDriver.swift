@@ -1,0 +1,6 @@
+/// Performs one turn.
+final class TurnDriver: Sendable {
+    var report: ChappieStreamReport { ChappieStreamReport() }
+    func cancel() {}
+    func next() async throws -> ChappieStreamEvent? { nil }
+}
