@@ -67,7 +67,9 @@ package final class ContentDecoder {
         }
     }
 
-    /// Ends the content, and throws when it ends too early. Content of no bytes at all is complete.
+    /// Ends the content, and throws when it ends too early.
+    ///
+    /// Content of no bytes at all is complete.
     package func finish() throws(DeflateError) {
         if let failure = self.failure { throw failure }
         guard self.stages.first?.hasInput ?? false else { return }

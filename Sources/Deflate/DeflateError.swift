@@ -1,7 +1,9 @@
 // What can go wrong with compressed data.
 // Values; nobody owns them.
 
-/// Why compressed data could not be used. An object that threw one throws it again at every further call.
+/// Why compressed data could not be used.
+///
+/// An object that threw one throws it again at every further call.
 package enum DeflateError: Error, Equatable, Sendable {
     /// The data do not follow their format, or their checksum does not match.
     case corruptData

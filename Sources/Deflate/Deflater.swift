@@ -4,7 +4,9 @@
 internal import CZlib
 package import WebSocketProtocol
 
-/// Compresses bytes that come in pieces. It takes about 256 KiB with a window of 15 bits.
+/// Compresses bytes that come in pieces.
+///
+/// It takes about 256 KiB with a window of 15 bits.
 package final class Deflater {
     /// How the deflate data are wrapped.
     package enum Format: Equatable, Sendable {

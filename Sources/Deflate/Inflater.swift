@@ -38,7 +38,9 @@ package final class Inflater {
     /// Whether the deflate stream has ended and nothing was begun after it.
     private(set) var isAtStreamEnd = false
 
-    /// Makes an inflater. It takes about 10 KiB, and the window besides once there is output.
+    /// Makes an inflater.
+    ///
+    /// It takes about 10 KiB, and the window besides once there is output.
     package init(format: Format) throws(DeflateError) {
         if case .raw(let windowBits) = format {
             precondition((8...15).contains(windowBits), "a window has 8 to 15 bits")

@@ -19,9 +19,13 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable {
     package static let protocolError = Self(rawValue: 1002)
     /// 1003: a kind of data that cannot be accepted.
     package static let unsupportedData = Self(rawValue: 1003)
-    /// 1005: the close frame carried no code. Never on the wire.
+    /// 1005: the close frame carried no code.
+    ///
+    /// Never on the wire.
     package static let noStatusReceived = Self(rawValue: 1005)
-    /// 1006: the connection ended without a close frame. Never on the wire.
+    /// 1006: the connection ended without a close frame.
+    ///
+    /// Never on the wire.
     package static let abnormalClosure = Self(rawValue: 1006)
     /// 1007: data that is inconsistent with the type of the message, such as text that is not UTF-8.
     package static let invalidFramePayloadData = Self(rawValue: 1007)
@@ -39,7 +43,9 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable {
     package static let tryAgainLater = Self(rawValue: 1013)
     /// 1014: a gateway received an invalid response.
     package static let badGateway = Self(rawValue: 1014)
-    /// 1015: the TLS handshake failed. Never on the wire.
+    /// 1015: the TLS handshake failed.
+    ///
+    /// Never on the wire.
     package static let tlsHandshake = Self(rawValue: 1015)
 
     /// Whether a close frame may carry the code (RFC 6455 sections 7.4.1 and 7.4.2).

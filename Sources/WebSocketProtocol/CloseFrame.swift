@@ -8,7 +8,9 @@ package struct CloseFrame: Equatable, Sendable {
 
     /// The code; nil when the payload is empty.
     package let code: CloseCode?
-    /// The reason; empty when there is none. It is the peer's text: never branch on it.
+    /// The reason; empty when there is none.
+    ///
+    /// It is the peer's text: never branch on it.
     package let reason: String
 
     /// Makes a frame to send.

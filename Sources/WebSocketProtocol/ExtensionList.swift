@@ -27,7 +27,9 @@ package struct ExtensionListParser {
 
     private init(_ value: String) { self.bytes = Array(value.utf8) }
 
-    /// Reads a whole value; several fields are joined by commas before. An empty one has no elements.
+    /// Reads a whole value; several fields are joined by commas before.
+    ///
+    /// An empty one has no elements.
     package static func parse(_ value: String) throws(SyntaxError) -> [WebSocketExtension] {
         var parser = Self(value)
         var extensions: [WebSocketExtension] = []

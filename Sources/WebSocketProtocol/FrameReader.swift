@@ -56,7 +56,9 @@ package struct FrameReader: Sendable {
         var byteCount: Int
     }
 
-    /// The payload of the last control frame. Valid until the next call of `next(in:at:)`.
+    /// The payload of the last control frame.
+    ///
+    /// Valid until the next call of `next(in:at:)`.
     package private(set) var controlPayload: [UInt8] = []
     /// The close frame, once it was received.
     package private(set) var closeFrame: CloseFrame?

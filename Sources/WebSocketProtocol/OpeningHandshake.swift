@@ -30,7 +30,9 @@ package struct OpeningHandshake: Equatable, Sendable {
         package let value: String
     }
 
-    /// What of the answer decides. Values of a field that was sent several times are joined with `, `.
+    /// What of the answer decides.
+    ///
+    /// Values of a field that was sent several times are joined with `, `.
     package struct Response: Equatable, Sendable {
         /// The status code.
         package var statusCode: Int
@@ -61,7 +63,9 @@ package struct OpeningHandshake: Equatable, Sendable {
 
     /// What was agreed.
     package struct Agreement: Equatable, Sendable {
-        /// The extensions of the answer, each with a name that was offered. Their parameters are not judged here.
+        /// The extensions of the answer, each with a name that was offered.
+        ///
+        /// Their parameters are not judged here.
         package let extensions: [WebSocketExtension]
         /// The subprotocol, one of those offered; nil when the server chose none.
         package let subprotocol: String?
@@ -98,7 +102,9 @@ package struct OpeningHandshake: Equatable, Sendable {
     /// The subprotocols offered, the preferred one first.
     package let subprotocols: [String]
 
-    /// Makes a handshake. The nonce is random and used once.
+    /// Makes a handshake.
+    ///
+    /// The nonce is random and used once.
     package init(nonce: Nonce, extensionOffer: String? = nil, subprotocols: [String] = []) {
         self.key = Base64.encode(nonce.bytes)
         self.extensionOffer = extensionOffer
@@ -127,7 +133,7 @@ package struct OpeningHandshake: Equatable, Sendable {
 
     /// Judges the answer, in the order of RFC 6455 section 4.1.
     ///
-    /// - Parameter expectedAccept: base64 of the SHA-1 digest of `acceptInput`.
+    /// `expectedAccept` is base64 of the SHA-1 digest of `acceptInput`.
     package func validate(_ response: Response, expectedAccept: String) throws(Failure) -> Agreement {
         guard response.statusCode == 101 else { throw .statusCode(response.statusCode) }
         guard let upgrade = response.upgrade else { throw .missingUpgrade }

@@ -31,7 +31,9 @@
         unsafe self.memory.deallocate()
     }
 
-    /// The bytes. Valid until the buffer is changed or released.
+    /// The bytes.
+    ///
+    /// Valid until the buffer is changed or released.
     package var bytes: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(start: self.memory, count: self.count)
     }

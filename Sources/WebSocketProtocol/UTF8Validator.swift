@@ -8,8 +8,9 @@
 package struct UTF8Validator: Sendable {
     /// How many continuation bytes the begun scalar still needs.
     private var missing = 0
-    /// The least and greatest value the next continuation byte may have. They exclude overlong forms, surrogates and
-    /// everything past U+10FFFF (RFC 3629 section 4).
+    /// The least and greatest value the next continuation byte may have.
+    ///
+    /// They exclude overlong forms, surrogates and everything past U+10FFFF (RFC 3629 section 4).
     private var least: UInt8 = 0x80
     private var greatest: UInt8 = 0xBF
     private var isValid = true
@@ -39,7 +40,9 @@ package struct UTF8Validator: Sendable {
         return true
     }
 
-    /// Ends the message: false when a byte was refused or the last scalar is cut. The next run begins a new message.
+    /// Ends the message: false when a byte was refused or the last scalar is cut.
+    ///
+    /// The next run begins a new message.
     package mutating func finish() -> Bool {
         let isComplete = self.isValid && self.missing == 0
         self.reset()
