@@ -43,6 +43,7 @@ public:
 
 private:
     csj_status take(csj_text key, ondemand::value &value, csj_text token) noexcept {
+        csj_event &event = this->event;
         switch (key.count) {
         case 4:
             if (equals(key, "type", 4)) { return this->take_text(value, token, this->type); }
@@ -58,16 +59,14 @@ private:
             if (equals(key, "stream_id", 9)) { return this->take_text(value, token, this->stream_id); }
             break;
         case 12:
-            if (equals(key, "output_index", 12)) { return this->take_integer(value, token, this->event.output_index); }
+            if (equals(key, "output_index", 12)) { return this->take_integer(value, token, event.output_index); }
             break;
         case 13:
-            if (equals(key, "content_index", 13)) { return this->take_integer(value, token, this->event.content_index); }
-            if (equals(key, "summary_index", 13)) { return this->take_integer(value, token, this->event.summary_index); }
+            if (equals(key, "content_index", 13)) { return this->take_integer(value, token, event.content_index); }
+            if (equals(key, "summary_index", 13)) { return this->take_integer(value, token, event.summary_index); }
             break;
         case 15:
-            if (equals(key, "sequence_number", 15)) {
-                return this->take_integer(value, token, this->event.sequence_number);
-            }
+            if (equals(key, "sequence_number", 15)) { return this->take_integer(value, token, event.sequence_number); }
             break;
         default:
             break;
@@ -260,6 +259,8 @@ public:
 // MARK: Unescaping
 
 /// Replaces texts that hold escapes by what they mean, in memory of the scanner.
+///
+/// The memory is sized for the whole document before the first text, so that no text is moved.
 class Unescaper {
 public:
     /// All texts of a document together are shorter than the document.
@@ -359,6 +360,12 @@ csj_status csj_scan_event(
     event->type_name = event->stream_id = event->delta = csj_text{nullptr, 0};
     event->sequence_number = event->output_index = csj::absent;
     event->content_index = event->summary_index = csj::absent;
+    // The text of the event before: reading a tree in between leaves it alone.
+    scanner->text_count = 0;
+    if (scanner->text_capacity > csj::retained_byte_count) {
+        scanner->text.reset();
+        scanner->text_capacity = 0;
+    }
     return csj::walk_object(
         *scanner, bytes, count, readable_count,
         [&](const csj::Walk &walk, csj::ondemand::object &object) noexcept {

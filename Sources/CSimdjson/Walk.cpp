@@ -16,12 +16,7 @@ csj_status status_of(simdjson::error_code error) noexcept {
 }
 
 csj_status prepare(csj_scanner &scanner, size_t count) noexcept {
-    scanner.text_count = 0;
     scanner.node_count = 0;
-    if (scanner.text_capacity > retained_byte_count) {
-        scanner.text.reset();
-        scanner.text_capacity = 0;
-    }
     if (scanner.node_capacity * sizeof(csj_node) > retained_byte_count) {
         scanner.nodes.reset();
         scanner.node_capacity = 0;
