@@ -2,7 +2,9 @@
 
 /// The three forms of a date in RFC 9110 section 5.6.7.
 enum HTTPDate {
-    /// Seconds since 1970, or nil. `now` decides which century a two-digit year means.
+    /// Seconds since 1970, or nil.
+    ///
+    /// `now` decides which century a two-digit year means.
     static func secondsSince1970(_ text: String, now: Int) -> Int? {
         let words = text.split { " ,-".contains($0) }
         switch words.count {

@@ -20,7 +20,9 @@ package struct ItemSummary {
     package let kind: Kind
     /// The item's `type` as it was sent; empty when absent.
     package let typeName: String
-    /// The item's own identifier. Some servers change it between events.
+    /// The item's own identifier.
+    ///
+    /// Some servers change it between events.
     package let id: String?
     /// How far the item is: `in_progress`, `completed`, `incomplete`.
     package let status: String?
@@ -30,7 +32,9 @@ package struct ItemSummary {
     package let name: String?
     /// The namespace of a call's function or tool.
     package let namespace: String?
-    /// A call's `arguments` or `input`. Arguments that a server sent as a JSON value are that value's JSON text.
+    /// A call's `arguments` or `input`.
+    ///
+    /// Arguments that a server sent as a JSON value are that value's JSON text.
     package let payload: String?
     /// The item as it was sent, valid until the decoder is used again.
     package let json: BorrowedText

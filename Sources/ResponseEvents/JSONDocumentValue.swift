@@ -2,7 +2,9 @@
 
 import CSimdjson
 
-/// A JSON value of a small document. Of members with the same name the last one counts.
+/// A JSON value of a small document.
+///
+/// Of members with the same name the last one counts.
 enum JSONDocumentValue: Equatable {
     case object([Member])
     case array([JSONDocumentValue])
@@ -78,7 +80,9 @@ enum JSONDocumentValue: Equatable {
 
     var bool: Bool? { self.scalarText.flatMap(Bool.init(lenient:)) }
 
-    /// The fields of an object that stands for a header section. Of an array the first element counts.
+    /// The fields of an object that stands for a header section.
+    ///
+    /// Of an array the first element counts.
     var headerFields: [(name: String, value: String)] {
         guard case .object(let members) = self else { return [] }
         return members.compactMap { member in

@@ -6,7 +6,9 @@
 package struct ResponseEvent {
     /// What the event says.
     package let kind: Kind
-    /// The event's number within its response; nil when absent, negative or not an integer. Numbers may skip.
+    /// The event's number within its response; nil when absent, negative or not an integer.
+    ///
+    /// Numbers may skip.
     package let sequenceNumber: Int?
     /// The event's `type` as it was sent.
     package let typeName: BorrowedText

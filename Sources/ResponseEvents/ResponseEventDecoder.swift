@@ -9,7 +9,9 @@ import CSimdjson
 /// that its type needs. Half of a surrogate pair in an escape becomes U+FFFD. Of members with the same name the last
 /// one counts.
 package struct ResponseEventDecoder: ~Copyable {
-    /// Bytes that must be readable after the end of each event. Their content does not matter.
+    /// Bytes that must be readable after the end of each event.
+    ///
+    /// Their content does not matter.
     package static let paddingByteCount = Int(CSJ_PADDING)
 
     private let scanner: JSONScanner

@@ -24,7 +24,9 @@ package struct ResponseSummary {
     package let json: BorrowedText
 }
 
-/// The tokens that a response cost. A count is nil when the server did not say it.
+/// The tokens that a response cost.
+///
+/// A count is nil when the server did not say it.
 package struct TokenUsage: Equatable, Sendable {
     /// Tokens of the request.
     package var inputTokens: Int?

@@ -1,6 +1,8 @@
 // What a server says about an error, in whichever of its shapes. Pure, and never an error itself.
 
-/// What a server says about an error. Whatever it does not say is nil.
+/// What a server says about an error.
+///
+/// Whatever it does not say is nil.
 package struct ServerErrorFacts: Equatable, Sendable {
     /// The largest body that is read for facts.
     package static let maximumBodyByteCount = JSONDocumentValue.maximumByteCount
@@ -9,7 +11,9 @@ package struct ServerErrorFacts: Equatable, Sendable {
     package var type: String?
     /// The error, in a word for programs.
     package var code: String?
-    /// The error, in words for people. May hold content; it is never parsed, save for the delay hint.
+    /// The error, in words for people.
+    ///
+    /// May hold content; it is never parsed, save for the delay hint.
     package var message: String?
     /// The parameter of the request that the error is about.
     package var parameter: String?

@@ -1,6 +1,8 @@
 // A refusal that says that a plan, a quota or an organisation's budget is used up. Pure.
 
-/// A usage limit that was reached. Sending again before it ends is useless.
+/// A usage limit that was reached.
+///
+/// Sending again before it ends is useless.
 package struct UsageLimitError: Error, Equatable, Sendable {
     /// What was reached, such as `usage_limit_reached`.
     package let type: String

@@ -4,7 +4,9 @@
 ///
 /// A family of fields begins with `x-` and the limit's name: `x-codex-primary-used-percent` belongs to `codex`.
 package struct UsageLimitHeaders: Equatable, Sendable {
-    /// One snapshot for each family. The default limit comes first and is always there, even if nothing is known.
+    /// One snapshot for each family.
+    ///
+    /// The default limit comes first and is always there, even if nothing is known.
     package let snapshots: [UsageLimitSnapshot]
     /// The limit that a refusal refers to.
     package let activeLimitID: String?
@@ -13,7 +15,9 @@ package struct UsageLimitHeaders: Equatable, Sendable {
     /// Which of several limits was reached, in a word for programs.
     package let reachedType: String?
 
-    /// Reads header fields; names in any case. Of fields with the same name the first one counts.
+    /// Reads header fields; names in any case.
+    ///
+    /// Of fields with the same name the first one counts.
     package init(_ headers: [(name: String, value: String)]) {
         let fields = Dictionary(
             headers.map { ($0.name.lowercased(), String($0.value.withoutSurroundingSpace)) },

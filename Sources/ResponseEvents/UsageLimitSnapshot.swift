@@ -80,7 +80,9 @@ package struct UsageLimitSnapshot: Equatable, Sendable {
         self.primary == nil && self.secondary == nil && self.credits == nil && self.planType == nil
     }
 
-    /// Takes over what a newer snapshot of the same limit says. What it does not say stays: silence erases nothing.
+    /// Takes over what a newer snapshot of the same limit says.
+    ///
+    /// What it does not say stays: silence erases nothing.
     package mutating func merge(_ newer: UsageLimitSnapshot) {
         self.limitName = newer.limitName ?? self.limitName
         self.primary = Self.merge(self.primary, newer.primary)
