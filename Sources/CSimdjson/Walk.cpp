@@ -70,6 +70,28 @@ csj_status Walk::check(ondemand::value &value, size_t depth) const noexcept {
     }
 }
 
+csj_status Walk::check_other_root(csj_text whole) const noexcept {
+    csj_text token = whole;
+    while (token.count > 1 && is_space(token.bytes[token.count - 1])) { --token.count; }
+    while (token.count > 1 && is_space(token.bytes[0])) { token = {token.bytes + 1, token.count - 1}; }
+    if (token.bytes[0] != '[') {
+        if (token.bytes[0] != '"') { return is_scalar(token) ? csj_not_object : csj_not_json; }
+        // The first token ends where the next one begins: a string that is all there is ends the document.
+        std::string_view first;
+        if (this->document.raw_json_token().get(first)) { return csj_not_json; }
+        const bool is_whole = token.count >= 2 && reinterpret_cast<const uint8_t *>(first.data()) == token.bytes
+            && first.size() >= token.count && has_valid_escapes({token.bytes + 1, token.count - 2});
+        return is_whole ? csj_not_object : csj_not_json;
+    }
+    ondemand::array array;
+    if (this->document.get_array().get(array)) { return csj_not_json; }
+    csj_status status = this->each_element(array, [&](ondemand::value &element, csj_text) noexcept {
+        return this->check(element, 1);
+    });
+    if (status == csj_ok) { status = this->check_end(); }
+    return status == csj_ok ? csj_not_object : status;
+}
+
 csj_text Walk::plain_key(csj_text key, uint8_t (&buffer)[longest_key]) const noexcept {
     constexpr size_t longest_escape = 6;
     if (!this->has_backslash || key.count > longest_key * longest_escape) { return key; }

@@ -71,8 +71,15 @@ inline csj_text token_of(ondemand::value &value) noexcept {
 /// A document that is being walked.
 struct Walk {
     ondemand::document &document;
+    /// On-Demand trusts that brackets match; where they do not, it can take a byte of the padding for a value.
+    const uint8_t *end;
     /// Most events hold no backslash at all: one search for the whole document saves one for each string.
     bool has_backslash;
+
+    /// Whether a value's first token is one of the document's.
+    bool is_inside(ondemand::value &value) const noexcept {
+        return reinterpret_cast<const uint8_t *>(value.raw_json_token().data()) < this->end;
+    }
 
     /// Checks a value and all it contains; `depth` containers enclose it.
     csj_status check(ondemand::value &value, size_t depth) const noexcept;
@@ -81,6 +88,9 @@ struct Walk {
     csj_status check_end() const noexcept {
         return this->document.current_location().error() == simdjson::OUT_OF_BOUNDS ? csj_ok : csj_not_json;
     }
+
+    /// Tells a document whose outermost value is no object from one that is not JSON.
+    csj_status check_other_root(csj_text whole) const noexcept;
 
     /// Takes a string value; the result is what stands between its quotes.
     csj_status take_string(ondemand::value &value, csj_text token, csj_text *contents) const noexcept {
@@ -106,6 +116,7 @@ struct Walk {
             ondemand::field field;
             if (std::move(result).get(field)) { return csj_not_json; }
             ondemand::value &value = field.value();
+            if (!this->is_inside(value)) { return csj_not_json; }
             const csj_text token = token_of(value);
             const csj_text key = key_of(field, token);
             if (this->has_backslash && !has_valid_escapes(key)) { return csj_not_json; }
@@ -121,6 +132,7 @@ struct Walk {
         for (auto result : array) {
             ondemand::value value;
             if (std::move(result).get(value)) { return csj_not_json; }
+            if (!this->is_inside(value)) { return csj_not_json; }
             const csj_status status = visit(value, token_of(value));
             if (status != csj_ok) { return status; }
         }
@@ -149,10 +161,10 @@ csj_status walk_object(
     simdjson::error_code error = scanner.parser.iterate(bytes, count, readable_count).get(document);
     if (error) { return status_of(error); }
 
-    const Walk walk{document, std::memchr(bytes, '\\', count) != nullptr};
+    const Walk walk{document, bytes + count, std::memchr(bytes, '\\', count) != nullptr};
     ondemand::object object;
     error = document.get_object().get(object);
-    if (error == simdjson::INCORRECT_TYPE) { return csj_not_object; }
+    if (error == simdjson::INCORRECT_TYPE) { return walk.check_other_root({bytes, count}); }
     if (error) { return status_of(error); }
     return visit(walk, object);
 }

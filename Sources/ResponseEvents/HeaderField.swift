@@ -34,8 +34,10 @@ extension Int {
         let text = text.withoutSurroundingSpace
         if let integer = Int(text) {
             self = integer
-        } else if let number = Double(finite: String(text)), let integer = Int(exactly: number) {
-            self = integer
+        } else if let number = Double(finite: String(text)), number.magnitude < 1e15,
+            Double(Int(number)) == number
+        {
+            self = Int(number)
         } else {
             return nil
         }

@@ -14,6 +14,9 @@ package struct ResponseEventDecoder: ~Copyable {
     /// Their content does not matter.
     package static let paddingByteCount = Int(CSJ_PADDING)
 
+    /// The largest event of the few types that are read whole: errors, usage limits, metadata.
+    package static let maximumDocumentByteCount = 1 << 20
+
     private let scanner: JSONScanner
     private let maximumByteCount: Int
     private var event = csj_event()
@@ -96,7 +99,7 @@ package struct ResponseEventDecoder: ~Copyable {
     /// Reads a whole event again, for the few types that come once in a turn and have members by the dozen.
     private func document(_ bytes: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) -> JSONDocumentValue {
         // Such an event holds facts, not content: a large one would only be an attack on memory.
-        guard bytes.count <= JSONDocumentValue.maximumByteCount else { throw .tooLarge }
+        guard bytes.count <= Self.maximumDocumentByteCount else { throw .tooLarge }
         return try self.scanner.readValue(bytes)
     }
 }

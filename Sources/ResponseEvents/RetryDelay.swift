@@ -30,7 +30,9 @@ package enum RetryDelay {
 
     private static func clamped(_ milliseconds: Double) -> Int? {
         guard !milliseconds.isNaN else { return nil }
-        return Int(min(max(milliseconds.rounded(.up), 0), Double(self.maximum)))
+        let whole = Int(min(max(milliseconds, 0), Double(self.maximum)))
+        // Waiting a part of a millisecond too short would be too early.
+        return Double(whole) < milliseconds ? min(whole + 1, self.maximum) : whole
     }
 
     /// Takes a number and its unit, in milliseconds; takes nothing when there is none.
