@@ -332,15 +332,16 @@ csj_status finish(EventScan &scan, csj_event &event, Unescaper &unescaper) noexc
         break;
     case csj_event_item_added:
     case csj_event_item_done:
-        if (!scan.has_item || scan.is_item_wrong) { event.wrong_field = csj_field_item; }
-        unescape(event.item, scan.is_payload_json, unescaper);
+        // An absent item was not cleared: it still is the one of an event before.
+        event.wrong_field = scan.has_item && !scan.is_item_wrong ? csj_field_none : csj_field_item;
+        if (event.wrong_field == csj_field_none) { unescape(event.item, scan.is_payload_json, unescaper); }
         break;
     case csj_event_created:
     case csj_event_completed:
     case csj_event_failed:
     case csj_event_incomplete:
-        if (!scan.has_response || scan.is_response_wrong) { event.wrong_field = csj_field_response; }
-        unescape(event.response, unescaper);
+        event.wrong_field = scan.has_response && !scan.is_response_wrong ? csj_field_none : csj_field_response;
+        if (event.wrong_field == csj_field_none) { unescape(event.response, unescaper); }
         break;
     default:
         break;
