@@ -73,10 +73,14 @@ public final class ChappieTestServer: Sendable {
     /// What arrived, by attempt; the oldest are dropped past `Configuration.maximumRecordCount`.
     public var log: [RequestRecord] { self.parts.log.records }
 
-    /// Forgets what arrived. Attempts and milestones count on.
+    /// Forgets what arrived.
+    ///
+    /// Attempts and milestones count on.
     public func clearLog() { self.parts.log.removeRecords() }
 
-    /// Closes the listener and all connections, and returns when every thread has ended. May be called again.
+    /// Closes the listener and all connections, and returns when every thread has ended.
+    ///
+    /// May be called again.
     public func stop() {
         self.acceptor.stop()
         self.parts.log.stop()

@@ -9,7 +9,9 @@ extension ChappieTestServer {
         public var port: UInt16 = 0
         /// Where the events of a response come from.
         public var model: Model = .scripted(ScriptedModel())
-        /// What goes wrong, and when. All that match an attempt apply together.
+        /// What goes wrong, and when.
+        ///
+        /// All that match an attempt apply together.
         public var faults: [Fault] = []
         /// Serve over TLS with a certificate made on the spot.
         public var tls: TLSOptions?

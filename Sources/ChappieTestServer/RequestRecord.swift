@@ -3,7 +3,9 @@
 // A value; the server's log hands out copies.
 
 extension ChappieTestServer {
-    /// One attempt as the server saw it. Credentials are never in it.
+    /// One attempt as the server saw it.
+    ///
+    /// Credentials are never in it.
     public struct RequestRecord: Codable, Hashable, Sendable {
         /// The attempt's number, from 1.
         public var attempt: Int

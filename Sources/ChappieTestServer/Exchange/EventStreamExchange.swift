@@ -27,7 +27,9 @@ struct EventStreamExchange {
         }
     }
 
-    /// Sends the answer. The connection may carry another request when this returns true.
+    /// Sends the answer.
+    ///
+    /// The connection may carry another request when this returns true.
     mutating func run() throws(ConnectionEnd) -> Bool {
         if try self.exchange.sendReplacement() { return true }
         let bytes = self.exchange.request.content

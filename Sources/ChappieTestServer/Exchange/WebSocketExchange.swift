@@ -15,7 +15,9 @@ struct WebSocketExchange {
     /// Prepares the answer to an upgrade.
     init(_ exchange: Exchange) { self.exchange = exchange }
 
-    /// Serves the socket until it ends. The connection may carry another request when this returns.
+    /// Serves the socket until it ends.
+    ///
+    /// The connection may carry another request when this returns.
     mutating func run() throws(ConnectionEnd) {
         if try self.exchange.sendReplacement() { return }
         let isKnownVersion = self.exchange.request.value(of: "sec-websocket-version") == "13"

@@ -26,7 +26,9 @@ struct WebSocketSession {
 
     private var lanes: [String: Lane] = [:]
 
-    /// Why a request is refused; nil when it is not. Naming a new lane counts it.
+    /// Why a request is refused; nil when it is not.
+    ///
+    /// Naming a new lane counts it.
     mutating func refusal(for body: JSONValue, isOnChatGPTPath: Bool) -> Refusal? {
         guard body["type"]?.string == "response.create" else {
             return Refusal(message: "The message's type is not known.", param: "type")

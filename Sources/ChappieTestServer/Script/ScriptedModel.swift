@@ -15,8 +15,9 @@ extension ChappieTestServer {
         public var maximumDeltaLength = 12
         /// Whether a reasoning summary precedes the answer.
         public var includesReasoning = true
-        /// Whether function tools are called. A tool is called when the request's input has no output of a tool after
-        /// its last user message.
+        /// Whether function tools are called.
+        ///
+        /// A tool is called when the request's input has no output of a tool after its last user message.
         public var callsTools = true
         /// How many calls one response makes.
         public var toolCallCount = 1

@@ -68,7 +68,9 @@ final class MessageCodec {
     private let compressor: Compressor
     private let decompressor = Decompressor(.raw(windowBits: 15))
 
-    /// Starts both directions. Messages shorter than `minimumByteCount` are sent as they are.
+    /// Starts both directions.
+    ///
+    /// Messages shorter than `minimumByteCount` are sent as they are.
     init(_ agreement: CompressionAgreement, minimumByteCount: Int) {
         self.agreement = agreement
         self.minimumByteCount = minimumByteCount

@@ -103,6 +103,8 @@ struct ServerThread: @unchecked Sendable {
         return nil
     }
 
-    /// Waits until the thread has ended. Call it once.
+    /// Waits until the thread has ended.
+    ///
+    /// Call it once.
     func join() { pthread_join(self.identifier, nil) }
 }

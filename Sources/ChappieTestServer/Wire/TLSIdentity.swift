@@ -27,6 +27,8 @@ final class TLSIdentity: @unchecked Sendable {
 
     deinit { ctts_identity_free(self.identity) }
 
-    /// Performs a handshake on a connected socket; nil when it fails. The caller frees the connection.
+    /// Performs a handshake on a connected socket; nil when it fails.
+    ///
+    /// The caller frees the connection.
     func accept(_ descriptor: CInt) -> OpaquePointer? { ctts_accept(self.identity, descriptor) }
 }
