@@ -51,7 +51,7 @@ start() {
     local name=$1
     shift
     "$@" >"$work/$name.out" 2>"$work/$name.err" &
-    server=$!
+    server_process=$!
 }
 
 # Prints the first line that a server wrote to its standard output.
@@ -62,11 +62,11 @@ first_line() {
             printf '%s\n' "$line"
             return 0
         fi
-        kill -0 "$server" 2>/dev/null || break
+        kill -0 "$server_process" 2>/dev/null || break
         sleep 0.1
     done
     printf '%s did not say where it listens\n' "$1" >&2
-    tail -n 5 "$work/$1.err" >&2
+    if [[ -f $work/$1.err ]]; then tail -n 5 "$work/$1.err" >&2; fi
     return 1
 }
 
