@@ -73,6 +73,9 @@ let package = Package(
         ),
 
         // Tests.
+        .executableTarget(
+            name: "autobahn-client", dependencies: ["LibwebsocketsTransport", "StreamTransport"],
+            path: "Tests/AutobahnClient", swiftSettings: baseSettings),
         .testTarget(
             name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"], swiftSettings: baseSettings),
         .testTarget(
