@@ -20,7 +20,9 @@ import Testing
         return (String(decoding: (try? Data(contentsOf: output)) ?? Data(), as: UTF8.self), code)
     }
 
-    /// Runs a program to its end. Foundation's `Process` leaks, which the leak check would report.
+    /// Runs a program to its end.
+    ///
+    /// Foundation's `Process` leaks, which the leak check would report.
     private func run(_ words: [String]) throws -> Int32 {
         var arguments = words.map { strdup($0) }
         defer { for argument in arguments { free(argument) } }
