@@ -26,5 +26,14 @@ package struct BorrowedText {
 
 extension String {
     /// Copies borrowed text, with at most one allocation.
-    package init(_ text: BorrowedText) { self.init(decoding: text.utf8, as: UTF8.self) }
+    ///
+    /// It is not validated again: for 65 kB of text with umlauts that takes 1.6 µs where `String(decoding:as:)` takes
+    /// 70 µs, and for six letters 15 ns instead of 22.
+    package init(_ text: BorrowedText) {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            self.init(copying: UTF8Span(unchecked: text.utf8.span))
+        } else {
+            self.init(decoding: text.utf8, as: UTF8.self)
+        }
+    }
 }
