@@ -1,6 +1,8 @@
 // Text that lies in somebody else's memory, so that an event is decoded without an allocation. Owned by nobody: it is
 // valid until the decoder that returned it is used again.
 
+import CSimdjson
+
 /// Valid UTF-8 in memory that belongs to a decoder or to the bytes it was given.
 ///
 /// It is valid until the next call of the decoder that returned it, and only while the bytes that were decoded are
@@ -11,6 +13,12 @@ package struct BorrowedText {
 
     /// Lends bytes that are known to be valid UTF-8.
     package init(validatedUTF8 utf8: UnsafeBufferPointer<UInt8>) { self.utf8 = utf8 }
+
+    /// Lends bytes if they are valid UTF-8.
+    package init?(validating utf8: UnsafeBufferPointer<UInt8>) {
+        guard csj_validate_utf8(utf8.baseAddress, utf8.count) else { return nil }
+        self.init(validatedUTF8: utf8)
+    }
 
     /// The number of UTF-8 code units.
     package var byteCount: Int { self.utf8.count }
