@@ -63,7 +63,7 @@ func deltaText(_ json: String) throws -> String {
 enum SharedData {
     static let directory = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("shared")
+        .appendingPathComponent("shared").resolvingSymlinksInPath()
 
     /// The recorded streams, one event a line.
     static let recordings: [URL] = {
