@@ -24,7 +24,7 @@ package struct BackoffSchedule: Sendable, Equatable {
     /// - Returns: the delay, from zero to `maximumDelay`.
     package func delay(beforeRetry retry: Int, fraction: Double) -> Duration {
         let limit = min(self.maximumDelay ?? Self.longestDelay, Self.longestDelay)
-        let doubled = self.initialDelay.doubled(times: retry - 1, limit: Self.longestDelay)
+        let doubled = self.initialDelay.doubled(times: max(1, retry) - 1, limit: Self.longestDelay)
         // Not a number compares false and becomes 0.
         let jitter = fraction > 0 ? min(fraction, 1) : 0
         // In millionths, because a Duration's product with a Double is rounded.
