@@ -94,14 +94,14 @@ public struct EventStreamParser: Sendable {
 
     /// Ends the stream, and says where that was.
     ///
-    /// The event that was not complete is discarded.
+    /// The event that was not complete is discarded. After an error, that is the line in which the error was found.
     ///
     /// The parser is then at the beginning of another stream, as after ``reset(lastEventID:)``.
     ///
     /// - Returns: whether the stream ended between events
     public mutating func finish() -> EventStreamEnd {
         defer { self.reset() }
-        if case .start = self.line, !(1...2).contains(self.byteOrderMarkCount) {
+        if case .start = self.line, !(1...2).contains(self.byteOrderMarkCount), self.failure == nil {
             return self.event.hasStarted ? .insideEvent(pendingByteCount: self.event.byteCount) : .clean
         }
         return .insideLine(pendingByteCount: self.event.byteCount)

@@ -73,6 +73,7 @@ import Testing
                 "cut into \(chunks.map(\.count))")
             #expect(recording.events.map(\.data) == [Array("kept".utf8)])
             #expect(recording.items.count == 2)
+            #expect(recording.end == .insideLine(pendingByteCount: 10))
         }
     }
 
