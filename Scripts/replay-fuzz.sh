@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Two --sanitize options would reach the compiler in random order; the second list adds the address sanitizer.
-readonly options=(--package-path Fuzz --configuration release --sanitize fuzzer -Xswiftc -sanitize=fuzzer,address)
+readonly options=(--package-path Fuzz --configuration release --sanitize fuzzer -Xswiftc "-sanitize=fuzzer,address")
 
 swift build "${options[@]}"
 executables=$(swift build "${options[@]}" --show-bin-path)
