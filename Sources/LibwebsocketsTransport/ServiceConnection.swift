@@ -242,14 +242,14 @@ final class ServiceConnection {
     }
 
     private func connectionFailed(_ failure: clws_failure) {
-        let code = errno
         switch self.phase {
         case .connecting(let remaining) where !self.isTCPConnected && !remaining.isEmpty:
             // The next address, once this socket is gone.
             self.phase = .resolving
             self.service.post(.resolved(self.plan.id, .success(remaining)))
         case .connecting where !self.isTCPConnected:
-            self.finish(.failed(TransportFailure(phase: .connect, cause: .unreachable(code: code))))
+            // libwebsockets has taken the socket's error, and what `errno` holds by now is somebody else's.
+            self.finish(.failed(TransportFailure(phase: .connect, cause: .unreachable(code: 0))))
         case .connecting:
             let cause = self.certificateCode.map { TransportFailure.Cause.certificateRejected(code: $0) }
             self.finish(.failed(TransportFailure(phase: .tls, cause: cause ?? .tlsHandshakeFailed)))
