@@ -10,6 +10,7 @@
 #endif
 #include <netinet/in.h>
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <stdlib.h>
@@ -234,6 +235,14 @@ void clws_service_set_ticking(clws_service *service, bool ticking) {
 
 clws_vhost *clws_vhost_create(clws_service *service, const char *trust_anchors) {
     return trust_anchors ? create_vhost(service, trust_anchors) : service->system_vhost;
+}
+
+bool clws_has_trust_anchors(const char *path) {
+    X509_STORE *store = X509_STORE_new();
+    bool is_loaded = store && X509_STORE_load_locations(store, path, NULL) == 1;
+    X509_STORE_free(store);
+    ERR_clear_error();
+    return is_loaded;
 }
 
 bool clws_connect(clws_service *service, const clws_target *target) {

@@ -146,6 +146,12 @@ final class Service: @unchecked Sendable {
         if self.connections.isEmpty, let pointer = self.pointer { clws_service_set_ticking(pointer, false) }
     }
 
+    /// Whether there is something to trust; a file is read once.
+    func canLoad(_ trust: TrustAnchors) -> Bool {
+        guard case .file(let path) = trust, self.virtualHosts[trust] == nil else { return true }
+        return clws_has_trust_anchors(path)
+    }
+
     private func virtualHost(for trust: TrustAnchors) -> OpaquePointer? {
         if let known = self.virtualHosts[trust] { return known }
         let made: OpaquePointer? =

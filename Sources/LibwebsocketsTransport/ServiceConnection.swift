@@ -76,7 +76,7 @@ final class ServiceConnection {
         if let fault = RequestFields.fault(in: self.plan.request) {
             return self.finish(.failed(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
         }
-        if case .file(let path) = self.plan.trust, access(path, R_OK) != 0 {
+        guard self.service.canLoad(self.plan.trust) else {
             return self.finish(.failed(TransportFailure(phase: .tls, cause: .trustAnchorsUnreadable)))
         }
         let host = self.plan.request.endpoint.host

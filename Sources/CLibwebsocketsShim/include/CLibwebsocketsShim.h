@@ -94,6 +94,9 @@ void clws_service_set_ticking(clws_service *service, bool ticking);
 /// Settings with the trust anchors of a PEM file, or the system's when it is NULL; NULL on failure.
 clws_vhost *clws_vhost_create(clws_service *service, const char *trust_anchors);
 
+/// Whether a PEM file has a certificate to trust: libwebsockets takes a file without any for an empty set.
+bool clws_has_trust_anchors(const char *path);
+
 /// Everything `clws_connect` needs. Strings are copied.
 typedef struct clws_target {
     clws_vhost *vhost;
