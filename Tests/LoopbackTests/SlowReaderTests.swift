@@ -1,0 +1,87 @@
+import ChappieTestServer
+import ChappieTransport
+import Foundation
+import Testing
+
+/// A consumer that does not read holds the server back, however much there is to say.
+@Suite(.timeLimit(.minutes(1))) struct SlowReaderTests {
+    private static let deltaByteCount = 64 << 10
+    private static let deltaCount = 320
+    private static let byteCount = Self.deltaByteCount * Self.deltaCount
+
+    /// The response: 20 MiB that do not compress well.
+    private static let events: [String] = {
+        // The server reads no value nested deeper than 64 levels, and so it does not look into these events at all:
+        // that would take it longer than sending them.
+        let unread = "\"unread\":" + String(repeating: "[", count: 70) + String(repeating: "]", count: 70)
+        let prefix =
+            "{\(unread),\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,\"delta\":\""
+        let digits = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_".utf8)
+        var random = SeededGenerator(seed: 1)
+        // Farther apart than the 32 KiB that deflate looks back (RFC 1951), so that repetition does not help it.
+        let text = String(
+            decoding: (0..<Self.deltaByteCount).map { _ in digits[Int(random.next() >> 58)] }, as: UTF8.self)
+        let end = "{\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"status\":\"completed\"}}"
+        return Array(repeating: "\(prefix)\(text)\"}", count: Self.deltaCount) + [end]
+    }()
+
+    private static func server() -> ChappieTestServer.Configuration {
+        var configuration = ChappieTestServer.Configuration(model: .recordings([Self.events]))
+        configuration.messageCompression = .deflate(.init())
+        configuration.contentCoding = .gzip
+        return configuration
+    }
+
+    @Test(arguments: Wire.allCases, [false, true])
+    func aServerIsHeldBackByAReaderThatDoesNotRead(over wire: Wire, isCompressed: Bool) async throws {
+        try await withServer(Self.server()) { server in
+            let transport = ChappieStreamingTransport(
+                configuration: .loopback(server.baseURL) {
+                    $0.policy = wire.policy
+                    $0.offersCompression = isCompressed
+                })
+            let request = ChappieTransportRequest(prompt: "hi", model: "m")
+            var heldEvents = transport.stream(request).makeAsyncIterator()
+            #expect(try await Self.firstDelta(&heldEvents) == Self.deltaByteCount)
+            let given = transport.streamHandle(request)
+            var givenEvents = given.events.makeAsyncIterator()
+            #expect(try await Self.firstDelta(&givenEvents) == Self.deltaByteCount)
+
+            // Meanwhile a third response is read whole: so long the server has had to write the others.
+            #expect(try await Self.remainder(of: transport.stream(request)) == Self.byteCount)
+            #expect(await server.reached(.completedResponses(1)))
+            #expect(server.log.map(\.completedResponseCount) == [0, 0, 1])
+
+            // One is given up, and shows how much the server could write ahead: what buffers hold.
+            given.cancel()
+            #expect(await server.reached(.finishedAttempts(wire == .webSocket ? 1 : 2)))
+            #expect(server.log[1].isFinished)
+            #expect(server.log[1].sentByteCount < 12 << 20)
+
+            // The other one goes on.
+            var received = Self.deltaByteCount
+            while let event = try await heldEvents.next() {
+                if case .textDelta(let text) = event { received += text.utf8.count }
+            }
+            #expect(received == Self.byteCount)
+            #expect(server.log.count == 3)
+        }
+    }
+
+    private static func firstDelta(
+        _ events: inout AsyncThrowingStream<ChappieStreamEvent, any Error>.Iterator
+    ) async throws -> Int {
+        while let event = try await events.next() {
+            if case .textDelta(let text) = event { return text.utf8.count }
+        }
+        return 0
+    }
+
+    private static func remainder(of events: AsyncThrowingStream<ChappieStreamEvent, any Error>) async throws -> Int {
+        var count = 0
+        for try await event in events {
+            if case .textDelta(let text) = event { count += text.utf8.count }
+        }
+        return count
+    }
+}

@@ -1,0 +1,153 @@
+import ChappieTestServer
+import ChappieTransport
+import Foundation
+import Testing
+
+/// Requests that cannot be sent, and servers that cannot be reached or trusted.
+@Suite(.timeLimit(.minutes(1))) struct UnreachableServerTests {
+    private func outcome(
+        _ baseURL: String, over wire: Wire, request: ChappieTransportRequest = .init(prompt: "hi", model: "m"),
+        _ change: (inout ChappieTransportConfiguration) -> Void = { _ in }
+    ) async -> StreamOutcome {
+        await ChappieStreamingTransport(
+            configuration: .loopback(baseURL) { configuration in
+                configuration.policy = wire.alone
+                change(&configuration)
+            }
+        ).outcome(of: request)
+    }
+
+    // MARK: Names and ports
+
+    @Test(arguments: Wire.allCases)
+    func aPortThatNobodyListensOnIsTriedTwice(over wire: Wire) async throws {
+        let outcome = await self.outcome(try Self.unusedAddress(), over: wire)
+        outcome.expectFailure(
+            ExpectedFailure(
+                code: .unreachable, tag: "connect.failed", phase: .connect, attempts: 2, safety: .notSent),
+            over: wire)
+        // A code is there when the error came at once; otherwise it is not known.
+        #expect([0, Int(ECONNREFUSED)].contains(outcome.transportFailure?.details.systemCode))
+    }
+
+    @Test func anUnreachableServerCondemnsNoTransport() async throws {
+        let outcome = await self.outcome(try Self.unusedAddress(), over: .webSocket) { $0.policy = .default }
+        outcome.expectFailure(
+            ExpectedFailure(
+                code: .unreachable, tag: "connect.failed", phase: .connect, attempts: 4, safety: .notSent),
+            over: .httpSSE)
+        #expect(outcome.report.attempts.map(\.transport) == [.webSocket, .webSocket, .httpSSE, .httpSSE])
+    }
+
+    private static func unusedAddress() throws -> String {
+        let server = try ChappieTestServer()
+        defer { server.stop() }
+        return server.baseURL
+    }
+
+    @Test(arguments: Wire.allCases)
+    func aHostWithoutAnAddressIsTriedTwice(over wire: Wire) async throws {
+        let outcome = await self.outcome("http://nonexistent.invalid/v1", over: wire)
+        outcome.expectFailure(
+            ExpectedFailure(
+                code: .unresolvable, tag: "resolve.failed", phase: .resolve, attempts: 2, safety: .notSent),
+            over: wire)
+        #expect(outcome.transportFailure?.details.systemCode != nil)
+    }
+
+    // MARK: Certificates
+
+    enum Trust: CaseIterable { case system, missingFile, notPEM, issuer }
+
+    private func outcome(
+        certificate: ChappieTestServer.TLSOptions.Certificate, trust: Trust, over wire: Wire
+    ) async throws -> StreamOutcome {
+        var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model))
+        configuration.tls = .init(certificate: certificate)
+        return try await withServer(configuration) { server in
+            let file = FileManager.default.temporaryDirectory.appendingPathComponent("ca-\(UUID().uuidString).pem")
+            defer { try? FileManager.default.removeItem(at: file) }
+            switch trust {
+            case .system, .missingFile: break
+            case .notPEM: try "this is not PEM".write(to: file, atomically: true, encoding: .utf8)
+            case .issuer: try #require(server.caPEM).write(to: file, atomically: true, encoding: .utf8)
+            }
+            return await self.outcome(server.baseURL, over: wire) {
+                $0.trust = trust == .system ? .system : .file(path: file.path)
+            }
+        }
+    }
+
+    @Test(arguments: Wire.allCases)
+    func aCertificateOfATrustedIssuerIsAccepted(over wire: Wire) async throws {
+        try await self.outcome(certificate: .valid, trust: .issuer, over: wire).expectWhole()
+    }
+
+    @Test(arguments: Wire.allCases, [ChappieTestServer.TLSOptions.Certificate.expired, .wrongName])
+    func aBadCertificateIsNotRetried(over wire: Wire, certificate: ChappieTestServer.TLSOptions.Certificate)
+        async throws
+    {
+        let outcome = try await self.outcome(certificate: certificate, trust: .issuer, over: wire)
+        outcome.expectFailure(Self.rejected, over: wire)
+        // OpenSSL: X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH.
+        let code = outcome.transportFailure?.details.systemCode ?? 0
+        #expect(certificate == .expired ? code == 10 : [62, 64].contains(code))
+    }
+
+    @Test(arguments: Wire.allCases)
+    func aCertificateOfAnUnknownIssuerIsNotRetried(over wire: Wire) async throws {
+        let outcome = try await self.outcome(certificate: .valid, trust: .system, over: wire)
+        outcome.expectFailure(Self.rejected, over: wire)
+        // OpenSSL: X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN and X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY.
+        #expect([19, 20].contains(outcome.transportFailure?.details.systemCode))
+    }
+
+    private static let rejected = ExpectedFailure(
+        code: .certificateRejected, tag: "tls.certificate", phase: .tls, attempts: 1, safety: .notSent)
+
+    @Test(arguments: Wire.allCases, [Trust.missingFile, .notPEM])
+    func aFileWithoutTrustAnchorsIsNotRetried(over wire: Wire, trust: Trust) async throws {
+        let outcome = try await self.outcome(certificate: .valid, trust: trust, over: wire)
+        outcome.expectFailure(
+            ExpectedFailure(
+                code: .trustAnchorsUnreadable, tag: "tls.trust-anchors", phase: .tls, attempts: 1, safety: .notSent),
+            over: wire)
+    }
+
+    // MARK: Requests
+
+    @Test(arguments: ["ftp://127.0.0.1/v1", "file:///v1", "http:///v1", "127.0.0.1/v1"])
+    func aBaseURLThatNamesNoServerIsNotRetried(_ baseURL: String) async {
+        let outcome = await self.outcome(baseURL, over: .webSocket)
+        outcome.expectFailure(
+            ExpectedFailure(code: .invalidRequest, tag: nil, phase: .send, attempts: 1, safety: .notSent),
+            over: .webSocket)
+        #expect(outcome.transportFailure?.details.detail?.isEmpty == false)
+    }
+
+    @Test(arguments: ["this is not JSON", "[]", "{", ""])
+    func aBodyThatIsNotAJSONObjectIsNotSent(_ body: String) async throws {
+        let server = try ChappieTestServer()
+        defer { server.stop() }
+        let outcome = await self.outcome(
+            server.baseURL, over: .webSocket, request: ChappieTransportRequest(body: Array(body.utf8)))
+        outcome.expectFailure(
+            ExpectedFailure(code: .invalidRequest, tag: nil, phase: .send, attempts: 0, safety: .notSent),
+            over: .webSocket)
+        #expect(server.log.isEmpty)
+    }
+
+    @Test(arguments: Wire.allCases, ["a\r\nX-Second: b", "a\nb", "a\u{0}b"])
+    func aFieldThatWouldBecomeTwoIsNotSent(over wire: Wire, value: String) async throws {
+        let server = try ChappieTestServer()
+        defer { server.stop() }
+        let outcome = await self.outcome(server.baseURL, over: wire) {
+            $0.additionalFields = [(name: "X-First", value: value)]
+        }
+        outcome.expectFailure(
+            ExpectedFailure(
+                code: .invalidRequest, tag: "request.invalid", phase: .send, attempts: 1, safety: .notSent),
+            over: wire)
+        #expect(server.log.isEmpty)
+    }
+}
