@@ -23,7 +23,7 @@ let package = Package(
         // Pure: bytes in, values out. No I/O, clock, task or randomness.
         .target(name: "ServerSentEvents", swiftSettings: memorySafeSettings),
         .target(name: "WebSocketProtocol", swiftSettings: memorySafeSettings),
-        .target(name: "Deflate", dependencies: ["CZlib"], swiftSettings: baseSettings),
+        .target(name: "Deflate", dependencies: ["CZlib", "WebSocketProtocol"], swiftSettings: baseSettings),
         .target(name: "ResponseEvents", dependencies: ["CSimdjson"], swiftSettings: baseSettings),
         .target(name: "StreamTransport", swiftSettings: memorySafeSettings),
         .target(name: "StreamSession", dependencies: ["StreamTransport"], swiftSettings: memorySafeSettings),
@@ -73,11 +73,16 @@ let package = Package(
         ),
 
         // Tests.
+        .executableTarget(
+            name: "autobahn-client", dependencies: ["LibwebsocketsTransport", "StreamTransport"],
+            path: "Tests/AutobahnClient", swiftSettings: baseSettings),
         .testTarget(
             name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"], swiftSettings: baseSettings),
         .testTarget(
             name: "WebSocketProtocolTests", dependencies: ["WebSocketProtocol"], swiftSettings: baseSettings),
-        .testTarget(name: "DeflateTests", dependencies: ["Deflate", "CZlib"], swiftSettings: baseSettings),
+        .testTarget(
+            name: "DeflateTests", dependencies: ["Deflate", "CZlib", "WebSocketProtocol"],
+            swiftSettings: baseSettings),
         .testTarget(name: "ResponseEventsTests", dependencies: ["ResponseEvents"], swiftSettings: baseSettings),
         .testTarget(
             name: "StreamSessionTests", dependencies: ["StreamSession", "StreamTransport"],

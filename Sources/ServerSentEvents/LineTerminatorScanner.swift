@@ -9,27 +9,38 @@
 struct LineTerminatorScanner {
     private let bytes: UnsafeRawPointer
     private let count: Int
-    private var block = 0
-    private var mask: UInt64
+    private var block = -64
+    private var mask: UInt64 = 0
 
     /// Creates a scanner over `count` bytes.
     init(bytes: UnsafeRawPointer, count: Int) {
         unsafe self.bytes = bytes
         self.count = count
-        self.mask = unsafe Self.mask(bytes, count: count)
     }
 
     /// The offset of the next CR or LF, or the byte count when there is none left.
     @inline(__always)
     mutating func next() -> Int {
-        while self.mask == 0 {
-            self.block &+= 64
-            guard self.block < self.count else { return self.count }
-            self.mask = unsafe Self.mask(self.bytes + self.block, count: self.count &- self.block)
-        }
+        if self.mask == 0 { self.advance() }
         let offset = self.block &+ self.mask.trailingZeroBitCount
         self.mask &= self.mask &- 1
         return offset
+    }
+
+    /// Goes to the next block that has a CR or LF, or to the end.
+    ///
+    /// At the end the mask has a bit for the byte after the last, again and again.
+    @inline(never)
+    private mutating func advance() {
+        repeat {
+            self.block &+= 64
+            guard self.block < self.count else {
+                self.block = self.count
+                self.mask = 1
+                return
+            }
+            self.mask = unsafe Self.mask(self.bytes + self.block, count: self.count &- self.block)
+        } while self.mask == 0
     }
 
     /// One bit for each of the first 64 bytes, or of all when there are fewer: set where the byte is CR or LF.
@@ -47,7 +58,10 @@ private func lineTerminatorMask(_ bytes: UnsafeRawPointer) -> UInt64 {
     for index in 0..<8 { controls |= controlBits(unsafe word(bytes, index)) }
     guard controls & highBits != 0 else { return 0 }
     var mask: UInt64 = 0
-    for index in 0..<8 { mask |= gather(terminatorBits(unsafe word(bytes, index))) &<< UInt64(8 * index) }
+    for index in 0..<8 {
+        let bits = terminatorBits(unsafe word(bytes, index))
+        if bits != 0 { mask |= gather(bits) &<< UInt64(8 &* index) }
+    }
     return mask
 }
 

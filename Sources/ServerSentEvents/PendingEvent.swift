@@ -132,8 +132,8 @@ struct PendingEvent: Sendable {
 
     /// Gives the memory of the values back, and keeps what ``byteCount`` and ``hasStarted`` say.
     mutating func releaseMemory() {
-        self.data.buffer = []
-        self.type.buffer = []
+        self.data.releaseBuffer()
+        self.type.releaseBuffer()
         self.idBuffer = []
         self.idLine = []
     }

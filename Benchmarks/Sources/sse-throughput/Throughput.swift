@@ -38,7 +38,9 @@ struct Throughput {
         for _ in 0..<repetitions {
             var tally = Tally()
             let time = try ContinuousClock().measure { tally = try self.parse(input, workload.chunkByteCount) }
-            guard tally == expected else { throw WrongCountError(name: workload.rawValue, expected: expected, got: tally) }
+            guard tally == expected else {
+                throw WrongCountError(name: workload.rawValue, expected: expected, got: tally)
+            }
             best = min(best, time)
         }
         let seconds = Double(best.components.seconds) + Double(best.components.attoseconds) / 1e18
