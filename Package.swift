@@ -101,7 +101,9 @@ let package = Package(
         .testTarget(
             name: "ChappieTestServerTests", dependencies: ["ChappieTestServer"], swiftSettings: baseSettings),
         .testTarget(
-            name: "ChappieCommandTests", dependencies: ["ChappieCommand"], swiftSettings: baseSettings),
+            name: "ChappieCommandTests",
+            dependencies: ["ChappieCommand", "ChappieTestServer", "ChappieTransport", "ServerSentEvents"],
+            swiftSettings: baseSettings),
         .testTarget(
             name: "LoopbackTests",
             dependencies: ["ChappieTestServer", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"],

@@ -1,0 +1,7 @@
+// The versions of the C libraries that the process has loaded, for reports and `chappie --version`.
+
+/// The C libraries below this package.
+public enum ChappieLinkedLibraries {
+    /// Names and versions, as the libraries themselves give them at run time.
+    public static var versions: [(name: String, version: String)] { [] }
+}
