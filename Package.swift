@@ -1,12 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Settings of every Swift target. `CHAPPIE_WARNINGS_AS_ERRORS=1` is what `make check` builds with.
-let baseSettings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-] + (Context.environment["CHAPPIE_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)])
+/// Settings of every Swift target.
+///
+/// `CHAPPIE_WARNINGS_AS_ERRORS=1` is what `make check` builds with.
+let baseSettings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ] + (Context.environment["CHAPPIE_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)])
 
 /// Settings of the targets that touch no C library.
 let memorySafeSettings: [SwiftSetting] = baseSettings + [.strictMemorySafety()]
@@ -23,7 +26,7 @@ let package = Package(
         // Pure: bytes in, values out. No I/O, clock, task or randomness.
         .target(name: "ServerSentEvents", swiftSettings: memorySafeSettings),
         .target(name: "WebSocketProtocol", swiftSettings: memorySafeSettings),
-        .target(name: "Deflate", dependencies: ["CZlib"], swiftSettings: baseSettings),
+        .target(name: "Deflate", dependencies: ["CZlib", "WebSocketProtocol"], swiftSettings: baseSettings),
         .target(name: "ResponseEvents", dependencies: ["CSimdjson"], swiftSettings: baseSettings),
         .target(name: "StreamTransport", swiftSettings: memorySafeSettings),
         .target(name: "StreamSession", dependencies: ["StreamTransport"], swiftSettings: memorySafeSettings),
@@ -73,11 +76,16 @@ let package = Package(
         ),
 
         // Tests.
+        .executableTarget(
+            name: "autobahn-client", dependencies: ["LibwebsocketsTransport", "StreamTransport"],
+            path: "Tests/AutobahnClient", swiftSettings: baseSettings),
         .testTarget(
             name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"], swiftSettings: baseSettings),
         .testTarget(
             name: "WebSocketProtocolTests", dependencies: ["WebSocketProtocol"], swiftSettings: baseSettings),
-        .testTarget(name: "DeflateTests", dependencies: ["Deflate", "CZlib"], swiftSettings: baseSettings),
+        .testTarget(
+            name: "DeflateTests", dependencies: ["Deflate", "CZlib", "WebSocketProtocol"],
+            swiftSettings: baseSettings),
         .testTarget(name: "ResponseEventsTests", dependencies: ["ResponseEvents"], swiftSettings: baseSettings),
         .testTarget(
             name: "StreamSessionTests", dependencies: ["StreamSession", "StreamTransport"],

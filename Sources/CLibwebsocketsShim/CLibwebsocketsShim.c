@@ -1,1 +1,316 @@
+// What Swift cannot do with libwebsockets itself: macros, bit-fields, variadics, differences between versions.
+// It has no policy; the service thread owns everything in it.
 #include "CLibwebsocketsShim.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <libwebsockets.h>
+#ifdef __linux__
+#include <linux/tcp.h>
+#endif
+#include <netinet/in.h>
+#include <openssl/crypto.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+enum {
+    TICK_MILLISECONDS = 100,
+    // libwebsockets waits this long by itself; every shorter wait is the caller's.
+    LIBRARY_TIMEOUT_SECONDS = 86400,
+    // Debian's build takes an unlimited descriptor count for an absurdly small one.
+    DESCRIPTOR_LIMIT = 1048576,
+};
+
+struct clws_service {
+    struct lws_context *context;
+    struct ev_loop *loop; // NULL: libwebsockets' own poll loop
+    clws_vhost *system_vhost;
+    ev_prepare round_end;
+    ev_timer timer;
+    lws_sorted_usec_list_t poll_timer;
+    bool is_ticking;
+    clws_callback callback;
+    void *owner;
+    uint8_t write_buffer[LWS_PRE + CLWS_BUFFER_SIZE];
+};
+
+static void discard_log(int level, const char *line) {
+    (void)level;
+    (void)line;
+}
+
+static clws_service *service_of(struct lws *wsi) {
+    struct lws_context *context = wsi ? lws_get_context(wsi) : NULL;
+    return context ? lws_context_user(context) : NULL;
+}
+
+static int report(clws_service *service, struct lws *wsi, clws_event event, void *bytes, size_t count) {
+    uintptr_t id = wsi ? (uintptr_t)lws_get_opaque_user_data(wsi) : 0;
+    if (wsi && !id) return 0; // not one of ours: the context's own wake-up pipe
+    return service->callback(service->owner, (clws_stream *)wsi, id, event, bytes, count);
+}
+
+static clws_failure failure_of(struct lws *wsi, const char *text, size_t count) {
+    static const char malformed[] = "problems parsing header";
+    if (count != sizeof malformed - 1 || memcmp(text, malformed, count) != 0) return CLWS_FAILURE_OTHER;
+#ifdef __linux__
+    // A header section that does not fit is reported like one that is malformed; the kernel knows how much came.
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    memset(&info, 0, sizeof info);
+    if (getsockopt(lws_get_socket_fd(wsi), IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
+        info.tcpi_bytes_received >= CLWS_HEADER_SECTION_LIMIT)
+        return CLWS_FAILURE_HEAD_TOO_LARGE;
+#endif
+    return CLWS_FAILURE_HEAD_MALFORMED;
+}
+
+static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length) {
+    clws_service *service = service_of(wsi);
+    if (!service) return 0;
+    switch (reason) {
+    case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
+        return service->callback(service->owner, NULL, 0, CLWS_EVENT_WOKEN, NULL, 0);
+    case LWS_CALLBACK_WSI_CREATE:
+        return report(service, wsi, CLWS_EVENT_TCP_CONNECTED, NULL, 0);
+    case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION: {
+        // Here `user` is OpenSSL's X509_STORE_CTX; 0 lets its own verdict stand.
+        int code = X509_STORE_CTX_get_error(user);
+        if (code != X509_V_OK) report(service, wsi, CLWS_EVENT_CERTIFICATE_REJECTED, NULL, (size_t)code);
+        return 0;
+    }
+    case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+        return report(service, wsi, CLWS_EVENT_FIELDS_DUE, in, length);
+    case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
+        return report(service, wsi, CLWS_EVENT_HEAD_RECEIVED, NULL, lws_http_client_http_response(wsi));
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
+        return report(service, wsi, CLWS_EVENT_READABLE, NULL, 0);
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
+        // A chunk size of 2^31 or more arrives here as a length near 2^64 (libwebsockets before 4.5.3).
+        if (length > CLWS_BUFFER_SIZE) return -1;
+        return report(service, wsi, CLWS_EVENT_BYTES_RECEIVED, in, length);
+    case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
+        return report(service, wsi, CLWS_EVENT_WRITABLE, NULL, 0);
+    case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
+        report(service, wsi, CLWS_EVENT_COMPLETED, NULL, 0);
+        return -1; // or the socket is kept for 5 s
+    case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
+        return report(service, wsi, CLWS_EVENT_CLOSED, NULL, 0);
+    case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
+        return report(service, wsi, CLWS_EVENT_FAILED, NULL, (size_t)failure_of(wsi, in ? in : "", in ? length : 0));
+    case LWS_CALLBACK_WSI_DESTROY:
+        return report(service, wsi, CLWS_EVENT_DESTROYED, NULL, 0);
+    default:
+        return 0;
+    }
+}
+
+static const struct lws_protocols protocols[] = {
+    {.name = "stream", .callback = callback, .rx_buffer_size = CLWS_BUFFER_SIZE},
+    {.name = NULL},
+};
+
+static void round_ended(struct ev_loop *loop, ev_prepare *watcher, int events) {
+    (void)loop;
+    (void)events;
+    clws_service *service = watcher->data;
+    service->callback(service->owner, NULL, 0, CLWS_EVENT_ROUND_ENDED, NULL, 0);
+}
+
+static void loop_ticked(struct ev_loop *loop, ev_timer *watcher, int events) {
+    (void)loop;
+    (void)events;
+    clws_service *service = watcher->data;
+    service->callback(service->owner, NULL, 0, CLWS_EVENT_TICK, NULL, 0);
+    // libwebsockets' own timers fire late under a foreign loop; being woken makes it look at them.
+    lws_cancel_service(service->context);
+}
+
+static void poll_ticked(lws_sorted_usec_list_t *timer) {
+    clws_service *service = lws_container_of(timer, clws_service, poll_timer);
+    service->callback(service->owner, NULL, 0, CLWS_EVENT_TICK, NULL, 0);
+    if (service->is_ticking)
+        lws_sul_schedule(service->context, 0, timer, poll_ticked, TICK_MILLISECONDS * LWS_US_PER_MS);
+}
+
+static struct lws_context *create_context(clws_service *service) {
+    struct rlimit before;
+    bool is_lowered = getrlimit(RLIMIT_NOFILE, &before) == 0 && before.rlim_cur > DESCRIPTOR_LIMIT;
+    if (is_lowered) {
+        struct rlimit lowered = {.rlim_cur = DESCRIPTOR_LIMIT, .rlim_max = before.rlim_max};
+        is_lowered = setrlimit(RLIMIT_NOFILE, &lowered) == 0;
+    }
+    void *loops[] = {service->loop};
+    struct lws_context_creation_info info;
+    memset(&info, 0, sizeof info);
+    info.options = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
+    if (service->loop) {
+        info.options |= LWS_SERVER_OPTION_LIBEV;
+        info.foreign_loops = loops;
+    }
+    info.port = CONTEXT_PORT_NO_LISTEN;
+    info.protocols = protocols;
+    info.user = service;
+    info.pt_serv_buf_size = LWS_PRE + CLWS_BUFFER_SIZE;
+    info.max_http_header_data2 = CLWS_HEADER_SECTION_LIMIT;
+    info.timeout_secs = LIBRARY_TIMEOUT_SECONDS;
+    info.connect_timeout_secs = LIBRARY_TIMEOUT_SECONDS;
+    struct lws_context *context = lws_create_context(&info);
+    if (is_lowered) setrlimit(RLIMIT_NOFILE, &before);
+    return context;
+}
+
+static clws_vhost *create_vhost(clws_service *service, const char *trust_anchors) {
+    struct lws_context_creation_info info;
+    memset(&info, 0, sizeof info);
+    info.options = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+    info.port = CONTEXT_PORT_NO_LISTEN;
+    info.protocols = protocols;
+    info.vhost_name = trust_anchors ? trust_anchors : "system trust";
+    info.client_ssl_ca_filepath = trust_anchors;
+    info.connect_timeout_secs = LIBRARY_TIMEOUT_SECONDS;
+    info.http_proxy_address = ""; // or the environment's proxy is used without a word
+    return (clws_vhost *)lws_create_vhost(service->context, &info);
+}
+
+clws_service *clws_service_create(clws_callback user_callback, void *owner) {
+    lws_set_log_level(LLL_ERR, discard_log);
+    clws_service *service = calloc(1, sizeof *service);
+    if (!service) return NULL;
+    service->callback = user_callback;
+    service->owner = owner;
+    // libev costs 2–7 µs a wake at any number of connections, poll up to 2 ms at 5,000. Its plugin may be missing.
+    service->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOSIGMASK);
+    if (service->loop) service->context = create_context(service);
+    if (!service->context) {
+        if (service->loop) ev_loop_destroy(service->loop);
+        service->loop = NULL;
+        service->context = create_context(service);
+    }
+    // Wake-ups are reported to virtual hosts, so there is always one.
+    if (service->context) service->system_vhost = create_vhost(service, NULL);
+    if (!service->system_vhost) {
+        if (service->context) lws_context_destroy(service->context);
+        free(service);
+        return NULL;
+    }
+    if (service->loop) {
+        ev_prepare_init(&service->round_end, round_ended);
+        service->round_end.data = service;
+        ev_prepare_start(service->loop, &service->round_end);
+        ev_timer_init(&service->timer, loop_ticked, TICK_MILLISECONDS / 1000.0, TICK_MILLISECONDS / 1000.0);
+        service->timer.data = service;
+    }
+    return service;
+}
+
+void clws_service_run(clws_service *service) {
+    if (service->loop) {
+        ev_run(service->loop, 0);
+        return;
+    }
+    while (lws_service(service->context, 0) >= 0)
+        service->callback(service->owner, NULL, 0, CLWS_EVENT_ROUND_ENDED, NULL, 0);
+}
+
+void clws_service_wake(clws_service *service) { lws_cancel_service(service->context); }
+
+void clws_service_set_ticking(clws_service *service, bool ticking) {
+    if (service->is_ticking == ticking) return;
+    service->is_ticking = ticking;
+    if (service->loop && ticking) {
+        ev_now_update(service->loop);
+        ev_timer_again(service->loop, &service->timer);
+    } else if (service->loop) {
+        ev_timer_stop(service->loop, &service->timer);
+    } else if (ticking) {
+        lws_sul_schedule(service->context, 0, &service->poll_timer, poll_ticked, TICK_MILLISECONDS * LWS_US_PER_MS);
+    }
+}
+
+clws_vhost *clws_vhost_create(clws_service *service, const char *trust_anchors) {
+    return trust_anchors ? create_vhost(service, trust_anchors) : service->system_vhost;
+}
+
+bool clws_connect(clws_service *service, const clws_target *target) {
+    struct lws_client_connect_info info;
+    memset(&info, 0, sizeof info);
+    info.context = service->context;
+    info.vhost = (struct lws_vhost *)target->vhost;
+    info.address = target->address;
+    info.port = target->port;
+    info.host = target->host;
+    info.path = target->target;
+    info.method = target->method;
+    info.alpn = "http/1.1";
+    info.local_protocol_name = protocols[0].name;
+    info.opaque_user_data = (void *)target->id;
+    // A redirect would send the credential to another host.
+    info.ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT | (target->is_secure ? LCCSCF_USE_SSL : 0);
+    errno = 0;
+    return lws_client_connect_via_info(&info) != NULL;
+}
+
+bool clws_write_fields(void *cursor, size_t room, const uint8_t *fields, size_t count, bool replaces_connection) {
+    static const char connection[] = "connection: close\r\n";
+    char **position = cursor;
+    size_t length = sizeof connection - 1;
+    // What stands before the cursor is the request line and libwebsockets' own fields, so stepping back is safe.
+    if (replaces_connection && memcmp(*position - length, connection, length) == 0) {
+        *position -= length;
+        room += length;
+    }
+    if (count > room) return false;
+    memcpy(*position, fields, count);
+    *position += count;
+    return true;
+}
+
+void clws_set_body_pending(clws_stream *stream, bool pending) {
+    lws_client_http_body_pending((struct lws *)stream, pending);
+    if (pending) lws_callback_on_writable((struct lws *)stream);
+}
+
+int clws_copy_field(clws_stream *stream, const char *name, char *buffer, int capacity) {
+    struct lws *wsi = (struct lws *)stream;
+    const unsigned char *token_name;
+    for (int token = 0; (token_name = lws_token_to_string((enum lws_token_indexes)token)); token++)
+        if (strcmp((const char *)token_name, name) == 0)
+            return lws_hdr_total_length(wsi, (enum lws_token_indexes)token) > 0
+                       ? lws_hdr_copy(wsi, buffer, capacity, (enum lws_token_indexes)token)
+                       : -1;
+    return lws_hdr_custom_copy(wsi, buffer, capacity, name, (int)strlen(name));
+}
+
+bool clws_read(clws_stream *stream) {
+    // libwebsockets reads at most `length` bytes into the buffer behind LWS_PRE and hands the body bytes on.
+    static _Thread_local char buffer[LWS_PRE + CLWS_BUFFER_SIZE];
+    char *start = buffer + LWS_PRE;
+    int length = CLWS_BUFFER_SIZE;
+    return lws_http_client_read((struct lws *)stream, &start, &length) >= 0;
+}
+
+void clws_request_write(clws_stream *stream) { lws_callback_on_writable((struct lws *)stream); }
+
+uint8_t *clws_write_buffer(clws_service *service) { return service->write_buffer + LWS_PRE; }
+
+bool clws_write(clws_service *service, clws_stream *stream, size_t count, clws_write_kind kind) {
+    enum lws_write_protocol protocol = kind == CLWS_WRITE_UPGRADED ? LWS_WRITE_RAW
+                                       : kind == CLWS_WRITE_BODY   ? LWS_WRITE_HTTP
+                                                                   : LWS_WRITE_HTTP_FINAL;
+    return lws_write((struct lws *)stream, service->write_buffer + LWS_PRE, count, protocol) >= (int)count;
+}
+
+void clws_kill(clws_stream *stream) {
+    lws_set_timeout((struct lws *)stream, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
+}
+
+void clws_sha1(const uint8_t *bytes, size_t count, uint8_t *digest) { lws_SHA1(bytes, count, digest); }
+
+const char *clws_version(void) { return lws_get_library_version(); }
+
+const char *clws_tls_version(void) { return OpenSSL_version(OPENSSL_VERSION_STRING); }

@@ -129,10 +129,6 @@ public struct ChappieLimits: Sendable, Equatable {
     ///
     /// Default 64 MiB.
     public var eventByteCount = 64 << 20
-    /// A response's header section, in bytes.
-    ///
-    /// Default 64 KiB, which is also the most that is possible.
-    public var headerSectionByteCount = 64 << 10
     /// How much of an error's body is kept, in bytes.
     ///
     /// Default 64 KiB.

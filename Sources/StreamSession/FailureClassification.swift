@@ -44,7 +44,8 @@ extension TransportFailure {
     fileprivate var failureClass: FailureClass {
         switch self.cause {
         case .invalidRequest, .trustAnchorsUnreadable, .messageTooLarge, .cancelled, .unavailable: .fatal
-        case .certificateRejected, .headerSectionTooLarge, .openingHandshakeInvalid, .unsupportedContentCoding:
+        case .certificateRejected, .headerSectionTooLarge, .openingHandshakeInvalid,
+            .unsupportedTransferCoding, .unsupportedContentCoding:
             .definite
         case .unresolvable, .unreachable, .tlsHandshakeFailed, .notHTTP, .protocolViolation: .probable
         case .timedOut: self.classOfTimeout

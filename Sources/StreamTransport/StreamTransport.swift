@@ -22,10 +22,10 @@ package protocol TransportConnection: AnyObject, Sendable {
     /// Suspends until `next()` has something to return, `duration` is over (nil: no limit) or the task is cancelled.
     func wait(for duration: Duration?) async -> TransportWaitOutcome
 
-    /// Sends one text message, after `.opened` with an established WebSocket.
+    /// Sends one message, after `.opened` with an established WebSocket.
     ///
     /// Otherwise it does nothing.
-    func send(text: [UInt8])
+    func send(_ message: [UInt8], as kind: OutboundKind)
 
     /// Starts the closing handshake with status code 1000, and drops the connection when the peer does not answer.
     func close()
@@ -40,6 +40,14 @@ package protocol TransportConnection: AnyObject, Sendable {
 
     /// Counters so far.
     var statistics: TransportStatistics { get }
+}
+
+/// What a message to a WebSocket's peer is.
+package enum OutboundKind: Sendable, Equatable {
+    /// UTF-8, which is the caller's promise.
+    case text
+    /// Any bytes.
+    case binary
 }
 
 /// Why `TransportConnection.wait(for:)` returned.

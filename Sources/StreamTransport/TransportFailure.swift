@@ -59,6 +59,8 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case protocolViolation(closeCode: UInt16)
         /// A message or its inflated form is over the limit.
         case messageTooLarge(limit: Int)
+        /// A transfer coding other than `chunked` (RFC 9112 section 7).
+        case unsupportedTransferCoding
         /// The content coding is not one that was asked for.
         case unsupportedContentCoding
         /// The compressed body is damaged or cut off.

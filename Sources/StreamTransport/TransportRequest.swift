@@ -67,10 +67,6 @@ package struct TransportLimits: Sendable, Equatable {
     ///
     /// Default 64 MiB.
     package var messageByteCount = 64 << 20
-    /// The header section of a response.
-    ///
-    /// Default 64 KiB, which is also the most that is possible.
-    package var headerSectionByteCount = 64 << 10
     /// Unread bytes at which the connection stops reading.
     ///
     /// Default 1 MiB.

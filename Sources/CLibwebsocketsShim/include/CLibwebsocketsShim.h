@@ -1,1 +1,159 @@
+// A flat C interface over libwebsockets, for one service thread. No type of libwebsockets appears in it.
+//
+// Every function belongs to the service thread, `clws_service_wake` excepted, which any thread may call.
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__clang__)
+#define CLWS_CLOSED_ENUM __attribute__((enum_extensibility(closed)))
+#define CLWS_SWIFT_NAME(name) __attribute__((swift_name(name)))
+#else
+#define CLWS_CLOSED_ENUM
+#define CLWS_SWIFT_NAME(name)
+#endif
+
+/// The event loop with its libwebsockets context.
+typedef struct clws_service clws_service;
+/// Settings shared by connections: the trust anchors.
+typedef struct clws_vhost clws_vhost;
+/// One connection, valid until `CLWS_EVENT_DESTROYED` returns.
+typedef struct clws_stream clws_stream;
+
+/// What happened. The comments say what `bytes` and `count` are; otherwise they are NULL and 0.
+typedef enum CLWS_CLOSED_ENUM clws_event {
+    /// `clws_service_wake` was called, once or more. No stream.
+    CLWS_EVENT_WOKEN CLWS_SWIFT_NAME("woken"),
+    /// 100 ms have passed while ticking is on. No stream.
+    CLWS_EVENT_TICK CLWS_SWIFT_NAME("tick"),
+    /// The loop has handled everything that was ready and is about to wait. No stream.
+    CLWS_EVENT_ROUND_ENDED CLWS_SWIFT_NAME("roundEnded"),
+    /// TCP is established.
+    CLWS_EVENT_TCP_CONNECTED CLWS_SWIFT_NAME("tcpConnected"),
+    /// The peer's certificate was rejected; `count` is the `X509_V_ERR_…` code.
+    CLWS_EVENT_CERTIFICATE_REJECTED CLWS_SWIFT_NAME("certificateRejected"),
+    /// The request's fields are due: call `clws_write_fields` with `bytes` and `count`.
+    CLWS_EVENT_FIELDS_DUE CLWS_SWIFT_NAME("fieldsDue"),
+    /// A response's header section is there; `count` is the status code.
+    CLWS_EVENT_HEAD_RECEIVED CLWS_SWIFT_NAME("headReceived"),
+    /// Bytes can be read: call `clws_read` now, or later to go on.
+    CLWS_EVENT_READABLE CLWS_SWIFT_NAME("readable"),
+    /// `count` bytes of the body at `bytes`, from within `clws_read`.
+    CLWS_EVENT_BYTES_RECEIVED CLWS_SWIFT_NAME("bytesReceived"),
+    /// The stream can be written to: call `clws_write` once.
+    CLWS_EVENT_WRITABLE CLWS_SWIFT_NAME("writable"),
+    /// The body is whole, or the peer closed a connection whose body ends with it.
+    CLWS_EVENT_COMPLETED CLWS_SWIFT_NAME("completed"),
+    /// The connection ended in another way after its header section.
+    CLWS_EVENT_CLOSED CLWS_SWIFT_NAME("closed"),
+    /// The connection ended before its header section; `count` is a `clws_failure`.
+    CLWS_EVENT_FAILED CLWS_SWIFT_NAME("failed"),
+    /// The last event of a stream, after which its pointer is invalid.
+    CLWS_EVENT_DESTROYED CLWS_SWIFT_NAME("destroyed"),
+} clws_event;
+
+/// Why a connection failed before its header section, beyond what the events before tell.
+typedef enum CLWS_CLOSED_ENUM clws_failure {
+    CLWS_FAILURE_OTHER CLWS_SWIFT_NAME("other"),
+    /// The header section cannot be parsed.
+    CLWS_FAILURE_HEAD_MALFORMED CLWS_SWIFT_NAME("headMalformed"),
+    /// The header section is larger than `CLWS_HEADER_SECTION_LIMIT`.
+    CLWS_FAILURE_HEAD_TOO_LARGE CLWS_SWIFT_NAME("headTooLarge"),
+} clws_failure;
+
+enum {
+    /// The largest header section, in bytes of names and values as libwebsockets stores them.
+    CLWS_HEADER_SECTION_LIMIT = 65536,
+    /// The most bytes of one `CLWS_EVENT_BYTES_RECEIVED` and of one `clws_write`.
+    CLWS_BUFFER_SIZE = 65536,
+    /// libwebsockets cuts longer request targets silently.
+    CLWS_TARGET_LIMIT = 2000,
+    /// libwebsockets cuts longer hosts silently.
+    CLWS_HOST_LIMIT = 120,
+};
+
+/// Receives every event. A return value other than 0 ends the stream.
+typedef int (*clws_callback)(void *owner, clws_stream *stream, uintptr_t id, clws_event event, void *bytes,
+                             size_t count);
+
+/// Makes the loop and the context; NULL when the system has no resources. Calls back already.
+clws_service *clws_service_create(clws_callback callback, void *owner);
+/// Runs for ever.
+void clws_service_run(clws_service *service);
+/// Makes the service thread report `CLWS_EVENT_WOKEN`. From any thread.
+void clws_service_wake(clws_service *service);
+/// Turns `CLWS_EVENT_TICK` on and off. Off at first.
+void clws_service_set_ticking(clws_service *service, bool ticking);
+
+/// Settings with the trust anchors of a PEM file, or the system's when it is NULL; NULL on failure.
+clws_vhost *clws_vhost_create(clws_service *service, const char *trust_anchors);
+
+/// Everything `clws_connect` needs. Strings are copied.
+typedef struct clws_target {
+    clws_vhost *vhost;
+    /// Given back with each event; not 0.
+    uintptr_t id;
+    /// A numeric address.
+    const char *address;
+    uint16_t port;
+    /// The value of `Host`; its name part is verified and sent as SNI.
+    const char *host;
+    /// The request target.
+    const char *target;
+    /// `GET` or `POST`.
+    const char *method;
+    bool is_secure;
+} clws_target;
+
+/// Starts a connection. False when it could not be started: no event follows then, and `errno` may say why.
+bool clws_connect(clws_service *service, const clws_target *target);
+
+/// Writes field lines (each ending in CRLF) into the request, within `CLWS_EVENT_FIELDS_DUE`.
+///
+/// `replaces_connection` removes libwebsockets' own `connection: close`. False when there is no room.
+bool clws_write_fields(void *cursor, size_t room, const uint8_t *fields, size_t count, bool replaces_connection);
+/// Announces a request body, within `CLWS_EVENT_FIELDS_DUE` (true), and its end (false).
+void clws_set_body_pending(clws_stream *stream, bool pending);
+
+/// Copies a field's value, NUL-terminated; its length, or -1 when it is absent or does not fit.
+///
+/// `name` is lower case and ends in a colon. Within `CLWS_EVENT_HEAD_RECEIVED`.
+int clws_copy_field(clws_stream *stream, const char *name, char *buffer, int capacity);
+
+/// Reads what is there; false when the stream has to end.
+bool clws_read(clws_stream *stream);
+/// Asks for `CLWS_EVENT_WRITABLE`.
+void clws_request_write(clws_stream *stream);
+/// Where the bytes for the next `clws_write` go: `CLWS_BUFFER_SIZE` bytes.
+uint8_t *clws_write_buffer(clws_service *service);
+/// What `clws_write` sends.
+typedef enum CLWS_CLOSED_ENUM clws_write_kind {
+    /// Bytes on an upgraded connection.
+    CLWS_WRITE_UPGRADED CLWS_SWIFT_NAME("upgraded"),
+    /// A piece of a request body.
+    CLWS_WRITE_BODY CLWS_SWIFT_NAME("body"),
+    /// The last piece.
+    CLWS_WRITE_BODY_END CLWS_SWIFT_NAME("bodyEnd"),
+} clws_write_kind;
+/// Writes the first `count` bytes of the write buffer; false when the stream has to end.
+bool clws_write(clws_service *service, clws_stream *stream, size_t count, clws_write_kind kind);
+/// Closes the socket; `CLWS_EVENT_DESTROYED` follows, after this call or within it.
+void clws_kill(clws_stream *stream);
+
+/// SHA-1 (RFC 3174), as RFC 6455 section 1.3 wants it; `digest` is 20 bytes.
+void clws_sha1(const uint8_t *bytes, size_t count, uint8_t *digest);
+
+/// The linked library's own word on its version.
+const char *clws_version(void);
+/// OpenSSL's.
+const char *clws_tls_version(void);
+
+#ifdef __cplusplus
+}
+#endif

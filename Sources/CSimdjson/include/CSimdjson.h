@@ -1,1 +1,162 @@
-#pragma once
+// A C interface of a few functions over simdjson's On-Demand parser.
+//
+// A scanner is owned by one task at a time. No simdjson type leaves this target. Results point into the caller's bytes
+// or into the scanner; they are valid until the scanner's next call and while the caller's bytes are.
+//
+// Every byte of an input is checked: what is accepted is JSON as RFC 8259 defines it, in valid UTF-8, at most
+// `CSJ_MAXIMUM_DEPTH` containers deep. Members that nobody asks for are no exception. Of members with the same name
+// the last one counts. Half of a surrogate pair in an escape is legal JSON and becomes U+FFFD in unescaped text.
+#ifndef CSIMDJSON_H
+#define CSIMDJSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Bytes that must be readable after the end of every input. Their content does not matter.
+#define CSJ_PADDING 64
+
+/// How many arrays and objects may be nested, the outermost one included.
+#define CSJ_MAXIMUM_DEPTH 512
+
+/// What a call found out about its input.
+typedef enum csj_status {
+    csj_ok = 0,
+    csj_not_json,
+    csj_invalid_utf8,
+    /// JSON, but the outermost value is not an object.
+    csj_not_object,
+    /// An object without a `type` that is a string.
+    csj_no_type,
+    /// A member that the event's type needs is missing or has the wrong type; `csj_event.wrong_field` names it.
+    csj_wrong_field,
+    csj_too_deep,
+    csj_no_memory,
+    /// The caller promised fewer than `CSJ_PADDING` readable bytes after the end.
+    csj_no_padding,
+} csj_status;
+
+/// The event types that a turn is driven by; all others are `known_other` or `unknown`.
+typedef enum csj_event_type {
+    csj_event_unknown = 0,
+    csj_event_known_other,
+    csj_event_created,
+    csj_event_queued,
+    csj_event_in_progress,
+    csj_event_completed,
+    csj_event_failed,
+    csj_event_incomplete,
+    csj_event_error,
+    csj_event_item_added,
+    csj_event_item_done,
+    csj_event_part_added,
+    csj_event_text_delta,
+    csj_event_refusal_delta,
+    csj_event_reasoning_summary_delta,
+    csj_event_reasoning_text_delta,
+    csj_event_function_arguments_delta,
+    csj_event_custom_input_delta,
+    csj_event_rate_limits,
+    csj_event_metadata,
+    csj_event_codex_metadata,
+    csj_event_websocket_timing,
+    csj_event_keepalive,
+} csj_event_type;
+
+/// Members that a `csj_wrong_field` can name.
+typedef enum csj_field {
+    csj_field_none = 0,
+    csj_field_delta,
+    csj_field_item,
+    csj_field_response,
+} csj_field;
+
+/// Some bytes; `bytes` is null when the member is absent or JSON's `null`.
+typedef struct csj_text {
+    const uint8_t *bytes;
+    size_t count;
+} csj_text;
+
+/// What an output item says that a turn needs. Texts are unescaped, `json` is not.
+typedef struct csj_item {
+    csj_text json, type, id, status, call_id, name, namespace_name;
+    /// Of a call: `arguments` or `input`. A value that is no string is given as JSON text.
+    csj_text payload;
+} csj_item;
+
+/// What a response object says that a turn needs. Texts are unescaped, `json` is not. Integers are -1 when absent.
+typedef struct csj_response {
+    csj_text json, id, status, model, error_code, error_type, error_message, incomplete_reason;
+    int64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens;
+    /// `end_turn`: 1 or 0, -1 when absent.
+    int32_t end_turn;
+} csj_response;
+
+/// One event. Integers are -1 when absent, negative, fractional, or past 18 digits.
+typedef struct csj_event {
+    csj_event_type type;
+    csj_field wrong_field;
+    csj_text type_name, stream_id;
+    /// The text of the six kinds of delta, unescaped.
+    csj_text delta;
+    int64_t sequence_number, output_index, content_index, summary_index;
+    /// Set for `item_added` and `item_done` only.
+    csj_item item;
+    /// Set for `created`, `completed`, `failed` and `incomplete` only.
+    csj_response response;
+} csj_event;
+
+/// The type of a JSON value.
+typedef enum csj_kind {
+    csj_kind_object,
+    csj_kind_array,
+    csj_kind_string,
+    csj_kind_number,
+    csj_kind_true,
+    csj_kind_false,
+    csj_kind_null,
+} csj_kind;
+
+/// One value of a document, in document order: a container stands before what it contains.
+typedef struct csj_node {
+    /// The member's name as written between its quotes; null in arrays and for the outermost value.
+    csj_text key;
+    /// The value as written; of a string what is between its quotes.
+    csj_text json;
+    /// The index of the first node after this value and all it contains.
+    size_t next;
+    csj_kind kind;
+} csj_node;
+
+typedef struct csj_scanner csj_scanner;
+
+/// Returns null when there is no memory.
+csj_scanner *csj_scanner_create(void);
+
+void csj_scanner_destroy(csj_scanner *scanner);
+
+/// Checks one event and finds what a turn needs of it. `readable_count` counts from `bytes` and includes the padding.
+csj_status csj_scan_event(
+    csj_scanner *scanner, const uint8_t *bytes, size_t count, size_t readable_count, csj_event *event
+);
+
+/// Checks an object and lists its values down to `depth` levels; 1 is the members of the object itself.
+csj_status csj_read_tree(
+    csj_scanner *scanner, const uint8_t *bytes, size_t count, size_t readable_count, size_t depth,
+    const csj_node **nodes, size_t *node_count
+);
+
+/// Unescapes what stood between the quotes of a checked string. `output` holds at least `count` bytes.
+size_t csj_unescape(const uint8_t *bytes, size_t count, uint8_t *output);
+
+bool csj_validate_utf8(const uint8_t *bytes, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

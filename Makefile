@@ -1,0 +1,78 @@
+# One command for each thing a reader or developer does with this package; `make` alone lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# A crashing test otherwise waits for a symbolicating child process that holds the output open.
+export SWIFT_BACKTRACE := enable=no
+
+BUILD_FLAGS := --explicit-target-dependency-import-check error
+LINT_PATHS := $(wildcard Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
+	Fuzz/Package.swift Fuzz/Sources Snippets)
+SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
+
+# The steps share two cores and one build folder: one after another, in the order written.
+.NOTPARALLEL:
+
+.PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
+	address-sanitizer benchmarks-build fuzz-regressions interop autobahn clean
+
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: install ## Build the command line and run its guided demonstration
+	@swift build --product chappie
+	@"$$(swift build --show-bin-path)/chappie" demo
+
+test: install ## Build everything and run every test
+	swift build $(BUILD_FLAGS) --build-tests
+	swift test --skip-build
+
+# Warnings are errors in every step, the one that tests included, so that nothing is built twice.
+check check-without-tests: export CHAPPIE_WARNINGS_AS_ERRORS := 1
+
+check: lint test sanitize-and-build-all ## Everything that must pass before a change is merged
+	@echo "check: all passed"
+
+check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
+	@echo "check: all passed, apart from the tests that make test runs"
+
+sanitize-and-build-all: thread-sanitizer address-sanitizer benchmarks-build fuzz-regressions
+
+install: ## Install the system packages that the build needs
+	@Scripts/install.sh
+
+format: ## Rewrite all Swift files in the project's format
+	swift format format --in-place --parallel --configuration .swift-format --recursive $(LINT_PATHS)
+
+lint: ## Check format, documentation rules, file sizes and shell scripts
+	@Scripts/install.sh check
+	swift format lint --strict --parallel --configuration .swift-format --recursive $(LINT_PATHS)
+	Scripts/check-sizes.sh
+	shellcheck $(SHELL_SCRIPTS)
+
+thread-sanitizer: install ## Run every test under the thread sanitizer
+	swift test --sanitize=thread --scratch-path .build/tsan --disable-xctest
+
+address-sanitizer: install ## Run every test under the address and leak sanitizers
+	ASAN_OPTIONS=detect_leaks=1 swift test --sanitize=address --scratch-path .build/asan --disable-xctest
+
+benchmarks-build: install ## Build the benchmarks
+	swift build --package-path Benchmarks
+
+fuzz-regressions: install ## Build the fuzz targets and replay their committed inputs
+	Scripts/replay-fuzz.sh
+
+interop: install ## Hold the client and the server against other people's programs
+	@Scripts/install.sh interop
+	@swift build --product chappie
+	@Scripts/interop.sh
+
+autobahn: install ## Run the WebSocket conformance suite against the client
+	@Scripts/install.sh autobahn
+	@swift build --product autobahn-client
+	@Scripts/autobahn.sh
+
+clean: ## Remove everything that was built
+	rm -rf .build Benchmarks/.build Fuzz/.build

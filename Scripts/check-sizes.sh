@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Fails when a source file is longer than 600 lines or a test file longer than 1,000.
+# Usage: Scripts/check-sizes.sh
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly longest_source=600
+readonly longest_test=1000
+
+status=0
+while IFS= read -r -d '' file; do
+    # A file that was deleted but not committed yet is still listed.
+    [[ -f $file ]] || continue
+    limit=$longest_source
+    if [[ $file == Tests/* || $file == */Tests/* ]]; then limit=$longest_test; fi
+    lines=$(wc -l <"$file")
+    if ((lines > limit)); then
+        printf '%s: %d lines, the limit is %d\n' "$file" "$lines" "$limit" >&2
+        status=1
+    fi
+done < <(git ls-files -z --cached --others --exclude-standard -- '*.swift' '*.c' '*.cpp' '*.h')
+exit "$status"

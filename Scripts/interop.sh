@@ -1,0 +1,335 @@
+#!/usr/bin/env bash
+# Holds `chappie serve`, `chappie stream` and `chappie sse` against programs that other people wrote, on 127.0.0.1.
+# Usage: Scripts/interop.sh [CASE]...      (default: all; --list names them)
+#
+# CHAPPIE names the executable, CHAPPIE_PEERS_DIR where the other programs are kept; they are fetched on the first run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly programs=$PWD/Tests/Interoperability
+readonly recording=$programs/answer.jsonl
+readonly answer=$programs/answer.txt
+readonly prompt="Tell me about the bottle."
+peers=${CHAPPIE_PEERS_DIR:-$HOME/.cache/chappie-peers}
+scratch=$(mktemp -d)
+
+# Debian's Node packages are found without this only by Debian's own Node.
+export NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
+# Nothing here may leave the machine by way of a proxy.
+unset HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy
+export LITELLM_LOCAL_MODEL_COST_MAP=True LITELLM_TELEMETRY=False
+
+readonly cases=(
+    serve-openai-sse serve-openai-websocket serve-codex-websocket serve-codex-sse serve-codex-refused-upgrade
+    serve-curl-sse stream-node-ws stream-websockets-fragments stream-aiohttp-websocket stream-aiohttp-gzip
+    stream-litellm-websocket stream-litellm-sse
+)
+
+readonly environments=(openai codex litellm aiohttp websockets)
+
+# MARK: Programs
+
+# Prints the folder of a peer's virtual environment and makes it when its pinned versions are not in it yet.
+environment() {
+    local name=$1
+    local wanted=$programs/peers/$name.txt folder=$peers/$name
+    if ! cmp --quiet "$wanted" "$folder/installed.txt"; then
+        printf 'Setting up %s\n' "$(tr '\n' ' ' <"$wanted")" >&2
+        rm -rf "$folder"
+        mkdir -p "$peers"
+        python3 -m venv "$folder" &&
+            timeout 900 "$folder/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted" >&2 &&
+            cp "$wanted" "$folder/installed.txt" ||
+            return 1
+    fi
+    printf '%s\n' "$folder"
+}
+
+# Starts a server of this case; it ends with the case.
+# Usage: start NAME COMMAND...; output goes to $work/NAME.out and $work/NAME.err.
+start() {
+    local name=$1
+    shift
+    "$@" >"$work/$name.out" 2>"$work/$name.err" &
+    server_process=$!
+}
+
+# Prints the first line that a server wrote to its standard output.
+first_line() {
+    local file=$work/$1.out
+    for ((i = 0; i < 300; i++)); do
+        if [[ -s $file ]] && IFS= read -r line <"$file"; then
+            printf '%s\n' "$line"
+            return 0
+        fi
+        kill -0 "$server_process" 2>/dev/null || break
+        sleep 0.1
+    done
+    printf '%s did not say where it listens\n' "$1" >&2
+    if [[ -f $work/$1.err ]]; then tail -n 5 "$work/$1.err" >&2; fi
+    return 1
+}
+
+# Prints the last line that a server wrote to its standard output: what it did.
+last_line() {
+    tail -n 1 "$work/$1.out"
+}
+
+# Starts `chappie serve` and sets base_url.
+start_chappie() {
+    start serve "$CHAPPIE" serve --recording "$recording" --log "$@"
+    local line
+    line=$(first_line serve)
+    base_url=${line#listening on }
+    [[ $base_url == http://127.0.0.1:*/v1 ]] || {
+        printf 'unexpected first line of chappie serve: %s\n' "$line" >&2
+        return 1
+    }
+}
+
+compare() {
+    python3 "$programs/text_of.py" "$@" "$answer"
+}
+
+# MARK: Other people's clients against chappie serve
+
+openai_client() {
+    local python
+    python=$(environment openai)/bin/python
+    start_chappie
+    timeout 60 "$python" "$programs/openai_client.py" "$1" "$base_url" >"$work/text"
+    compare plain <"$work/text"
+}
+
+serve-openai-sse() { openai_client sse; }
+serve-openai-websocket() { openai_client websocket; }
+
+# Usage: codex_client SUPPORTS_WEBSOCKETS
+codex_client() {
+    local program port
+    program=$(find "$(environment codex)" -path '*/codex_cli_bin/bin/codex' -print -quit)
+    port=${base_url##*:}
+    mkdir -p "$work/codex" "$work/project"
+    sed -e "s/@PORT@/${port%/v1}/" -e "s/@WEBSOCKETS@/$1/" "$programs/codex.toml" >"$work/codex/config.toml"
+    (
+        cd "$work/project"
+        LOOPBACK_KEY=sk-fake CODEX_HOME=$work/codex timeout 60 "$program" exec --skip-git-repo-check \
+            --sandbox read-only --json --disable plugins "$prompt" </dev/null >"$work/codex.json"
+    )
+    compare codex <"$work/codex.json"
+}
+
+serve-codex-websocket() {
+    start_chappie
+    codex_client true
+    # The text would be right as well had codex given up on WebSocket.
+    if posts_were_made; then
+        printf 'codex fell back to HTTP\n' >&2
+        return 1
+    fi
+}
+
+serve-codex-sse() {
+    start_chappie
+    codex_client false
+}
+
+serve-codex-refused-upgrade() {
+    start_chappie --scenario hs-426
+    codex_client true
+}
+
+# Whether the log of chappie serve has a request over HTTP.
+posts_were_made() {
+    grep --quiet --ignore-case '"transport":[ ]*"\(http\|sse\)' "$work/serve.err"
+}
+
+serve-curl-sse() {
+    start_chappie
+    curl --silent --show-error --no-buffer --max-time 30 "$base_url/responses" \
+        --header 'Authorization: Bearer sk-fake' --header 'Content-Type: application/json' \
+        --data '{"model":"paper-and-ink","input":"Tell me about the bottle.","stream":true}' |
+        timeout 30 "$CHAPPIE" sse >"$work/sse.json"
+    compare chappie-sse <"$work/sse.json"
+}
+
+# MARK: chappie stream against other people's servers
+
+# Usage: stream_from BASE_URL MODEL [OPTION]...
+stream_from() {
+    local url=$1 model=$2
+    shift 2
+    local status=0
+    timeout 60 "$CHAPPIE" stream --json --base-url "$url" --api-key sk-fake --model "$model" "$@" "$prompt" \
+        >"$work/stream.json" || status=$?
+    if ((status != 0)); then
+        printf 'chappie stream: exit %d %s\n' "$status" "$(tail -n 1 "$work/stream.json")"
+        return 1
+    fi
+    compare chappie-stream <"$work/stream.json"
+}
+
+# Streams from one of our small servers, and says what it did. Usage: stream_from_server SERVER WANTED [OPTION]...
+stream_from_server() {
+    local server=$1 wanted=$2
+    shift 2
+    local port did result
+    port=$(first_line "$server")
+    result=$(stream_from "http://127.0.0.1:$port/v1" paper-and-ink "$@") || {
+        printf '%s\n' "$result"
+        return 1
+    }
+    did=$(last_line "$server")
+    printf '%s; %s\n' "$result" "$did"
+    [[ $did == *"$wanted"* ]] || {
+        printf 'the server did not report "%s"\n' "$wanted" >&2
+        return 1
+    }
+}
+
+stream-node-ws() {
+    start node node "$programs/node_server.js" "$recording"
+    stream_from_server node "4 messages compressed"
+}
+
+stream-websockets-fragments() {
+    local python
+    python=$(environment websockets)/bin/python
+    start websockets "$python" "$programs/websockets_server.py" "$recording"
+    stream_from_server websockets permessage-deflate
+}
+
+aiohttp_server() {
+    local python
+    python=$(environment aiohttp)/bin/python
+    start aiohttp "$python" "$programs/aiohttp_server.py" "$recording"
+}
+
+stream-aiohttp-websocket() {
+    aiohttp_server
+    stream_from_server aiohttp "window bits"
+}
+
+stream-aiohttp-gzip() {
+    aiohttp_server
+    stream_from_server aiohttp gzip --http-only
+}
+
+# LiteLLM takes ten seconds to start, so one of it serves both cases.
+litellm_port=""
+start_litellm() {
+    local program
+    program=$peers/litellm/bin/litellm
+    [[ -x $program ]] || return 0
+    litellm_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    python3 - "$programs/litellm.yaml" "$answer" "$litellm_port" >"$scratch/litellm.yaml" <<'PYTHON'
+import json, pathlib, sys
+template, answer, port = (pathlib.Path(sys.argv[1]).read_text(), pathlib.Path(sys.argv[2]).read_text(), sys.argv[3])
+# A JSON string is a YAML string too.
+print(template.replace("@PORT@", port).replace("@ANSWER@", json.dumps(answer, ensure_ascii=False)))
+PYTHON
+    (cd "$scratch" && exec "$program" --config litellm.yaml --host 127.0.0.1 --port "$litellm_port") \
+        >"$scratch/litellm.log" 2>&1 &
+    litellm=$!
+}
+
+await_litellm() {
+    [[ -n $litellm_port ]] || {
+        printf 'LiteLLM could not be set up\n' >&2
+        return 1
+    }
+    for ((i = 0; i < 120; i++)); do
+        if curl --silent --fail --output "$work/alive" "http://127.0.0.1:$litellm_port/health/liveliness"; then
+            return 0
+        fi
+        kill -0 "$litellm" 2>/dev/null || break
+        sleep 1
+    done
+    printf 'LiteLLM does not answer\n' >&2
+    tail -n 5 "$scratch/litellm.log" >&2
+    return 1
+}
+
+stream-litellm-websocket() {
+    await_litellm
+    stream_from "http://127.0.0.1:$litellm_port/v1" bridge
+}
+
+stream-litellm-sse() {
+    await_litellm
+    stream_from "http://127.0.0.1:$litellm_port/v1" bridge --http-only
+}
+
+# MARK: Running
+
+litellm=""
+# shellcheck disable=SC2317 # Called by the trap.
+clean_up() {
+    [[ -z $litellm ]] || kill "$litellm" 2>/dev/null || true
+    wait 2>/dev/null || true
+    rm -rf "$scratch"
+}
+
+# Runs one case in a process of its own, so that its servers end with it, and prints its line.
+run_case() {
+    local name=$1 status=0 detail
+    work=$scratch/$name
+    mkdir -p "$work"
+    # Not as a condition: bash would ignore -e in it.
+    set +e
+    (
+        set -e
+        # shellcheck disable=SC2046 # One word for each job.
+        trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
+        "$name"
+    ) >"$work/detail" 2>"$work/errors"
+    status=$?
+    set -e
+    detail=$(tail -n 1 "$work/detail")
+    if ((status == 0)); then
+        printf 'PASS %s %s\n' "$name" "$detail"
+        passed=$((passed + 1))
+    else
+        printf 'FAIL %s %s\n' "$name" "${detail:-exit $status}"
+        touch "$work/serve.err"
+        cat "$work/errors" "$work/serve.err" | tail -n 8 | cut -c 1-300 | sed 's/^/     /'
+        failed=$((failed + 1))
+    fi
+}
+
+chosen=("$@")
+case ${1:-} in
+    "") chosen=("${cases[@]}") ;;
+    --list)
+        printf '%s\n' "${cases[@]}"
+        exit 0
+        ;;
+    -h | --help)
+        sed -n '2,5s/^# \{0,1\}//p' "$0"
+        exit 0
+        ;;
+esac
+for name in "${chosen[@]}"; do
+    [[ " ${cases[*]} " == *" $name "* ]] || {
+        printf 'interop.sh: no case %s (--list names them)\n' "$name" >&2
+        exit 64
+    }
+done
+
+CHAPPIE=${CHAPPIE:-$(swift build --show-bin-path)/chappie}
+[[ -x $CHAPPIE ]] || {
+    printf 'interop.sh: no %s: run make interop, or set CHAPPIE\n' "$CHAPPIE" >&2
+    exit 69
+}
+trap clean_up EXIT
+
+passed=0
+failed=0
+for name in "${environments[@]}"; do
+    # One that cannot be fetched fails its own cases and no others.
+    if [[ "${chosen[*]} " == *"-$name-"* ]]; then environment "$name" >/dev/null || true; fi
+done
+if [[ "${chosen[*]} " == *"-litellm-"* ]]; then start_litellm; fi
+for name in "${chosen[@]}"; do run_case "$name"; done
+printf '%d passed, %d failed\n' "$passed" "$failed"
+((failed == 0))

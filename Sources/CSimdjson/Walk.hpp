@@ -1,0 +1,198 @@
+// Walks a document with simdjson's On-Demand parser and checks everything it passes.
+//
+// On-Demand checks what it is asked for and skips the rest; here every value is visited, so that what is accepted is
+// JSON to the last byte. The scanner it works with is owned by the caller.
+#pragma once
+
+#include "CSimdjson.h"
+
+#define SIMDJSON_EXCEPTIONS 0
+// An optimised build of a package does not say so in the way that `assert` understands. The assertions stay in debug
+// builds, which is what the tests run.
+#if defined(__OPTIMIZE__) && !defined(NDEBUG)
+#define NDEBUG 1
+#endif
+#include <simdjson.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace csj {
+
+namespace ondemand = simdjson::ondemand;
+
+struct Free {
+    void operator()(void *memory) const noexcept { std::free(memory); }
+};
+
+/// Capacities that a scanner keeps between calls; what a large input needed beyond them is given back.
+constexpr size_t retained_byte_count = 256 << 10;
+
+/// The longest member name that a visitor can ask for.
+constexpr size_t longest_key = 32;
+
+}  // namespace csj
+
+struct csj_scanner {
+    simdjson::ondemand::parser parser{simdjson::SIMDJSON_MAXSIZE_BYTES};
+    std::unique_ptr<uint8_t, csj::Free> text;
+    size_t text_capacity = 0;
+    size_t text_count = 0;
+    std::unique_ptr<csj_node, csj::Free> nodes;
+    size_t node_capacity = 0;
+    size_t node_count = 0;
+};
+
+namespace csj {
+
+csj_status status_of(simdjson::error_code error) noexcept;
+
+/// Gives back what a large input needed, and makes room for `count` bytes.
+csj_status prepare(csj_scanner &scanner, size_t count) noexcept;
+
+/// Checks the escapes of what stands between quotes.
+bool has_valid_escapes(csj_text contents) noexcept;
+
+/// Checks a number, `true`, `false` or `null` against the grammar of RFC 8259.
+bool is_scalar(csj_text token) noexcept;
+
+inline bool is_space(uint8_t byte) noexcept {
+    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
+inline bool equals(csj_text text, const char *literal, size_t count) noexcept {
+    return text.count == count && std::memcmp(text.bytes, literal, count) == 0;
+}
+
+/// A value's first token: a whole scalar, or the bracket that opens a container.
+simdjson_inline csj_text token_of(ondemand::value &value) noexcept {
+    const std::string_view token = value.raw_json_token();
+    size_t count = token.size();
+    while (count > 1 && is_space(static_cast<uint8_t>(token[count - 1]))) { --count; }
+    return {reinterpret_cast<const uint8_t *>(token.data()), count};
+}
+
+/// A document that is being walked.
+struct Walk {
+    ondemand::document &document;
+    /// On-Demand trusts that brackets match; where they do not, it can take a byte of the padding for a value.
+    const uint8_t *end;
+    /// Most events hold no backslash at all: one search for the whole document saves one for each string.
+    bool has_backslash;
+
+    /// Whether a value's first token is one of the document's.
+    simdjson_inline bool is_inside(ondemand::value &value) const noexcept {
+        return reinterpret_cast<const uint8_t *>(value.raw_json_token().data()) < this->end;
+    }
+
+    /// Checks a value and all it contains; `depth` containers enclose it.
+    simdjson_inline csj_status check(ondemand::value &value, csj_text token, size_t depth) const noexcept {
+        if (token.bytes[0] == '"') {
+            csj_text ignored;
+            return this->take_string(value, token, &ignored);
+        }
+        if (token.bytes[0] == '{' || token.bytes[0] == '[') { return this->check_contents(value, token, depth); }
+        // A scalar that is no string is passed over by the iteration itself.
+        return is_scalar(token) ? csj_ok : csj_not_json;
+    }
+
+    /// Checks an object or an array and all it contains.
+    csj_status check_contents(ondemand::value &value, csj_text token, size_t depth) const noexcept;
+
+    /// Checks, after the outermost object, that nothing follows it.
+    csj_status check_end() const noexcept {
+        return this->document.current_location().error() == simdjson::OUT_OF_BOUNDS ? csj_ok : csj_not_json;
+    }
+
+    /// Tells a document whose outermost value is no object from one that is not JSON.
+    csj_status check_other_root(csj_text whole) const noexcept;
+
+    /// Takes a string value; the result is what stands between its quotes.
+    simdjson_inline csj_status take_string(
+        ondemand::value &value, csj_text token, csj_text *contents
+    ) const noexcept {
+        ondemand::raw_json_string ignored;
+        if (token.count < 2 || value.get_raw_json_string().get(ignored)) { return csj_not_json; }
+        *contents = {token.bytes + 1, token.count - 2};
+        return !this->has_backslash || has_valid_escapes(*contents) ? csj_ok : csj_not_json;
+    }
+
+    /// The name of a member as it is written. Only the colon and white space stand between it and its value.
+    simdjson_inline static csj_text key_of(ondemand::field &field, csj_text value_token) noexcept {
+        const auto *start = reinterpret_cast<const uint8_t *>(field.key().raw());
+        const uint8_t *end = value_token.bytes - 2;
+        // Hardly any server writes white space there.
+        if (end[0] != '"' || end[1] != ':') {
+            end = value_token.bytes - 1;
+            while (*end != ':') { --end; }
+            do { --end; } while (*end != '"');
+        }
+        return {start, static_cast<size_t>(end - start)};
+    }
+
+    /// Calls `visit(key, value, token)` for each member; it must take the value or return an error.
+    template <class Visit>
+    simdjson_inline csj_status each_member(ondemand::object &object, Visit &&visit) const noexcept {
+        for (auto result : object) {
+            if (result.error()) { return csj_not_json; }
+            ondemand::field &&field = std::move(result).value_unsafe();
+            ondemand::value &value = field.value();
+            if (!this->is_inside(value)) { return csj_not_json; }
+            const csj_text token = token_of(value);
+            const csj_text key = key_of(field, token);
+            if (this->has_backslash && !has_valid_escapes(key)) { return csj_not_json; }
+            const csj_status status = visit(key, value, token);
+            if (status != csj_ok) { return status; }
+        }
+        return csj_ok;
+    }
+
+    /// Calls `visit(value, token)` for each element; it must take the value or return an error.
+    template <class Visit>
+    csj_status each_element(ondemand::array &array, Visit &&visit) const noexcept {
+        for (auto result : array) {
+            if (result.error()) { return csj_not_json; }
+            ondemand::value &&value = std::move(result).value_unsafe();
+            if (!this->is_inside(value)) { return csj_not_json; }
+            const csj_status status = visit(value, token_of(value));
+            if (status != csj_ok) { return status; }
+        }
+        return csj_ok;
+    }
+
+    /// Replaces a name that is written with escapes by what it means, if a visitor could ask for it.
+    simdjson_inline csj_text plain_key(csj_text key, uint8_t (&buffer)[longest_key]) const noexcept {
+        return this->has_backslash ? unescaped_key(key, buffer) : key;
+    }
+
+    static csj_text unescaped_key(csj_text key, uint8_t (&buffer)[longest_key]) noexcept;
+};
+
+/// Where a container that began at `start` and was walked to its end has its end.
+csj_text written(const uint8_t *start, ondemand::value &value) noexcept;
+
+/// Parses the document, whose outermost value must be an object, and calls `visit(walk, object)`.
+///
+/// The visitor visits every member and then calls `check_end()`.
+template <class Visit>
+csj_status walk_object(
+    csj_scanner &scanner, const uint8_t *bytes, size_t count, size_t readable_count, Visit &&visit
+) noexcept {
+    if (readable_count < count || readable_count - count < CSJ_PADDING) { return csj_no_padding; }
+    if (count == 0) { return csj_not_json; }
+    csj_status status = prepare(scanner, count);
+    if (status != csj_ok) { return status; }
+    ondemand::document document;
+    simdjson::error_code error = scanner.parser.iterate(bytes, count, readable_count).get(document);
+    if (error) { return status_of(error); }
+
+    const Walk walk{document, bytes + count, std::memchr(bytes, '\\', count) != nullptr};
+    ondemand::object object;
+    error = document.get_object().get(object);
+    if (error == simdjson::INCORRECT_TYPE) { return walk.check_other_root({bytes, count}); }
+    if (error) { return status_of(error); }
+    return visit(walk, object);
+}
+
+}  // namespace csj

@@ -1,0 +1,98 @@
+// The server's public face: start, address, log, stop.
+//
+// Owned by whoever made it. Its accept thread and its connection threads end in `stop()`.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// A server of the Responses API on 127.0.0.1 that answers from a script, over a WebSocket or as an event stream, and
+/// misbehaves where it is told to.
+///
+/// ```swift
+/// var configuration = ChappieTestServer.Configuration()
+/// configuration.faults = [.init(.cut(afterByte: 700, with: .reset), attempts: 1...1)]
+/// let server = try ChappieTestServer(configuration: configuration)
+/// defer { server.stop() }
+/// // … point a client at server.baseURL …
+/// _ = await server.reached(.finishedAttempts(2))
+/// ```
+///
+/// Both transports are on one port: `GET …/responses` with `Upgrade: websocket` and `POST …/responses`, below `/v1`
+/// and below `/backend-api/codex`. Blocking sockets, a thread a connection, and a protocol layer of its own: it
+/// shares no code with the clients that it tests.
+public final class ChappieTestServer: Sendable {
+    /// Why a server did not start.
+    public enum StartError: Error, Hashable, Sendable {
+        /// No socket could be bound and listened on; the value is `errno`.
+        case cannotListen(code: Int32)
+        /// Keys or certificates could not be made.
+        case noCertificate
+        /// The system has no thread left.
+        case noThread
+    }
+
+    private let acceptor: Acceptor
+    private let parts: ServerParts
+
+    /// The TCP port.
+    public let port: Int
+
+    /// Binds, listens and starts to serve; throws `StartError`.
+    public init(configuration: Configuration = Configuration()) throws {
+        var identity: TLSIdentity?
+        if let options = configuration.tls {
+            guard let made = TLSIdentity(options) else { throw StartError.noCertificate }
+            identity = made
+        }
+        self.parts = ServerParts(
+            configuration: configuration,
+            log: RequestLog(
+                maximumRecordCount: configuration.maximumRecordCount, logLine: configuration.logLine),
+            source: ResponseSource(configuration.model),
+            identity: identity
+        )
+        self.acceptor = try Acceptor(port: configuration.port, parts: self.parts)
+        self.port = self.acceptor.port
+    }
+
+    deinit { self.stop() }
+
+    /// The address that clients take as their base URL, such as `http://127.0.0.1:8080/v1`.
+    public var baseURL: String { "\(self.origin)/v1" }
+
+    /// The base URL of the path with the ChatGPT backend's rules.
+    public var chatGPTBaseURL: String { "\(self.origin)/backend-api/codex" }
+
+    private var origin: String { "\(self.parts.identity == nil ? "http" : "https")://127.0.0.1:\(self.port)" }
+
+    /// The CA that signed the certificate, as PEM text; nil without TLS.
+    public var caPEM: String? { self.parts.identity?.caPEM }
+
+    /// What arrived, by attempt; the oldest are dropped past `Configuration.maximumRecordCount`.
+    public var log: [RequestRecord] { self.parts.log.records }
+
+    /// Forgets what arrived.
+    ///
+    /// Attempts and milestones count on.
+    public func clearLog() { self.parts.log.removeRecords() }
+
+    /// Closes the listener and all connections, and returns when every thread has ended.
+    ///
+    /// May be called again.
+    public func stop() {
+        self.acceptor.stop()
+        self.parts.log.stop()
+    }
+
+    /// Suspends until something has happened so many times; false when the server stops or the task is cancelled first.
+    @discardableResult
+    public func reached(_ milestone: Milestone) async -> Bool { await self.parts.log.wait(for: milestone) }
+
+    /// Blocks until something has happened so many times; false when the server stops first.
+    ///
+    /// For threads of their own; tasks use `reached(_:)`.
+    @discardableResult
+    public func waitBlocking(for milestone: Milestone) -> Bool { self.parts.log.waitBlocking(for: milestone) }
+}

@@ -1,0 +1,199 @@
+// What a test server is told before it starts.
+//
+// Immutable values; nobody owns them.
+
+extension ChappieTestServer {
+    /// How a server answers, and how it misbehaves.
+    public struct Configuration: Sendable {
+        /// The TCP port on 127.0.0.1; 0 takes any free one.
+        public var port: UInt16 = 0
+        /// Where the events of a response come from.
+        public var model: Model = .scripted(ScriptedModel())
+        /// What goes wrong, and when.
+        ///
+        /// All that match an attempt apply together.
+        public var faults: [Fault] = []
+        /// Serve over TLS with a certificate made on the spot.
+        public var tls: TLSOptions?
+        /// Events a second; nil sends them as fast as the client reads.
+        public var eventsPerSecond: Double?
+        /// What the server does with a WebSocket client's offer of permessage-deflate (RFC 7692).
+        public var messageCompression: MessageCompression = .off
+        /// The content coding of an event stream, used when the client accepts it.
+        public var contentCoding: ContentCoding = .identity
+        /// How events are divided into writes.
+        public var writeMode: WriteMode = .batched
+        /// The line ends of an event stream.
+        public var lineEnding: LineEnding = .lineFeed
+        /// Whether a request without a bearer token is answered 401.
+        public var requiresAuthorization = false
+        /// The age after which a WebSocket's next request is refused, as services do after an hour; nil is never.
+        public var connectionLifetime: Duration?
+        /// The largest message that a WebSocket client may send, in bytes; a larger one is closed with 1009.
+        public var maximumMessageByteCount = 16 * 1024 * 1024
+        /// Whether `codex.rate_limits` and `response.metadata` precede a response on a WebSocket.
+        public var limitEvents: LimitEvents = .onChatGPTPath
+        /// Fields added to every answer of the two endpoints, the 101 included.
+        public var additionalFields: [Field] = []
+        /// How many records `log` keeps; older ones are dropped.
+        public var maximumRecordCount = 10_000
+        /// Called with one JSON object for each thing that happens, on the thread where it happens.
+        public var logLine: (@Sendable (String) -> Void)?
+
+        /// The defaults: plain HTTP, the scripted model, no fault.
+        public init() {}
+
+        /// The defaults with a model and faults.
+        public init(model: Model, faults: [Fault] = []) {
+            self.model = model
+            self.faults = faults
+        }
+
+        /// The defaults with what a scenario asks for.
+        public init(scenario: Scenario) {
+            self.faults = scenario.faults
+            if let model = scenario.model { self.model = .scripted(model) }
+            self.eventsPerSecond = scenario.eventsPerSecond
+        }
+    }
+
+    /// Where the events of a response come from.
+    public enum Model: Sendable {
+        /// A model that makes them up, the same for the same seed.
+        case scripted(ScriptedModel)
+        /// Recorded events, one JSON object an element. Several recordings are served in turn and then repeat; the
+        /// next one's turn comes when the present one's last event was written.
+        case recordings([[String]])
+        /// Events from a closure, called on a connection thread with what was asked.
+        case custom(@Sendable (ResponseRequest) -> [String])
+    }
+
+    /// What a request asked for, as `Model.custom` sees it.
+    public struct ResponseRequest: Sendable {
+        /// The attempt that carries the request.
+        public var attempt: Int
+        /// The response's number over all attempts, from 1, warm-ups not counted.
+        public var response: Int
+        /// The transport that it arrived on.
+        public var transport: Transport
+        /// The request's JSON text.
+        public var bodyText: String
+    }
+
+    /// The two ways to the same answer.
+    public enum Transport: String, Codable, Hashable, Sendable, CaseIterable {
+        /// A WebSocket (RFC 6455).
+        case webSocket
+        /// An HTTP POST that is answered with an event stream.
+        case http
+    }
+
+    /// A field of an HTTP message.
+    public struct Field: Codable, Hashable, Sendable {
+        /// The field name.
+        public var name: String
+        /// The field value.
+        public var value: String
+
+        /// Makes a field.
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// How TLS is served.
+    public struct TLSOptions: Hashable, Sendable {
+        /// What the certificate looks like to a client that trusts `ChappieTestServer.caPEM`.
+        public enum Certificate: String, Codable, Hashable, Sendable {
+            /// Valid for localhost, 127.0.0.1 and ::1.
+            case valid
+            /// The right names, but out of date.
+            case expired
+            /// Valid for another name only.
+            case wrongName
+        }
+
+        /// The certificate to present.
+        public var certificate: Certificate
+
+        /// Makes the options.
+        public init(certificate: Certificate = .valid) { self.certificate = certificate }
+    }
+
+    /// The server's parameters for permessage-deflate (RFC 7692 section 7.1).
+    public struct DeflateParameters: Hashable, Sendable {
+        /// Compress every message on its own.
+        public var serverNoContextTakeover = false
+        /// Ask the client to compress every message on its own.
+        public var clientNoContextTakeover = false
+        /// The server's window, 9 to 15.
+        public var serverMaxWindowBits: Int?
+        /// The client's window, 8 to 15; answered only to a client that offers the parameter.
+        public var clientMaxWindowBits: Int?
+        /// Messages shorter than this are sent uncompressed.
+        public var minimumByteCount = 0
+
+        /// Context takeover in both directions, the largest windows.
+        public init() {}
+    }
+
+    /// What to do with an offer of permessage-deflate.
+    public enum MessageCompression: Hashable, Sendable {
+        /// Ignore it.
+        case off
+        /// Accept it with these parameters.
+        case deflate(DeflateParameters)
+    }
+
+    /// A content coding (RFC 9110 section 8.4.1).
+    public enum ContentCoding: String, Codable, Hashable, Sendable, CaseIterable {
+        /// None.
+        case identity
+        /// gzip.
+        case gzip
+        /// zlib, which HTTP calls deflate.
+        case deflate
+    }
+
+    /// How events are divided into writes and, over HTTP, into chunks.
+    public enum WriteMode: Hashable, Sendable {
+        /// A chunk an event, many in one write.
+        case batched
+        /// A chunk and a write an event.
+        case perEvent
+        /// Several events in one chunk and one write.
+        case events(Int)
+        /// Chunks (HTTP) or writes (WebSocket) of so many bytes, wherever they fall.
+        case bytes(Int)
+    }
+
+    /// The line ends of an event stream; a reader has to accept all three.
+    public enum LineEnding: String, Codable, Hashable, Sendable, CaseIterable {
+        /// LF.
+        case lineFeed = "lf"
+        /// CR LF.
+        case carriageReturnLineFeed = "crlf"
+        /// CR.
+        case carriageReturn = "cr"
+
+        /// The characters.
+        var text: String {
+            switch self {
+            case .lineFeed: "\n"
+            case .carriageReturnLineFeed: "\r\n"
+            case .carriageReturn: "\r"
+            }
+        }
+    }
+
+    /// Where usage-limit events are sent.
+    public enum LimitEvents: String, Codable, Hashable, Sendable {
+        /// Nowhere.
+        case never
+        /// On `/backend-api/codex/responses` only, as the services do.
+        case onChatGPTPath
+        /// On both paths.
+        case always
+    }
+}

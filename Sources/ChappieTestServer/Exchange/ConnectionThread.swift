@@ -1,0 +1,110 @@
+// One connection from its first byte to its last: requests are read and dispatched.
+//
+// Runs on the connection's thread, which owns everything it touches but the server's shared parts.
+
+/// Serves the requests of one connection.
+struct ConnectionThread {
+    private static let responsesPaths = ["/v1/responses", "/backend-api/codex/responses"]
+    private static let modelsPaths = ["/v1/models", "/backend-api/codex/models"]
+
+    private let parts: ServerParts
+    private let stream: ByteStream
+    private let writer: WireWriter
+
+    /// Serves an accepted socket.
+    init(parts: ServerParts, stream: ByteStream) {
+        self.parts = parts
+        self.stream = stream
+        self.writer = WireWriter(stream: stream)
+    }
+
+    /// Serves until the connection ends.
+    func run() {
+        do throws(ConnectionEnd) {
+            if let identity = self.parts.identity { try self.stream.startTLS(identity) }
+            while try self.serveRequest() {}
+            self.stream.finish(closingTLS: true)
+        } catch {
+            self.end(error)
+        }
+    }
+
+    private func end(_ end: ConnectionEnd) {
+        switch end {
+        case .peerGone, .finished: self.stream.finish(closingTLS: true)
+        case .cut(.end): self.stream.finish(closingTLS: false)
+        case .cut(.reset): self.stream.reset()
+        case .stalled: self.stream.waitForPeerToLeave()
+        }
+    }
+
+    /// Serves one request; false when the connection is over.
+    private func serveRequest() throws(ConnectionEnd) -> Bool {
+        let request: HTTPRequest
+        do {
+            request = try HTTPRequest.read(from: self.stream)
+        } catch let malformed as HTTPRequest.Malformed {
+            try self.answer(status: malformed.status, body: ErrorBody.body(status: malformed.status))
+            return false
+        } catch {
+            throw .peerGone
+        }
+        if Self.responsesPaths.contains(request.path) && ["GET", "POST"].contains(request.method) {
+            return try self.serveAttempt(request) && request.keepsAlive
+        }
+        if Self.modelsPaths.contains(request.path) && request.method == "GET" {
+            try self.answer(status: 200, body: Self.models)
+        } else {
+            let message = "There is nothing at this path."
+            try self.answer(
+                status: 404, body: ErrorBody.body(type: "invalid_request_error", code: nil, message: message))
+        }
+        return request.keepsAlive
+    }
+
+    private func serveAttempt(_ request: HTTPRequest) throws(ConnectionEnd) -> Bool {
+        if request.method == "GET" && !request.asksForWebSocket {
+            try self.answer(status: 405, body: ErrorBody.body(status: 405))
+            return true
+        }
+        let transport: ChappieTestServer.Transport = request.method == "GET" ? .webSocket : .http
+        let attempt = self.parts.log.begin(request, transport: transport)
+        let exchange = Exchange(
+            parts: self.parts,
+            stream: self.stream,
+            writer: self.writer,
+            request: request,
+            attempt: attempt,
+            transport: transport,
+            faults: AttemptFaults(self.parts.configuration.faults, attempt: attempt, transport: transport)
+        )
+        if transport == .http { self.parts.log.addBody(request.content, attempt: attempt) }
+        defer { self.parts.log.finish(attempt: attempt, sentByteCount: self.writer.sentByteCount) }
+        try self.writer.begin(
+            exchange.faults, sliceByteCount: transport == .webSocket ? exchange.sliceByteCount : nil)
+        switch transport {
+        case .webSocket:
+            var socket = WebSocketExchange(exchange)
+            try socket.run()
+            return true
+        case .http:
+            var answer = EventStreamExchange(exchange)
+            return try answer.run()
+        }
+    }
+
+    private func answer(status: Int, body: String) throws(ConnectionEnd) {
+        let fields: [ChappieTestServer.Field] = [
+            .init(name: "content-type", value: "application/json"),
+            .init(name: "content-length", value: String(body.utf8.count)),
+        ]
+        let bytes = HTTPResponseHead(status: status, fields: fields).bytes + Array(body.utf8)
+        try self.writer.begin(AttemptFaults([], attempt: 0, transport: .http), sliceByteCount: nil)
+        try self.writer.append(bytes)
+        try self.writer.flush()
+    }
+
+    private static let models =
+        "{\"object\":\"list\",\"data\":[{\"id\":\"scripted\",\"object\":\"model\",\"created\":1795242651,"
+        + "\"owned_by\":\"test\"}],\"models\":[]}"
+}

@@ -1,0 +1,200 @@
+// The HTTP transport: a POST that is answered with an event stream.
+//
+// Owned by the connection thread.
+
+/// Answers one POST.
+struct EventStreamExchange {
+    private let exchange: Exchange
+    private let isChunked: Bool
+    private let coding: ChappieTestServer.ContentCoding
+    private let compressor: Compressor?
+    private var pendingEvents: [UInt8] = []
+    private var pendingEventCount = 0
+
+    private var configuration: ChappieTestServer.Configuration { self.exchange.parts.configuration }
+    private var writer: WireWriter { self.exchange.writer }
+
+    /// Prepares the answer to a POST.
+    init(_ exchange: Exchange) {
+        self.exchange = exchange
+        self.isChunked = exchange.request.minorVersion >= 1
+        let wanted = exchange.parts.configuration.contentCoding
+        self.coding = exchange.request.accepts(coding: wanted.rawValue) ? wanted : .identity
+        switch self.coding {
+        case .identity: self.compressor = nil
+        case .gzip: self.compressor = Compressor(.gzip)
+        case .deflate: self.compressor = Compressor(.zlib)
+        }
+    }
+
+    /// Sends the answer.
+    ///
+    /// The connection may carry another request when this returns true.
+    mutating func run() throws(ConnectionEnd) -> Bool {
+        if try self.exchange.sendReplacement() { return true }
+        let bytes = self.exchange.request.content
+        if let problem = self.problem(bytes) {
+            try self.exchange.send(status: problem.status, body: problem.body)
+            return true
+        }
+        guard let body = JSONValue(bytes) else { return true }
+        let demand = self.exchange.demand(body: body, bytes: bytes, response: 1)
+        let response = self.exchange.parts.source.response(to: demand)
+        guard body["stream"] == .bool(true) else {
+            try self.sendWhole(response)
+            return true
+        }
+        try self.sendHead(model: response.script.identity.model)
+        try self.sendEvents(response)
+        return self.isChunked
+    }
+
+    /// Why a body is refused; nil when it is not.
+    private func problem(_ bytes: [UInt8]) -> (status: Int, body: String)? {
+        let coding = self.exchange.request.value(of: "content-encoding")?.lowercased() ?? "identity"
+        if coding != "identity" {
+            let message = "Unsupported content encoding."
+            return (415, ErrorBody.body(type: "invalid_request_error", code: nil, message: message))
+        }
+        guard let body = JSONValue(bytes), body.isObject else {
+            let message = "The body is not a JSON object."
+            return (400, ErrorBody.body(type: "invalid_request_error", code: nil, message: message))
+        }
+        guard self.exchange.isOnChatGPTPath else { return nil }
+        return ChatGPTRules.violation(body, needsStream: true).map { (400, "{\"detail\":\(JSONValue.quoted($0))}") }
+    }
+
+    /// Sends the finished response as one JSON object, for clients that do not stream.
+    private func sendWhole(_ response: ResponseSource.Response) throws(ConnectionEnd) {
+        let terminal = response.script.events.last { $0.isTerminal }
+        let object = terminal.flatMap { JSONValue(Array($0.text.utf8))?["response"]?.text }
+        try self.exchange.send(status: 200, body: object ?? "{}")
+        self.exchange.parts.source.delivered(response)
+        self.exchange.parts.log.completeResponse(attempt: self.exchange.attempt)
+    }
+
+    private func sendHead(model: String) throws(ConnectionEnd) {
+        var fields: [ChappieTestServer.Field] = [
+            .init(name: "content-type", value: "text/event-stream; charset=utf-8"),
+            .init(name: "cache-control", value: "no-cache"),
+            .init(name: "openai-model", value: String(model.filter { $0.isASCII && !$0.isNewline })),
+            .init(name: "x-codex-turn-state", value: "ts-http-\(self.exchange.attempt)"),
+        ]
+        if self.coding != .identity { fields.append(.init(name: "content-encoding", value: self.coding.rawValue)) }
+        fields.append(
+            self.isChunked
+                ? .init(name: "transfer-encoding", value: "chunked") : .init(name: "connection", value: "close"))
+        self.exchange.parts.log.setStatus(200, attempt: self.exchange.attempt)
+        let head = HTTPResponseHead(status: 200, fields: fields + self.exchange.sharedFields)
+        try self.writer.append(head.bytes)
+        try self.writer.beginBody()
+    }
+
+    private mutating func sendEvents(_ response: ResponseSource.Response) throws(ConnectionEnd) {
+        let actions = self.exchange.faults.actions(response: 1)
+        let steps = ResponseSteps.make(response.script, actions: actions, transport: .http)
+        var terminalEnd = Int.max
+        var failure: ConnectionEnd?
+        do throws(ConnectionEnd) {
+            for step in steps {
+                let isTerminal = try self.perform(step)
+                if isTerminal {
+                    try self.sendPendingEvents()
+                    terminalEnd = self.writer.position
+                }
+            }
+            try self.endBody()
+        } catch { failure = error }
+        if self.writer.sentByteCount >= terminalEnd {
+            self.exchange.parts.source.delivered(response)
+            self.exchange.parts.log.completeResponse(attempt: self.exchange.attempt)
+        }
+        if let failure { throw failure }
+    }
+
+    /// Performs a step; true when it was the terminal event.
+    private mutating func perform(_ step: ResponseStep) throws(ConnectionEnd) -> Bool {
+        switch step {
+        case .event(let event), .binary(let event):
+            try self.pace()
+            try self.add(event)
+            return event.isTerminal
+        case .ping, .close, .endStream: return false
+        case .end(let end):
+            try self.sendPendingEvents()
+            try self.writer.flush()
+            throw end
+        case .hang:
+            try self.sendPendingEvents()
+            try self.writer.flush()
+            throw .stalled
+        }
+    }
+
+    private func pace() throws(ConnectionEnd) {
+        guard let rate = self.configuration.eventsPerSecond, rate > 0 else { return }
+        try self.writer.flush()
+        self.exchange.stream.pause(seconds: 1 / rate)
+    }
+
+    private mutating func add(_ event: ScriptEvent) throws(ConnectionEnd) {
+        let end = Array(self.configuration.lineEnding.text.utf8)
+        if !event.type.isEmpty { self.pendingEvents += Array("event: \(event.type)".utf8) + end }
+        self.pendingEvents += Array("data: ".utf8)
+        let bytes = Array(event.text.utf8)
+        for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            if index > 0 { self.pendingEvents += end + Array("data: ".utf8) }
+            self.pendingEvents += line
+        }
+        self.pendingEvents += end + end
+        self.pendingEventCount += 1
+        switch self.configuration.writeMode {
+        case .batched: try self.sendPendingEvents()
+        case .perEvent, .bytes:
+            try self.sendPendingEvents()
+            try self.writer.flush()
+        case .events(let count):
+            guard self.pendingEventCount >= count else { return }
+            try self.sendPendingEvents()
+            try self.writer.flush()
+        }
+    }
+
+    private mutating func sendPendingEvents() throws(ConnectionEnd) {
+        guard !self.pendingEvents.isEmpty else { return }
+        let bytes = self.compressor?.compress(self.pendingEvents) ?? self.pendingEvents
+        self.pendingEvents = []
+        self.pendingEventCount = 0
+        try self.sendBody(bytes)
+    }
+
+    /// Writes body bytes as chunks, or as they are to a client of HTTP/1.0.
+    private func sendBody(_ bytes: [UInt8]) throws(ConnectionEnd) {
+        guard self.isChunked else { return try self.writer.append(bytes) }
+        let size = self.exchange.sliceByteCount ?? max(1, bytes.count)
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            let piece = bytes[start..<min(start + size, bytes.count)]
+            try self.writer.append(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8))
+            if self.exchange.sliceByteCount != nil { try self.writer.flush() }
+        }
+    }
+
+    private mutating func endBody() throws(ConnectionEnd) {
+        try self.sendPendingEvents()
+        if let compressor = self.compressor, !self.exchange.faults.truncatesContent {
+            try self.sendBody(compressor.finish())
+        }
+        if self.isChunked { try self.writer.append(Array("0\r\n\r\n".utf8)) }
+        try self.writer.flush()
+    }
+}
+
+/// What the ChatGPT backend insists on.
+enum ChatGPTRules {
+    /// The message for a body that breaks a rule; nil when it keeps them.
+    static func violation(_ body: JSONValue, needsStream: Bool) -> String? {
+        if body["store"] != .bool(false) { return "Store must be set to false" }
+        if needsStream && body["stream"] != .bool(true) { return "Stream must be set to true" }
+        return body["max_output_tokens"] == nil ? nil : "Unsupported parameter: max_output_tokens"
+    }
+}

@@ -1,0 +1,89 @@
+// What both transports share while they answer one attempt.
+//
+// Owned by the connection thread.
+
+/// The parts of the server that connection threads use.
+struct ServerParts: Sendable {
+    /// How to answer.
+    let configuration: ChappieTestServer.Configuration
+    /// Where attempts are recorded.
+    let log: RequestLog
+    /// Where responses come from.
+    let source: ResponseSource
+    /// The certificate, when TLS is served.
+    let identity: TLSIdentity?
+}
+
+/// One attempt while it is answered.
+struct Exchange {
+    let parts: ServerParts
+    let stream: ByteStream
+    let writer: WireWriter
+    let request: HTTPRequest
+    let attempt: Int
+    let transport: ChappieTestServer.Transport
+    let faults: AttemptFaults
+
+    /// Whether the request came on the ChatGPT backend's path, which has rules of its own.
+    var isOnChatGPTPath: Bool { self.request.path.hasPrefix("/backend-api/") }
+
+    /// Fields that every answer has.
+    var sharedFields: [ChappieTestServer.Field] {
+        let fields = [ChappieTestServer.Field(name: "x-request-id", value: "req_\(self.attempt)")]
+        return fields + UsageLimits.fields + self.parts.configuration.additionalFields + self.faults.paddingFields
+    }
+
+    /// How many bytes a write may have.
+    var sliceByteCount: Int? {
+        if case .bytes(let count) = self.parts.configuration.writeMode { max(1, count) } else { nil }
+    }
+
+    /// Writes an answer that is not a stream.
+    func send(status: Int, body: String, fields: [ChappieTestServer.Field] = []) throws(ConnectionEnd) {
+        let hasType = fields.contains { $0.name.lowercased() == "content-type" }
+        let type = body.hasPrefix("<") ? "text/html; charset=utf-8" : "application/json"
+        var head = fields
+        if !hasType { head.append(.init(name: "content-type", value: type)) }
+        head.append(.init(name: "content-length", value: String(body.utf8.count)))
+        head += self.sharedFields.filter { shared in
+            !fields.contains { $0.name.lowercased() == shared.name.lowercased() }
+        }
+        self.parts.log.setStatus(status, attempt: self.attempt)
+        try self.writer.append(HTTPResponseHead(status: status, fields: head).bytes)
+        try self.writer.beginBody()
+        try self.writer.append(Array(body.utf8))
+        try self.writer.flush()
+    }
+
+    /// Writes what a fault or a missing token puts in place of the script; false when there is no such thing.
+    func sendReplacement() throws(ConnectionEnd) -> Bool {
+        if let text = self.faults.textWithoutHTTP {
+            try self.writer.append(Array(text.utf8))
+            try self.writer.flush()
+            throw .cut(.end)
+        }
+        if let answer = self.faults.answer {
+            let body = answer.body ?? ErrorBody.body(status: answer.status)
+            try self.send(status: answer.status, body: body, fields: answer.fields)
+            return true
+        }
+        let needsToken = self.parts.configuration.requiresAuthorization
+        let lacksAccount = self.isOnChatGPTPath && self.request.value(of: "chatgpt-account-id") == nil
+        if needsToken && (!self.request.hasBearerToken || lacksAccount) {
+            try self.send(status: 401, body: ErrorBody.body(status: 401))
+            return true
+        }
+        return false
+    }
+
+    /// What a response is made for.
+    func demand(body: JSONValue, bytes: [UInt8], response: Int) -> ResponseSource.Demand {
+        ResponseSource.Demand(
+            body: body,
+            bodyBytes: bytes,
+            attempt: self.attempt,
+            transport: self.transport,
+            textChanges: self.faults.textChanges(response: response)
+        )
+    }
+}

@@ -1,0 +1,165 @@
+// The messages of one WebSocket as a server sees them: assembly, control frames, the closing handshake.
+//
+// Owned by the connection thread.
+
+/// Sends and receives messages.
+final class WebSocketConnection {
+    /// A whole message of the client.
+    struct Message {
+        var isText: Bool
+        var payload: [UInt8]
+    }
+
+    /// How long the client's Close frame is waited for.
+    private static let closingMilliseconds = 2000
+
+    private let exchange: Exchange
+    private let codec: MessageCodec?
+    private let limit: Int
+    private var fragments: [UInt8] = []
+    private var fragmentedMessage: (isText: Bool, isCompressed: Bool)?
+    private var waiting: [Message] = []
+
+    private var writer: WireWriter { self.exchange.writer }
+
+    /// Takes over the socket after the 101.
+    init(_ exchange: Exchange, agreement: CompressionAgreement?) {
+        self.exchange = exchange
+        self.limit = max(0, exchange.parts.configuration.maximumMessageByteCount)
+        if let agreement, case .deflate(let parameters) = exchange.parts.configuration.messageCompression {
+            self.codec = MessageCodec(agreement, minimumByteCount: parameters.minimumByteCount)
+        } else {
+            self.codec = nil
+        }
+    }
+
+    // MARK: Sending
+
+    /// Adds a message to the batch.
+    func send(_ payload: [UInt8], opcode: WebSocketFrame.Opcode) throws(ConnectionEnd) {
+        let compressed = self.codec?.compress(payload)
+        let frame = WebSocketFrame(opcode: opcode, isCompressed: compressed != nil, payload: compressed ?? payload)
+        if let fragmentation = self.exchange.faults.fragmentation {
+            return try self.sendFragments(of: frame, byteCount: fragmentation.byteCount, pings: fragmentation.pings)
+        }
+        try self.writer.append(frame.bytes)
+    }
+
+    private func sendFragments(of frame: WebSocketFrame, byteCount: Int, pings: Bool) throws(ConnectionEnd) {
+        var start = 0
+        repeat {
+            let end = min(start + byteCount, frame.payload.count)
+            let isFirst = start == 0
+            let fragment = WebSocketFrame(
+                opcode: isFirst ? frame.opcode : .continuation,
+                isFinal: end == frame.payload.count,
+                isCompressed: isFirst && frame.isCompressed,
+                payload: Array(frame.payload[start..<end])
+            )
+            if pings && !isFirst { try self.sendPing() }
+            try self.writer.append(fragment.bytes)
+            start = end
+        } while start < frame.payload.count
+    }
+
+    /// Adds a ping to the batch.
+    func sendPing() throws(ConnectionEnd) {
+        try self.writer.append(WebSocketFrame(opcode: .ping, payload: Array("test server".utf8)).bytes)
+    }
+
+    /// Sends a Close frame, waits a while for the client's, and ends the connection.
+    func close(code: Int?, reason: String) throws(ConnectionEnd) -> Never {
+        try self.writer.append(WebSocketFrame.close(code: code, reason: reason).bytes)
+        try self.writer.flush()
+        while self.exchange.stream.isReadable(within: Self.closingMilliseconds) {
+            let frame = try? WebSocketFrame.read(
+                from: self.exchange.stream, limit: self.limit, allowsCompression: true)
+            guard let frame else { break }
+            if frame.opcode.isControl { self.exchange.parts.log.addControlFrame(frame, attempt: self.exchange.attempt) }
+            if frame.opcode == .close { break }
+        }
+        throw .finished
+    }
+
+    // MARK: Receiving
+
+    /// The next message, waiting for it.
+    func receive() throws(ConnectionEnd) -> Message {
+        while self.waiting.isEmpty { try self.receiveFrame() }
+        return self.waiting.removeFirst()
+    }
+
+    /// Handles frames that arrive within a time; messages among them wait for `receive`.
+    func serve(milliseconds: Int) throws(ConnectionEnd) {
+        let clock = ContinuousClock()
+        let end = clock.now + .milliseconds(milliseconds)
+        var remaining = milliseconds
+        while self.exchange.stream.isReadable(within: max(0, remaining)) {
+            try self.receiveFrame()
+            remaining = Int((end - clock.now) / .milliseconds(1))
+        }
+    }
+
+    /// Handles frames for ever; messages are dropped.
+    func serveForever() throws(ConnectionEnd) -> Never {
+        while true {
+            try self.receiveFrame()
+            self.waiting = []
+        }
+    }
+
+    private func receiveFrame() throws(ConnectionEnd) {
+        do {
+            let frame = try WebSocketFrame.read(
+                from: self.exchange.stream,
+                limit: self.limit - self.fragments.count,
+                allowsCompression: self.codec != nil
+            )
+            if frame.opcode.isControl { try self.handleControl(frame) } else { try self.assemble(frame) }
+        } catch let violation as WebSocketFrame.Violation {
+            try self.close(code: violation.code, reason: "")
+        } catch let end as ConnectionEnd {
+            throw end
+        } catch {
+            throw .peerGone
+        }
+    }
+
+    private func handleControl(_ frame: WebSocketFrame) throws {
+        self.exchange.parts.log.addControlFrame(frame, attempt: self.exchange.attempt)
+        switch frame.opcode {
+        case .ping:
+            try self.writer.append(WebSocketFrame(opcode: .pong, payload: frame.payload).bytes)
+            try self.writer.flush()
+        case .close:
+            // The code is sent back (RFC 6455 section 5.5.1).
+            try self.writer.append(WebSocketFrame(opcode: .close, payload: Array(frame.payload.prefix(2))).bytes)
+            try self.writer.flush()
+            throw ConnectionEnd.finished
+        case .pong, .continuation, .text, .binary: break
+        }
+    }
+
+    private func assemble(_ frame: WebSocketFrame) throws {
+        // A continuation needs a message and a message no unfinished one (RFC 6455 section 5.4).
+        guard (frame.opcode == .continuation) == (self.fragmentedMessage != nil) else {
+            throw WebSocketFrame.Violation(code: 1002)
+        }
+        let message = self.fragmentedMessage ?? (frame.opcode == .text, frame.isCompressed)
+        self.fragments += frame.payload
+        self.fragmentedMessage = frame.isFinal ? nil : message
+        guard frame.isFinal else { return }
+        var payload = self.fragments
+        self.fragments = []
+        if message.isCompressed {
+            guard let inflated = self.codec?.decompress(payload, limit: self.limit) else {
+                throw WebSocketFrame.Violation(code: 1009)
+            }
+            payload = inflated
+        }
+        if message.isText && String(validating: payload, as: UTF8.self) == nil {
+            throw WebSocketFrame.Violation(code: 1007)
+        }
+        self.waiting.append(Message(isText: message.isText, payload: payload))
+    }
+}

@@ -1,0 +1,126 @@
+// The faults that apply to one attempt, by what they strike.
+//
+// A value owned by the attempt's exchange.
+
+/// The faults of one attempt.
+struct AttemptFaults: Sendable {
+    /// A place in the bytes where the connection ends.
+    struct ByteStrike: Sendable {
+        var afterByte: Int
+        var origin: ChappieTestServer.Fault.ByteOrigin
+        var end: ConnectionEnd
+    }
+
+    /// An answer in place of the script.
+    struct Answer: Sendable {
+        var status: Int
+        var fields: [ChappieTestServer.Field]
+        var body: String?
+    }
+
+    private let faults: [ChappieTestServer.Fault]
+
+    /// Those of `faults` that apply.
+    init(_ faults: [ChappieTestServer.Fault], attempt: Int, transport: ChappieTestServer.Transport) {
+        self.faults = faults.filter { $0.applies(toAttempt: attempt, transport: transport) }
+    }
+
+    private func first<Value>(_ find: (ChappieTestServer.Fault.Action) -> Value?) -> Value? {
+        for fault in self.faults { if let value = find(fault.action) { return value } }
+        return nil
+    }
+
+    /// Cuts and stalls at a byte.
+    var byteStrikes: [ByteStrike] {
+        self.faults.compactMap { fault in
+            switch fault.action {
+            case .cut(let byte, let origin, let cut):
+                ByteStrike(afterByte: byte, origin: origin ?? .response, end: .cut(cut ?? .end))
+            case .stall(let byte, let origin):
+                ByteStrike(afterByte: byte, origin: origin ?? .response, end: .stalled)
+            default: nil
+            }
+        }
+    }
+
+    /// The rate of a throttled attempt.
+    var bytesPerSecond: Double? {
+        self.first { if case .throttle(let rate) = $0 { rate } else { nil } }
+    }
+
+    /// The answer in place of the script.
+    var answer: Answer? {
+        self.first { action in
+            guard case .answer(let status, let fields, let body) = action else { return nil }
+            return Answer(status: status, fields: fields ?? [], body: body)
+        }
+    }
+
+    /// The text in place of HTTP.
+    var textWithoutHTTP: String? {
+        self.first { if case .answerWithoutHTTP(let text) = $0 { text ?? "SSH-2.0-OpenSSH_9.2\r\n" } else { nil } }
+    }
+
+    /// Whether the accept key is wrong.
+    var hasWrongAcceptKey: Bool {
+        self.first { if case .wrongAcceptKey = $0 { true } else { nil } } ?? false
+    }
+
+    /// The extension that is claimed without an offer.
+    var unofferedExtension: String? {
+        self.first { if case .unofferedExtension(let value) = $0 { value ?? "permessage-unheard-of" } else { nil } }
+    }
+
+    /// The subprotocol that is claimed without an offer.
+    var unofferedSubprotocol: String? {
+        self.first { if case .unofferedSubprotocol(let value) = $0 { value ?? "unheard-of" } else { nil } }
+    }
+
+    /// Fields that fill the header section.
+    var paddingFields: [ChappieTestServer.Field] {
+        let count = self.first { if case .largeHeaderSection(let count) = $0 { count } else { nil } } ?? 0
+        let valueByteCount = 4096
+        guard count > 0 else { return [] }
+        return (0...(count / valueByteCount)).map { index in
+            .init(name: "x-padding-\(index)", value: String(repeating: "p", count: valueByteCount))
+        }
+    }
+
+    /// A Close frame right after the 101, with no request awaited.
+    var earlyClose: ResponseStep? {
+        self.first { action in
+            guard case .closeWebSocket(let code, let reason, nil) = action else { return nil }
+            return .close(code: code, reason: reason ?? "")
+        }
+    }
+
+    /// The size of the frames of a message, and whether pings stand between them.
+    var fragmentation: (byteCount: Int, pings: Bool)? {
+        self.first { action in
+            guard case .fragment(let count, let pings) = action, count > 0 else { return nil }
+            return (count, pings ?? false)
+        }
+    }
+
+    /// Whether a compressed event stream ends too early.
+    var truncatesContent: Bool {
+        self.first { if case .truncateContent = $0 { true } else { nil } } ?? false
+    }
+
+    /// How the scripted text is changed.
+    func textChanges(response: Int) -> [ScriptedRequest.TextChange] {
+        self.actions(response: response).compactMap { action in
+            switch action {
+            case .divergeText(let offset, let replacement): .diverge(from: offset, replacement: replacement)
+            case .shortenText(let length): .shorten(to: length)
+            case .largeDelta(let byteCount): .largeDelta(byteCount: byteCount)
+            default: nil
+            }
+        }
+    }
+
+    /// The actions that count events in a response of this attempt, from 1.
+    func actions(response: Int) -> [ChappieTestServer.Fault.Action] {
+        self.faults.filter { ($0.response ?? 1) == response }.map(\.action)
+    }
+}

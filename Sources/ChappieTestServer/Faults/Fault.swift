@@ -1,0 +1,170 @@
+// What can go wrong on purpose.
+//
+// Immutable values, and the JSON form that scenario files use.
+
+extension ChappieTestServer {
+    /// One thing that goes wrong, and for which attempts.
+    ///
+    /// An *attempt* is one request of the responses endpoint: a POST or a WebSocket's opening handshake. Attempts count
+    /// from 1 over the server's life. Several faults may apply to one attempt.
+    public struct Fault: Codable, Hashable, Sendable {
+        /// The first attempt that it applies to; nil is 1.
+        public var firstAttempt: Int?
+        /// The last attempt that it applies to; nil is all that follow.
+        public var lastAttempt: Int?
+        /// The transport that it applies to; nil is both.
+        public var transport: Transport?
+        /// Which response of a WebSocket the events are counted in, from 1, warm-ups not counted; nil is the first.
+        public var response: Int?
+        /// What goes wrong.
+        public var action: Action
+
+        /// A fault for some attempts.
+        public init(
+            _ action: Action, attempts: ClosedRange<Int>, transport: Transport? = nil, response: Int? = nil
+        ) {
+            self.action = action
+            self.firstAttempt = attempts.lowerBound
+            self.lastAttempt = attempts.upperBound
+            self.transport = transport
+            self.response = response
+        }
+
+        /// A fault for an attempt and all that follow; for every one when `first` is not given.
+        public init(_ action: Action, from first: Int = 1, transport: Transport? = nil, response: Int? = nil) {
+            self.action = action
+            self.firstAttempt = first
+            self.transport = transport
+            self.response = response
+        }
+
+        /// Whether the fault applies to an attempt.
+        public func applies(toAttempt attempt: Int, transport: Transport) -> Bool {
+            attempt >= self.firstAttempt ?? 1 && attempt <= self.lastAttempt ?? Int.max
+                && (self.transport == nil || self.transport == transport)
+        }
+    }
+}
+
+extension ChappieTestServer.Fault {
+    /// Where bytes are counted from.
+    public enum ByteOrigin: String, Codable, Hashable, Sendable {
+        /// The first byte written after the request was read.
+        case response
+        /// The first byte after the header section: a WebSocket's first frame, a body's first chunk.
+        case body
+    }
+
+    /// How a connection is cut.
+    public enum ConnectionCut: String, Codable, Hashable, Sendable, CaseIterable {
+        /// In TCP's order, without a word of the protocols above: FIN.
+        case end
+        /// At once: RST.
+        case reset
+    }
+
+    /// An error that is sent as an event.
+    public struct ErrorEvent: Codable, Hashable, Sendable {
+        /// The two shapes that such an event has.
+        public enum Shape: String, Codable, Hashable, Sendable {
+            /// `code` and `message` at top level.
+            case flat
+            /// An `error` object, with the status and fields of an HTTP answer beside it.
+            case nested
+        }
+
+        /// The shape.
+        public var shape: Shape
+        /// The status beside a nested error.
+        public var status: Int?
+        /// The name of the status member; nil is `status`.
+        public var statusName: String?
+        /// The error's type; nil is `invalid_request_error`.
+        public var type: String?
+        /// The error's code.
+        public var code: String?
+        /// The message.
+        public var message: String?
+        /// The fields of the HTTP answer that the event stands for.
+        public var fields: [ChappieTestServer.Field]?
+
+        /// Makes an error.
+        public init(
+            shape: Shape, status: Int? = nil, statusName: String? = nil, type: String? = nil, code: String? = nil,
+            message: String? = nil, fields: [ChappieTestServer.Field]? = nil
+        ) {
+            self.shape = shape
+            self.status = status
+            self.statusName = statusName
+            self.type = type
+            self.code = code
+            self.message = message
+            self.fields = fields
+        }
+    }
+
+    /// What goes wrong.
+    ///
+    /// Events count from 1 within a response, in the order in which they are sent, usage limits and metadata included.
+    /// `afterEvent: 0` is before the first one. Text changes and large deltas are the scripted model's.
+    public enum Action: Codable, Hashable, Sendable {
+        /// Cut the connection when so many bytes were written; `origin` is `response` and `with` is `end` by default.
+        ///
+        /// Header fields, chunk framing and frame headers count. TLS's own bytes do not.
+        case cut(afterByte: Int, origin: ByteOrigin? = nil, with: ConnectionCut? = nil)
+        /// Cut the connection after an event.
+        case cutAfterEvent(event: Int, with: ConnectionCut? = nil)
+        /// Keep the connection open but read and write nothing more when so many bytes were written.
+        case stall(afterByte: Int, origin: ByteOrigin? = nil)
+        /// Send nothing more after an event; pings are still answered.
+        case hang(afterEvent: Int)
+        /// Write one byte at a time, so many a second.
+        case throttle(bytesPerSecond: Double)
+
+        /// Answer a POST, or refuse an upgrade, with a status, fields and a body.
+        case answer(status: Int, fields: [ChappieTestServer.Field]? = nil, body: String? = nil)
+        /// Send a text that is not HTTP and close.
+        case answerWithoutHTTP(text: String? = nil)
+        /// Send a `Sec-WebSocket-Accept` that belongs to another key.
+        case wrongAcceptKey
+        /// Claim an extension that was not offered.
+        case unofferedExtension(value: String? = nil)
+        /// Claim a subprotocol that was not offered.
+        case unofferedSubprotocol(value: String? = nil)
+        /// Add fields until the header section has more than so many bytes.
+        case largeHeaderSection(byteCount: Int)
+
+        /// Send a Close frame after an event, or right after the 101 when there is none; no code is an empty frame.
+        case closeWebSocket(code: Int? = nil, reason: String? = nil, afterEvent: Int? = nil)
+        /// Send a Close frame when a response is complete.
+        case closeAfterResponse(code: Int? = nil, reason: String? = nil)
+        /// Send an event as a binary message.
+        case binaryEvent(event: Int)
+        /// Divide every message into frames of so many bytes, with pings between them if asked for.
+        case fragment(byteCount: Int, pingsBetween: Bool? = nil)
+        /// Send a ping before every event.
+        case pingBeforeEvents
+
+        /// Say something else from a Unicode scalar of the text on.
+        case divergeText(fromScalar: Int, replacement: String? = nil)
+        /// End the text after so many Unicode scalars.
+        case shortenText(toScalar: Int)
+        /// Begin the text with one delta of so many bytes.
+        case largeDelta(byteCount: Int)
+
+        /// Send a payload of any kind, JSON or not, before an event.
+        case insert(payload: String, beforeEvent: Int)
+        /// Send a `keepalive` event before every event.
+        case keepaliveBeforeEvents
+        /// End a compressed event stream without its last block and trailer.
+        case truncateContent
+        /// End the stream in order after an event, or just before the terminal one when none is given.
+        case endWithoutTerminal(afterEvent: Int? = nil)
+        /// Send `response.failed` after an event and nothing of the rest.
+        case fail(code: String, message: String? = nil, afterEvent: Int)
+        /// Send `response.incomplete` after an event and nothing of the rest.
+        case incomplete(reason: String, afterEvent: Int)
+        /// Send an error event after an event and nothing of the rest.
+        case error(event: ErrorEvent, afterEvent: Int)
+    }
+}

@@ -1,0 +1,223 @@
+// The log of attempts, and those who wait for something in it.
+//
+// Shared by all connection threads and the server's user; one lock guards it.
+
+/// Records attempts and wakes waiters.
+final class RequestLog: Sendable {
+    /// Counts over the server's life.
+    struct Totals: Sendable {
+        var attempts = 0
+        var bodies = 0
+        var pings = 0
+        var pongs = 0
+        var closes = 0
+        var completedResponses = 0
+        var finishedAttempts = 0
+
+        func reaches(_ milestone: ChappieTestServer.Milestone) -> Bool {
+            switch milestone {
+            case .attempts(let count): self.attempts >= count
+            case .bodies(let count): self.bodies >= count
+            case .pings(let count): self.pings >= count
+            case .pongs(let count): self.pongs >= count
+            case .closes(let count): self.closes >= count
+            case .completedResponses(let count): self.completedResponses >= count
+            case .finishedAttempts(let count): self.finishedAttempts >= count
+            }
+        }
+    }
+
+    private struct Waiter {
+        var milestone: ChappieTestServer.Milestone
+        var continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var records: [Int: ChappieTestServer.RequestRecord] = [:]
+        var totals = Totals()
+        var isStopped = false
+        var waiters: [Int: Waiter] = [:]
+        var nextWaiter = 0
+    }
+
+    private let state = Monitor(State())
+    private let maximumRecordCount: Int
+    private let logLine: (@Sendable (String) -> Void)?
+
+    /// A log that keeps so many records and tells `logLine` what happens.
+    init(maximumRecordCount: Int, logLine: (@Sendable (String) -> Void)?) {
+        self.maximumRecordCount = max(1, maximumRecordCount)
+        self.logLine = logLine
+    }
+
+    /// The records that are kept, by attempt.
+    var records: [ChappieTestServer.RequestRecord] {
+        self.state.withLock { state in state.records.values.sorted { $0.attempt < $1.attempt } }
+    }
+
+    /// Forgets the records; the totals stay.
+    func removeRecords() { self.state.withLock { $0.records = [:] } }
+
+    // MARK: Recording
+
+    /// Counts a new attempt and returns its number.
+    func begin(_ request: HTTPRequest, transport: ChappieTestServer.Transport) -> Int {
+        let record = ChappieTestServer.RequestRecord(
+            attempt: 0,
+            transport: transport,
+            path: request.path,
+            fields: request.fields.filter { !Self.isSecret($0.name.lowercased()) },
+            hasAuthorization: request.hasBearerToken
+        )
+        let attempt = self.change { state in
+            state.totals.attempts += 1
+            let attempt = state.totals.attempts
+            state.records[attempt] = record
+            state.records[attempt]?.attempt = attempt
+            state.records[attempt - self.maximumRecordCount] = nil
+            return attempt
+        }
+        self.note(attempt, "attempt", [("transport", .string(transport.rawValue)), ("path", .string(request.path))])
+        return attempt
+    }
+
+    /// Names of fields whose values are not for a log.
+    private static func isSecret(_ name: String) -> Bool {
+        ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"].contains(name)
+            || name.contains("token") || name.contains("secret")
+    }
+
+    /// Adds a POST's body or a message.
+    func addBody(_ bytes: [UInt8], attempt: Int) {
+        self.change { state in
+            state.totals.bodies += 1
+            state.records[attempt]?.bodies.append(String(decoding: bytes, as: UTF8.self))
+            state.records[attempt]?.bodyByteCount += bytes.count
+        }
+        self.note(attempt, "body", [("bytes", .number(String(bytes.count)))])
+    }
+
+    /// Adds a control frame.
+    func addControlFrame(_ frame: WebSocketFrame, attempt: Int) {
+        let code: Int? =
+            if frame.opcode != .close { nil } else if frame.payload.count < 2 { 1005 } else {
+                Int(frame.payload[0]) << 8 | Int(frame.payload[1])
+            }
+        self.change { state in
+            switch frame.opcode {
+            case .ping:
+                state.totals.pings += 1
+                state.records[attempt]?.pingCount += 1
+            case .pong:
+                state.totals.pongs += 1
+                state.records[attempt]?.pongCount += 1
+            case .close:
+                state.totals.closes += 1
+                state.records[attempt]?.closeCode = code
+                state.records[attempt]?.closeReason = String(decoding: frame.payload.dropFirst(2), as: UTF8.self)
+            case .continuation, .text, .binary: break
+            }
+        }
+        let details: [(String, JSONValue)] = code.map { [("code", .number(String($0)))] } ?? []
+        self.note(attempt, "\(frame.opcode)", details)
+    }
+
+    /// Notes the answer's status and the agreed extension.
+    func setStatus(_ status: Int, acceptedExtension: String? = nil, attempt: Int) {
+        self.change { state in
+            state.records[attempt]?.status = status
+            state.records[attempt]?.acceptedExtension = acceptedExtension
+        }
+        self.note(attempt, "status", [("status", .number(String(status)))])
+    }
+
+    /// Counts a response that was sent up to its terminal event.
+    func completeResponse(attempt: Int) {
+        self.change { state in
+            state.totals.completedResponses += 1
+            state.records[attempt]?.completedResponseCount += 1
+        }
+        self.note(attempt, "completed", [])
+    }
+
+    /// Ends an attempt.
+    func finish(attempt: Int, sentByteCount: Int) {
+        self.change { state in
+            state.totals.finishedAttempts += 1
+            state.records[attempt]?.sentByteCount = sentByteCount
+            state.records[attempt]?.isFinished = true
+        }
+        self.note(attempt, "finished", [("sentBytes", .number(String(sentByteCount)))])
+    }
+
+    private func note(_ attempt: Int, _ what: String, _ details: [(String, JSONValue)]) {
+        guard let logLine = self.logLine else { return }
+        var members: [JSONValue.Member] = [
+            .init(name: "event", value: .string(what)), .init(name: "attempt", value: .number(String(attempt))),
+        ]
+        members += details.map { .init(name: $0.0, value: $0.1) }
+        logLine(JSONValue.object(members).text)
+    }
+
+    // MARK: Waiting
+
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, reached) = self.state.update { state -> (Result, [Waiter]) in
+            let result = body(&state)
+            let reached = state.waiters.filter { state.totals.reaches($0.value.milestone) }
+            for key in reached.keys { state.waiters[key] = nil }
+            return (result, Array(reached.values))
+        }
+        for waiter in reached { waiter.continuation.resume(returning: true) }
+        return result
+    }
+
+    /// Lets every waiter go: there will be no more news.
+    func stop() {
+        let waiters = self.state.update { state in
+            state.isStopped = true
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: false) }
+    }
+
+    /// Blocks until the milestone is reached; false when the server stopped before.
+    func waitBlocking(for milestone: ChappieTestServer.Milestone) -> Bool {
+        self.state.wait { state in
+            if state.totals.reaches(milestone) { return true }
+            return state.isStopped ? false : nil
+        }
+    }
+
+    /// Suspends until the milestone is reached; false when the server stopped or the task was cancelled before.
+    func wait(for milestone: ChappieTestServer.Milestone) async -> Bool {
+        let key = self.state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = self.state.withLock { state -> Bool? in
+                    if state.totals.reaches(milestone) { return true }
+                    // A cancellation that comes before this point is seen here, a later one by the handler.
+                    if state.isStopped || Task.isCancelled { return false }
+                    state.waiters[key] = Waiter(milestone: milestone, continuation: continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = self.state.withLock { $0.waiters.removeValue(forKey: key) }
+            waiter?.continuation.resume(returning: false)
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// Whether the request has a bearer token that is not empty.
+    var hasBearerToken: Bool {
+        let value = self.value(of: "authorization") ?? ""
+        return value.lowercased().hasPrefix("bearer ") && !value.dropFirst(7).trimmed.isEmpty
+    }
+}

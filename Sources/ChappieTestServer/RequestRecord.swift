@@ -1,0 +1,66 @@
+// What the server remembers of an attempt.
+//
+// A value; the server's log hands out copies.
+
+extension ChappieTestServer {
+    /// One attempt as the server saw it.
+    ///
+    /// Credentials are never in it.
+    public struct RequestRecord: Codable, Hashable, Sendable {
+        /// The attempt's number, from 1.
+        public var attempt: Int
+        /// The transport.
+        public var transport: Transport
+        /// The request target's path.
+        public var path: String
+        /// The request's fields apart from those that carry credentials.
+        public var fields: [Field]
+        /// Whether a bearer token was there.
+        public var hasAuthorization: Bool
+        /// The POST's body, or each message of the WebSocket, as text.
+        public var bodies: [String] = []
+        /// The bytes of those, after decompression.
+        public var bodyByteCount = 0
+        /// The status that was answered; nil when nothing was.
+        public var status: Int?
+        /// The extension that was agreed on.
+        public var acceptedExtension: String?
+        /// How many pings arrived.
+        public var pingCount = 0
+        /// How many pongs arrived.
+        public var pongCount = 0
+        /// The code of the client's Close frame, 1005 when it had none; nil when no such frame came.
+        public var closeCode: Int?
+        /// The reason of the client's Close frame.
+        public var closeReason: String?
+        /// How many bytes were written for the attempt.
+        public var sentByteCount = 0
+        /// How many responses were sent up to their terminal event.
+        public var completedResponseCount = 0
+        /// Whether the attempt is over: nothing more is written for it.
+        public var isFinished = false
+
+        /// The value of the first field of that name, in any case.
+        public func value(of name: String) -> String? {
+            self.fields.first { $0.name.lowercased() == name.lowercased() }?.value
+        }
+    }
+
+    /// Something to wait for, counted over the server's life.
+    public enum Milestone: Hashable, Sendable {
+        /// So many attempts have arrived.
+        case attempts(Int)
+        /// So many POST bodies and WebSocket messages have arrived.
+        case bodies(Int)
+        /// So many pings have arrived.
+        case pings(Int)
+        /// So many pongs have arrived.
+        case pongs(Int)
+        /// So many Close frames have arrived.
+        case closes(Int)
+        /// So many responses were sent up to their terminal event.
+        case completedResponses(Int)
+        /// So many attempts are over.
+        case finishedAttempts(Int)
+    }
+}

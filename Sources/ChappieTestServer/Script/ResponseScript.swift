@@ -1,0 +1,131 @@
+// The events of one response, and the builder that numbers them.
+//
+// Pure values. JSON is written member by member, in the order that services use.
+
+/// One event of a response.
+struct ScriptEvent: Sendable {
+    /// The event's type; empty when the payload has none.
+    var type: String
+    /// The JSON text.
+    var text: String
+    /// Whether the event has a sequence number.
+    var isNumbered = true
+
+    /// Whether the response ends with the event.
+    var isTerminal: Bool {
+        ["response.completed", "response.failed", "response.incomplete", "error"].contains(self.type)
+    }
+
+    /// A recorded event, as it is.
+    init(recorded text: String) {
+        let value = JSONValue(Array(text.utf8))
+        self.type = value?["type"]?.string ?? ""
+        self.text = text
+        self.isNumbered = value?["sequence_number"] != nil
+    }
+
+    /// An event with a type and its text.
+    init(type: String, text: String, isNumbered: Bool = true) {
+        self.type = type
+        self.text = text
+        self.isNumbered = isNumbered
+    }
+}
+
+/// What is the same in all response objects of one response.
+struct ResponseIdentity: Sendable {
+    /// The time that all scripted responses are created at, in seconds since 1970.
+    static let creationTime = 1_795_242_651
+
+    /// The response's id.
+    var id: String
+    /// The model's name, as the request has it.
+    var model: String
+    /// The response that this one continues.
+    var previousID: String?
+    /// Whether the request asked to keep the response.
+    var isStored: Bool
+
+    /// A response object with a status; the parts are JSON text.
+    func object(
+        status: String, output: String = "[]", usage: String = "null", error: String = "null",
+        incompleteDetails: String = "null"
+    ) -> String {
+        let previous = self.previousID.map { JSONValue.quoted($0) } ?? "null"
+        let completion = status == "completed" ? ",\"completed_at\":\(Self.creationTime + 4)" : ""
+        return "{\"id\":\"\(self.id)\",\"object\":\"response\",\"created_at\":\(Self.creationTime),"
+            + "\"status\":\"\(status)\",\"error\":\(error),\"incomplete_details\":\(incompleteDetails),"
+            + "\"model\":\(JSONValue.quoted(self.model)),\"output\":\(output),\"parallel_tool_calls\":true,"
+            + "\"previous_response_id\":\(previous),\"store\":\(self.isStored),\"tool_choice\":\"auto\",\"tools\":[],"
+            + "\"usage\":\(usage)\(completion)}"
+    }
+
+    /// The token counts of a response, as JSON text.
+    static func usage(inputByteCount: Int, outputByteCount: Int, reasoningTokens: Int) -> String {
+        let input = 1 + inputByteCount / 4
+        let output = 1 + outputByteCount / 4 + reasoningTokens
+        return "{\"input_tokens\":\(input),\"input_tokens_details\":{\"cached_tokens\":\(input / 2),"
+            + "\"cache_write_tokens\":0},\"output_tokens\":\(output),\"output_tokens_details\":"
+            + "{\"reasoning_tokens\":\(reasoningTokens)},\"total_tokens\":\(input + output)}"
+    }
+}
+
+/// Recorded events, read once.
+struct Recording: Sendable {
+    /// The events, in order.
+    let events: [ScriptEvent]
+    /// The id of the recorded response.
+    private(set) var responseID: String?
+    /// The model of the recorded response.
+    private(set) var model: String?
+
+    /// Reads events, one JSON text a line; empty lines are left out.
+    init(_ lines: [String]) {
+        self.events = lines.filter { !$0.trimmed.isEmpty }.map(ScriptEvent.init(recorded:))
+        for event in self.events where event.type.hasPrefix("response.") {
+            guard let response = JSONValue(Array(event.text.utf8))?["response"] else { continue }
+            self.responseID = response["id"]?.string
+            self.model = response["model"]?.string
+            break
+        }
+    }
+}
+
+/// A response as a list of events.
+struct ResponseScript: Sendable {
+    /// The events, in order.
+    private(set) var events: [ScriptEvent] = []
+    /// The sequence number of the next event.
+    private(set) var nextSequenceNumber = 0
+    /// What the response objects share.
+    let identity: ResponseIdentity
+    /// The tool calls that the response makes.
+    var callIDs: [String] = []
+
+    /// A script without events.
+    init(identity: ResponseIdentity) { self.identity = identity }
+
+    /// A script of recorded events.
+    init(_ recording: Recording, identity: ResponseIdentity) {
+        var identity = identity
+        identity.id = recording.responseID ?? identity.id
+        identity.model = recording.model ?? identity.model
+        self.events = recording.events
+        self.identity = identity
+    }
+
+    /// Adds an event; `members` are JSON members without braces, between the type and the number.
+    mutating func add(_ type: String, _ members: String) {
+        self.events.append(
+            ScriptEvent(type: type, text: Self.text(type, members, sequenceNumber: self.nextSequenceNumber)))
+        self.nextSequenceNumber += 1
+    }
+
+    /// Adds events without a number in front.
+    mutating func prepend(_ events: [ScriptEvent]) { self.events.insert(contentsOf: events, at: 0) }
+
+    /// An event's JSON text.
+    static func text(_ type: String, _ members: String, sequenceNumber: Int) -> String {
+        "{\"type\":\"\(type)\",\(members),\"sequence_number\":\(sequenceNumber)}"
+    }
+}

@@ -1,0 +1,61 @@
+// The built-in model: what it is told, and the response that it makes.
+//
+// Pure values; the same seed gives the same text.
+
+extension ChappieTestServer {
+    /// A model that answers with made-up text, a reasoning summary, and a tool call where tools are offered.
+    public struct ScriptedModel: Codable, Hashable, Sendable {
+        /// What the text is made from.
+        public var seed: UInt64 = 1
+        /// The text's length in bytes of UTF-8, at least.
+        public var textByteCount = 3000
+        /// Replaces the made-up text.
+        public var text: String?
+        /// The largest text delta, in Unicode scalars.
+        public var maximumDeltaLength = 12
+        /// Whether a reasoning summary precedes the answer.
+        public var includesReasoning = true
+        /// Whether function tools are called.
+        ///
+        /// A tool is called when the request's input has no output of a tool after its last user message.
+        public var callsTools = true
+        /// How many calls one response makes.
+        public var toolCallCount = 1
+        /// Whether every attempt cuts the text into deltas in its own way, as services do.
+        public var variesDeltas = true
+        /// Whether characters outside ASCII are written as `\u` escapes.
+        public var escapesNonASCII = false
+
+        /// The defaults.
+        public init() {}
+
+        /// The defaults with a seed and a length.
+        public init(seed: UInt64, textByteCount: Int = 3000) {
+            self.seed = seed
+            self.textByteCount = textByteCount
+        }
+
+        /// Reads the members that are there; the others keep their defaults.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            self.seed = try container.decodeIfPresent(UInt64.self, forKey: .seed) ?? self.seed
+            self.textByteCount =
+                try container.decodeIfPresent(Int.self, forKey: .textByteCount) ?? self.textByteCount
+            self.text = try container.decodeIfPresent(String.self, forKey: .text)
+            self.maximumDeltaLength =
+                try container.decodeIfPresent(Int.self, forKey: .maximumDeltaLength) ?? self.maximumDeltaLength
+            self.includesReasoning =
+                try container.decodeIfPresent(Bool.self, forKey: .includesReasoning) ?? self.includesReasoning
+            self.callsTools = try container.decodeIfPresent(Bool.self, forKey: .callsTools) ?? self.callsTools
+            self.toolCallCount = try container.decodeIfPresent(Int.self, forKey: .toolCallCount) ?? self.toolCallCount
+            self.variesDeltas = try container.decodeIfPresent(Bool.self, forKey: .variesDeltas) ?? self.variesDeltas
+            self.escapesNonASCII =
+                try container.decodeIfPresent(Bool.self, forKey: .escapesNonASCII) ?? self.escapesNonASCII
+        }
+
+        /// The whole text that an undisturbed answer has.
+        public var fullText: String {
+            self.text ?? ScriptedText.prose(seed: self.seed, byteCount: self.textByteCount)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+// A lock with a condition around one value, and threads with a small stack.
+//
+// Owned by whoever shares state between connection threads. It is a pthread mutex because the thread sanitizer
+// can follow that one.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// A value that several threads share, and a way to wait until it changes.
+///
+/// - Safety: `state` is only touched while `mutex` is held.
+final class Monitor<State>: @unchecked Sendable {
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private var state: State
+
+    /// Takes the value that it guards.
+    init(_ state: State) {
+        self.state = state
+        self.mutex = .allocate(capacity: 1)
+        self.mutex.initialize(to: pthread_mutex_t())
+        self.condition = .allocate(capacity: 1)
+        self.condition.initialize(to: pthread_cond_t())
+        pthread_mutex_init(self.mutex, nil)
+        pthread_cond_init(self.condition, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(self.condition)
+        pthread_mutex_destroy(self.mutex)
+        self.condition.deallocate()
+        self.mutex.deallocate()
+    }
+
+    /// Runs `body` with the value; nothing else sees it meanwhile.
+    func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+        pthread_mutex_lock(self.mutex)
+        defer { pthread_mutex_unlock(self.mutex) }
+        return try body(&self.state)
+    }
+
+    /// As `withLock`, and wakes everyone who waits.
+    func update<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+        pthread_mutex_lock(self.mutex)
+        defer {
+            pthread_cond_broadcast(self.condition)
+            pthread_mutex_unlock(self.mutex)
+        }
+        return try body(&self.state)
+    }
+
+    /// Blocks until `body` returns a value; it is asked again after every `update`.
+    func wait<Result>(for body: (inout State) -> Result?) -> Result {
+        pthread_mutex_lock(self.mutex)
+        defer { pthread_mutex_unlock(self.mutex) }
+        while true {
+            if let result = body(&self.state) { return result }
+            pthread_cond_wait(self.condition, self.mutex)
+        }
+    }
+}
+
+/// One running thread.
+///
+/// - Safety: a thread identifier is a plain number or pointer that every thread may use to join.
+struct ServerThread: @unchecked Sendable {
+    private final class Body {
+        let run: () -> Void
+        init(_ run: @escaping () -> Void) { self.run = run }
+    }
+
+    private let identifier: pthread_t
+
+    /// Starts a thread; nil when the system has no more.
+    ///
+    /// The stack is small so that thousands of connections fit; instrumented builds need the half megabyte.
+    static func start(_ run: @escaping @Sendable () -> Void) -> Self? {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setstacksize(&attributes, 512 * 1024)
+        let body = Unmanaged.passRetained(Body(run))
+        #if canImport(Darwin)
+            var created: pthread_t?
+            let result = pthread_create(&created, &attributes, { Self.enter($0) }, body.toOpaque())
+            let identifier = created
+        #else
+            var created = pthread_t()
+            let result = pthread_create(&created, &attributes, { Self.enter($0) }, body.toOpaque())
+            let identifier: pthread_t? = created
+        #endif
+        guard result == 0, let identifier else {
+            body.release()
+            return nil
+        }
+        return Self(identifier: identifier)
+    }
+
+    private static func enter(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        if let argument { Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run() }
+        return nil
+    }
+
+    /// Waits until the thread has ended.
+    ///
+    /// Call it once.
+    func join() { pthread_join(self.identifier, nil) }
+}

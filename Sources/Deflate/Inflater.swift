@@ -1,0 +1,173 @@
+// zlib's inflate as a Swift type: compressed bytes in, bytes out, as soon as they can be known.
+// The owner is one task or one thread at a time.
+
+internal import CZlib
+package import WebSocketProtocol
+
+/// Inflates a stream that arrives in pieces.
+package final class Inflater {
+    /// How the deflate data are wrapped.
+    package enum Format: Equatable, Sendable {
+        /// Not at all (RFC 1951), with a window of 2 to the power of `windowBits`, 8 to 15.
+        case raw(windowBits: Int)
+        /// As gzip members, one or more (RFC 1952 section 2.2).
+        case gzip
+        /// As zlib (RFC 1950).
+        case zlib
+        /// As zlib, or not at all: what servers send as the content coding `deflate`. RFC 9110 section 8.4.1.2 asks for
+        /// zlib and notes that some do without; the first byte tells which.
+        case zlibOrRaw
+    }
+
+    /// Why a call returned.
+    package enum Progress: Equatable, Sendable {
+        /// All input is used, and everything it says is in the output.
+        case needsInput
+        /// The output has reached its limit; there may be more.
+        case outputFull
+        /// The deflate stream, or the gzip member, has ended. Input after it is not used.
+        case streamEnd
+    }
+
+    private let format: Format
+    /// zlib keeps a pointer to the stream in its state, so that it must never move.
+    private let stream: UnsafeMutablePointer<z_stream>
+    private var failure: DeflateError?
+    /// Whether zlib's state exists; with `zlibOrRaw` it waits for the first byte.
+    private var isInitialized = false
+    /// Whether the deflate stream has ended and nothing was begun after it.
+    private(set) var isAtStreamEnd = false
+
+    /// Makes an inflater.
+    ///
+    /// It takes about 10 KiB, and the window besides once there is output.
+    package init(format: Format) throws(DeflateError) {
+        if case .raw(let windowBits) = format {
+            precondition((8...15).contains(windowBits), "a window has 8 to 15 bits")
+        }
+        self.format = format
+        self.stream = .allocate(capacity: 1)
+        self.stream.initialize(to: z_stream())
+        switch format {
+        // Some servers' zlib makes a window of 9 bits when 8 were agreed; reading with 9 costs 256 bytes.
+        case .raw(let windowBits): try self.initialize(windowBits: -CInt(max(9, windowBits)))
+        // 16 more than the bits of the window is how zlib is told gzip.
+        case .gzip: try self.initialize(windowBits: 15 + 16)
+        case .zlib: try self.initialize(windowBits: 15)
+        case .zlibOrRaw: break
+        }
+    }
+
+    deinit {
+        if self.isInitialized { inflateEnd(self.stream) }
+        self.stream.deallocate()
+    }
+
+    /// Inflates from `input[position...]`, moves `position` past what was used, and appends to `output` until that holds
+    /// `limit` bytes.
+    package func inflate(
+        _ input: UnsafeRawBufferPointer,
+        at position: inout Int,
+        into output: PaddedBuffer,
+        upTo limit: Int = .max
+    ) throws(DeflateError) -> Progress {
+        if let failure = self.failure { throw failure }
+        do throws(DeflateError) {
+            try self.detectFormat(input, at: position)
+            while true {
+                if let progress = try self.step(input, at: &position, into: output, upTo: limit) { return progress }
+            }
+        } catch {
+            self.failure = error
+            throw error
+        }
+    }
+
+    /// Begins a new stream with an empty window.
+    package func reset() {
+        self.isAtStreamEnd = false
+        self.failure = nil
+        if self.isInitialized { inflateReset(self.stream) }
+    }
+
+    /// Begins a new deflate stream that may refer to the output of the one before.
+    ///
+    /// The call keeps zlib's window where it is. `inflateGetDictionary` and `inflateSetDictionary` would copy 32 KiB
+    /// twice, for a stream that may be two bytes long.
+    func resetKeepingWindow() {
+        self.isAtStreamEnd = false
+        if self.isInitialized { inflateResetKeep(self.stream) }
+    }
+
+    /// Whether the last byte used was the last of a block, and of no block that says it is the final one.
+    var isBetweenBlocks: Bool {
+        // zlib.h, `data_type`: 128 after a block, 64 in the final one, and how many bits of the last byte are not used.
+        self.stream.pointee.data_type & 0xFF == 128
+    }
+
+    private func detectFormat(_ input: UnsafeRawBufferPointer, at position: Int) throws(DeflateError) {
+        guard !self.isInitialized, position < input.count else { return }
+        // RFC 1950 section 2.2: the low four bits are 8, the high four at most 7. A raw stream can only begin so with a
+        // stored block whose padding is not zero, which no compressor writes.
+        let isZlib = input[position] & 0x8F == 0x08
+        try self.initialize(windowBits: isZlib ? 15 : -15)
+    }
+
+    private func initialize(windowBits: CInt) throws(DeflateError) {
+        // `inflateInit2` is a macro around this.
+        let result = inflateInit2_(self.stream, windowBits, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
+        guard result == Z_OK else { throw .outOfMemory }
+        self.isInitialized = true
+    }
+
+    /// One call of zlib; nil when another is needed.
+    private func step(
+        _ input: UnsafeRawBufferPointer,
+        at position: inout Int,
+        into output: PaddedBuffer,
+        upTo limit: Int
+    ) throws(DeflateError) -> Progress? {
+        guard self.isInitialized else { return .needsInput }
+        guard !self.isAtStreamEnd else { return .streamEnd }
+        guard output.count < limit else { return .outputFull }
+        // zlib counts in 32 bits.
+        let offered = min(input.count - position, 1 << 30)
+        var result = Z_OK
+        var isOutputUsedUp = false
+        // Without a base address there is nothing to read; zlib wants a pointer all the same.
+        var nothing: UInt8 = 0
+        withUnsafeMutableBytes(of: &nothing) { placeholder in
+            let start = input.baseAddress.map { UnsafeMutableRawPointer(mutating: $0 + position) }
+            let source = (start ?? placeholder.baseAddress)?.assumingMemoryBound(to: Bytef.self)
+            self.stream.pointee.next_in = source
+            self.stream.pointee.avail_in = uInt(offered)
+            output.append(upTo: limit) { room in
+                let roomByteCount = min(room.count, 1 << 30)
+                self.stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: Bytef.self)
+                self.stream.pointee.avail_out = uInt(roomByteCount)
+                // With a flush mode other than Z_FINISH zlib writes all it knows, so nothing waits for more input.
+                result = CZlib.inflate(self.stream, Z_SYNC_FLUSH)
+                isOutputUsedUp = self.stream.pointee.avail_out == 0
+                return roomByteCount - Int(self.stream.pointee.avail_out)
+            }
+        }
+        let used = offered - Int(self.stream.pointee.avail_in)
+        position += used
+        self.stream.pointee.next_in = nil
+        self.stream.pointee.next_out = nil
+        switch result {
+        case Z_STREAM_END:
+            self.isAtStreamEnd = true
+            return .streamEnd
+        case Z_OK:
+            return isOutputUsedUp || position < input.count ? nil : .needsInput
+        case Z_BUF_ERROR:
+            // Not an error: zlib could do nothing with what it was given.
+            return .needsInput
+        case Z_MEM_ERROR:
+            throw .outOfMemory
+        default:
+            throw .corruptData
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// Compressed messages of a client (RFC 7692 section 7.2.1).
+// The owner is whoever writes the connection's messages.
+
+package import WebSocketProtocol
+
+/// Compresses the messages of one connection, one after the other.
+package final class MessageDeflater {
+    private let deflater: Deflater
+    private let keepsWindow: Bool
+
+    /// Makes a compressor for a client that agreed to these parameters; nil when zlib cannot keep to them.
+    ///
+    /// That is a client's window of 8 bits. Messages may always be sent uncompressed (RFC 7692 section 6), so the
+    /// agreement stands.
+    package init?(agreement: PerMessageDeflateAgreement) throws(DeflateError) {
+        guard agreement.allowsClientCompression else { return nil }
+        self.keepsWindow = !agreement.clientNoContextTakeover
+        self.deflater = try Deflater(format: .raw(windowBits: agreement.clientMaxWindowBits))
+    }
+
+    /// Appends the payload of a whole compressed message.
+    package func deflate(_ message: UnsafeRawBufferPointer, into output: PaddedBuffer) {
+        guard !message.isEmpty else {
+            // RFC 7692 section 7.2.3.6. zlib would write nothing for a second flush with nothing between.
+            [UInt8(0)].withUnsafeBytes { output.append($0) }
+            return
+        }
+        self.deflater.deflate(message, flush: .sync, into: output)
+        // RFC 7692 section 7.2.1: the 00 00 FF FF of the flush is not sent.
+        output.removeLast(4)
+        if !self.keepsWindow { self.deflater.reset() }
+    }
+}

@@ -1,0 +1,88 @@
+// The payloads of compressed messages (RFC 7692 section 7.2.2).
+// The owner is the one consumer of the connection's messages.
+
+package import WebSocketProtocol
+
+/// Inflates the messages of one connection, one after the other.
+package final class MessageInflater {
+    /// What RFC 7692 section 7.2.1 removes from the end of each message.
+    private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
+
+    /// The most bytes an inflated message may have.
+    package let limit: Int
+
+    private let inflater: Inflater
+    private let keepsWindow: Bool
+    /// Of the current message.
+    private var inflatedByteCount = 0
+    private var isMessageStart = true
+    private var failure: DeflateError?
+
+    /// Makes an inflater for the messages of a server that agreed to these parameters.
+    package init(
+        agreement: PerMessageDeflateAgreement,
+        limit: Int = FrameReader.defaultMessageByteLimit
+    ) throws(DeflateError) {
+        precondition(limit >= 0, "a limit cannot be negative")
+        self.limit = limit
+        self.keepsWindow = !agreement.serverNoContextTakeover
+        self.inflater = try Inflater(format: .raw(windowBits: agreement.serverMaxWindowBits))
+    }
+
+    /// Appends what the next piece of a message inflates to, which the limit stops while it is inflated.
+    ///
+    /// The output is the message's own part of `output`: the caller may take it away between the pieces, and the limit
+    /// counts it all the same.
+    package func inflate(
+        _ piece: UnsafeRawBufferPointer, isLast: Bool, into output: PaddedBuffer
+    ) throws(DeflateError) {
+        if let failure = self.failure { throw failure }
+        do throws(DeflateError) {
+            if !piece.isEmpty {
+                self.isMessageStart = false
+                try self.inflateAll(piece, into: output)
+            }
+            if isLast { try self.endMessage(into: output) }
+        } catch {
+            self.failure = error
+            throw error
+        }
+    }
+
+    private func inflateAll(_ input: UnsafeRawBufferPointer, into output: PaddedBuffer) throws(DeflateError) {
+        var position = 0
+        repeat {
+            // RFC 7692 section 7.2.3.4: a block with BFINAL ends the deflate stream, not the message, and not the window.
+            if self.inflater.isAtStreamEnd { self.inflater.resetKeepingWindow() }
+            let countBefore = output.count
+            // One byte more than allowed is room enough to see that there is more.
+            let room = self.limit - self.inflatedByteCount
+            let (outputLimit, isUnbounded) = countBefore.addingReportingOverflow(room)
+            let progress = try self.inflater.inflate(
+                input, at: &position, into: output, upTo: isUnbounded || outputLimit == .max ? .max : outputLimit + 1)
+            self.inflatedByteCount += output.count - countBefore
+            guard self.inflatedByteCount <= self.limit else {
+                output.removeLast(self.inflatedByteCount - self.limit)
+                throw .outputTooLarge(limit: self.limit)
+            }
+            if progress == .needsInput { return }
+        } while position < input.count
+    }
+
+    private func endMessage(into output: PaddedBuffer) throws(DeflateError) {
+        // A compressed message has at least one byte. None at all can only mean that the message is empty, and a tail
+        // alone would leave zlib in the middle of a block.
+        let isEmpty = self.isMessageStart
+        // A sender that ended with BFINAL owes an empty block after it (RFC 7692 section 7.2.3.4). Without that block
+        // the message is complete, and the tail would be the beginning of another one.
+        if !isEmpty, !self.inflater.isAtStreamEnd {
+            try Self.tail.withUnsafeBufferPointer { bytes throws(DeflateError) in
+                try self.inflateAll(UnsafeRawBufferPointer(bytes), into: output)
+            }
+            guard !self.inflater.isAtStreamEnd, self.inflater.isBetweenBlocks else { throw .truncatedData }
+        }
+        self.isMessageStart = true
+        self.inflatedByteCount = 0
+        if !self.keepsWindow { self.inflater.reset() }
+    }
+}

@@ -1,0 +1,173 @@
+import StreamTransport
+import WebSocketProtocol
+
+/// Everything that has arrived on one connection and was not read yet: the one object that the service thread and the
+/// connection's consumer share.
+///
+/// A lock held for a few lines. The service thread appends; the consumer takes whole buffers by swapping them.
+final class InboundArena: Sendable {
+    /// What the consumer takes in one go.
+    struct Batch {
+        /// The response's head, once.
+        var head: ResponseHead?
+        /// How the content of the records is coded, with the head.
+        var coding: PayloadCoding = .none
+        /// The bytes and their boundaries.
+        var buffer: InboundBuffer
+        /// The end; nothing follows it.
+        var end: TransportEnd?
+    }
+
+    private struct Waiter {
+        var continuation: CheckedContinuation<TransportWaitOutcome, Never>
+        var deadline: ContinuousClock.Instant?
+    }
+
+    private struct State {
+        var head: ResponseHead?
+        var coding: PayloadCoding = .none
+        var filling: InboundBuffer
+        var end: TransportEnd?
+        var hasEnded = false
+        var isPaused = false
+        var waiter: Waiter?
+        var statistics = TransportStatistics()
+    }
+
+    private let state: LockedValue<State>
+    private let highWatermark: Int
+    private let lowWatermark: Int
+
+    init(limits: TransportLimits) {
+        self.state = LockedValue(State(filling: InboundBuffer()))
+        self.highWatermark = limits.highWatermark
+        self.lowWatermark = min(limits.lowWatermark, limits.highWatermark)
+    }
+
+    // MARK: Service thread
+
+    /// Copies bytes in.
+    ///
+    /// False when reading has to stop until `onResume`'s command arrives.
+    func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) -> Bool {
+        self.state.withLock { state in
+            guard !state.hasEnded else { return true }
+            state.filling.append(bytes, as: piece)
+            state.isPaused = state.filling.weight >= self.highWatermark
+            return !state.isPaused
+        }
+    }
+
+    /// Whether reading must wait for the consumer.
+    var isPaused: Bool { self.state.withLock { $0.isPaused } }
+
+    func open(_ head: ResponseHead, coding: PayloadCoding) {
+        self.state.withLock { state in
+            guard !state.hasEnded else { return }
+            state.head = head
+            state.coding = coding
+        }
+    }
+
+    /// Takes the waiter that has something to read now.
+    func takeReadyWaiter() -> CheckedContinuation<TransportWaitOutcome, Never>? {
+        self.state.withLock { state in
+            guard state.waiter != nil, Self.isReady(state) else { return nil }
+            return state.waiter.take()?.continuation
+        }
+    }
+
+    /// Resumes a waiter whose time is over.
+    func expireWaiter(at now: ContinuousClock.Instant) {
+        let expired: CheckedContinuation<TransportWaitOutcome, Never>? = self.state.withLock { state in
+            guard let deadline = state.waiter?.deadline, deadline <= now else { return nil }
+            return state.waiter.take()?.continuation
+        }
+        expired?.resume(returning: .deadlinePassed)
+    }
+
+    func updateStatistics(_ update: (inout TransportStatistics) -> Void) {
+        self.state.withLock { update(&$0.statistics) }
+    }
+
+    // MARK: Any thread
+
+    /// Ends the exchange; the first end counts.
+    ///
+    /// True when this one did.
+    @discardableResult
+    func finish(_ end: TransportEnd) -> Bool {
+        self.state.withLock { state in
+            guard !state.hasEnded else { return false }
+            state.hasEnded = true
+            state.end = end
+            return true
+        }
+    }
+
+    /// Ends the exchange and resumes the waiter at once; what has arrived and was not read is gone.
+    func abort(_ end: TransportEnd) {
+        let waiter: CheckedContinuation<TransportWaitOutcome, Never>? = self.state.withLock { state in
+            if !state.hasEnded {
+                state.hasEnded = true
+                state.end = end
+                state.filling.removeAll()
+            }
+            return state.waiter.take()?.continuation
+        }
+        waiter?.resume(returning: .ready)
+    }
+
+    /// Resumes the waiter because its task was cancelled.
+    func cancelWaiter() {
+        self.state.withLock { $0.waiter.take()?.continuation }?.resume(returning: .cancelled)
+    }
+
+    var statistics: TransportStatistics { self.state.withLock { $0.statistics } }
+
+    // MARK: Consumer
+
+    /// Swaps an empty buffer for what has arrived; nil when nothing has.
+    func take(giving empty: InboundBuffer) -> Batch? {
+        self.state.withLock { state in
+            guard state.head != nil || state.end != nil || !state.filling.isEmpty else { return nil }
+            let batch = Batch(
+                head: state.head.take(), coding: state.coding, buffer: state.filling, end: state.end.take())
+            state.filling = empty
+            return batch
+        }
+    }
+
+    /// Called when `weight` bytes are left unread of the batch in hand.
+    ///
+    /// True, once, when reading must go on.
+    func shouldResume(withUnread weight: Int) -> Bool {
+        self.state.withLock { state in
+            guard state.isPaused, state.filling.weight + weight <= self.lowWatermark else { return false }
+            state.isPaused = false
+            return true
+        }
+    }
+
+    /// Waits for something to read.
+    func wait(until deadline: ContinuousClock.Instant?) async -> TransportWaitOutcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let outcome: TransportWaitOutcome? = self.state.withLock { state in
+                    // Under the lock, so that `cancelWaiter` cannot come between this look and the parking.
+                    if Task.isCancelled { return .cancelled }
+                    if Self.isReady(state) || state.hasEnded { return .ready }
+                    state.waiter = Waiter(continuation: continuation, deadline: deadline)
+                    return nil
+                }
+                if let outcome { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            self.cancelWaiter()
+        }
+    }
+
+    private static func isReady(_ state: State) -> Bool {
+        state.head != nil || state.end != nil || !state.filling.isEmpty
+    }
+}

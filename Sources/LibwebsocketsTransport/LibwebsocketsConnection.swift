@@ -1,0 +1,122 @@
+import StreamTransport
+import WebSocketProtocol
+
+/// One exchange, as its consumer sees it.
+///
+/// `next()` and `wait(for:)` belong to the one consumer; inflating and the assembly of messages happen inside `next()`.
+/// - Safety: the stored variables are touched by the consumer only; everything shared is in the arena and the mailbox.
+final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
+    private let id: ConnectionID
+    private let service: Service
+    private let arena: InboundArena
+    private var decoder: PayloadDecoder
+    private var reading = InboundBuffer()
+    private var nextRecord = 0
+    private var unread = 0
+    private var spare = InboundBuffer()
+    private var head: ResponseHead?
+    private var end: TransportEnd?
+    private var hasEnded = false
+
+    init(request: TransportRequest, trust: TrustAnchors, service: Service) {
+        self.id = service.makeID()
+        self.service = service
+        self.arena = InboundArena(limits: request.limits)
+        self.decoder = PayloadDecoder(messageByteCountLimit: request.limits.messageByteCount)
+        service.post(
+            .open(ConnectionPlan(id: self.id, request: request, trust: trust, arena: self.arena, started: .now)))
+    }
+
+    func next() -> TransportEvent? {
+        while !self.hasEnded {
+            if let head = self.head.take() { return .opened(head) }
+            do {
+                if let payload = try self.nextPayload() { return .payload(payload) }
+            } catch {
+                return self.fail(error)
+            }
+            if let end = self.end.take() { return self.finish(end) }
+            guard let batch = self.arena.take(giving: self.spare) else { return nil }
+            self.spare = self.reading
+            self.spare.removeAll()
+            do {
+                try self.begin(batch)
+            } catch {
+                return self.fail(error)
+            }
+        }
+        return nil
+    }
+
+    /// The next payload of the batch in hand; nil when it has no more.
+    private func nextPayload() throws(PayloadDecoder.Failure) -> InboundPayload? {
+        if let payload = try self.decoder.rest() { return payload }
+        while self.nextRecord < self.reading.records.count {
+            let record = self.reading.records[self.nextRecord]
+            self.nextRecord += 1
+            self.unread -= record.count
+            if self.arena.shouldResume(withUnread: self.unread) { self.service.post(.resume(self.id)) }
+            if let payload = try self.decoder.decode(record, self.reading.bytes(of: record)) { return payload }
+        }
+        return nil
+    }
+
+    private func begin(_ batch: InboundArena.Batch) throws(PayloadDecoder.Failure) {
+        self.reading = batch.buffer
+        self.nextRecord = 0
+        self.unread = batch.buffer.byteCount
+        if batch.head != nil { try self.decoder.begin(batch.coding) }
+        self.head = batch.head
+        self.end = batch.end
+        if self.arena.shouldResume(withUnread: self.unread) { self.service.post(.resume(self.id)) }
+    }
+
+    private func finish(_ end: TransportEnd) -> TransportEvent {
+        self.hasEnded = true
+        if case .complete = end, let failure = self.decoder.finish() {
+            return .ended(.failed(TransportFailure(phase: .stream, cause: failure.cause)))
+        }
+        return .ended(end)
+    }
+
+    /// What came cannot be decoded: the peer is told, where the protocol has words for it.
+    private func fail(_ failure: PayloadDecoder.Failure) -> TransportEvent {
+        self.hasEnded = true
+        let end = TransportEnd.failed(TransportFailure(phase: .stream, cause: failure.cause))
+        if let code = failure.closeCode {
+            self.service.post(.close(self.id, code.rawValue))
+        } else {
+            self.service.post(.cancel(self.id))
+        }
+        self.arena.abort(end)
+        return .ended(end)
+    }
+
+    func wait(for duration: Duration?) async -> TransportWaitOutcome {
+        if self.head != nil || self.end != nil || self.hasEnded { return .ready }
+        if self.nextRecord < self.reading.records.count || self.decoder.hasRest { return .ready }
+        return await self.arena.wait(until: duration.map { .now + $0 })
+    }
+
+    // MARK: Any thread
+
+    func send(_ message: [UInt8], as kind: OutboundKind) {
+        self.service.post(.send(self.id, message, kind))
+    }
+
+    func close() {
+        self.service.post(.close(self.id, 1000))
+    }
+
+    func fail(code: UInt16) {
+        self.arena.abort(.failed(TransportFailure(phase: .stream, cause: .protocolViolation(closeCode: code))))
+        self.service.post(.close(self.id, code))
+    }
+
+    func cancel() {
+        self.arena.abort(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
+        self.service.post(.cancel(self.id))
+    }
+
+    var statistics: TransportStatistics { self.arena.statistics }
+}

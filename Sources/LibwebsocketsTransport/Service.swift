@@ -1,0 +1,187 @@
+import CLibwebsocketsShim
+import StreamTransport
+
+/// The service thread: the event loop, and every connection on it.
+///
+/// One for the process; it starts with the first connection, sleeps while there is none, and never ends. Everything
+/// but `post` belongs to the thread.
+/// - Safety: the stored properties other than `mailbox` and `resolver` are touched on the service thread only.
+final class Service: @unchecked Sendable {
+    /// The process's service.
+    static let shared = Service()
+
+    let resolver = Resolver()
+    private let mailbox = ServiceMailbox()
+    private(set) var pointer: OpaquePointer?
+    private var connections: [ConnectionID: ServiceConnection] = [:]
+    private var streams: [ConnectionID: ServiceConnection] = [:]
+    private var virtualHosts: [TrustAnchors: OpaquePointer] = [:]
+    private var waking: [ServiceConnection] = []
+    private let lastID = LockedValue<UInt>(0)
+
+    private init() {
+        if !startThread({ self.run() }) { self.mailbox.refuse() }
+    }
+
+    // MARK: Any thread
+
+    /// Queues a command for the service thread.
+    func post(_ command: ServiceCommand) {
+        self.mailbox.post(command)
+    }
+
+    /// A number that was never used before, and is not 0.
+    func makeID() -> ConnectionID {
+        ConnectionID(
+            rawValue: self.lastID.withLock { last in
+                last += 1
+                return last
+            })
+    }
+
+    // MARK: Service thread
+
+    private func run() {
+        let owner = Unmanaged.passUnretained(self).toOpaque()
+        self.pointer = clws_service_create(serviceCallback, owner)
+        guard let pointer = self.pointer else {
+            self.mailbox.refuse()
+            return
+        }
+        self.mailbox.attach(pointer)
+        clws_service_run(pointer)
+    }
+
+    fileprivate func handle(
+        _ event: clws_event,
+        stream: OpaquePointer?,
+        id: UInt,
+        payload: UnsafeMutableRawPointer?,
+        count: Int
+    ) -> CInt {
+        switch event {
+        case .woken:
+            for command in self.mailbox.drain() { self.perform(command) }
+        case .tick:
+            self.tick()
+        case .roundEnded:
+            self.resumeWaiters()
+        case .destroyed:
+            let id = ConnectionID(rawValue: id)
+            self.streams.removeValue(forKey: id)?.streamDestroyed(id)
+        case .tcpConnected, .certificateRejected, .fieldsDue, .headReceived, .readable, .bytesReceived, .writable,
+            .completed, .closed, .failed:
+            let id = ConnectionID(rawValue: id)
+            guard let stream, let connection = self.streams[id] else { return -1 }
+            let event = StreamEvent(kind: event, payload: payload, count: count)
+            return connection.handle(event, on: stream, id: id) ? 0 : -1
+        }
+        return 0
+    }
+
+    private func perform(_ command: ServiceCommand) {
+        switch command {
+        case .open(let plan):
+            let connection = ServiceConnection(plan: plan, service: self)
+            self.connections[plan.id] = connection
+            if let pointer = self.pointer { clws_service_set_ticking(pointer, true) }
+            connection.start()
+        case .resolved(let id, let answer):
+            self.connections[id]?.resolved(answer)
+        case .send(let id, let message, let kind):
+            self.connections[id]?.send(message, as: kind)
+        case .close(let id, let code):
+            self.connections[id]?.close(code: code)
+        case .cancel(let id):
+            self.connections[id]?.cancel()
+        case .resume(let id):
+            self.connections[id]?.resumeReading()
+        }
+    }
+
+    private func tick() {
+        let now = ContinuousClock.now
+        for connection in Array(self.connections.values) { connection.tick(now) }
+        self.resumeWaiters()
+    }
+
+    /// Once per round, so that a consumer is woken once for everything that came with it.
+    private func resumeWaiters() {
+        guard !self.waking.isEmpty else { return }
+        for connection in self.waking.take() { connection.resumeWaiter() }
+    }
+
+    /// Remembers that a connection's consumer has something to read when the round ends.
+    func wake(_ connection: ServiceConnection) {
+        self.waking.append(connection)
+    }
+
+    /// Starts a socket for a connection.
+    ///
+    /// Its events go to `connection` until it is destroyed.
+    func connect(_ connection: ServiceConnection, to address: String) -> ConnectionID? {
+        guard let pointer = self.pointer, let host = self.virtualHost(for: connection.plan.trust) else { return nil }
+        let id = self.makeID()
+        let endpoint = connection.plan.request.endpoint
+        self.streams[id] = connection
+        let isStarted = address.withCString { address in
+            connection.hostField.withCString { hostField in
+                endpoint.target.withCString { target in
+                    connection.method.withCString { method in
+                        var options = clws_target(
+                            vhost: host, id: id.rawValue, address: address, port: endpoint.port, host: hostField,
+                            target: target, method: method, is_secure: endpoint.isSecure)
+                        return clws_connect(pointer, &options)
+                    }
+                }
+            }
+        }
+        if !isStarted { self.streams.removeValue(forKey: id) }
+        return isStarted ? id : nil
+    }
+
+    /// Forgets a connection that has ended and whose socket is gone.
+    func remove(_ connection: ServiceConnection) {
+        self.connections.removeValue(forKey: connection.plan.id)
+        if self.connections.isEmpty, let pointer = self.pointer { clws_service_set_ticking(pointer, false) }
+    }
+
+    private func virtualHost(for trust: TrustAnchors) -> OpaquePointer? {
+        if let known = self.virtualHosts[trust] { return known }
+        let made: OpaquePointer? =
+            switch trust {
+            case .system: clws_vhost_create(self.pointer, nil)
+            case .file(let path): clws_vhost_create(self.pointer, path)
+            }
+        self.virtualHosts[trust] = made
+        return made
+    }
+}
+
+/// One event of one socket.
+struct StreamEvent {
+    /// Never one of the events without a stream, and never `DESTROYED`.
+    let kind: clws_event
+    /// What the shim's header says for the kind.
+    let payload: UnsafeMutableRawPointer?
+    let count: Int
+
+    /// The payload as bytes.
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: self.payload, count: self.count) }
+}
+
+/// The only function that the shim calls, always on the service thread.
+///
+/// It gets a connection's number and no pointer of ours, so an event of a connection that has gone does nothing.
+private func serviceCallback(
+    owner: UnsafeMutableRawPointer?,
+    stream: OpaquePointer?,
+    id: UInt,
+    event: clws_event,
+    bytes: UnsafeMutableRawPointer?,
+    count: Int
+) -> CInt {
+    guard let owner else { return 0 }
+    return Unmanaged<Service>.fromOpaque(owner).takeUnretainedValue()
+        .handle(event, stream: stream, id: id, payload: bytes, count: count)
+}

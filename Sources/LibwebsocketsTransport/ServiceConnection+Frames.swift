@@ -1,0 +1,144 @@
+import CLibwebsocketsShim
+import StreamTransport
+import WebSocketProtocol
+
+/// The WebSocket side of an exchange: frames in and out, pings, and the closing handshake.
+extension ServiceConnection {
+    // MARK: Reading
+
+    /// Reads frames.
+    ///
+    /// Control frames are handled here, and at once; data goes to the consumer.
+    func receivedFrames(_ bytes: UnsafeRawBufferPointer) {
+        guard self.channel != nil else { return }
+        var position = 0
+        do throws(FrameError) {
+            while let element = try self.channel?.reader.next(in: bytes, at: &position) {
+                switch element {
+                case .data(let piece, let range):
+                    _ = self.plan.arena.append(UnsafeRawBufferPointer(rebasing: bytes[range]), as: piece)
+                case .ping:
+                    self.answerPing()
+                case .pong:
+                    break
+                case .close:
+                    self.closeReceived()
+                }
+            }
+        } catch {
+            self.violated(error)
+        }
+        self.service.wake(self)
+    }
+
+    private func answerPing() {
+        guard let channel = self.channel, channel.closing.allowsSending else { return }
+        self.channel?.queue.appendControl(.pong, payload: channel.reader.controlPayload)
+        self.requestWrite()
+    }
+
+    private func closeReceived() {
+        guard let frame = self.channel?.reader.closeFrame else { return }
+        if let action = self.channel?.closing.closeReceived(frame) { self.perform(action) }
+        self.announce(.closed(code: (frame.code ?? .noStatusReceived).rawValue, reason: frame.reason))
+    }
+
+    private func violated(_ error: FrameError) {
+        if let action = self.channel?.closing.connectionFailed(error.closeCode) { self.perform(action) }
+        let cause: TransportFailure.Cause =
+            if case .messageTooBig(let limit) = error {
+                .messageTooLarge(limit: limit)
+            } else {
+                .protocolViolation(closeCode: error.closeCode.rawValue)
+            }
+        self.announce(.failed(TransportFailure(phase: .stream, cause: cause)))
+    }
+
+    // MARK: Writing
+
+    /// Queues a message.
+    func send(_ message: [UInt8], as kind: OutboundKind) {
+        guard case .upgraded = self.phase, let channel = self.channel, channel.closing.allowsSending else { return }
+        self.channel?.queue.appendMessage(message, as: kind == .text ? .text : .binary)
+        self.plan.arena.updateStatistics { $0.requestSent = false }
+        self.requestWrite()
+    }
+
+    /// Writes what fits into one write of the library.
+    func writeFrames(on stream: OpaquePointer, service: OpaquePointer) {
+        let buffer = UnsafeMutableBufferPointer(start: clws_write_buffer(service), count: Int(CLWS_BUFFER_SIZE))
+        guard let count = self.channel?.queue.fill(buffer), count > 0 else { return }
+        guard clws_write(service, stream, count, .upgraded) else { return self.closeSocket() }
+        guard let channel = self.channel else { return }
+        self.plan.arena.updateStatistics {
+            $0.sentByteCount += count
+            $0.requestSent = channel.queue.hasSentMessages
+        }
+        if !channel.queue.isEmpty {
+            clws_request_write(stream)
+        } else if channel.disconnectsWhenWritten {
+            self.closeSocket()
+        }
+    }
+
+    // MARK: Closing
+
+    /// Starts the closing handshake, or fails the connection when the code says that something is wrong.
+    func close(code: UInt16) {
+        switch self.phase {
+        case .upgraded, .ended:
+            guard self.channel != nil else { return self.closeSocket() }
+            let code = CloseCode(rawValue: code)
+            let action =
+                code == .normalClosure
+                ? self.channel?.closing.closeRequested(CloseFrame(code: code))
+                : self.channel?.closing.connectionFailed(code)
+            if let action { self.perform(action) }
+            // A paused socket would never see the peer's close frame.
+            self.resumeReading()
+        case .resolving, .connecting, .requesting, .receivingBody:
+            self.cancel()
+        }
+    }
+
+    private func perform(_ action: ClosingHandshake.Action) {
+        switch action {
+        case .sendClose(let frame):
+            self.queueClose(frame)
+        case .sendCloseAndDisconnect(let frame):
+            self.channel?.disconnectsWhenWritten = true
+            self.queueClose(frame)
+        case .awaitDisconnect, .finish, .ignore:
+            break
+        case .disconnect:
+            self.closeSocket()
+        }
+    }
+
+    private func queueClose(_ frame: CloseFrame) {
+        self.channel?.queue.appendClose(frame)
+        self.closeDeadline = .now + self.plan.request.timeouts.close
+        self.requestWrite()
+    }
+
+    // MARK: Liveness
+
+    /// Pings after quiet, and gives the peer up when nothing comes back.
+    ///
+    /// Any byte is an answer.
+    func checkLiveness(_ now: ContinuousClock.Instant) {
+        if let deadline = self.closeDeadline, deadline <= now {
+            return self.finish(.closed(code: CloseCode.abnormalClosure.rawValue, reason: ""))
+        }
+        // While the consumer is behind, nothing is read: silence says nothing about the peer.
+        guard let interval = self.plan.request.timeouts.pingInterval, !self.plan.arena.isPaused else { return }
+        if let sent = self.channel?.pingSent, self.lastReceived < sent {
+            guard sent + self.plan.request.timeouts.pongTimeout <= now else { return }
+            self.finish(.failed(TransportFailure(phase: .stream, cause: .peerUnresponsive)))
+        } else if self.lastReceived + interval <= now {
+            self.channel?.pingSent = now
+            self.channel?.queue.appendControl(.ping, payload: [])
+            self.requestWrite()
+        }
+    }
+}

@@ -1,0 +1,402 @@
+import CLibwebsocketsShim
+import Deflate
+import StreamTransport
+import WebSocketProtocol
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// One exchange, as the service thread sees it: sockets in, arena out.
+///
+/// It belongs to the service thread.
+///
+/// A host with several addresses is tried address by address, a socket each; after the first one that connects there
+/// is no other.
+final class ServiceConnection {
+    /// How far the exchange has come.
+    enum Phase {
+        /// The addresses are being looked up.
+        case resolving
+        /// TCP or TLS is being established; these addresses are left.
+        case connecting(remaining: [String])
+        /// The request is on its way, and there is no answer yet.
+        case requesting
+        /// The answer is a response body.
+        case receivingBody
+        /// The answer was 101.
+        case upgraded
+        /// The consumer knows the end.
+        ///
+        /// A socket may still finish its closing handshake.
+        case ended
+    }
+
+    let plan: ConnectionPlan
+    unowned let service: Service
+    var phase = Phase.resolving
+    /// The WebSocket, from the 101 on.
+    var channel: WebSocketChannel?
+    /// When the closing handshake is given up.
+    var closeDeadline: ContinuousClock.Instant?
+    /// When the newest byte came.
+    var lastReceived: ContinuousClock.Instant
+
+    private(set) var stream: OpaquePointer?
+    private var streamID: ConnectionID?
+    private var isTCPConnected = false
+    private var certificateCode: Int32?
+    private var sentBodyByteCount = 0
+    private var isInsideCallback = false
+    private var mustClose = false
+    private let handshake: OpeningHandshake?
+    private let offer: PerMessageDeflateOffer?
+
+    init(plan: ConnectionPlan, service: Service) {
+        self.plan = plan
+        self.service = service
+        self.lastReceived = plan.started
+        guard case .webSocket(let offersCompression) = plan.request.exchange else {
+            self.offer = nil
+            self.handshake = nil
+            return
+        }
+        let offer = offersCompression ? PerMessageDeflateOffer() : nil
+        let nonce = OpeningHandshake.Nonce(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
+        self.offer = offer
+        self.handshake = OpeningHandshake(nonce: nonce, extensionOffer: offer?.fieldValue)
+    }
+
+    // MARK: Connecting
+
+    /// Begins with the look-up, or with the connection when the host is an address.
+    func start() {
+        if let fault = RequestFields.fault(in: self.plan.request) {
+            return self.finish(.failed(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
+        }
+        if case .file(let path) = self.plan.trust, access(path, R_OK) != 0 {
+            return self.finish(.failed(TransportFailure(phase: .tls, cause: .trustAnchorsUnreadable)))
+        }
+        let host = self.plan.request.endpoint.host
+        if Resolver.isNumeric(host) { return self.resolved(.success([host])) }
+        let id = self.plan.id
+        let service = self.service
+        service.resolver.resolve(host) { service.post(.resolved(id, $0)) }
+    }
+
+    /// Connects to the first address, and keeps the others for when that fails.
+    func resolved(_ answer: Resolver.Answer) {
+        guard case .resolving = self.phase else { return }
+        switch answer {
+        case .failure(let failure):
+            self.finish(.failed(TransportFailure(phase: .resolve, cause: .unresolvable(code: failure.code))))
+        case .success(let addresses):
+            self.noteProgress(\.resolved)
+            self.connect(to: addresses)
+        }
+    }
+
+    private func connect(to addresses: [String]) {
+        var remaining = addresses
+        while !remaining.isEmpty {
+            if case .ended = self.phase { return }
+            let address = remaining.removeFirst()
+            self.phase = .connecting(remaining: remaining)
+            self.isTCPConnected = false
+            self.certificateCode = nil
+            if let id = self.service.connect(self, to: address) {
+                self.streamID = id
+                return
+            }
+        }
+        self.finish(.failed(TransportFailure(phase: .connect, cause: .unreachable(code: errno))))
+    }
+
+    /// `Host`'s value.
+    var hostField: String { RequestFields.host(of: self.plan.request.endpoint) }
+
+    /// The request's method.
+    var method: String {
+        switch self.plan.request.exchange {
+        case .webSocket: "GET"
+        case .post: "POST"
+        }
+    }
+
+    // MARK: Events of the socket
+
+    /// Handles one event; false when the socket has to be closed.
+    func handle(_ event: StreamEvent, on stream: OpaquePointer, id: ConnectionID) -> Bool {
+        guard self.streamID == nil || self.streamID == id else { return false }
+        self.streamID = id
+        self.stream = stream
+        let isNested = self.isInsideCallback
+        self.isInsideCallback = true
+        defer { self.isInsideCallback = isNested }
+        self.dispatch(event, on: stream)
+        return !self.mustClose
+    }
+
+    private func dispatch(_ event: StreamEvent, on stream: OpaquePointer) {
+        switch event.kind {
+        case .tcpConnected:
+            self.isTCPConnected = true
+        case .certificateRejected:
+            self.certificateCode = Int32(truncatingIfNeeded: event.count)
+        case .fieldsDue:
+            self.writeFields(to: event, on: stream)
+        case .headReceived:
+            self.headReceived(statusCode: event.count, on: stream)
+        case .readable:
+            if !self.plan.arena.isPaused, !clws_read(stream) { self.mustClose = true }
+        case .bytesReceived:
+            self.received(event.bytes)
+        case .writable:
+            self.write(on: stream)
+        case .completed:
+            self.connectionEnded(wholeBody: true)
+        case .closed:
+            self.connectionEnded(wholeBody: false)
+        case .failed:
+            self.connectionFailed(clws_failure(rawValue: UInt32(truncatingIfNeeded: event.count)) ?? .other)
+        case .woken, .tick, .roundEnded, .destroyed:
+            preconditionFailure("the service keeps these to itself")
+        }
+    }
+
+    private func writeFields(to event: StreamEvent, on stream: OpaquePointer) {
+        self.noteProgress(\.connected)
+        self.phase = .requesting
+        let fields = RequestFields.bytes(for: self.plan.request, handshake: self.handshake)
+        guard clws_write_fields(event.payload, event.count, fields, fields.count, self.handshake != nil) else {
+            return self.finish(
+                .failed(TransportFailure(phase: .send, cause: .invalidRequest("the fields are larger than 60 KiB"))))
+        }
+        if self.handshake == nil { clws_set_body_pending(stream, true) }
+    }
+
+    private func headReceived(statusCode: Int, on stream: OpaquePointer) {
+        self.noteProgress(\.opened)
+        self.lastReceived = .now
+        let head = HeadReader(stream: stream, request: self.plan.request)
+        do throws(TransportFailure) {
+            switch (self.handshake, statusCode) {
+            case (let handshake?, 101):
+                let channel = try head.channel(of: handshake, offer: self.offer)
+                self.phase = .upgraded
+                self.channel = channel
+                self.plan.arena.open(
+                    ResponseHead(statusCode: 101, fields: head.fields(), isCompressed: channel.coding != .none),
+                    coding: channel.coding)
+            case (_, ..<200):
+                // libwebsockets takes an interim response for the final one; what follows cannot be trusted.
+                let cause = TransportFailure.Cause.openingHandshakeInvalid(.interimResponse)
+                throw TransportFailure(phase: .upgrade, cause: cause)
+            case (_, _):
+                let coding = try head.contentCoding()
+                self.phase = .receivingBody
+                self.plan.arena.open(
+                    ResponseHead(statusCode: statusCode, fields: head.fields(), isCompressed: coding != .none),
+                    coding: coding)
+            }
+            self.service.wake(self)
+        } catch {
+            self.finish(.failed(error))
+        }
+    }
+
+    private func received(_ bytes: UnsafeRawBufferPointer) {
+        self.lastReceived = .now
+        let since = self.lastReceived - self.plan.started
+        self.plan.arena.updateStatistics {
+            $0.receivedByteCount += bytes.count
+            $0.lastReceived = since
+        }
+        switch self.phase {
+        case .receivingBody:
+            _ = self.plan.arena.append(bytes, as: nil)
+            self.service.wake(self)
+        case .upgraded, .ended:
+            self.receivedFrames(bytes)
+        case .resolving, .connecting, .requesting:
+            preconditionFailure("body bytes before the header section")
+        }
+    }
+
+    private func connectionEnded(wholeBody: Bool) {
+        switch self.phase {
+        case .ended:
+            self.mustClose = true
+        case .upgraded:
+            // RFC 6455 section 7.1.5: no close frame was received.
+            self.finish(.closed(code: 1006, reason: ""))
+        case .receivingBody where wholeBody:
+            self.finish(.complete)
+        case .receivingBody:
+            self.finish(.failed(TransportFailure(phase: .stream, cause: .connectionLost)))
+        case .resolving, .connecting, .requesting:
+            self.finish(.failed(TransportFailure(phase: .upgrade, cause: .connectionLost)))
+        }
+    }
+
+    private func connectionFailed(_ failure: clws_failure) {
+        let code = errno
+        switch self.phase {
+        case .connecting(let remaining) where !self.isTCPConnected && !remaining.isEmpty:
+            // The next address, once this socket is gone.
+            self.phase = .resolving
+            self.service.post(.resolved(self.plan.id, .success(remaining)))
+        case .connecting where !self.isTCPConnected:
+            self.finish(.failed(TransportFailure(phase: .connect, cause: .unreachable(code: code))))
+        case .connecting:
+            let cause = self.certificateCode.map { TransportFailure.Cause.certificateRejected(code: $0) }
+            self.finish(.failed(TransportFailure(phase: .tls, cause: cause ?? .tlsHandshakeFailed)))
+        case .requesting, .receivingBody, .upgraded, .resolving:
+            let cause: TransportFailure.Cause =
+                switch failure {
+                case .headMalformed: .notHTTP
+                case .headTooLarge: .headerSectionTooLarge(limit: Int(CLWS_HEADER_SECTION_LIMIT))
+                case .other: .connectionLost
+                }
+            self.finish(.failed(TransportFailure(phase: .upgrade, cause: cause)))
+        case .ended:
+            self.mustClose = true
+        }
+    }
+
+    /// The socket is gone; nothing more is heard of it.
+    func streamDestroyed(_ id: ConnectionID) {
+        guard self.streamID == id else { return }
+        self.stream = nil
+        self.streamID = nil
+        if case .resolving = self.phase { return }
+        self.finish(.failed(TransportFailure(phase: .stream, cause: .connectionLost)))
+        self.service.remove(self)
+    }
+
+    // MARK: Writing
+
+    /// Asks for a writable event, if there is a socket.
+    func requestWrite() {
+        if let stream = self.stream { clws_request_write(stream) }
+    }
+
+    private func write(on stream: OpaquePointer) {
+        guard let pointer = self.service.pointer else { return }
+        switch self.phase {
+        case .requesting, .receivingBody:
+            if case .post(let body) = self.plan.request.exchange { self.write(body, on: stream, service: pointer) }
+        case .upgraded, .ended:
+            self.writeFrames(on: stream, service: pointer)
+        case .resolving, .connecting:
+            return
+        }
+    }
+
+    private func write(_ body: [UInt8], on stream: OpaquePointer, service: OpaquePointer) {
+        let start = self.sentBodyByteCount
+        // Also for an empty body, once: the end has to be said.
+        guard start < body.count || (body.isEmpty && !self.plan.arena.statistics.requestSent) else { return }
+        let count = min(body.count - start, 16 << 10)
+        let buffer = UnsafeMutableBufferPointer(start: clws_write_buffer(service), count: count)
+        _ = buffer.update(fromContentsOf: body[start..<start + count])
+        let isLast = start + count == body.count
+        if isLast { clws_set_body_pending(stream, false) }
+        guard clws_write(service, stream, count, isLast ? .bodyEnd : .body) else {
+            self.mustClose = true
+            return
+        }
+        self.sentBodyByteCount += count
+        self.plan.arena.updateStatistics {
+            $0.sentByteCount += count
+            $0.requestSent = isLast
+        }
+        if !isLast { clws_request_write(stream) }
+    }
+
+    // MARK: Commands
+
+    /// The consumer has caught up.
+    func resumeReading() {
+        guard let stream = self.stream else { return }
+        self.isInsideCallback = true
+        let isAlive = clws_read(stream)
+        self.isInsideCallback = false
+        if !isAlive || self.mustClose { clws_kill(stream) }
+    }
+
+    /// Closes the socket at once.
+    func cancel() {
+        self.finish(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
+    }
+
+    /// Looks at every limit of time.
+    func tick(_ now: ContinuousClock.Instant) {
+        self.plan.arena.expireWaiter(at: now)
+        switch self.phase {
+        case .resolving, .connecting, .requesting:
+            self.checkConnectTimeout(now)
+        case .upgraded:
+            self.checkLiveness(now)
+        case .receivingBody:
+            break
+        case .ended:
+            if let deadline = self.closeDeadline, deadline <= now { self.closeSocket() }
+        }
+    }
+
+    private func checkConnectTimeout(_ now: ContinuousClock.Instant) {
+        guard let limit = self.plan.request.timeouts.connect, self.plan.started + limit <= now else { return }
+        let phase: TransportFailure.Phase
+        switch self.phase {
+        case .resolving: phase = .resolve
+        case .connecting: phase = self.isTCPConnected ? .tls : .connect
+        case .requesting, .receivingBody, .upgraded, .ended:
+            // A response to a POST may take as long as the consumer allows.
+            if case .post = self.plan.request.exchange { return }
+            phase = .upgrade
+        }
+        self.finish(.failed(TransportFailure(phase: phase, cause: .timedOut)))
+    }
+
+    // MARK: The end
+
+    /// Tells the consumer and closes the socket.
+    ///
+    /// The first end counts.
+    func finish(_ end: TransportEnd) {
+        self.announce(end)
+        self.closeSocket()
+    }
+
+    /// Tells the consumer, and leaves the socket to the closing handshake.
+    func announce(_ end: TransportEnd) {
+        self.phase = .ended
+        if self.plan.arena.finish(end) { self.service.wake(self) }
+    }
+
+    /// Closes the socket, after the event in hand when it is one of its own.
+    func closeSocket() {
+        guard let stream = self.stream else {
+            if self.streamID == nil { self.service.remove(self) }
+            return
+        }
+        if self.isInsideCallback {
+            self.mustClose = true
+        } else {
+            clws_kill(stream)
+        }
+    }
+
+    /// Lets the consumer know that there is something to read.
+    func resumeWaiter() {
+        self.plan.arena.takeReadyWaiter()?.resume(returning: .ready)
+    }
+
+    private func noteProgress(_ moment: WritableKeyPath<TransportStatistics, Duration?>) {
+        let since = ContinuousClock.now - self.plan.started
+        self.plan.arena.updateStatistics { $0[keyPath: moment] = since }
+    }
+}

@@ -1,0 +1,102 @@
+import CLibwebsocketsShim
+import StreamTransport
+
+/// Carries commands from any thread to the service thread.
+///
+/// `clws_service_wake` is the only call that is safe off that thread, so this is the only way in.
+final class ServiceMailbox: Sendable {
+    private struct State {
+        var commands: [ServiceCommand] = []
+        var service: ServicePointer?
+        var isRefusing = false
+    }
+
+    private let state = LockedValue(State())
+
+    /// Queues a command.
+    ///
+    /// Wakes the service when the queue was empty: a wake-up is a system call.
+    func post(_ command: ServiceCommand) {
+        let isRefused = self.state.withLock { state in
+            guard !state.isRefusing else { return true }
+            state.commands.append(command)
+            // Waking under the lock is a write to an eventfd: it does not wait.
+            if state.commands.count == 1, let service = state.service { clws_service_wake(service.pointer) }
+            return false
+        }
+        if isRefused { Self.refuse(command) }
+    }
+
+    /// Answers every command so far and to come: there is no service thread, for want of memory or descriptors.
+    func refuse() {
+        let commands = self.state.withLock { state in
+            state.isRefusing = true
+            return state.commands.take()
+        }
+        commands.forEach(Self.refuse)
+    }
+
+    private static func refuse(_ command: ServiceCommand) {
+        guard case .open(let plan) = command else { return }
+        plan.arena.abort(.failed(TransportFailure(phase: .connect, cause: .unavailable)))
+    }
+
+    /// Makes wake-ups possible, and wakes for what was posted before.
+    func attach(_ pointer: OpaquePointer) {
+        self.state.withLock { state in
+            state.service = ServicePointer(pointer: pointer)
+            if !state.commands.isEmpty { clws_service_wake(pointer) }
+        }
+    }
+
+    /// Everything posted since the last call, in order.
+    func drain() -> [ServiceCommand] {
+        self.state.withLock { $0.commands.take() }
+    }
+}
+
+/// The shim's service.
+/// - Safety: only ever given to `clws_service_wake` off the service thread, and never freed.
+private struct ServicePointer: @unchecked Sendable {
+    let pointer: OpaquePointer
+}
+
+/// What the service thread can be asked to do.
+///
+/// Connections are named by number, so a late command finds nothing.
+enum ServiceCommand: Sendable {
+    /// Start an exchange.
+    case open(ConnectionPlan)
+    /// The addresses of a connection's host are known.
+    case resolved(ConnectionID, Resolver.Answer)
+    /// Send a message.
+    case send(ConnectionID, [UInt8], OutboundKind)
+    /// Start the closing handshake with this code.
+    case close(ConnectionID, UInt16)
+    /// Close the socket.
+    case cancel(ConnectionID)
+    /// The consumer has caught up: read on.
+    case resume(ConnectionID)
+}
+
+/// Names a connection, and each of its sockets, for the life of the process.
+struct ConnectionID: Hashable, Sendable {
+    let rawValue: UInt
+}
+
+/// Everything the service thread needs for one exchange.
+struct ConnectionPlan: Sendable {
+    let id: ConnectionID
+    let request: TransportRequest
+    let trust: TrustAnchors
+    let arena: InboundArena
+    let started: ContinuousClock.Instant
+}
+
+extension Array {
+    /// The elements, leaving none.
+    mutating func take() -> [Element] {
+        defer { self = [] }
+        return self
+    }
+}

@@ -1,0 +1,48 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Starts a detached thread; false when the system has none left.
+func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+    let entry = Unmanaged.passRetained(ThreadEntry(body: body))
+    #if canImport(Glibc)
+        var thread = pthread_t()
+    #else
+        var thread: pthread_t?
+    #endif
+    let code = pthread_create(&thread, nil, runThread, entry.toOpaque())
+    guard code == 0 else {
+        entry.release()
+        return false
+    }
+    #if canImport(Glibc)
+        pthread_detach(thread)
+    #else
+        if let thread { pthread_detach(thread) }
+    #endif
+    return true
+}
+
+/// What a new thread runs, on its way through `pthread_create`'s pointer.
+private final class ThreadEntry: Sendable {
+    let body: @Sendable () -> Void
+
+    init(body: @escaping @Sendable () -> Void) {
+        self.body = body
+    }
+}
+
+#if canImport(Glibc)
+    private func runThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let argument else { return nil }
+        Unmanaged<ThreadEntry>.fromOpaque(argument).takeRetainedValue().body()
+        return nil
+    }
+#else
+    private func runThread(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        Unmanaged<ThreadEntry>.fromOpaque(argument).takeRetainedValue().body()
+        return nil
+    }
+#endif

@@ -1,0 +1,80 @@
+// Dates as header fields write them, without a calendar library. Pure.
+
+/// The three forms of a date in RFC 9110 section 5.6.7.
+enum HTTPDate {
+    /// Seconds since 1970, or nil.
+    ///
+    /// `now` decides which century a two-digit year means.
+    static func secondsSince1970(_ text: String, now: Int) -> Int? {
+        let words = text.split { " ,-".contains($0) }
+        switch words.count {
+        // Sun, 06 Nov 1994 08:49:37 GMT; Sunday, 06-Nov-94 08:49:37 GMT
+        case 6 where words[5] == "GMT":
+            guard words[1].utf8.count == 2 else { return nil }
+            return self.seconds(day: words[1], month: words[2], year: words[3], time: words[4], now: now)
+        // Sun Nov  6 08:49:37 1994
+        case 5:
+            return self.seconds(day: words[2], month: words[1], year: words[4], time: words[3], now: now)
+        default:
+            return nil
+        }
+    }
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    private static func seconds(
+        day: Substring, month: Substring, year: Substring, time: Substring, now: Int
+    ) -> Int? {
+        guard let month = self.months.firstIndex(of: String(month)), let day = self.number(day, digits: 1...2),
+            let year = self.year(year, now: now), (1...self.dayCount(month: month + 1, year: year)).contains(day),
+            let time = self.timeOfDay(time)
+        else { return nil }
+        return self.days(year: year, month: month + 1, day: day) * 86_400 + time
+    }
+
+    private static func number(_ text: Substring, digits: ClosedRange<Int>) -> Int? {
+        guard digits.contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        return Int(text)
+    }
+
+    /// A leap second is allowed, as the grammar does.
+    private static func timeOfDay(_ text: Substring) -> Int? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, let hour = self.number(parts[0], digits: 2...2),
+            let minute = self.number(parts[1], digits: 2...2), let second = self.number(parts[2], digits: 2...2),
+            hour < 24, minute < 60, second <= 60
+        else { return nil }
+        return hour * 3_600 + minute * 60 + second
+    }
+
+    /// A two-digit year that seems more than 50 years ahead means the most recent such year in the past.
+    private static func year(_ text: Substring, now: Int) -> Int? {
+        if let year = self.number(text, digits: 4...4) { return year }
+        guard let short = self.number(text, digits: 2...2) else { return nil }
+        let currentYear = 1970 + min(max(now, 0), 253_402_300_799) / 31_556_952
+        let year = currentYear - currentYear % 100 + short
+        return year > currentYear + 50 ? year - 100 : year
+    }
+
+    private static func isLeap(_ year: Int) -> Bool {
+        (year.isMultiple(of: 4) && !year.isMultiple(of: 100)) || year.isMultiple(of: 400)
+    }
+
+    private static func dayCount(month: Int, year: Int) -> Int {
+        switch month {
+        case 2: self.isLeap(year) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Days from 1970-01-01 in the proleptic Gregorian calendar.
+    private static func days(year: Int, month: Int, day: Int) -> Int {
+        let before = year - 1
+        let leapDays = before / 4 - before / 100 + before / 400 - 477
+        let monthDays = (1..<month).reduce(0) { $0 + self.dayCount(month: $1, year: year) }
+        return (year - 1970) * 365 + leapDays + monthDays + day - 1
+    }
+}

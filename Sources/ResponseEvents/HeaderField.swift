@@ -1,0 +1,55 @@
+// Reading header fields and the words that stand in them. Pure.
+
+extension Collection where Element == (name: String, value: String) {
+    /// The value of the first field with this name, in any case; `name` is in lower case.
+    package func firstValue(named name: String) -> String? {
+        self.first { $0.name.lowercased() == name }?.value
+    }
+}
+
+extension StringProtocol {
+    /// The text without the white space around it that RFC 9110 section 5.5 allows.
+    var withoutSurroundingSpace: SubSequence {
+        var rest = self[...]
+        while let first = rest.first, first == " " || first == "\t" { rest.removeFirst() }
+        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
+        return rest
+    }
+}
+
+extension Bool {
+    /// `true`, `false`, `1` or `0` in any case; anything else is nil.
+    init?(lenient text: String) {
+        switch text.withoutSurroundingSpace.lowercased() {
+        case "true", "1": self = true
+        case "false", "0": self = false
+        default: return nil
+        }
+    }
+}
+
+extension Int {
+    /// An integer, or a number without a fractional part such as `300.0`.
+    init?(lenient text: String) {
+        let text = text.withoutSurroundingSpace
+        if let integer = Int(text) {
+            self = integer
+        } else if let number = Double(finite: String(text)), number.magnitude < 1e15,
+            Double(Int(number)) == number
+        {
+            self = Int(number)
+        } else {
+            return nil
+        }
+    }
+}
+
+extension Double {
+    /// A finite number in decimal digits; hexadecimal, `inf` and `nan` are nil.
+    init?(finite text: String) {
+        let text = text.withoutSurroundingSpace
+        guard text.utf8.allSatisfy({ "0123456789.+-eE".utf8.contains($0) }) else { return nil }
+        guard let number = Double(String(text)), number.isFinite else { return nil }
+        self = number
+    }
+}

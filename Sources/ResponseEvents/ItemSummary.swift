@@ -1,0 +1,41 @@
+// What a turn needs of an output item. Items begin and end rarely, so their strings are copied.
+
+/// What a turn needs of an output item.
+package struct ItemSummary {
+    /// What an item is.
+    package enum Kind: Sendable {
+        /// Text for the user.
+        case message
+        /// Reasoning, often encrypted.
+        case reasoning
+        /// A call of a function whose arguments are JSON text.
+        case functionCall
+        /// A call of a tool whose input is any text.
+        case customToolCall
+        /// Anything else, tools that the server runs itself among it.
+        case other
+    }
+
+    /// What the item is.
+    package let kind: Kind
+    /// The item's `type` as it was sent; empty when absent.
+    package let typeName: String
+    /// The item's own identifier.
+    ///
+    /// Some servers change it between events.
+    package let id: String?
+    /// How far the item is: `in_progress`, `completed`, `incomplete`.
+    package let status: String?
+    /// What a call's result refers to.
+    package let callID: String?
+    /// A call's function or tool.
+    package let name: String?
+    /// The namespace of a call's function or tool.
+    package let namespace: String?
+    /// A call's `arguments` or `input`.
+    ///
+    /// Arguments that a server sent as a JSON value are that value's JSON text.
+    package let payload: String?
+    /// The item as it was sent, valid until the decoder is used again.
+    package let json: BorrowedText
+}

@@ -1,0 +1,120 @@
+// A small JSON document as values, for what comes rarely: error bodies, usage limits, metadata. Pure.
+
+import CSimdjson
+
+/// A JSON value of a small document.
+///
+/// Of members with the same name the last one counts.
+enum JSONDocumentValue: Equatable {
+    case object([Member])
+    case array([JSONDocumentValue])
+    case string(String)
+    /// A number as it is written.
+    case number(String)
+    case bool(Bool)
+    case null
+
+    struct Member: Equatable {
+        let name: String
+        let value: JSONDocumentValue
+    }
+
+    /// The largest document that is read this way.
+    static let maximumByteCount = 64 << 10
+
+    init(nodes: UnsafeBufferPointer<csj_node>, at index: Int) {
+        let node = nodes[index]
+        switch node.kind {
+        case csj_kind_object:
+            self = .object(
+                nodes.children(of: index).map { child in
+                    Member(
+                        name: String(unescaping: nodes[child].key), value: JSONDocumentValue(nodes: nodes, at: child))
+                }
+            )
+        case csj_kind_array: self = .array(nodes.children(of: index).map { JSONDocumentValue(nodes: nodes, at: $0) })
+        case csj_kind_string: self = .string(String(unescaping: node.json))
+        case csj_kind_number: self = .number(String(node.json) ?? "0")
+        case csj_kind_true: self = .bool(true)
+        case csj_kind_false: self = .bool(false)
+        default: self = .null
+        }
+    }
+
+    /// Reads any bytes; nil when they are not a JSON object, or more than `maximumByteCount`.
+    init?(object bytes: some Collection<UInt8>) {
+        guard bytes.count <= Self.maximumByteCount else { return nil }
+        let padded = PaddedBytes(bytes)
+        let scanner = JSONScanner()
+        guard let value = padded.withBytes({ try? scanner.readValue($0) }) else { return nil }
+        self = value
+    }
+
+    /// The value of a member; nil for a value that is no object, and for a member that is `null`.
+    subscript(name: String) -> JSONDocumentValue? {
+        guard case .object(let members) = self else { return nil }
+        guard let value = members.last(where: { $0.name == name })?.value, value != .null else { return nil }
+        return value
+    }
+
+    /// A string that says something.
+    var string: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+
+    /// A string, or another scalar as it is written.
+    var scalarText: String? {
+        switch self {
+        case .string(let text), .number(let text): text
+        case .bool(let isTrue): isTrue ? "true" : "false"
+        case .object, .array, .null: nil
+        }
+    }
+
+    /// An integer, written as a number or as text.
+    var integer: Int? { self.scalarText.flatMap(Int.init(lenient:)) }
+
+    /// A finite number, written as a number or as text.
+    var double: Double? { self.scalarText.flatMap(Double.init(finite:)) }
+
+    var bool: Bool? { self.scalarText.flatMap(Bool.init(lenient:)) }
+
+    /// The fields of an object that stands for a header section.
+    ///
+    /// Of an array the first element counts.
+    var headerFields: [(name: String, value: String)] {
+        guard case .object(let members) = self else { return [] }
+        return members.compactMap { member in
+            if case .array(let values) = member.value {
+                return values.first?.scalarText.map { (member.name, $0) }
+            }
+            return member.value.scalarText.map { (member.name, $0) }
+        }
+    }
+}
+
+/// A copy of some bytes with the padding that the scanner needs.
+struct PaddedBytes {
+    private let storage: [UInt8]
+    let count: Int
+
+    init(_ bytes: some Collection<UInt8>) {
+        let count = bytes.count
+        var storage: [UInt8] = []
+        storage.reserveCapacity(count + ResponseEventDecoder.paddingByteCount)
+        storage.append(contentsOf: bytes)
+        storage.append(contentsOf: repeatElement(0, count: ResponseEventDecoder.paddingByteCount))
+        self.storage = storage
+        self.count = count
+    }
+
+    func withBytes<Result, Failure: Error>(
+        _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let count = self.count
+        return try self.storage.withUnsafeBufferPointer { (padded) throws(Failure) -> Result in
+            try body(UnsafeBufferPointer(rebasing: padded[..<count]))
+        }
+    }
+}

@@ -1,0 +1,161 @@
+// The module's way to the C scanner: memory, statuses, and the values that C hands over. Owned by whoever holds it.
+
+import CSimdjson
+
+/// A simdjson parser and the memory of its results, which are valid until its next call.
+struct JSONScanner: ~Copyable {
+    /// Nil when there was no memory for it.
+    private let scanner: OpaquePointer?
+
+    init() { self.scanner = csj_scanner_create() }
+
+    deinit { csj_scanner_destroy(self.scanner) }
+
+    /// Scans one event; 64 bytes past its end must be readable.
+    func scan(_ bytes: UnsafeBufferPointer<UInt8>, into event: inout csj_event) -> csj_status {
+        guard let scanner = self.scanner else { return csj_no_memory }
+        guard let start = bytes.baseAddress else { return csj_not_json }
+        return csj_scan_event(scanner, start, bytes.count, bytes.count + Int(CSJ_PADDING), &event)
+    }
+
+    /// Reads an object with all it contains; 64 bytes past its end must be readable.
+    func readValue(_ bytes: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) -> JSONDocumentValue {
+        let nodes = try self.nodes(of: bytes, depth: Int(CSJ_MAXIMUM_DEPTH))
+        return JSONDocumentValue(nodes: nodes, at: 0)
+    }
+
+    /// Lists an object's values down to `depth` levels; 64 bytes past its end must be readable.
+    func nodes(
+        of bytes: UnsafeBufferPointer<UInt8>, depth: Int
+    ) throws(ResponseEventError) -> UnsafeBufferPointer<csj_node> {
+        guard let scanner = self.scanner else { throw .outOfMemory }
+        guard let start = bytes.baseAddress else { throw .notJSON }
+        var nodes: UnsafePointer<csj_node>?
+        var count = 0
+        let status = csj_read_tree(
+            scanner, start, bytes.count, bytes.count + Int(CSJ_PADDING), depth, &nodes, &count
+        )
+        guard status == csj_ok else { throw ResponseEventError(status, field: csj_field_none) }
+        return UnsafeBufferPointer(start: nodes, count: count)
+    }
+}
+
+extension UnsafeBufferPointer<csj_node> {
+    /// The indices of the values that stand directly inside the container at `index`.
+    func children(of index: Int) -> UnfoldSequence<Int, Int> {
+        let end = self[index].next
+        return sequence(state: index + 1) { next in
+            guard next < end else { return nil }
+            defer { next = self[next].next }
+            return next
+        }
+    }
+}
+
+extension ResponseEventError {
+    /// Translates what C found out.
+    init(_ status: csj_status, field: csj_field) {
+        switch status {
+        case csj_invalid_utf8: self = .invalidUTF8
+        case csj_not_object: self = .notObject
+        case csj_no_type: self = .missingType
+        case csj_too_deep: self = .tooDeep
+        case csj_no_memory: self = .outOfMemory
+        case csj_wrong_field where field == csj_field_item: self = .invalidField(.item)
+        case csj_wrong_field where field == csj_field_response: self = .invalidField(.response)
+        case csj_wrong_field: self = .invalidField(.delta)
+        default: self = .notJSON
+        }
+    }
+}
+
+extension BorrowedText {
+    static var empty: BorrowedText { BorrowedText(validatedUTF8: UnsafeBufferPointer(start: nil, count: 0)) }
+
+    /// Nil when the member is absent or `null`.
+    init?(_ text: csj_text) {
+        guard let bytes = text.bytes else { return nil }
+        self.init(validatedUTF8: UnsafeBufferPointer(start: bytes, count: text.count))
+    }
+}
+
+extension String {
+    /// Nil when the member is absent or `null`.
+    init?(_ text: csj_text) {
+        guard let text = BorrowedText(text) else { return nil }
+        self.init(text)
+    }
+
+    /// What stands between the quotes of a checked JSON string.
+    init(unescaping text: csj_text) {
+        guard let bytes = text.bytes else {
+            self = ""
+            return
+        }
+        self.init(unsafeUninitializedCapacity: text.count) { output in
+            guard let start = output.baseAddress else { return 0 }
+            return csj_unescape(bytes, text.count, start)
+        }
+    }
+}
+
+extension Int {
+    /// Nil for the -1 that means "absent".
+    init?(presence: Int64) {
+        guard presence >= 0 else { return nil }
+        self.init(exactly: presence)
+    }
+}
+
+extension ItemSummary {
+    init(_ item: csj_item) {
+        let typeName = String(item.type) ?? ""
+        self.init(
+            kind: Kind(typeName: typeName),
+            typeName: typeName,
+            id: String(item.id),
+            status: String(item.status),
+            callID: String(item.call_id),
+            name: String(item.name),
+            namespace: String(item.namespace_name),
+            payload: String(item.payload),
+            json: BorrowedText(item.json) ?? .empty
+        )
+    }
+}
+
+extension ItemSummary.Kind {
+    init(typeName: String) {
+        switch typeName {
+        case "message": self = .message
+        case "reasoning": self = .reasoning
+        case "function_call": self = .functionCall
+        case "custom_tool_call": self = .customToolCall
+        default: self = .other
+        }
+    }
+}
+
+extension ResponseSummary {
+    init(_ response: csj_response) {
+        let usage = TokenUsage(
+            inputTokens: Int(presence: response.input_tokens),
+            cachedInputTokens: Int(presence: response.cached_tokens),
+            outputTokens: Int(presence: response.output_tokens),
+            reasoningTokens: Int(presence: response.reasoning_tokens),
+            totalTokens: Int(presence: response.total_tokens)
+        )
+        self.init(
+            id: String(response.id),
+            status: String(response.status),
+            model: String(response.model),
+            errorCode: String(response.error_code),
+            errorType: String(response.error_type),
+            errorMessage: String(response.error_message),
+            incompleteReason: String(response.incomplete_reason),
+            endsTurn: response.end_turn < 0 ? nil : response.end_turn == 1,
+            usage: usage == TokenUsage() ? nil : usage,
+            json: BorrowedText(response.json) ?? .empty
+        )
+    }
+}

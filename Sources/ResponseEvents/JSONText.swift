@@ -1,0 +1,168 @@
+// Writing JSON by hand: strings with their escapes, objects whose members keep the text they came with. Pure.
+
+import CSimdjson
+
+/// Writes JSON text.
+package enum JSONText {
+    /// Appends a string with its quotes.
+    ///
+    /// Only what RFC 8259 section 7 demands is escaped.
+    package static func append(_ string: String, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): output += [UInt8(ascii: "\\"), byte]
+            case 0x20...: output.append(byte)
+            case 0x08: output += "\\b".utf8
+            case 0x09: output += "\\t".utf8
+            case 0x0A: output += "\\n".utf8
+            case 0x0C: output += "\\f".utf8
+            case 0x0D: output += "\\r".utf8
+            default:
+                output += "\\u00".utf8
+                output += [self.hexadecimal[Int(byte >> 4)], self.hexadecimal[Int(byte & 15)]]
+            }
+        }
+        output.append(UInt8(ascii: "\""))
+    }
+
+    /// A string as JSON text, with its quotes.
+    package static func string(_ string: String) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(string.utf8.count + 2)
+        self.append(string, to: &output)
+        return output
+    }
+
+    private static let hexadecimal = Array("0123456789abcdef".utf8)
+}
+
+/// An object whose members' values are kept as the text they were written in.
+struct JSONObjectText: Equatable, Sendable {
+    struct Member: Equatable, Sendable {
+        let name: String
+        /// The value as it was written.
+        var json: ArraySlice<UInt8>
+    }
+
+    /// One for each name, in the order in which the names appeared.
+    private(set) var members: [Member] = []
+
+    init() {}
+
+    /// Reads an object.
+    ///
+    /// Of members with the same name the last one counts, at the place of the first.
+    init(_ json: [UInt8]) throws(ResponseEventError) {
+        let padded = PaddedBytes(json)
+        let scanner = JSONScanner()
+        self.members = try padded.withBytes { (bytes) throws(ResponseEventError) -> [Member] in
+            let nodes = try scanner.nodes(of: bytes, depth: 1)
+            var members: [Member] = []
+            var places: [String: Int] = [:]
+            for child in nodes.children(of: 0) {
+                let member = Member(
+                    name: String(unescaping: nodes[child].key), json: json[nodes[child].range(in: bytes)])
+                if let place = places.updateValue(members.count, forKey: member.name) {
+                    places[member.name] = place
+                    members[place] = member
+                } else {
+                    members.append(member)
+                }
+            }
+            return members
+        }
+    }
+
+    /// A member's value as it is written; setting nil removes the member, and a new name goes to the end.
+    subscript(name: String) -> ArraySlice<UInt8>? {
+        get { self.members.first { $0.name == name }?.json }
+        set {
+            guard let newValue else {
+                self.members.removeAll { $0.name == name }
+                return
+            }
+            if let index = self.members.firstIndex(where: { $0.name == name }) {
+                self.members[index].json = newValue
+            } else {
+                self.members.append(Member(name: name, json: newValue))
+            }
+        }
+    }
+
+    /// Sets a member of a member that is an object, or becomes one.
+    mutating func set(_ name: String, in outer: String, to json: [UInt8]) {
+        var inner = self[outer].flatMap { try? JSONObjectText(Array($0)) } ?? JSONObjectText()
+        inner[name] = json[...]
+        self[outer] = inner.json[...]
+    }
+
+    /// The object as JSON text.
+    var json: [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(self.members.reduce(2) { $0 + $1.name.utf8.count + $1.json.count + 4 })
+        output.append(UInt8(ascii: "{"))
+        for (index, member) in self.members.enumerated() {
+            if index > 0 { output.append(UInt8(ascii: ",")) }
+            JSONText.append(member.name, to: &output)
+            output.append(UInt8(ascii: ":"))
+            output += member.json
+        }
+        output.append(UInt8(ascii: "}"))
+        return output
+    }
+}
+
+/// The elements of an array, each as the text it was written in.
+struct JSONArrayText {
+    struct Element {
+        let json: ArraySlice<UInt8>
+        /// The `type` of an element that is an object.
+        let type: String?
+    }
+
+    let elements: [Element]
+
+    /// Reads an array; nil for anything else.
+    init?(_ json: some Collection<UInt8>) {
+        // The scanner reads objects.
+        let object = Array("{\"a\":".utf8) + json + Array("}".utf8)
+        let padded = PaddedBytes(object)
+        let scanner = JSONScanner()
+        let elements = padded.withBytes { bytes -> [Element]? in
+            guard let nodes = try? scanner.nodes(of: bytes, depth: 3) else { return nil }
+            let members = Array(nodes.children(of: 0))
+            guard members.count == 1, nodes[1].kind == csj_kind_array else { return nil }
+            return nodes.children(of: 1).map { element in
+                let type = Array(nodes.children(of: element)).last { String(unescaping: nodes[$0].key) == "type" }
+                return Element(
+                    json: object[nodes[element].range(in: bytes)],
+                    type: type.flatMap { nodes[$0].kind == csj_kind_string ? String(unescaping: nodes[$0].json) : nil }
+                )
+            }
+        }
+        guard let elements else { return nil }
+        self.elements = elements
+    }
+
+    /// An array of values that are JSON text already.
+    static func json(_ elements: some Sequence<ArraySlice<UInt8>>) -> [UInt8] {
+        var output = [UInt8(ascii: "[")]
+        for element in elements {
+            if output.count > 1 { output.append(UInt8(ascii: ",")) }
+            output += element
+        }
+        output.append(UInt8(ascii: "]"))
+        return output
+    }
+}
+
+extension csj_node {
+    /// Where the value stands, the quotes of a string included.
+    fileprivate func range(in bytes: UnsafeBufferPointer<UInt8>) -> Range<Int> {
+        guard let start = bytes.baseAddress, let value = self.json.bytes else { return 0..<0 }
+        let offset = value - start
+        let end = offset + self.json.count
+        return self.kind == csj_kind_string ? (offset - 1)..<(end + 1) : offset..<end
+    }
+}

@@ -1,0 +1,105 @@
+// From the bytes of one event to a `ResponseEvent`: one scan, and no allocation for a delta without escapes.
+// Owned by the stream's one consumer.
+
+import CSimdjson
+
+/// Decodes the events of a response stream, one at a time.
+///
+/// Every byte of an event is checked: what is not JSON to the end is an error, and so is an event without the members
+/// that its type needs. Half of a surrogate pair in an escape becomes U+FFFD. Of members with the same name the last
+/// one counts.
+package struct ResponseEventDecoder: ~Copyable {
+    /// Bytes that must be readable after the end of each event.
+    ///
+    /// Their content does not matter.
+    package static let paddingByteCount = Int(CSJ_PADDING)
+
+    /// The largest event of the few types that are read whole: errors, usage limits, metadata.
+    package static let maximumDocumentByteCount = 1 << 20
+
+    private let scanner: JSONScanner
+    private let maximumByteCount: Int
+    private var event = csj_event()
+
+    /// Makes a decoder that refuses events of more than `maximumByteCount` bytes.
+    package init(maximumByteCount: Int = 64 << 20) {
+        self.scanner = JSONScanner()
+        self.maximumByteCount = maximumByteCount
+    }
+
+    /// Decodes one event.
+    ///
+    /// 64 bytes past the end of `json` must be readable. Borrowed text in the result is valid until the next call,
+    /// and only while the bytes of `json` are unchanged.
+    package mutating func decode(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
+        guard json.count <= self.maximumByteCount else { throw .tooLarge }
+        let bytes = json.assumingMemoryBound(to: UInt8.self)
+        let status = self.scanner.scan(bytes, into: &self.event)
+        guard status == csj_ok else { throw ResponseEventError(status, field: self.event.wrong_field) }
+        return ResponseEvent(
+            kind: try self.kind(of: bytes),
+            sequenceNumber: Int(presence: self.event.sequence_number),
+            typeName: BorrowedText(self.event.type_name) ?? .empty,
+            streamID: BorrowedText(self.event.stream_id)
+        )
+    }
+
+    /// Whether the data of a server-sent event is the `[DONE]` that some servers end a stream with.
+    package static func isEndSentinel(_ data: UnsafeRawBufferPointer) -> Bool {
+        data.starts(with: "[DONE]".utf8)
+    }
+
+    private func kind(of bytes: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) -> ResponseEvent.Kind {
+        switch self.event.type {
+        case csj_event_text_delta: self.delta(.text, part: self.event.content_index)
+        case csj_event_function_arguments_delta: self.delta(.functionArguments, part: self.event.content_index)
+        case csj_event_reasoning_summary_delta: self.delta(.reasoningSummary, part: self.event.summary_index)
+        case csj_event_reasoning_text_delta: self.delta(.reasoningText, part: self.event.content_index)
+        case csj_event_refusal_delta: self.delta(.refusal, part: self.event.content_index)
+        case csj_event_custom_input_delta: self.delta(.customInput, part: self.event.content_index)
+        case csj_event_created: .created(responseID: String(self.event.response.id))
+        case csj_event_item_added: .outputItemAdded(outputIndex: self.outputIndex, ItemSummary(self.event.item))
+        case csj_event_item_done: .outputItemDone(outputIndex: self.outputIndex, ItemSummary(self.event.item))
+        case csj_event_completed: .completed(ResponseSummary(self.event.response))
+        case csj_event_failed: .failed(ResponseSummary(self.event.response))
+        case csj_event_incomplete: .incomplete(ResponseSummary(self.event.response))
+        case csj_event_error: .error(ErrorEvent(try self.document(bytes)))
+        case csj_event_rate_limits: .rateLimits(UsageLimitSnapshot(rateLimitsEvent: try self.document(bytes)))
+        case csj_event_metadata: try self.metadata(bytes, hasTurnState: true)
+        case csj_event_codex_metadata: try self.metadata(bytes, hasTurnState: false)
+        case csj_event_keepalive: .keepalive
+        case csj_event_queued, csj_event_in_progress, csj_event_part_added, csj_event_websocket_timing: .contentFree
+        case csj_event_known_other: .other
+        default: .unknown
+        }
+    }
+
+    private var outputIndex: Int { Int(presence: self.event.output_index) ?? 0 }
+
+    private func delta(_ kind: ResponseEvent.DeltaKind, part: Int64) -> ResponseEvent.Kind {
+        .delta(
+            kind,
+            outputIndex: self.outputIndex,
+            partIndex: Int(presence: part) ?? 0,
+            text: BorrowedText(self.event.delta) ?? .empty
+        )
+    }
+
+    /// Only `response.metadata` hands out the turn state; the other spelling carries the model alone.
+    private func metadata(
+        _ bytes: UnsafeBufferPointer<UInt8>, hasTurnState: Bool
+    ) throws(ResponseEventError) -> ResponseEvent.Kind {
+        let headers = try self.document(bytes)["headers"]?.headerFields ?? []
+        return .metadata(
+            turnState: hasTurnState ? headers.firstValue(named: "x-codex-turn-state") : nil,
+            model: headers.firstValue(named: "openai-model")
+        )
+    }
+
+    /// Reads a whole event again, for the few types that come once in a turn and have members by the dozen.
+    private func document(_ bytes: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) -> JSONDocumentValue {
+        // Such an event holds facts, not content: a large one would only be an attack on memory.
+        guard bytes.count <= Self.maximumDocumentByteCount else { throw .tooLarge }
+        return try self.scanner.readValue(bytes)
+    }
+}

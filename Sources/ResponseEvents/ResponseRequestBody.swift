@@ -1,0 +1,224 @@
+// A request for a response, and its two forms: one message of a WebSocket, one body of an HTTP request. A value.
+
+/// Why bytes are not a request body.
+package enum ResponseRequestBodyError: Error, Equatable, Sendable {
+    /// The body is not a JSON object; the reason is the scanner's.
+    case invalidBody(ResponseEventError)
+    /// The input that replaces the body's own is not a JSON array.
+    case invalidInput
+}
+
+/// A request for a response: the caller's JSON object with a few members replaced.
+///
+/// Members that are not replaced keep the text they were written in, numbers to the last digit. Of members with the
+/// same name the last one counts.
+package struct ResponseRequestBody: Equatable, Sendable {
+    private var members: JSONObjectText
+
+    /// Reads a whole JSON object and puts the overrides in.
+    package init(json: [UInt8], overrides: Overrides = Overrides()) throws(ResponseRequestBodyError) {
+        do {
+            self.members = try JSONObjectText(json)
+        } catch {
+            throw .invalidBody(error)
+        }
+        try self.apply(overrides)
+    }
+
+    /// The message that asks for the response over a WebSocket.
+    ///
+    /// It holds no `stream` and no `background`. With a continuation, the input is only what is new.
+    package func webSocketMessage(_ options: WebSocketOptions = WebSocketOptions()) throws(ResponseRequestBodyError)
+        -> [UInt8]
+    {
+        var message = JSONObjectText()
+        message["type"] = JSONText.string("response.create")[...]
+        for member in self.members.members where !["type", "stream", "background"].contains(member.name) {
+            message[member.name] = member.json
+        }
+        if let continuation = options.continuation {
+            guard JSONArrayText(continuation.inputJSON) != nil else { throw .invalidInput }
+            message["previous_response_id"] = JSONText.string(continuation.previousResponseID)[...]
+            message["input"] = continuation.inputJSON[...]
+        }
+        if let turnState = options.turnState {
+            message.set("x-codex-turn-state", in: "client_metadata", to: JSONText.string(turnState))
+        }
+        if let streamID = options.streamID { message["stream_id"] = JSONText.string(streamID)[...] }
+        if options.isWarmUp { message["generate"] = Array("false".utf8)[...] }
+        return message.json
+    }
+
+    /// The body that asks for the response over HTTP, as an event stream.
+    ///
+    /// It holds nothing that only a connection could remember; a `previous_response_id` of the caller's refers to a
+    /// stored response and stays.
+    package func httpBody() -> [UInt8] {
+        var body = self.members
+        for name in ["type", "generate", "stream_id"] { body[name] = nil }
+        body["stream"] = Array("true".utf8)[...]
+        return body.json
+    }
+
+    /// Whether the server can be asked for the rest of a broken stream: the response is stored and made in background.
+    package var isResumable: Bool { self.isTrue("background") && self.isTrue("store") }
+
+    /// The elements of `input`, each as JSON text; nil when the input is a text or absent.
+    package var inputElements: [[UInt8]]? {
+        self.members["input"].flatMap { JSONArrayText($0) }?.elements.map { Array($0.json) }
+    }
+
+    /// Whether two requests differ in nothing but their input and what concerns one sending only.
+    package func isContinuation(of other: ResponseRequestBody) -> Bool {
+        let ignored: Set<String> = [
+            "type", "input", "previous_response_id", "stream_options", "client_metadata", "generate",
+        ]
+        let own = self.members.members.filter { !ignored.contains($0.name) }
+        let others = other.members.members.filter { !ignored.contains($0.name) }
+        return own.count == others.count && own.allSatisfy { other.members[$0.name] == $0.json }
+    }
+
+    private func isTrue(_ name: String) -> Bool { self.members[name].map { $0.elementsEqual("true".utf8) } ?? false }
+
+    private mutating func apply(_ overrides: Overrides) throws(ResponseRequestBodyError) {
+        if let model = overrides.model { self.members["model"] = JSONText.string(model)[...] }
+        if let instructions = overrides.instructions {
+            self.members["instructions"] = JSONText.string(instructions)[...]
+        }
+        if let effort = overrides.reasoningEffort {
+            self.members.set("effort", in: "reasoning", to: JSONText.string(effort))
+        }
+        if let tier = overrides.serviceTier { self.members["service_tier"] = JSONText.string(tier)[...] }
+        if let input = overrides.input { self.members["input"] = try input.json()[...] }
+        if let hasWebSearch = overrides.hasWebSearch { self.setWebSearch(hasWebSearch) }
+    }
+
+    /// Adds the server's search tool if there is none, or takes every version of it out.
+    private mutating func setWebSearch(_ isWanted: Bool) {
+        let tools = self.members["tools"].flatMap { JSONArrayText($0) }?.elements ?? []
+        let others = tools.filter { $0.type?.hasPrefix("web_search") != true }
+        if isWanted, others.count == tools.count {
+            self.members["tools"] = JSONArrayText.json(tools.map(\.json) + [Self.webSearchTool])[...]
+        } else if !isWanted, others.count < tools.count {
+            self.members["tools"] = JSONArrayText.json(others.map(\.json))[...]
+        }
+    }
+
+    private static let webSearchTool = Array(#"{"type":"web_search"}"#.utf8)[...]
+}
+
+extension ResponseRequestBody {
+    /// Members to replace; nil leaves the caller's own.
+    package struct Overrides: Equatable, Sendable {
+        /// The model that answers.
+        package var model: String?
+        /// The instructions that stand above the input.
+        package var instructions: String?
+        /// How much the model reasons: `reasoning.effort`.
+        package var reasoningEffort: String?
+        /// The speed that is paid for.
+        package var serviceTier: String?
+        /// What the model is asked.
+        package var input: Input?
+        /// Whether the server's search tool is among the tools.
+        package var hasWebSearch: Bool?
+
+        /// Replaces nothing unless told.
+        package init(
+            model: String? = nil, instructions: String? = nil, reasoningEffort: String? = nil,
+            serviceTier: String? = nil, input: Input? = nil, hasWebSearch: Bool? = nil
+        ) {
+            self.model = model
+            self.instructions = instructions
+            self.reasoningEffort = reasoningEffort
+            self.serviceTier = serviceTier
+            self.input = input
+            self.hasWebSearch = hasWebSearch
+        }
+    }
+
+    /// What the model is asked.
+    package enum Input: Equatable, Sendable {
+        /// One message of the user.
+        case text(String)
+        /// Messages in order.
+        case messages([Message])
+        /// A JSON array of items.
+        case json([UInt8])
+
+        fileprivate func json() throws(ResponseRequestBodyError) -> [UInt8] {
+            switch self {
+            case .text(let text): return JSONArrayText.json([Message(role: "user", text: text).json[...]])
+            case .messages(let messages): return JSONArrayText.json(messages.map { $0.json[...] })
+            case .json(let json):
+                guard JSONArrayText(json) != nil else { throw .invalidInput }
+                return json
+            }
+        }
+    }
+
+    /// One message of plain text.
+    package struct Message: Equatable, Sendable {
+        /// `user`, `assistant`, `system` or `developer`.
+        package var role: String
+        /// What it says.
+        package var text: String
+
+        /// A message with its role.
+        package init(role: String, text: String) {
+            self.role = role
+            self.text = text
+        }
+
+        /// The message as an input item.
+        ///
+        /// What the model said itself goes back as output.
+        fileprivate var json: [UInt8] {
+            let part = self.role == "assistant" ? "output_text" : "input_text"
+            var output = Array(#"{"type":"message","role":"#.utf8)
+            JSONText.append(self.role, to: &output)
+            output += #","content":[{"type":""#.utf8
+            output += part.utf8
+            output += #"","text":"#.utf8
+            JSONText.append(self.text, to: &output)
+            output += "}]}".utf8
+            return output
+        }
+    }
+
+    /// What concerns one sending over a WebSocket only.
+    package struct WebSocketOptions: Equatable, Sendable {
+        /// Continues the response before on the same connection.
+        package var continuation: Continuation?
+        /// The routing state of this turn, as the server handed it out.
+        package var turnState: String?
+        /// The lane on a connection that carries several responses.
+        package var streamID: String?
+        /// Prepares the model's state and generates nothing.
+        package var isWarmUp: Bool
+
+        /// Sends the whole request unless told otherwise.
+        package init(
+            continuation: Continuation? = nil, turnState: String? = nil, streamID: String? = nil, isWarmUp: Bool = false
+        ) {
+            self.continuation = continuation
+            self.turnState = turnState
+            self.streamID = streamID
+            self.isWarmUp = isWarmUp
+        }
+    }
+
+    /// What is new since the response before.
+    package struct Continuation: Equatable, Sendable {
+        /// The response before.
+        package var previousResponseID: String
+        /// A JSON array of the items that follow it.
+        package var inputJSON: [UInt8]
+
+        /// Continues a response with further items.
+        package init(previousResponseID: String, inputJSON: [UInt8]) {
+            self.previousResponseID = previousResponseID
+            self.inputJSON = inputJSON
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// How long a server asks to wait: in header fields, or in the words of an ordinary rate limit. Pure; time comes in.
+
+/// How long a server asks to wait before the next attempt, in milliseconds from 0 to a year.
+package enum RetryDelay {
+    /// What anything longer counts as.
+    package static let maximum = 365 * 24 * 3_600 * 1_000
+
+    /// Reads `retry-after-ms`, or else `Retry-After` as decimal seconds or a date (RFC 9110 section 10.2.3).
+    ///
+    /// `now` is in seconds since 1970. A time in the past, and a negative delay, are 0.
+    package static func milliseconds(headers: [(name: String, value: String)], now: Int) -> Int? {
+        if let text = headers.firstValue(named: "retry-after-ms"), let delay = Double(finite: text) {
+            return self.clamped(delay)
+        }
+        guard let text = headers.firstValue(named: "retry-after") else { return nil }
+        if let seconds = Double(finite: text) { return self.clamped(seconds * 1_000) }
+        guard let date = HTTPDate.secondsSince1970(String(text.withoutSurroundingSpace), now: now) else { return nil }
+        return self.clamped((Double(date) - Double(now)) * 1_000)
+    }
+
+    /// Reads "try again in 7m12s" and the like: numbers with units from milliseconds to days, added up.
+    package static func milliseconds(message: String) -> Int? {
+        var rest = message.lowercased().utf8[...]
+        guard let phrase = rest.firstIndex(ofSequence: "try again in".utf8) else { return nil }
+        rest = rest[phrase...].dropFirst("try again in".utf8.count)
+        var total: Double?
+        while let (number, unit) = self.takeQuantity(&rest) { total = (total ?? 0) + number * unit }
+        return total.flatMap(self.clamped)
+    }
+
+    private static func clamped(_ milliseconds: Double) -> Int? {
+        guard !milliseconds.isNaN else { return nil }
+        let whole = Int(min(max(milliseconds, 0), Double(self.maximum)))
+        // Waiting a part of a millisecond too short would be too early.
+        return Double(whole) < milliseconds ? min(whole + 1, self.maximum) : whole
+    }
+
+    /// Takes a number and its unit, in milliseconds; takes nothing when there is none.
+    private static func takeQuantity(_ rest: inout Substring.UTF8View) -> (number: Double, unit: Double)? {
+        var text = rest.drop { $0 == UInt8(ascii: " ") }
+        var digits = text.prefix { $0.isDigit }
+        guard !digits.isEmpty else { return nil }
+        let fraction = text[digits.endIndex...].dropFirst().prefix { $0.isDigit }
+        if text[digits.endIndex...].first == UInt8(ascii: "."), !fraction.isEmpty {
+            digits = text[digits.startIndex..<fraction.endIndex]
+        }
+        text = text[digits.endIndex...].drop { $0 == UInt8(ascii: " ") }
+        let word = text.prefix { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
+        guard let number = Double(String(Substring(digits))), let unit = self.units[String(Substring(word))] else {
+            return nil
+        }
+        rest = text[word.endIndex...]
+        return (number, unit)
+    }
+
+    private static let units: [String: Double] = [
+        "ms": 1, "millisecond": 1, "milliseconds": 1,
+        "s": 1_000, "sec": 1_000, "secs": 1_000, "second": 1_000, "seconds": 1_000,
+        "m": 60_000, "min": 60_000, "mins": 60_000, "minute": 60_000, "minutes": 60_000,
+        "h": 3_600_000, "hr": 3_600_000, "hrs": 3_600_000, "hour": 3_600_000, "hours": 3_600_000,
+        "d": 86_400_000, "day": 86_400_000, "days": 86_400_000,
+    ]
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+}
+
+extension Substring.UTF8View {
+    fileprivate func firstIndex(ofSequence needle: String.UTF8View) -> Index? {
+        self.indices.first { self[$0...].starts(with: needle) }
+    }
+}

@@ -1,0 +1,93 @@
+// What a server says about an error, in whichever of its shapes. Pure, and never an error itself.
+
+/// What a server says about an error.
+///
+/// Whatever it does not say is nil.
+package struct ServerErrorFacts: Equatable, Sendable {
+    /// The largest body that is read for facts.
+    package static let maximumBodyByteCount = JSONDocumentValue.maximumByteCount
+
+    /// The family of the error.
+    package var type: String?
+    /// The error, in a word for programs.
+    package var code: String?
+    /// The error, in words for people.
+    ///
+    /// May hold content; it is never parsed, save for the delay hint.
+    package var message: String?
+    /// The parameter of the request that the error is about.
+    package var parameter: String?
+    /// The plan, as the server writes it.
+    package var planType: String?
+    /// When a usage limit ends, in seconds since 1970.
+    package var resetsAt: Int?
+    /// In how many seconds a usage limit ends.
+    package var resetsInSeconds: Int?
+    /// How long the window of a usage limit is.
+    package var limitWindowMinutes: Int?
+
+    /// Knows nothing yet.
+    package init() {}
+
+    /// Reads the body of a refusal: `{"error": …}`, `{"detail": …}`, or the facts themselves.
+    ///
+    /// Nil for HTML, for what is cut off or longer than `maximumBodyByteCount`, and for JSON without such facts.
+    package init?(body: some Collection<UInt8>) {
+        guard let root = JSONDocumentValue(object: body) else { return nil }
+        self.init(root: root)
+        if self == ServerErrorFacts() { return nil }
+    }
+
+    /// Reads a whole error body or error event.
+    init(root: JSONDocumentValue) {
+        self.init(facts: root["error"] ?? root["detail"] ?? root)
+        // The type of an event is no fact about the error.
+        if root["error"] == nil, self.type == "error" { self.type = nil }
+    }
+
+    private init(facts: JSONDocumentValue) {
+        if let message = facts.string {
+            self.message = message
+            return
+        }
+        self.type = facts["type"]?.scalarText
+        self.code = facts["code"]?.scalarText
+        self.message = facts["message"]?.string
+        self.parameter = facts["param"]?.scalarText
+        self.planType = facts["plan_type"]?.string
+        self.resetsAt = facts["resets_at"]?.nonNegativeInteger
+        self.resetsInSeconds = facts["resets_in_seconds"]?.nonNegativeInteger
+        self.limitWindowMinutes = facts["limit_window_minutes"]?.nonNegativeInteger
+    }
+
+    /// The error as a usage limit; nil for an error that waiting a little may cure.
+    package var usageLimit: UsageLimitError? { UsageLimitError(self) }
+
+    /// How long the message of an ordinary rate limit asks to wait, in milliseconds.
+    package var retryDelay: Int? {
+        guard self.code == "rate_limit_exceeded", let message = self.message else { return nil }
+        return RetryDelay.milliseconds(message: message)
+    }
+}
+
+extension JSONDocumentValue {
+    fileprivate var nonNegativeInteger: Int? { self.integer.flatMap { $0 < 0 ? nil : $0 } }
+}
+
+/// An error outside a response object: the end of a response, or the refusal of a request on a WebSocket.
+package struct ErrorEvent {
+    /// The status code that an HTTP response would have had, from 100 to 999.
+    package let statusCode: Int?
+    /// What the server says about the error.
+    package let facts: ServerErrorFacts
+    /// The fields that an HTTP response would have had.
+    package let headers: [(name: String, value: String)]
+
+    /// Reads both shapes: the facts beside the event's type, and the facts in a member `error`.
+    init(_ event: JSONDocumentValue) {
+        let statusCode = event["status"]?.integer ?? event["status_code"]?.integer
+        self.statusCode = statusCode.flatMap { (100...999).contains($0) ? $0 : nil }
+        self.facts = ServerErrorFacts(root: event)
+        self.headers = event["headers"]?.headerFields ?? []
+    }
+}

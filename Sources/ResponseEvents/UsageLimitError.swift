@@ -1,0 +1,62 @@
+// A refusal that says that a plan, a quota or an organisation's budget is used up. Pure.
+
+/// A usage limit that was reached.
+///
+/// Sending again before it ends is useless.
+package struct UsageLimitError: Error, Equatable, Sendable {
+    /// What was reached, such as `usage_limit_reached`.
+    package let type: String
+    /// A further word for programs.
+    package let code: String?
+    /// The server's words; empty when it has none.
+    package let message: String
+    /// The plan, as the server writes it.
+    package let planType: String?
+    /// When the limit ends, in seconds since 1970.
+    package let resetsAt: Int?
+    /// In how many seconds the limit ends.
+    package let resetsInSeconds: Int?
+
+    /// The types and codes that mean a limit and not a throttle.
+    private static let names: Set<String> = [
+        "usage_limit_reached", "usage_not_included", "insufficient_quota", "organization_spend_limit_exceeded",
+        "organization_usage_limit_exceeded",
+    ]
+
+    /// Nil when the facts are not about a usage limit.
+    package init?(_ facts: ServerErrorFacts) {
+        guard let type = [facts.type, facts.code].compactMap({ $0 }).first(where: Self.names.contains) else {
+            return nil
+        }
+        self.type = type
+        self.code = facts.code
+        self.message = facts.message ?? ""
+        self.planType = facts.planType
+        self.resetsAt = facts.resetsAt
+        self.resetsInSeconds = facts.resetsInSeconds
+    }
+
+    /// When the limit ends, in seconds since 1970: as the server says it, else counted from `now`, else the window's.
+    package func resetsAt(now: Int, headers: UsageLimitHeaders? = nil) -> Int? {
+        if let resetsAt = self.resetsAt { return resetsAt }
+        if let seconds = self.resetsInSeconds {
+            let (sum, overflow) = now.addingReportingOverflow(seconds)
+            return overflow ? Int.max : sum
+        }
+        return headers?.activeSnapshot.primary?.resetsAt
+    }
+}
+
+/// The names of plans, for people.
+package enum PlanName {
+    private static let names = [
+        "free": "Free", "go": "Go", "plus": "Plus", "pro": "Pro", "prolite": "Pro Lite", "promax": "Pro Max",
+        "team": "Team", "business": "Business", "ent26": "Enterprise", "enterprise": "Enterprise", "hc": "Enterprise",
+        "self_serve_business_usage_based": "Self Serve Business Usage Based",
+        "enterprise_cbp_usage_based": "Enterprise CBP Usage Based", "edu": "Edu", "education": "Edu",
+        "guest": "Guest", "free_workspace": "Free Workspace", "quorum": "Quorum", "k12": "K12",
+    ]
+
+    /// The name of a plan, whatever the case it is written in; a plan that is not known keeps what the server wrote.
+    package static func displayName(planType: String) -> String { self.names[planType.lowercased()] ?? planType }
+}

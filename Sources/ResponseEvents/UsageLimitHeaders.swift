@@ -1,0 +1,100 @@
+// Usage limits as header fields tell them: of an HTTP response, or inside an error event. Pure.
+
+/// What the header fields of one response say about usage limits.
+///
+/// A family of fields begins with `x-` and the limit's name: `x-codex-primary-used-percent` belongs to `codex`.
+package struct UsageLimitHeaders: Equatable, Sendable {
+    /// One snapshot for each family.
+    ///
+    /// The default limit comes first and is always there, even if nothing is known.
+    package let snapshots: [UsageLimitSnapshot]
+    /// The limit that a refusal refers to.
+    package let activeLimitID: String?
+    /// The plan, as the server writes it.
+    package let planType: String?
+    /// Which of several limits was reached, in a word for programs.
+    package let reachedType: String?
+
+    /// The names of the default limit's fields, in lower case, for those who have to ask for fields by name.
+    package static let fieldNames =
+        ["primary", "secondary"].flatMap { window in
+            ["used-percent", "window-minutes", "reset-at"].map { "x-codex-\(window)-\($0)" }
+        } + [
+            "x-codex-plan-type", "x-codex-active-limit", "x-codex-rate-limit-reached-type",
+            "x-codex-credits-has-credits", "x-codex-credits-unlimited", "x-codex-credits-balance",
+        ]
+
+    /// Reads header fields; names in any case.
+    ///
+    /// Of fields with the same name the first one counts.
+    package init(_ headers: [(name: String, value: String)]) {
+        let fields = Dictionary(
+            headers.map { ($0.name.lowercased(), String($0.value.withoutSurroundingSpace)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        self.planType = fields["x-codex-plan-type"].nonEmpty
+        self.reachedType = fields["x-codex-rate-limit-reached-type"].nonEmpty
+        self.activeLimitID = fields["x-codex-active-limit"].nonEmpty.map(UsageLimitSnapshot.limitID(named:))
+        var snapshots = Self.families(headers).map { UsageLimitSnapshot(family: $0, fields: fields) }
+        snapshots[0].credits = UsageLimitCredits(fields: fields)
+        snapshots[0].planType = self.planType
+        self.snapshots = snapshots
+    }
+
+    /// The snapshot of the limit that a refusal refers to, or else of the default limit.
+    package var activeSnapshot: UsageLimitSnapshot {
+        let active = self.activeLimitID.flatMap { limitID in self.snapshots.first { $0.limitID == limitID } }
+        return active ?? self.snapshots[0]
+    }
+
+    /// The beginnings of the fields' names, the default one first.
+    private static func families(_ headers: [(name: String, value: String)]) -> [String] {
+        let ending = "-primary-used-percent"
+        var families = ["x-" + UsageLimitSnapshot.defaultLimitID]
+        for name in headers.lazy.map({ $0.name.lowercased() }) where name.hasPrefix("x-") && name.hasSuffix(ending) {
+            let family = String(name.dropLast(ending.count))
+            guard family.count > 2, !families.contains(family), families.count < UsageLimits.maximumCount else {
+                continue
+            }
+            families.append(family)
+        }
+        return families
+    }
+}
+
+extension UsageLimitSnapshot {
+    fileprivate init(family: String, fields: [String: String]) {
+        self.init(
+            limitID: Self.limitID(named: String(family.dropFirst(2))),
+            limitName: fields["\(family)-limit-name"].nonEmpty,
+            primary: UsageLimitWindow(prefix: "\(family)-primary", fields: fields),
+            secondary: UsageLimitWindow(prefix: "\(family)-secondary", fields: fields)
+        )
+    }
+}
+
+extension UsageLimitWindow {
+    fileprivate init?(prefix: String, fields: [String: String]) {
+        guard let usedPercent = fields["\(prefix)-used-percent"].flatMap(Double.init(finite:)) else { return nil }
+        self.init(
+            usedPercent: usedPercent,
+            windowMinutes: fields["\(prefix)-window-minutes"].flatMap(Int.init(lenient:)),
+            resetsAt: fields["\(prefix)-reset-at"].flatMap(Int.init(lenient:))
+        )
+    }
+}
+
+extension UsageLimitCredits {
+    /// Both flags must be there, or nothing is known.
+    fileprivate init?(fields: [String: String]) {
+        guard let hasCredits = fields["x-codex-credits-has-credits"].flatMap(Bool.init(lenient:)),
+            let isUnlimited = fields["x-codex-credits-unlimited"].flatMap(Bool.init(lenient:))
+        else { return nil }
+        self.init(
+            hasCredits: hasCredits, isUnlimited: isUnlimited, balance: fields["x-codex-credits-balance"].nonEmpty)
+    }
+}
+
+extension String? {
+    fileprivate var nonEmpty: String? { self?.isEmpty == false ? self : nil }
+}

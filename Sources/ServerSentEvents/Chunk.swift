@@ -1,0 +1,71 @@
+// The chunk that one call of the parser works on. Nobody owns it: the caller lends its bytes for the call.
+
+/// The bytes of one chunk, and how many bytes of the stream came before it.
+///
+/// - Safety: it lives no longer than the call that lends the bytes, and only ranges that the scanner found are read.
+@safe
+struct Chunk {
+    /// The first byte.
+    let base: UnsafeRawPointer
+    /// How many bytes there are.
+    let count: Int
+    /// How many bytes of the stream came before.
+    let streamOffset: Int
+
+    /// The byte at an offset.
+    @inline(__always)
+    subscript(offset: Int) -> UInt8 {
+        unsafe self.base.load(fromByteOffset: offset, as: UInt8.self)
+    }
+
+    /// The bytes of a range, where they are.
+    @inline(__always)
+    func bytes(_ range: ChunkRange) -> UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(start: self.base + range.start, count: range.count)
+    }
+
+    /// Whether a line of at least five bytes begins with the field name `data` and a colon.
+    @inline(__always)
+    func hasDataField(at offset: Int) -> Bool {
+        unsafe self.base.loadUnaligned(fromByteOffset: offset, as: UInt32.self) == UInt32(bigEndian: 0x6461_7461)
+            && self[offset &+ 4] == .colon
+    }
+
+    /// Whether a line of at least six bytes begins with the field name `event` and a colon.
+    @inline(__always)
+    func hasEventField(at offset: Int) -> Bool {
+        unsafe self.base.loadUnaligned(fromByteOffset: offset, as: UInt32.self) == UInt32(bigEndian: 0x6576_656E)
+            && self.base.loadUnaligned(fromByteOffset: offset &+ 4, as: UInt16.self) == UInt16(bigEndian: 0x743A)
+    }
+
+    /// The value between a colon and the end of its line, without the one leading space that is not part of it.
+    @inline(__always)
+    func value(from start: Int, to end: Int) -> ChunkRange {
+        let first = start < end && self[start] == .space ? start &+ 1 : start
+        return ChunkRange(start: first, count: end &- first)
+    }
+
+    /// Where a byte first stands in a range.
+    func firstOffset(of byte: UInt8, in range: ChunkRange) -> Int? {
+        unsafe self.bytes(range).firstIndex(of: byte).map { range.start + $0 }
+    }
+}
+
+/// Bytes of a chunk, by their place.
+struct ChunkRange: Sendable {
+    /// The offset of the first byte.
+    var start: Int
+    /// How many bytes there are.
+    var count: Int
+
+    /// The offset after the last byte.
+    var end: Int { self.start + self.count }
+}
+
+extension [UInt8] {
+    /// Copies bytes of a chunk to the end.
+    @inline(__always)
+    mutating func append(_ range: ChunkRange, of chunk: Chunk) {
+        unsafe self.append(contentsOf: chunk.bytes(range))
+    }
+}

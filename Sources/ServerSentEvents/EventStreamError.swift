@@ -1,0 +1,25 @@
+// What the parser throws. Values only; nothing of the stream's content is in it.
+
+/// Why an event stream cannot be parsed any further.
+///
+/// No bytes are malformed in an event stream: WHATWG HTML section 9.2.6 gives every input a meaning. Only a limit can be
+/// broken.
+public enum EventStreamError: Error, Hashable, Sendable {
+    /// One event needs more memory than ``EventStreamParser/init(maximumEventByteCount:lastEventID:)`` allows.
+    ///
+    /// - Parameters:
+    ///   - maximumByteCount: the limit that was broken
+    ///   - byteOffset: how many bytes of the stream stand before the first byte that did not fit; it does not depend on
+    ///     how the stream was cut into chunks
+    case eventTooLarge(maximumByteCount: Int, byteOffset: Int)
+}
+
+extension EventStreamError: CustomStringConvertible {
+    /// A sentence fit for a log.
+    public var description: String {
+        switch self {
+        case .eventTooLarge(let maximumByteCount, let byteOffset):
+            "an event is larger than the limit of \(maximumByteCount) bytes (at byte \(byteOffset) of the stream)"
+        }
+    }
+}

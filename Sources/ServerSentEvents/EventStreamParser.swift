@@ -1,0 +1,126 @@
+// The public face of the parser, and its state. Owned by whoever reads the stream; a value, without I/O or tasks.
+
+/// Parses an event stream as it arrives, in chunks of any size: WHATWG HTML section 9.2.6.
+///
+/// Every event is handed out with the byte that completes it, a lone CR included, and does not depend on how the stream
+/// is cut into chunks. The work is linear in the bytes. An event that lies in one chunk is not copied; comments and
+/// unknown fields are never held.
+///
+/// ```swift
+/// var parser = EventStreamParser()
+/// for event in try parser.events(in: chunk) {
+///     print(event.type, event.data)
+/// }
+/// ```
+///
+/// After an error the parser throws the same error until ``reset(lastEventID:)``.
+public struct EventStreamParser: Sendable {
+    /// What has been seen of the line that the chunk's end cut.
+    enum Line: Sendable {
+        /// Nothing: a line begins here.
+        case start
+        /// Bytes that may be the name of a known field.
+        case name(FieldName)
+        /// A field name and its colon. One space may follow that is not part of the value.
+        case colon(Field)
+        /// A part of a value.
+        case value(Field)
+        /// A comment's colon, or more of it.
+        case comment
+        /// Something that has no meaning whatever follows.
+        case ignored
+    }
+
+    /// The line that has not ended.
+    var line = Line.start
+    /// The event whose blank line has not arrived.
+    var event: PendingEvent
+    /// The reconnection time of a `retry` line that has not ended; nil before its first digit.
+    var retry: Int?
+    /// Whether a LF would belong to the CR that ended the line before.
+    var skipsLineFeed = false
+    /// How many bytes of a leading byte order mark have been seen; three when that is settled.
+    var byteOrderMarkCount = 0
+    /// How many bytes of the stream came before the chunk.
+    var streamOffset = 0
+    private var failure: EventStreamError?
+
+    /// Whether the chunk's end cut a line.
+    var isInsideLine: Bool { if case .start = self.line { false } else { true } }
+
+    /// The reconnection time that the stream set last; nil when it has set none.
+    ///
+    /// It outlives the stream.
+    public internal(set) var reconnectionTime: Duration?
+
+    /// The last event ID that a blank line committed: what a `Last-Event-ID` header carries after a reconnect.
+    ///
+    /// Invalid UTF-8 in it becomes U+FFFD.
+    public var lastEventID: String { String(decoding: self.event.lastEventID, as: UTF8.self) }
+
+    /// Creates a parser at the beginning of a stream.
+    ///
+    /// - Parameters:
+    ///   - maximumEventByteCount: how many bytes the values of one event may have: its data with the LFs that join the
+    ///     lines, its type and its ID. A negative limit counts as zero.
+    ///   - lastEventID: the last event ID of the stream that this one continues
+    public init(maximumEventByteCount: Int = 64 << 20, lastEventID: String = "") {
+        self.event = PendingEvent(
+            maximumByteCount: max(0, maximumEventByteCount), lastEventID: Array(lastEventID.utf8))
+    }
+
+    /// Parses the next bytes of the stream, and calls `receive` for each thing they complete, in order.
+    ///
+    /// What is handed out points into `chunk` or into the parser, and is valid only during that call.
+    ///
+    /// - Parameters:
+    ///   - chunk: the next bytes; it may be empty
+    ///   - receive: takes one event, reconnection time or comment
+    /// - Throws: ``EventStreamError`` when the event that is being put together breaks the limit. What the chunk completed
+    ///   before that was handed out; the rest of the chunk was not parsed.
+    public mutating func parse(
+        _ chunk: UnsafeRawBufferPointer, _ receive: (EventStreamItem) -> Void
+    ) throws(EventStreamError) {
+        if let failure = self.failure { throw failure }
+        guard let base = chunk.baseAddress, chunk.count > 0 else { return }
+        let lent = unsafe Chunk(base: base, count: chunk.count, streamOffset: self.streamOffset)
+        do throws(EventStreamError) {
+            unsafe try self.parseLines(of: lent, receive)
+        } catch {
+            self.failure = error
+            self.event.releaseMemory()
+            throw error
+        }
+        self.event.moveToBuffers(from: lent)
+        self.streamOffset += lent.count
+    }
+
+    /// Ends the stream, and says where that was.
+    ///
+    /// The event that was not complete is discarded. After an error, that is the line in which the error was found.
+    ///
+    /// The parser is then at the beginning of another stream, as after ``reset(lastEventID:)``.
+    ///
+    /// - Returns: whether the stream ended between events
+    public mutating func finish() -> EventStreamEnd {
+        defer { self.reset() }
+        if self.isInsideLine || (1...2).contains(self.byteOrderMarkCount) || self.failure != nil {
+            return .insideLine(pendingByteCount: self.event.byteCount)
+        }
+        return self.event.hasStarted ? .insideEvent(pendingByteCount: self.event.byteCount) : .clean
+    }
+
+    /// Forgets the stream, and an error, and begins with another one.
+    ///
+    /// - Parameter lastEventID: the last event ID to begin with; nil keeps the one that was committed, as a client does
+    ///   that connects again
+    public mutating func reset(lastEventID: String? = nil) {
+        self.line = .start
+        self.event.reset(lastEventID: lastEventID.map { Array($0.utf8) })
+        self.retry = nil
+        self.skipsLineFeed = false
+        self.byteOrderMarkCount = 0
+        self.streamOffset = 0
+        self.failure = nil
+    }
+}

@@ -1,0 +1,164 @@
+// The event that is being put together. Owned by the parser; knows fields and limits, not lines.
+
+/// The values of an event whose blank line has not arrived, and the last event IDs around it.
+///
+/// A value that lies whole in the chunk is only remembered by its place. It moves to a buffer when a second value joins
+/// it or when the chunk ends first.
+struct PendingEvent: Sendable {
+    /// The data, and the event type.
+    var data = PendingValue(), type = PendingValue()
+
+    /// The last event ID that the latest blank line committed.
+    private(set) var lastEventID: [UInt8]
+    /// The last event ID buffer, when an `id` line of this event has set it.
+    private var idBuffer: [UInt8] = []
+    private var hasID = false
+    /// The value of an `id` line that has not ended: a NUL in it would void the line.
+    private var idLine: [UInt8] = []
+
+    private let maximumByteCount: Int
+    private var remainingByteCount: Int
+
+    /// Creates an empty event with a limit for the bytes of its values.
+    init(maximumByteCount: Int, lastEventID: [UInt8]) {
+        self.maximumByteCount = maximumByteCount
+        self.remainingByteCount = maximumByteCount
+        self.lastEventID = lastEventID
+    }
+
+    /// Whether a line has given the event anything that its blank line would use.
+    var hasStarted: Bool { self.hasID || self.data.isPresent || self.type.isPresent }
+
+    /// How many bytes the values of the event have.
+    var byteCount: Int { self.maximumByteCount - self.remainingByteCount }
+
+    /// Takes a whole `data` value that lies in the chunk.
+    @inline(__always)
+    mutating func addDataLine(_ place: ChunkRange, nameEnd: Int, of chunk: Chunk) throws(EventStreamError) {
+        if self.data.isPresent {
+            try self.beginDataLine(nameEnd: nameEnd, of: chunk)
+            try self.appendData(place, of: chunk)
+        } else {
+            try self.spend(place, of: chunk)
+            self.data.location = .chunk(place)
+        }
+    }
+
+    /// Begins a `data` value that does not lie whole in the chunk, or that has none.
+    mutating func beginDataLine(nameEnd: Int, of chunk: Chunk) throws(EventStreamError) {
+        if self.data.isPresent {
+            // The LF between two values belongs to the limit. It is charged where the name ends, which is the same byte
+            // of the stream whether or not the value has begun.
+            try self.spend(ChunkRange(start: nameEnd, count: 1), of: chunk)
+            self.data.moveToBuffer(from: chunk)
+            self.data.buffer.append(.lineFeed)
+        } else {
+            self.data.location = .buffer
+        }
+    }
+
+    /// Adds bytes to the `data` value that was begun.
+    mutating func appendData(_ place: ChunkRange, of chunk: Chunk) throws(EventStreamError) {
+        try self.spend(place, of: chunk)
+        self.data.buffer.append(place, of: chunk)
+    }
+
+    /// Takes a whole `event` value that lies in the chunk.
+    ///
+    /// The last one of an event counts.
+    @inline(__always)
+    mutating func setType(_ place: ChunkRange, of chunk: Chunk) throws(EventStreamError) {
+        if self.type.isPresent { self.beginType() }
+        try self.spend(place, of: chunk)
+        self.type.location = .chunk(place)
+    }
+
+    /// Begins an `event` value that does not lie whole in the chunk, or that has none.
+    mutating func beginType() {
+        self.remainingByteCount += self.type.count
+        self.type.clear()
+        self.type.location = .buffer
+    }
+
+    /// Adds bytes to the `event` value that was begun.
+    mutating func appendType(_ place: ChunkRange, of chunk: Chunk) throws(EventStreamError) {
+        try self.spend(place, of: chunk)
+        self.type.buffer.append(place, of: chunk)
+    }
+
+    /// Begins an `id` value.
+    mutating func beginID() {
+        self.idLine.removeAll(keepingCapacity: true)
+    }
+
+    /// Adds bytes to the `id` value, and says false when they void the line.
+    ///
+    /// WHATWG HTML section 9.2.6: an `id` value that contains U+0000 NULL is ignored, as a whole.
+    mutating func appendID(_ place: ChunkRange, of chunk: Chunk) throws(EventStreamError) -> Bool {
+        let zero = chunk.firstOffset(of: 0, in: place)
+        let end = zero ?? place.end
+        let part = ChunkRange(start: place.start, count: end - place.start)
+        try self.spend(part, of: chunk)
+        self.idLine.append(part, of: chunk)
+        guard zero != nil else { return true }
+        self.remainingByteCount += self.idLine.count
+        self.idLine.removeAll(keepingCapacity: true)
+        return false
+    }
+
+    /// Ends an `id` line that was not voided.
+    mutating func endID() {
+        if self.hasID { self.remainingByteCount += self.idBuffer.count }
+        swap(&self.idBuffer, &self.idLine)
+        self.hasID = true
+    }
+
+    /// Makes the last event ID buffer the last event ID, as the first step of a dispatch does.
+    @inline(__always)
+    mutating func commitID() {
+        guard self.hasID else { return }
+        swap(&self.lastEventID, &self.idBuffer)
+        self.hasID = false
+    }
+
+    /// Empties everything but the last event ID.
+    @inline(__always)
+    mutating func clear() {
+        self.data.clear()
+        self.type.clear()
+        self.hasID = false
+        self.remainingByteCount = self.maximumByteCount
+    }
+
+    /// Gives the memory of the values back, and keeps what ``byteCount`` and ``hasStarted`` say.
+    mutating func releaseMemory() {
+        self.data.releaseBuffer()
+        self.type.releaseBuffer()
+        self.idBuffer = []
+        self.idLine = []
+    }
+
+    /// Drops the event, and replaces the last event ID when one is given.
+    mutating func reset(lastEventID: [UInt8]?) {
+        self.clear()
+        self.releaseMemory()
+        if let lastEventID { self.lastEventID = lastEventID }
+    }
+
+    /// Moves what lies in the chunk to the buffers, because the chunk ends.
+    mutating func moveToBuffers(from chunk: Chunk) {
+        self.data.moveToBuffer(from: chunk)
+        self.type.moveToBuffer(from: chunk)
+    }
+
+    @inline(__always)
+    private mutating func spend(_ place: ChunkRange, of chunk: Chunk) throws(EventStreamError) {
+        guard place.count <= self.remainingByteCount else {
+            let offset = chunk.streamOffset + place.start + self.remainingByteCount
+            // As many bytes as fit are charged, as they are when they arrive one by one.
+            self.remainingByteCount = 0
+            throw .eventTooLarge(maximumByteCount: self.maximumByteCount, byteOffset: offset)
+        }
+        self.remainingByteCount &-= place.count
+    }
+}

@@ -1,0 +1,46 @@
+// Masking of client frames (RFC 6455 section 5.3).
+// The owner is whoever writes the frame.
+
+/// The four random bytes that mask one frame.
+///
+/// The caller makes them, from a source that the peer cannot predict (RFC 6455 section 10.3).
+package struct MaskingKey: RawRepresentable, Hashable, Sendable {
+    /// The key as a number whose most significant byte is the first on the wire.
+    package let rawValue: UInt32
+
+    /// Makes a key of four random bytes.
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+}
+
+/// Masks or unmasks bytes that come in any number of runs.
+package struct ByteMask: Sendable {
+    /// The key twice, its next byte lowest.
+    private var pattern: UInt64
+
+    /// Begins at the first byte of the key.
+    package init(key: MaskingKey) {
+        let word = UInt64(key.rawValue.byteSwapped)
+        self.pattern = word << 32 | word
+    }
+
+    /// Combines the bytes with the key where they stand, and remembers how far the key was used.
+    package mutating func apply(to bytes: UnsafeMutableRawBufferPointer) {
+        let count = bytes.count
+        guard count > 0, let start = bytes.baseAddress else { return }
+        let pattern = self.pattern.littleEndian
+        var index = 0
+        while index &+ 8 <= count {
+            let word = unsafe start.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            unsafe start.storeBytes(of: word ^ pattern, toByteOffset: index, as: UInt64.self)
+            index &+= 8
+        }
+        // Whole words leave the key where it was.
+        while index < count {
+            let byte = unsafe start.load(fromByteOffset: index, as: UInt8.self)
+            let masked = byte ^ UInt8(truncatingIfNeeded: self.pattern)
+            unsafe start.storeBytes(of: masked, toByteOffset: index, as: UInt8.self)
+            self.pattern = self.pattern >> 8 | self.pattern << 56
+            index &+= 1
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// Reading of field values, as far as the handshakes need it (RFC 9110 sections 5.5 and 5.6).
+// Values; nobody owns them.
+
+/// Questions about the value of an HTTP field.
+package enum FieldValue {
+    /// The value without optional whitespace around it.
+    package static func trimmed(_ value: Substring) -> Substring {
+        var value = value
+        while let first = value.utf8.first, Self.isWhitespace(first) { value = value.dropFirst() }
+        while let last = value.utf8.last, Self.isWhitespace(last) { value = value.dropLast() }
+        return value
+    }
+
+    /// The elements of a comma-separated list of tokens; empty ones do not count (RFC 9110 section 5.6.1.2).
+    package static func tokens(of value: String) -> [String] {
+        value.utf8.split(separator: UInt8(ascii: ","))
+            .map { String(Self.trimmed(Substring($0))) }
+            .filter { !$0.isEmpty }
+    }
+
+    /// Compares without regard to the case of ASCII letters, and of no others.
+    package static func isEqual(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+        left.utf8.elementsEqual(right.utf8) { Self.lowercased($0) == Self.lowercased($1) }
+    }
+
+    /// Whether the byte may be in a token (RFC 9110 section 5.6.2).
+    package static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default:
+            "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+
+    static func isWhitespace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}

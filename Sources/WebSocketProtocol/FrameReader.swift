@@ -1,0 +1,243 @@
+// Server frames from bytes, in chunks of any size (RFC 6455 section 5). No I/O, and nothing is copied but the
+// payloads of control frames.
+// The owner is the thread that receives the connection's bytes.
+
+/// Reads the frames of a server and checks every rule of RFC 6455 section 5.
+///
+/// Everything depends on the bytes alone, not on how they are cut into chunks, except the cuts between the pieces of
+/// one message.
+package struct FrameReader: Sendable {
+    /// The default limit of a message: 64 MiB.
+    package static let defaultMessageByteLimit = 67_108_864
+
+    /// What was agreed for the connection.
+    package struct Configuration: Equatable, Sendable {
+        /// Whether permessage-deflate was negotiated, which gives RSV1 its meaning.
+        package var isCompressionNegotiated: Bool
+        /// The most payload bytes of a message, all fragments together, as they are on the wire.
+        package var messageByteLimit: Int
+
+        /// Makes a configuration.
+        package init(
+            isCompressionNegotiated: Bool = false,
+            messageByteLimit: Int = FrameReader.defaultMessageByteLimit
+        ) {
+            precondition(messageByteLimit >= 0, "a limit cannot be negative")
+            self.isCompressionNegotiated = isCompressionNegotiated
+            self.messageByteLimit = messageByteLimit
+        }
+    }
+
+    /// What the bytes say, in their order.
+    package enum Element: Equatable, Sendable {
+        /// Payload of a data message: where it stands in its message, and in the chunk.
+        case data(MessagePiece, Range<Int>)
+        /// A ping, to be answered with `controlPayload`.
+        case ping
+        /// A pong with `controlPayload`.
+        case pong
+        /// The close frame, `closeFrame`. Nothing follows it: bytes after it are discarded.
+        case close
+    }
+
+    private enum State {
+        case firstByte
+        case secondByte
+        case extendedLength(missing: Int)
+        case dataPayload
+        case controlPayload
+        case closed
+        case failed(FrameError)
+    }
+
+    /// A data message between its first and its last frame.
+    private struct OpenMessage {
+        var piece: MessagePiece
+        var byteCount: Int
+    }
+
+    /// The payload of the last control frame.
+    ///
+    /// Valid until the next call of `next(in:at:)`.
+    package private(set) var controlPayload: [UInt8] = []
+    /// The close frame, once it was received.
+    package private(set) var closeFrame: CloseFrame?
+
+    private let configuration: Configuration
+    private var state: State = .firstByte
+    private var opcode: Opcode = .continuation
+    private var isFinal = false
+    private var lengthForm: UInt8 = 0
+    private var length: UInt64 = 0
+    private var missingPayload = 0
+    private var message: OpenMessage?
+
+    /// Begins right after the head of the answer to the opening handshake.
+    package init(configuration: Configuration) { self.configuration = configuration }
+
+    /// Reads on from `position`, and returns nil when the chunk is used up.
+    ///
+    /// Call it until it returns nil, then with the next chunk at position 0. After an error, every call throws it again.
+    package mutating func next(
+        in chunk: UnsafeRawBufferPointer, at position: inout Int
+    ) throws(FrameError) -> Element? {
+        do throws(FrameError) {
+            return unsafe try self.readElement(of: chunk, at: &position)
+        } catch {
+            self.state = .failed(error)
+            throw error
+        }
+    }
+
+    private mutating func readElement(
+        of chunk: UnsafeRawBufferPointer, at position: inout Int
+    ) throws(FrameError) -> Element? {
+        while position < chunk.count {
+            switch self.state {
+            case .firstByte:
+                try self.readFirstByte(unsafe chunk[position])
+                position += 1
+            case .secondByte:
+                let element = try self.readSecondByte(unsafe chunk[position], at: position + 1)
+                position += 1
+                if let element { return element }
+            case .extendedLength(let missing):
+                let element = try self.readLengthByte(unsafe chunk[position], missing: missing, at: position + 1)
+                position += 1
+                if let element { return element }
+            case .dataPayload:
+                return self.takeData(chunkByteCount: chunk.count, at: &position)
+            case .controlPayload:
+                if let element = unsafe try self.takeControl(of: chunk, at: &position) { return element }
+            case .closed:
+                // RFC 6455 section 1.4: after the close frame any further data is discarded.
+                position = chunk.count
+            case .failed(let error):
+                throw error
+            }
+        }
+        if case .failed(let error) = self.state { throw error }
+        return nil
+    }
+
+    // MARK: Header
+
+    private mutating func readFirstByte(_ byte: UInt8) throws(FrameError) {
+        guard let opcode = Opcode(rawValue: byte & 0x0F) else { throw .reservedOpcode(byte & 0x0F) }
+        let isFinal = byte & 0x80 != 0
+        let isCompressed = byte & 0x40 != 0
+        guard byte & 0x30 == 0 else { throw .reservedBitSet }
+        // RFC 7692 section 6: RSV1 belongs to the first frame of a data message.
+        guard !isCompressed || (self.configuration.isCompressionNegotiated && (opcode == .text || opcode == .binary))
+        else { throw .reservedBitSet }
+        switch opcode {
+        case .close, .ping, .pong:
+            guard isFinal else { throw .fragmentedControlFrame }
+        case .continuation:
+            guard self.message != nil else { throw .unexpectedContinuation }
+        case .text, .binary:
+            guard self.message == nil else { throw .unfinishedMessage }
+            let kind: MessageKind = opcode == .text ? .text : .binary
+            self.message = OpenMessage(
+                piece: MessagePiece(kind: kind, isCompressed: isCompressed, isFirst: true, isLast: false), byteCount: 0)
+        }
+        self.opcode = opcode
+        self.isFinal = isFinal
+        self.state = .secondByte
+    }
+
+    private mutating func readSecondByte(_ byte: UInt8, at position: Int) throws(FrameError) -> Element? {
+        guard byte & 0x80 == 0 else { throw .maskedFrame }
+        guard byte > UInt8(Opcode.controlPayloadLimit) else {
+            return try self.beginPayload(byteCount: Int(byte), at: position)
+        }
+        guard !self.opcode.isControl else { throw .controlFrameTooLong }
+        self.lengthForm = byte
+        self.length = 0
+        self.state = .extendedLength(missing: byte == 126 ? 2 : 8)
+        return nil
+    }
+
+    private mutating func readLengthByte(
+        _ byte: UInt8, missing: Int, at position: Int
+    ) throws(FrameError) -> Element? {
+        guard missing < 8 || byte & 0x80 == 0 else { throw .lengthOutOfRange }
+        self.length = self.length << 8 | UInt64(byte)
+        guard missing == 1 else {
+            self.state = .extendedLength(missing: missing - 1)
+            return nil
+        }
+        // RFC 6455 section 5.2: "the minimal number of bytes MUST be used to encode the length".
+        guard self.length > (self.lengthForm == 126 ? 125 : 0xFFFF) else { throw .nonMinimalLength }
+        guard let byteCount = Int(exactly: self.length) else {
+            throw .messageTooBig(limit: self.configuration.messageByteLimit)
+        }
+        return try self.beginPayload(byteCount: byteCount, at: position)
+    }
+
+    /// Decides with the header alone whether the payload may come.
+    private mutating func beginPayload(byteCount: Int, at position: Int) throws(FrameError) -> Element? {
+        self.missingPayload = byteCount
+        if self.opcode.isControl {
+            self.controlPayload.removeAll(keepingCapacity: true)
+            self.state = .controlPayload
+            return byteCount == 0 ? try self.endControl() : nil
+        }
+        let receivedByteCount = self.message?.byteCount ?? 0
+        guard byteCount <= self.configuration.messageByteLimit - receivedByteCount else {
+            throw .messageTooBig(limit: self.configuration.messageByteLimit)
+        }
+        self.message?.byteCount = receivedByteCount + byteCount
+        self.state = byteCount == 0 ? .firstByte : .dataPayload
+        return byteCount == 0 && self.isFinal ? self.makeData(position..<position) : nil
+    }
+
+    // MARK: Payload
+
+    private mutating func takeData(chunkByteCount: Int, at position: inout Int) -> Element? {
+        let byteCount = min(self.missingPayload, chunkByteCount - position)
+        let range = position..<(position + byteCount)
+        position += byteCount
+        self.missingPayload -= byteCount
+        if self.missingPayload == 0 { self.state = .firstByte }
+        return self.makeData(range)
+    }
+
+    private mutating func makeData(_ range: Range<Int>) -> Element? {
+        guard var piece = self.message?.piece else { preconditionFailure("payload without a message") }
+        piece.isLast = self.isFinal && self.missingPayload == 0
+        if piece.isLast {
+            self.message = nil
+        } else {
+            self.message?.piece.isFirst = false
+        }
+        return .data(piece, range)
+    }
+
+    private mutating func takeControl(
+        of chunk: UnsafeRawBufferPointer, at position: inout Int
+    ) throws(FrameError) -> Element? {
+        let byteCount = min(self.missingPayload, chunk.count - position)
+        self.controlPayload.reserveCapacity(Opcode.controlPayloadLimit)
+        unsafe self.controlPayload.append(contentsOf: chunk[position..<(position + byteCount)])
+        position += byteCount
+        self.missingPayload -= byteCount
+        return self.missingPayload == 0 ? try self.endControl() : nil
+    }
+
+    private mutating func endControl() throws(FrameError) -> Element? {
+        self.state = .firstByte
+        switch self.opcode {
+        case .ping:
+            return .ping
+        case .pong:
+            return .pong
+        case .close:
+            self.closeFrame = try CloseFrame(payload: self.controlPayload)
+            self.state = .closed
+            return .close
+        case .continuation, .text, .binary:
+            preconditionFailure("not a control frame")
+        }
+    }
+}

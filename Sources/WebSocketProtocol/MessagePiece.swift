@@ -1,0 +1,33 @@
+// What is known of a piece of a data message besides its bytes.
+// Values; nobody owns them.
+
+/// What the payload of a data message is.
+package enum MessageKind: Sendable {
+    /// UTF-8 text.
+    case text
+    /// Any bytes.
+    case binary
+}
+
+/// Where a run of payload bytes stands in its message.
+///
+/// A message is one or more pieces, in order and never mixed with another message's. The first says `isFirst`,
+/// the last `isLast`; a piece is empty only when it is the last.
+package struct MessagePiece: Equatable, Sendable {
+    /// The kind of the whole message.
+    package var kind: MessageKind
+    /// Whether the message is compressed with permessage-deflate (RFC 7692 section 6).
+    package var isCompressed: Bool
+    /// Whether the message begins with this piece.
+    package var isFirst: Bool
+    /// Whether the message ends with this piece.
+    package var isLast: Bool
+
+    /// Makes the description of a piece.
+    package init(kind: MessageKind, isCompressed: Bool = false, isFirst: Bool = true, isLast: Bool = true) {
+        self.kind = kind
+        self.isCompressed = isCompressed
+        self.isFirst = isFirst
+        self.isLast = isLast
+    }
+}

@@ -1,0 +1,96 @@
+// Growable memory that a vectorised JSON parser may read past the end of.
+// The owner is one task or one thread at a time.
+
+/// Bytes with at least 64 more readable bytes after the last one.
+///
+/// Parsers that read whole vectors look past the end of what they were given; those bytes are readable, and their
+/// values are unspecified. The memory is kept for the next message, unless a giant one made it grow past
+/// `keptCapacity`.
+@safe package final class PaddedBuffer {
+    /// How many bytes may be read after the last one.
+    package static let paddingByteCount = 64
+
+    /// How many bytes it holds.
+    package private(set) var count = 0
+    /// How many bytes it can hold before it grows.
+    package private(set) var capacity: Int
+    /// The greatest capacity that outlives `removeAll()`.
+    package let keptCapacity: Int
+
+    private var memory: UnsafeMutableRawPointer
+
+    /// Makes an empty buffer.
+    package init(capacity: Int = 0, keptCapacity: Int = 262_144) {
+        precondition(capacity >= 0 && keptCapacity >= 0, "a capacity cannot be negative")
+        unsafe self.memory = Self.allocate(capacity)
+        self.capacity = capacity
+        self.keptCapacity = keptCapacity
+    }
+
+    deinit {
+        unsafe self.memory.deallocate()
+    }
+
+    /// The bytes.
+    ///
+    /// Valid until the buffer is changed or released.
+    package var bytes: UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(start: self.memory, count: self.count)
+    }
+
+    /// Appends a copy of the bytes.
+    package func append(_ bytes: UnsafeRawBufferPointer) {
+        guard let source = bytes.baseAddress else { return }
+        self.reserve(bytes.count, upTo: Int.max)
+        unsafe self.memory.advanced(by: self.count).copyMemory(from: source, byteCount: bytes.count)
+        self.count += bytes.count
+    }
+
+    /// Lends free memory after the last byte and counts as many bytes as `fill` says it wrote.
+    ///
+    /// At least `minimum` bytes are lent, growing when necessary, or as many as are left until `limit`; never so many
+    /// that the buffer would hold more than `limit`.
+    package func append(
+        atLeast minimum: Int = 1, upTo limit: Int = .max, _ fill: (UnsafeMutableRawBufferPointer) -> Int
+    ) {
+        self.reserve(min(minimum, max(0, limit - self.count)), upTo: limit)
+        let free = max(0, min(self.capacity, limit) - self.count)
+        let written = unsafe fill(
+            UnsafeMutableRawBufferPointer(start: self.memory.advanced(by: self.count), count: free))
+        precondition(written >= 0 && written <= free, "more was written than was lent")
+        self.count += written
+    }
+
+    /// Forgets the last bytes.
+    package func removeLast(_ byteCount: Int) {
+        precondition(byteCount >= 0 && byteCount <= self.count, "there are not that many bytes")
+        self.count -= byteCount
+    }
+
+    /// Forgets the bytes; the memory of a giant message is given back.
+    package func removeAll() {
+        self.count = 0
+        guard self.capacity > self.keptCapacity else { return }
+        unsafe self.memory.deallocate()
+        unsafe self.memory = Self.allocate(0)
+        self.capacity = 0
+    }
+
+    /// Doubles, so that appending costs a constant per byte, but never past `limit`: a bounded message has bounded
+    /// memory.
+    private func reserve(_ byteCount: Int, upTo limit: Int) {
+        let needed = self.count + byteCount
+        guard needed > self.capacity else { return }
+        let doubled = max(4_096, self.capacity.multipliedReportingOverflow(by: 2).partialValue)
+        let newCapacity = max(needed, min(doubled, limit))
+        let newMemory = unsafe Self.allocate(newCapacity)
+        unsafe newMemory.copyMemory(from: self.memory, byteCount: self.count)
+        unsafe self.memory.deallocate()
+        unsafe self.memory = newMemory
+        self.capacity = newCapacity
+    }
+
+    private static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
+        UnsafeMutableRawPointer.allocate(byteCount: capacity + Self.paddingByteCount, alignment: 64)
+    }
+}

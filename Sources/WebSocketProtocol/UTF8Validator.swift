@@ -1,0 +1,91 @@
+// Decides whether bytes are UTF-8 (RFC 3629), over any number of runs.
+// The owner is whoever reads the message.
+
+/// Checks that the runs of a message together are UTF-8, and fails at the first byte that cannot be.
+///
+/// RFC 6455 section 8.1 asks for no more than a check of the whole message; failing at the first impossible byte
+/// spares the rest of a long one.
+package struct UTF8Validator: Sendable {
+    /// How many continuation bytes the begun scalar still needs.
+    private var missing = 0
+    /// The least and greatest value the next continuation byte may have.
+    ///
+    /// They exclude overlong forms, surrogates and everything past U+10FFFF (RFC 3629 section 4).
+    private var least: UInt8 = 0x80
+    private var greatest: UInt8 = 0xBF
+    private var isValid = true
+
+    /// Begins a message.
+    package init() {}
+
+    /// Takes the next run, and says whether all bytes until here can be the beginning of UTF-8.
+    ///
+    /// After a refusal every answer is a refusal, until `reset()`.
+    package mutating func validate(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard self.isValid, let start = bytes.baseAddress else { return self.isValid }
+        let count = bytes.count
+        var index = 0
+        while index < count {
+            if self.missing == 0 {
+                unsafe Self.skipASCII(start, count: count, from: &index)
+                guard index < count else { break }
+            }
+            let byte = unsafe start.load(fromByteOffset: index, as: UInt8.self)
+            guard self.accept(byte) else {
+                self.isValid = false
+                return false
+            }
+            index &+= 1
+        }
+        return true
+    }
+
+    /// Ends the message: false when a byte was refused or the last scalar is cut.
+    ///
+    /// The next run begins a new message.
+    package mutating func finish() -> Bool {
+        let isComplete = self.isValid && self.missing == 0
+        self.reset()
+        return isComplete
+    }
+
+    /// Forgets the message.
+    package mutating func reset() { self = Self() }
+
+    private static func skipASCII(_ start: UnsafeRawPointer, count: Int, from index: inout Int) {
+        while index &+ 16 <= count {
+            let first = unsafe start.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let second = unsafe start.loadUnaligned(fromByteOffset: index &+ 8, as: UInt64.self)
+            guard (first | second) & 0x8080_8080_8080_8080 == 0 else { break }
+            index &+= 16
+        }
+        while index < count, unsafe start.load(fromByteOffset: index, as: UInt8.self) < 0x80 { index &+= 1 }
+    }
+
+    private mutating func accept(_ byte: UInt8) -> Bool {
+        guard self.missing == 0 else {
+            guard byte >= self.least, byte <= self.greatest else { return false }
+            self.missing &-= 1
+            (self.least, self.greatest) = (0x80, 0xBF)
+            return true
+        }
+        switch byte {
+        case 0x00...0x7F: return true
+        case 0xC2...0xDF: self.begin(missing: 1, least: 0x80, greatest: 0xBF)
+        case 0xE0: self.begin(missing: 2, least: 0xA0, greatest: 0xBF)
+        case 0xED: self.begin(missing: 2, least: 0x80, greatest: 0x9F)
+        case 0xE1...0xEF: self.begin(missing: 2, least: 0x80, greatest: 0xBF)
+        case 0xF0: self.begin(missing: 3, least: 0x90, greatest: 0xBF)
+        case 0xF1...0xF3: self.begin(missing: 3, least: 0x80, greatest: 0xBF)
+        case 0xF4: self.begin(missing: 3, least: 0x80, greatest: 0x8F)
+        default: return false
+        }
+        return true
+    }
+
+    private mutating func begin(missing: Int, least: UInt8, greatest: UInt8) {
+        self.missing = missing
+        self.least = least
+        self.greatest = greatest
+    }
+}

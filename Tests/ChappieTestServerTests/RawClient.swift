@@ -1,0 +1,243 @@
+// A blocking client made of nothing but a socket, so that tests see every byte that the server writes.
+//
+// Owned by the test that makes it. A receive time-out keeps a broken server from hanging the tests.
+import Testing
+
+@testable import ChappieTestServer
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// How reading ended.
+enum ReadEnd: Equatable {
+    case endOfStream
+    case reset
+    case timedOut
+}
+
+/// The end of reading, as an error.
+struct ReadFailure: Error, Equatable {
+    var end: ReadEnd
+}
+
+/// An answer's head.
+struct AnswerHead {
+    var status: Int
+    var fields: [String: String]
+    var byteCount: Int
+}
+
+/// One connection to a server.
+final class RawClient {
+    private let descriptor: CInt
+    private var buffer: [UInt8] = []
+    /// How many bytes arrived.
+    private(set) var receivedByteCount = 0
+
+    init(port: Int, receiveTimeout: Int = 10) throws {
+        self.descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        var timeout = timeval(tv_sec: receiveTimeout, tv_usec: 0)
+        setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let descriptor = self.descriptor
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(result == 0)
+    }
+
+    deinit { close(self.descriptor) }
+
+    // MARK: Writing
+
+    func send(_ bytes: [UInt8]) throws {
+        var start = 0
+        while start < bytes.count {
+            let count = bytes.withUnsafeBytes { storage in
+                Glibc.send(
+                    self.descriptor, storage.baseAddress?.advanced(by: start), bytes.count - start,
+                    CInt(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw ReadFailure(end: .reset) }
+            start += count
+        }
+    }
+
+    func send(_ text: String) throws { try self.send(Array(text.utf8)) }
+
+    func post(_ body: String, path: String = "/v1/responses", fields: [String] = []) throws {
+        let extra = fields.map { $0 + "\r\n" }.joined()
+        try self.send(
+            "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\(extra)"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    }
+
+    /// Sends the example handshake of RFC 6455 section 1.3.
+    func upgrade(path: String = "/v1/responses", fields: [String] = []) throws {
+        let extra = fields.map { $0 + "\r\n" }.joined()
+        try self.send(
+            "GET \(path) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\(extra)\r\n")
+    }
+
+    /// Sends a masked frame.
+    func sendFrame(_ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true, isCompressed: Bool = false) throws {
+        var frame: [UInt8] = [(isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode]
+        switch payload.count {
+        case ...125: frame.append(0x80 | UInt8(payload.count))
+        case ...0xFFFF: frame += [0x80 | 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+        default:
+            frame.append(0x80 | 127)
+            frame += stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: payload.count >> $0) }
+        }
+        let mask: [UInt8] = [0x11, 0x22, 0x33, 0x44]
+        try self.send(frame + mask + payload.enumerated().map { $1 ^ mask[$0 & 3] })
+    }
+
+    func sendText(_ text: String) throws { try self.sendFrame(1, Array(text.utf8)) }
+
+    // MARK: Reading
+
+    private func fill() throws {
+        var scratch = [UInt8](repeating: 0, count: 65536)
+        let count = recv(self.descriptor, &scratch, scratch.count, 0)
+        if count == 0 { throw ReadFailure(end: .endOfStream) }
+        if count < 0 { throw ReadFailure(end: errno == ECONNRESET ? .reset : .timedOut) }
+        self.receivedByteCount += count
+        self.buffer += scratch[..<count]
+    }
+
+    func read(_ count: Int) throws -> [UInt8] {
+        while self.buffer.count < count { try self.fill() }
+        defer { self.buffer.removeFirst(count) }
+        return Array(self.buffer[..<count])
+    }
+
+    /// Everything up to the end of the connection, and how it ended.
+    func readToEnd() -> (bytes: [UInt8], end: ReadEnd) {
+        while true {
+            do { try self.fill() } catch {
+                defer { self.buffer = [] }
+                return (self.buffer, (error as? ReadFailure)?.end ?? .timedOut)
+            }
+        }
+    }
+
+    private func readLine() throws -> String {
+        var index = 0
+        while true {
+            while index < self.buffer.count {
+                if self.buffer[index] == 0x0A {
+                    let line = try self.read(index + 1).dropLast()
+                    return String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)
+                }
+                index += 1
+            }
+            try self.fill()
+        }
+    }
+
+    func readHead() throws -> AnswerHead {
+        var line = try self.readLine()
+        var head = AnswerHead(
+            status: Int(line.split(separator: " ")[1]) ?? 0, fields: [:], byteCount: line.utf8.count + 2)
+        while true {
+            line = try self.readLine()
+            head.byteCount += line.utf8.count + 2
+            if line.isEmpty { return head }
+            let colon = try #require(line.firstIndex(of: ":"))
+            head.fields[line[..<colon].lowercased()] = String(line[line.index(after: colon)...].drop { $0 == " " })
+        }
+    }
+
+    /// The body that follows a head.
+    func readBody(_ head: AnswerHead) throws -> [UInt8] {
+        if let length = head.fields["content-length"].flatMap({ Int($0) }) { return try self.read(length) }
+        guard head.fields["transfer-encoding"] == "chunked" else { return self.readToEnd().bytes }
+        var body: [UInt8] = []
+        while true {
+            let size = try #require(Int(self.readLine(), radix: 16))
+            body += try self.read(size)
+            _ = try self.readLine()
+            if size == 0 { return body }
+        }
+    }
+
+    /// A frame as it arrives.
+    struct Frame: Equatable {
+        var opcode: UInt8
+        var isFinal: Bool
+        var isCompressed: Bool
+        var payload: [UInt8]
+        var text: String { String(decoding: self.payload, as: UTF8.self) }
+        var closeCode: Int? { self.payload.count < 2 ? nil : Int(self.payload[0]) << 8 | Int(self.payload[1]) }
+    }
+
+    func readFrame() throws -> Frame {
+        let head = try self.read(2)
+        try #require(head[1] & 0x80 == 0)
+        var count = Int(head[1])
+        if count == 126 { count = try self.read(2).reduce(0) { $0 << 8 | Int($1) } }
+        if count == 127 { count = try self.read(8).reduce(0) { $0 << 8 | Int($1) } }
+        return Frame(
+            opcode: head[0] & 0x0F, isFinal: head[0] & 0x80 != 0, isCompressed: head[0] & 0x40 != 0,
+            payload: try self.read(count))
+    }
+
+    /// The text messages up to a terminal event; fragments are joined, control frames skipped.
+    func readEvents() throws -> [JSONValue] {
+        var events: [JSONValue] = []
+        var message: [UInt8] = []
+        while true {
+            let frame = try self.readFrame()
+            guard frame.opcode < 8 else { continue }
+            message += frame.payload
+            guard frame.isFinal else { continue }
+            events.append(JSONValue(message) ?? .string(String(decoding: message, as: UTF8.self)))
+            message = []
+            if events.last.map(isTerminal) == true { return events }
+        }
+    }
+}
+
+func isTerminal(_ event: JSONValue) -> Bool {
+    ["response.completed", "response.failed", "response.incomplete", "error"].contains(event["type"]?.string ?? "")
+}
+
+/// The events of an event stream's text.
+func events(inStream text: String) -> [JSONValue] {
+    text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("data: ") }.map { line in
+        JSONValue(Array(line.dropFirst(6).utf8)) ?? .string(String(line.dropFirst(6)))
+    }
+}
+
+/// The text that the deltas of a response make.
+func text(of events: [JSONValue]) -> String {
+    events.filter { $0["type"]?.string == "response.output_text.delta" }.compactMap { $0["delta"]?.string }.joined()
+}
+
+let plainRequest = #"{"type":"response.create","model":"gpt-5.5","input":"hi","stream":true}"#
+let toolRequest =
+    #"{"type":"response.create","model":"m","stream":true,"input":[{"role":"user","content":"Weather?"}],"#
+    + #""tools":[{"type":"function","name":"get_weather","parameters":{"type":"object","#
+    + #""properties":{"city":{"type":"string"}},"required":["city"]}}]}"#
+
+/// Runs a test with a server and stops it.
+func withServer<Result>(
+    _ configure: (inout ChappieTestServer.Configuration) -> Void = { _ in },
+    _ body: (ChappieTestServer) throws -> Result
+) throws -> Result {
+    var configuration = ChappieTestServer.Configuration()
+    configure(&configuration)
+    let server = try ChappieTestServer(configuration: configuration)
+    defer { server.stop() }
+    return try body(server)
+}

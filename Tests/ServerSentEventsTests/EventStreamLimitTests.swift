@@ -1,0 +1,120 @@
+// The limit: at it, below it, above it, by every field, and the same byte offset however the stream is cut.
+
+import ServerSentEvents
+import Testing
+
+@Suite struct EventStreamLimitTests {
+    /// A stream whose first event needs so many bytes, and where the first byte over a limit of ten stands.
+    struct Case: CustomStringConvertible, Sendable {
+        let description: String
+        let stream: String
+        let byteCount: Int
+
+        init(_ stream: String, byteCount: Int) {
+            self.description = stream.debugDescription
+            self.stream = stream
+            self.byteCount = byteCount
+        }
+    }
+
+    @Test(arguments: [
+        Case("data: 0123456789\n\n", byteCount: 10),
+        Case("data:0123456789\r\r", byteCount: 10),
+        Case("data: 012345678\n\n", byteCount: 9),
+        Case("data: 0123\ndata: 56789\n\n", byteCount: 10),
+        Case("data: 01234\r\ndata: 6789\r\n\r\n", byteCount: 10),
+        Case("data\ndata\ndata\ndata\n\n", byteCount: 3),
+        Case("event: 01234\ndata: 56789\n\n", byteCount: 10),
+        Case("event: 012345678\nevent: 01234\ndata: 56789\n\n", byteCount: 10),
+        Case("id: 0\nevent: 1234\ndata: 56789\n\n", byteCount: 10),
+        Case("id: 0\nid: 12345\ndata: 67890\n\n", byteCount: 10),
+        Case("id: 0123456\u{0}7\ndata: 0123456789\n\n", byteCount: 10),
+        Case(": 0123456789abcdef\nunknown: 0123456789abcdef\nretry: 000000000001\ndata: 0\n\n", byteCount: 1),
+        Case("data:\n\n", byteCount: 0),
+    ])
+    func admitsAnEventAtTheLimitAndBelow(_ example: Case) {
+        let stream = Array(example.stream.utf8)
+        for chunks in Chunking.all(of: stream) {
+            for limit in [10, 11, .max] {
+                let recording = Recording(chunks, parser: EventStreamParser(maximumEventByteCount: limit))
+                #expect(recording.error == nil)
+                #expect(recording.events.count == 1)
+            }
+            if example.byteCount == 10 {
+                let recording = Recording(chunks, parser: EventStreamParser(maximumEventByteCount: 9))
+                #expect(recording.error != nil)
+                #expect(recording.events.isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("data: 0123456789a\n\n", 16),
+        ("data:0123456789a", 15),
+        ("data: 0123\ndata: 56789a\n\n", 22),
+        ("data: 012345678\ndata: a\n\n", 22),
+        ("data: 0123456789\ndata\n\n", 21),
+        ("data: 0123456789\ndata: x\n\n", 21),
+        ("data: 0123456789\r\ndata:\r\n\r\n", 22),
+        ("event: 01234\ndata: 56789a\n\n", 24),
+        ("event: 0123456789a\n\n", 17),
+        ("id: 0123456789a\n\n", 14),
+        ("id: 0123456789a\u{0}\n\n", 14),
+        ("id: 01234\nid: 0123456789\n\n", 19),
+        ("data: 01234\nid: 567\nevent: 89a\n\n", 29),
+    ])
+    func refusesAnEventAboveTheLimitAtTheFirstByteThatDoesNotFit(stream: String, offset: Int) {
+        let kept = Array("data: kept\n\n: kept\n".utf8)
+        let bytes = kept + Array(stream.utf8)
+        for chunks in Chunking.all(of: bytes) {
+            let recording = Recording(chunks, parser: EventStreamParser(maximumEventByteCount: 10))
+            #expect(
+                recording.error == .eventTooLarge(maximumByteCount: 10, byteOffset: kept.count + offset),
+                "cut into \(chunks.map(\.count))")
+            #expect(recording.events.map(\.data) == [Array("kept".utf8)])
+            #expect(recording.items.count == 2)
+            #expect(recording.end == .insideLine(pendingByteCount: 10))
+        }
+    }
+
+    @Test func aLimitIsForOneEvent() {
+        let stream = Array(String(repeating: "event: 12\nid: 3\ndata: 4567890\n\n", count: 100).utf8)
+        let recording = Recording([stream], parser: EventStreamParser(maximumEventByteCount: 10))
+        #expect(recording.error == nil)
+        #expect(recording.events.count == 100)
+    }
+
+    @Test func aNegativeLimitIsZero() {
+        var parser = EventStreamParser(maximumEventByteCount: -1)
+        #expect(throws: Never.self) { try parser.events(in: Array("data:\n\n".utf8)) }
+        #expect(throws: EventStreamError.eventTooLarge(maximumByteCount: 0, byteOffset: 12)) {
+            try parser.events(in: Array("data:x".utf8))
+        }
+    }
+
+    @Test func anErrorStaysUntilTheParserIsReset() throws {
+        var parser = EventStreamParser(maximumEventByteCount: 4)
+        _ = try parser.events(in: Array("id: 7\ndata: a\n\n".utf8))
+        let error = EventStreamError.eventTooLarge(maximumByteCount: 4, byteOffset: 25)
+        #expect(throws: error) { try parser.events(in: Array("data: bcdef\n\n".utf8)) }
+        #expect(throws: error) { try parser.events(in: Array("data: a\n\n".utf8)) }
+        #expect(parser.lastEventID == "7")
+        parser.reset()
+        let events = try parser.events(in: Array("\u{FEFF}data: gh\n\n".utf8))
+        #expect(events == [ServerSentEvent(data: "gh", lastEventID: "7")])
+    }
+
+    @Test func theEventsBeforeAnErrorAreKept() {
+        var parser = EventStreamParser(maximumEventByteCount: 4)
+        var events: [ServerSentEvent] = []
+        #expect(throws: EventStreamError.self) {
+            try parser.parse(Array("data: a\n\ndata: bcdef\n\n".utf8), appendingTo: &events)
+        }
+        #expect(events == [ServerSentEvent(data: "a")])
+    }
+
+    @Test func theErrorSaysWhichLimitAndWhere() {
+        let error = EventStreamError.eventTooLarge(maximumByteCount: 10, byteOffset: 35)
+        #expect("\(error)" == "an event is larger than the limit of 10 bytes (at byte 35 of the stream)")
+    }
+}
