@@ -68,6 +68,7 @@ extension TurnDriver {
             var entry = ChappieStreamReport.Attempt(number: attempt.number, transport: attempt.transport)
             entry.reusedConnection = attempt.isReused
             shared.report.attempts.append(entry)
+            shared.report.reconnects = self.machine.reconnectCount
             return shared.isCancelled
         }
         if isCancelled { attempt.connection.cancel() }
