@@ -16,7 +16,7 @@ SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
 .NOTPARALLEL:
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
-	address-sanitizer benchmarks-build fuzz-build interop autobahn clean
+	address-sanitizer benchmarks-build fuzz-regressions interop autobahn clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,7 +38,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: thread-sanitizer address-sanitizer benchmarks-build fuzz-build
+sanitize-and-build-all: thread-sanitizer address-sanitizer benchmarks-build fuzz-regressions
 
 install: ## Install the system packages that the build needs
 	@Scripts/install.sh
@@ -59,10 +59,10 @@ address-sanitizer: install ## Run every test under the address and leak sanitize
 	ASAN_OPTIONS=detect_leaks=1 swift test --sanitize=address --scratch-path .build/asan --disable-xctest
 
 benchmarks-build: install ## Build the benchmarks
-	@Scripts/build-package.sh Benchmarks
+	swift build --package-path Benchmarks
 
-fuzz-build: install ## Build the fuzz targets
-	@Scripts/build-package.sh Fuzz --configuration release --sanitize=fuzzer --sanitize=address
+fuzz-regressions: install ## Build the fuzz targets and replay their committed inputs
+	Scripts/replay-fuzz.sh
 
 interop: install ## Hold the client and the server against other people's programs
 	@Scripts/install.sh interop

@@ -1,12 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Settings of every Swift target. `CHAPPIE_WARNINGS_AS_ERRORS=1` is what `make check` builds with.
-let baseSettings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-] + (Context.environment["CHAPPIE_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)])
+/// Settings of every Swift target.
+///
+/// `CHAPPIE_WARNINGS_AS_ERRORS=1` is what `make check` builds with.
+let baseSettings: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ] + (Context.environment["CHAPPIE_WARNINGS_AS_ERRORS"] == nil ? [] : [.treatAllWarnings(as: .error)])
 
 /// Settings of the targets that touch no C library.
 let memorySafeSettings: [SwiftSetting] = baseSettings + [.strictMemorySafety()]

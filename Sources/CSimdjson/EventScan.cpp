@@ -13,14 +13,14 @@ struct TextField {
     bool has_wrong_type = false;
 };
 
-/// A non-negative integer of at most 18 digits.
-int64_t integer_of(csj_text token) noexcept {
-    if (token.count == 0 || token.count > 18) { return absent; }
+/// A non-negative integer of at most 18 digits, so that every sum of two is in range.
+simdjson_inline int64_t integer_of(csj_text token) noexcept {
+    if (token.count > 18 || (token.bytes[0] == '0' && token.count > 1)) { return absent; }
     int64_t value = 0;
     for (size_t index = 0; index < token.count; ++index) {
-        const uint8_t byte = token.bytes[index];
-        if (byte < '0' || byte > '9') { return absent; }
-        value = value * 10 + (byte - '0');
+        const uint8_t digit = token.bytes[index] - '0';
+        if (digit > 9) { return absent; }
+        value = value * 10 + digit;
     }
     return value;
 }
@@ -71,19 +71,20 @@ private:
         default:
             break;
         }
-        return this->walk.check(value, 1);
+        return this->walk.check(value, token, 1);
     }
 
     csj_status take_text(ondemand::value &value, csj_text token, TextField &field, size_t depth = 1) noexcept {
         field = TextField{};
         if (token.bytes[0] == '"') { return this->walk.take_string(value, token, &field.contents); }
         field.has_wrong_type = token.bytes[0] != 'n';
-        return this->walk.check(value, depth);
+        return this->walk.check(value, token, depth);
     }
 
     csj_status take_integer(ondemand::value &value, csj_text token, int64_t &field, size_t depth = 1) noexcept {
         field = integer_of(token);
-        return this->walk.check(value, depth);
+        // What is such an integer needs no other check.
+        return field == absent ? this->walk.check(value, token, depth) : csj_ok;
     }
 
     /// A text of an item or a response, where another type makes the whole object useless.
@@ -110,7 +111,7 @@ private:
         this->event.item = csj_item{};
         this->has_item = token.bytes[0] == '{';
         this->is_item_wrong = false;
-        if (!this->has_item) { return this->walk.check(value, 1); }
+        if (!this->has_item) { return this->walk.check(value, token, 1); }
         ondemand::object object;
         if (value.get_object().get(object)) { return csj_not_json; }
         const csj_status status = this->walk.each_member(
@@ -134,7 +135,7 @@ private:
             return this->take_needed(value, token, item.namespace_name, this->is_item_wrong);
         }
         if (equals(key, "arguments", 9) || equals(key, "input", 5)) { return this->take_payload(value, token); }
-        return this->walk.check(value, 2);
+        return this->walk.check(value, token, 2);
     }
 
     /// Some servers send a call's arguments as an object and not as text: its JSON is that text.
@@ -144,7 +145,7 @@ private:
             this->is_payload_json = false;
             return this->walk.take_string(value, token, &payload);
         }
-        const csj_status status = this->walk.check(value, 2);
+        const csj_status status = this->walk.check(value, token, 2);
         const bool is_container = token.bytes[0] == '{' || token.bytes[0] == '[';
         payload = token.bytes[0] == 'n' ? csj_text{nullptr, 0} : token;
         if (status == csj_ok && is_container) { payload = written(token.bytes, value); }
@@ -162,7 +163,7 @@ private:
         response.end_turn = -1;
         this->has_response = token.bytes[0] == '{';
         this->is_response_wrong = false;
-        if (!this->has_response) { return this->walk.check(value, 1); }
+        if (!this->has_response) { return this->walk.check(value, token, 1); }
         const csj_status status = this->take_members(
             value, token, 1, [&](csj_text key, ondemand::value &member, csj_text member_token) noexcept {
                 return this->take_response_member(key, member, member_token);
@@ -181,12 +182,12 @@ private:
         if (equals(key, "model", 5)) { return this->take_fact(value, token, response.model, 2); }
         if (equals(key, "end_turn", 8)) {
             response.end_turn = token.bytes[0] == 't' ? 1 : token.bytes[0] == 'f' ? 0 : -1;
-            return this->walk.check(value, 2);
+            return this->walk.check(value, token, 2);
         }
         if (equals(key, "error", 5)) { return this->take_response_error(value, token); }
         if (equals(key, "incomplete_details", 18)) { return this->take_incomplete_details(value, token); }
         if (equals(key, "usage", 5)) { return this->take_usage(value, token); }
-        return this->walk.check(value, 2);
+        return this->walk.check(value, token, 2);
     }
 
     csj_status take_response_error(ondemand::value &value, csj_text token) noexcept {
@@ -196,7 +197,7 @@ private:
             if (equals(key, "code", 4)) { return this->take_fact(member, inner, response.error_code, 3); }
             if (equals(key, "type", 4)) { return this->take_fact(member, inner, response.error_type, 3); }
             if (equals(key, "message", 7)) { return this->take_fact(member, inner, response.error_message, 3); }
-            return this->walk.check(member, 3);
+            return this->walk.check(member, inner, 3);
         });
     }
 
@@ -205,7 +206,7 @@ private:
         reason = csj_text{nullptr, 0};
         return this->take_members(value, token, 2, [&](csj_text key, ondemand::value &member, csj_text inner) noexcept {
             if (equals(key, "reason", 6)) { return this->take_fact(member, inner, reason, 3); }
-            return this->walk.check(member, 3);
+            return this->walk.check(member, inner, 3);
         });
     }
 
@@ -225,7 +226,7 @@ private:
             if (equals(key, "output_tokens_details", 21)) {
                 return this->take_one_integer(member, inner, "reasoning_tokens", response.reasoning_tokens);
             }
-            return this->walk.check(member, 3);
+            return this->walk.check(member, inner, 3);
         });
     }
 
@@ -233,14 +234,14 @@ private:
         field = absent;
         return this->take_members(value, token, 3, [&](csj_text key, ondemand::value &member, csj_text inner) noexcept {
             if (equals(key, name, std::strlen(name))) { return this->take_integer(member, inner, field, 4); }
-            return this->walk.check(member, 4);
+            return this->walk.check(member, inner, 4);
         });
     }
 
     /// Visits the members of a value that should be an object; any other value is checked and passed over.
     template <class Visit>
     csj_status take_members(ondemand::value &value, csj_text token, size_t depth, Visit &&visit) noexcept {
-        if (token.bytes[0] != '{') { return this->walk.check(value, depth); }
+        if (token.bytes[0] != '{') { return this->walk.check(value, token, depth); }
         ondemand::object object;
         if (value.get_object().get(object)) { return csj_not_json; }
         return this->walk.each_member(object, [&](csj_text key, ondemand::value &member, csj_text inner) noexcept {

@@ -53,7 +53,7 @@ private:
         case csj_kind_object:
         case csj_kind_array:
             status = this->append(node, &index);
-            if (status == csj_ok) { status = this->read_contents(value, node.kind, depth); }
+            if (status == csj_ok) { status = this->read_contents(value, token, depth); }
             if (status != csj_ok) { return status; }
             this->scanner.nodes.get()[index].json = written(token.bytes, value);
             break;
@@ -69,18 +69,18 @@ private:
         return status;
     }
 
-    csj_status read_contents(ondemand::value &value, csj_kind kind, size_t depth) noexcept {
-        if (depth >= this->listed_depth) { return this->walk.check(value, depth); }
+    csj_status read_contents(ondemand::value &value, csj_text token, size_t depth) noexcept {
+        if (depth >= this->listed_depth) { return this->walk.check_contents(value, token, depth); }
         if (depth >= CSJ_MAXIMUM_DEPTH) { return csj_too_deep; }
-        if (kind == csj_kind_object) {
+        if (kind_of(token) == csj_kind_object) {
             ondemand::object object;
             if (value.get_object().get(object)) { return csj_not_json; }
             return this->read_members(object, depth + 1);
         }
         ondemand::array array;
         if (value.get_array().get(array)) { return csj_not_json; }
-        return this->walk.each_element(array, [&](ondemand::value &element, csj_text token) noexcept {
-            return this->read({nullptr, 0}, element, token, depth + 1);
+        return this->walk.each_element(array, [&](ondemand::value &element, csj_text inner) noexcept {
+            return this->read({nullptr, 0}, element, inner, depth + 1);
         });
     }
 

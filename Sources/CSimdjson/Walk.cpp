@@ -41,33 +41,20 @@ csj_text written(const uint8_t *start, ondemand::value &value) noexcept {
 
 // MARK: Nesting
 
-csj_status Walk::check(ondemand::value &value, size_t depth) const noexcept {
-    const csj_text token = token_of(value);
-    switch (token.bytes[0]) {
-    case '"': {
-        csj_text ignored;
-        return this->take_string(value, token, &ignored);
-    }
-    case '{': {
+csj_status Walk::check_contents(ondemand::value &value, csj_text token, size_t depth) const noexcept {
+    if (depth >= CSJ_MAXIMUM_DEPTH) { return csj_too_deep; }
+    if (token.bytes[0] == '{') {
         ondemand::object object;
-        if (depth >= CSJ_MAXIMUM_DEPTH) { return csj_too_deep; }
         if (value.get_object().get(object)) { return csj_not_json; }
-        return this->each_member(object, [&](csj_text, ondemand::value &member, csj_text) noexcept {
-            return this->check(member, depth + 1);
+        return this->each_member(object, [&](csj_text, ondemand::value &member, csj_text inner) noexcept {
+            return this->check(member, inner, depth + 1);
         });
     }
-    case '[': {
-        ondemand::array array;
-        if (depth >= CSJ_MAXIMUM_DEPTH) { return csj_too_deep; }
-        if (value.get_array().get(array)) { return csj_not_json; }
-        return this->each_element(array, [&](ondemand::value &element, csj_text) noexcept {
-            return this->check(element, depth + 1);
-        });
-    }
-    default:
-        // A scalar that is no string is passed over by the iteration itself.
-        return is_scalar(token) ? csj_ok : csj_not_json;
-    }
+    ondemand::array array;
+    if (value.get_array().get(array)) { return csj_not_json; }
+    return this->each_element(array, [&](ondemand::value &element, csj_text inner) noexcept {
+        return this->check(element, inner, depth + 1);
+    });
 }
 
 csj_status Walk::check_other_root(csj_text whole) const noexcept {
@@ -85,16 +72,16 @@ csj_status Walk::check_other_root(csj_text whole) const noexcept {
     }
     ondemand::array array;
     if (this->document.get_array().get(array)) { return csj_not_json; }
-    csj_status status = this->each_element(array, [&](ondemand::value &element, csj_text) noexcept {
-        return this->check(element, 1);
+    csj_status status = this->each_element(array, [&](ondemand::value &element, csj_text inner) noexcept {
+        return this->check(element, inner, 1);
     });
     if (status == csj_ok) { status = this->check_end(); }
     return status == csj_ok ? csj_not_object : status;
 }
 
-csj_text Walk::plain_key(csj_text key, uint8_t (&buffer)[longest_key]) const noexcept {
+csj_text Walk::unescaped_key(csj_text key, uint8_t (&buffer)[longest_key]) noexcept {
     constexpr size_t longest_escape = 6;
-    if (!this->has_backslash || key.count > longest_key * longest_escape) { return key; }
+    if (key.count > longest_key * longest_escape) { return key; }
     if (std::memchr(key.bytes, '\\', key.count) == nullptr) { return key; }
     uint8_t plain[longest_key * longest_escape];
     const size_t count = csj_unescape(key.bytes, key.count, plain);

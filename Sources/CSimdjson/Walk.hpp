@@ -7,6 +7,11 @@
 #include "CSimdjson.h"
 
 #define SIMDJSON_EXCEPTIONS 0
+// An optimised build of a package does not say so in the way that `assert` understands. The assertions stay in debug
+// builds, which is what the tests run.
+#if defined(__OPTIMIZE__) && !defined(NDEBUG)
+#define NDEBUG 1
+#endif
 #include <simdjson.h>
 
 #include <cstdlib>
@@ -61,7 +66,7 @@ inline bool equals(csj_text text, const char *literal, size_t count) noexcept {
 }
 
 /// A value's first token: a whole scalar, or the bracket that opens a container.
-inline csj_text token_of(ondemand::value &value) noexcept {
+simdjson_inline csj_text token_of(ondemand::value &value) noexcept {
     const std::string_view token = value.raw_json_token();
     size_t count = token.size();
     while (count > 1 && is_space(static_cast<uint8_t>(token[count - 1]))) { --count; }
@@ -77,12 +82,23 @@ struct Walk {
     bool has_backslash;
 
     /// Whether a value's first token is one of the document's.
-    bool is_inside(ondemand::value &value) const noexcept {
+    simdjson_inline bool is_inside(ondemand::value &value) const noexcept {
         return reinterpret_cast<const uint8_t *>(value.raw_json_token().data()) < this->end;
     }
 
     /// Checks a value and all it contains; `depth` containers enclose it.
-    csj_status check(ondemand::value &value, size_t depth) const noexcept;
+    simdjson_inline csj_status check(ondemand::value &value, csj_text token, size_t depth) const noexcept {
+        if (token.bytes[0] == '"') {
+            csj_text ignored;
+            return this->take_string(value, token, &ignored);
+        }
+        if (token.bytes[0] == '{' || token.bytes[0] == '[') { return this->check_contents(value, token, depth); }
+        // A scalar that is no string is passed over by the iteration itself.
+        return is_scalar(token) ? csj_ok : csj_not_json;
+    }
+
+    /// Checks an object or an array and all it contains.
+    csj_status check_contents(ondemand::value &value, csj_text token, size_t depth) const noexcept;
 
     /// Checks, after the outermost object, that nothing follows it.
     csj_status check_end() const noexcept {
@@ -93,7 +109,9 @@ struct Walk {
     csj_status check_other_root(csj_text whole) const noexcept;
 
     /// Takes a string value; the result is what stands between its quotes.
-    csj_status take_string(ondemand::value &value, csj_text token, csj_text *contents) const noexcept {
+    simdjson_inline csj_status take_string(
+        ondemand::value &value, csj_text token, csj_text *contents
+    ) const noexcept {
         ondemand::raw_json_string ignored;
         if (token.count < 2 || value.get_raw_json_string().get(ignored)) { return csj_not_json; }
         *contents = {token.bytes + 1, token.count - 2};
@@ -101,20 +119,24 @@ struct Walk {
     }
 
     /// The name of a member as it is written. Only the colon and white space stand between it and its value.
-    static csj_text key_of(ondemand::field &field, csj_text value_token) noexcept {
+    simdjson_inline static csj_text key_of(ondemand::field &field, csj_text value_token) noexcept {
         const auto *start = reinterpret_cast<const uint8_t *>(field.key().raw());
-        const uint8_t *end = value_token.bytes - 1;
-        while (*end != ':') { --end; }
-        do { --end; } while (*end != '"');
+        const uint8_t *end = value_token.bytes - 2;
+        // Hardly any server writes white space there.
+        if (end[0] != '"' || end[1] != ':') {
+            end = value_token.bytes - 1;
+            while (*end != ':') { --end; }
+            do { --end; } while (*end != '"');
+        }
         return {start, static_cast<size_t>(end - start)};
     }
 
     /// Calls `visit(key, value, token)` for each member; it must take the value or return an error.
     template <class Visit>
-    csj_status each_member(ondemand::object &object, Visit &&visit) const noexcept {
+    simdjson_inline csj_status each_member(ondemand::object &object, Visit &&visit) const noexcept {
         for (auto result : object) {
-            ondemand::field field;
-            if (std::move(result).get(field)) { return csj_not_json; }
+            if (result.error()) { return csj_not_json; }
+            ondemand::field &&field = std::move(result).value_unsafe();
             ondemand::value &value = field.value();
             if (!this->is_inside(value)) { return csj_not_json; }
             const csj_text token = token_of(value);
@@ -130,8 +152,8 @@ struct Walk {
     template <class Visit>
     csj_status each_element(ondemand::array &array, Visit &&visit) const noexcept {
         for (auto result : array) {
-            ondemand::value value;
-            if (std::move(result).get(value)) { return csj_not_json; }
+            if (result.error()) { return csj_not_json; }
+            ondemand::value &&value = std::move(result).value_unsafe();
             if (!this->is_inside(value)) { return csj_not_json; }
             const csj_status status = visit(value, token_of(value));
             if (status != csj_ok) { return status; }
@@ -140,7 +162,11 @@ struct Walk {
     }
 
     /// Replaces a name that is written with escapes by what it means, if a visitor could ask for it.
-    csj_text plain_key(csj_text key, uint8_t (&buffer)[longest_key]) const noexcept;
+    simdjson_inline csj_text plain_key(csj_text key, uint8_t (&buffer)[longest_key]) const noexcept {
+        return this->has_backslash ? unescaped_key(key, buffer) : key;
+    }
+
+    static csj_text unescaped_key(csj_text key, uint8_t (&buffer)[longest_key]) noexcept;
 };
 
 /// Where a container that began at `start` and was walked to its end has its end.

@@ -37,7 +37,7 @@ extension ChappieTestServer {
         public var sentByteCount = 0
         /// How many responses were sent up to their terminal event.
         public var completedResponseCount = 0
-        /// Whether the attempt is over.
+        /// Whether the attempt is over: nothing more is written for it.
         public var isFinished = false
 
         /// The value of the first field of that name, in any case.

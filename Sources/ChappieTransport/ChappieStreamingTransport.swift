@@ -1,10 +1,25 @@
+import LibwebsocketsTransport
+import StreamTransport
+
 /// Streams responses: WebSocket first, HTTP/SSE when that fails, exactly once whatever the network does.
 ///
 /// An instance remembers when WebSockets do not work and keeps one connection for its next turn. It may be used from
 /// any task; turns that run at the same time use connections of their own.
 public final class ChappieStreamingTransport: Sendable {
+    private let engine: Engine
+
     /// An instance; no connection is made before the first stream is read.
-    public init(configuration: ChappieTransportConfiguration) {
+    public convenience init(configuration: ChappieTransportConfiguration) {
+        let trust: TrustAnchors =
+            switch configuration.trust {
+            case .system: .system
+            case .file(let path): .file(path: path)
+            }
+        self.init(configuration: configuration, transport: LibwebsocketsTransport(trust: trust), clock: .system)
+    }
+
+    init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
+        self.engine = Engine(configuration: configuration, transport: transport, clock: clock)
     }
 
     /// The events of one response.
@@ -18,7 +33,9 @@ public final class ChappieStreamingTransport: Sendable {
 
     /// The same, with a handle that can stop it and report on it.
     public func streamHandle(_ request: ChappieTransportRequest) -> ChappieStreamHandle {
-        let turn = TurnDriver()
-        return ChappieStreamHandle(events: AsyncThrowingStream { try await turn.next() }, turn: turn)
+        let turn = TurnDriver(engine: self.engine, request: request)
+        // The stream alone holds the token: when it is dropped, or its task is cancelled, the connection is closed.
+        let token = StreamToken(turn: turn)
+        return ChappieStreamHandle(events: AsyncThrowingStream { try await token.turn.next() }, turn: turn)
     }
 }

@@ -71,6 +71,10 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let endedEarly = Self("stream.ended-early")
         /// The connection broke.
         public static let connectionLost = Self("connection.lost")
+        /// The request is larger than a WebSocket message may be, and HTTP is not allowed.
+        public static let requestTooLarge = Self("request.too-large")
+        /// The body has a transfer coding other than `chunked`.
+        public static let unsupportedTransferCoding = Self("http.transfer-coding")
         /// The system has no descriptors, threads or memory left.
         public static let unavailable = Self("unavailable")
     }

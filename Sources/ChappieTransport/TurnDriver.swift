@@ -1,6 +1,164 @@
-/// Performs one turn.
-final class TurnDriver: Sendable {
-    var report: ChappieStreamReport { ChappieStreamReport() }
-    func cancel() {}
-    func next() async throws -> ChappieStreamEvent? { nil }
+import ResponseEvents
+import ServerSentEvents
+import StreamSession
+import StreamTransport
+
+/// Performs one turn: takes what the connection reports, asks the state machine, does what it says.
+///
+/// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()` and
+/// `report` may be called from anywhere.
+/// - Safety: everything but `shared` is touched inside `next()` only, and `shared.isBusy` lets one `next()` in at a time.
+final class TurnDriver: @unchecked Sendable {
+    /// What other tasks may touch.
+    struct Shared {
+        var isBusy = false
+        var isCancelled = false
+        var connection: (any TransportConnection)?
+        var pause: Task<Void, any Error>?
+        var report = ChappieStreamReport()
+    }
+
+    let engine: Engine
+    let request: ChappieTransportRequest
+    let shared = LockedValue(Shared())
+
+    var machine: TurnStateMachine
+    var action: TurnStateMachine.Action?
+    /// Events that are decoded and not yet taken, in order, from `nextEvent` on.
+    private var events: [ChappieStreamEvent] = []
+    private var nextEvent = 0
+    /// What the stream ends with once `events` is empty: nil while it runs.
+    var outcome: Outcome?
+    /// The running attempt.
+    var attempt: Attempt?
+    var bodies: RequestBodies?
+    var parser: EventStreamParser
+    var decoder: ResponseEventDecoder
+    var credential: ChappieCredential?
+    /// What the last failure leaves for the error: the body of an HTTP error, the response that failed.
+    var evidence = FailureEvidence()
+    var usageLimits = UsageLimits()
+    var startedAt: Duration?
+
+    /// How a turn ends.
+    enum Outcome {
+        case completed
+        case failed(any Error)
+    }
+
+    init(engine: Engine, request: ChappieTransportRequest) {
+        self.engine = engine
+        self.request = request
+        self.machine = TurnStateMachine(policy: RetryPolicy(engine.configuration))
+        let limit = engine.configuration.limits.eventByteCount
+        self.parser = EventStreamParser(maximumEventByteCount: limit)
+        self.decoder = ResponseEventDecoder(maximumByteCount: limit)
+    }
+
+    // MARK: The consumer
+
+    /// The next event; nil after `.completed`.
+    func next() async throws -> ChappieStreamEvent? {
+        let (isAlone, isCancelled) = self.shared.withLock { shared in
+            defer { shared.isBusy = true }
+            return (!shared.isBusy, shared.isCancelled)
+        }
+        precondition(isAlone, "a stream is read by one task at a time")
+        defer { self.shared.withLock { $0.isBusy = false } }
+        if isCancelled, self.outcome == nil { self.stop() }
+        while true {
+            if let event = self.takeEvent() { return event }
+            if let outcome = self.outcome { return try self.end(with: outcome) }
+            await self.advance()
+        }
+    }
+
+    private func takeEvent() -> ChappieStreamEvent? {
+        guard self.nextEvent < self.events.count else { return nil }
+        defer { self.nextEvent += 1 }
+        return self.events[self.nextEvent]
+    }
+
+    private func end(with outcome: Outcome) throws -> ChappieStreamEvent? {
+        switch outcome {
+        case .completed: return nil
+        case .failed(let error):
+            // Only the first `next()` after a failure throws: a sequence that has thrown is over.
+            self.outcome = .completed
+            throw error
+        }
+    }
+
+    /// Appends an event for the consumer.
+    func deliver(_ event: ChappieStreamEvent) {
+        self.events.append(event)
+    }
+
+    /// Appends news, when the consumer wants any.
+    func report(_ diagnostic: ChappieDiagnostic) {
+        if self.engine.configuration.reportsDiagnostics { self.events.append(.diagnostic(diagnostic)) }
+    }
+
+    /// One step of the turn: one action, or one thing from the connection.
+    private func advance() async {
+        self.events.removeAll(keepingCapacity: true)
+        self.nextEvent = 0
+        if self.shared.withLock({ $0.isCancelled }) || Task.isCancelled { return self.stop() }
+        guard self.startedAt != nil else { return await self.begin() }
+        await self.perform(self.action.take() ?? .receive)
+    }
+
+    /// Everything that is done once: the request's two forms, the credential, the first action.
+    private func begin() async {
+        self.startedAt = self.engine.clock.now()
+        do {
+            let bodies = try RequestBodies(self.request)
+            self.bodies = bodies
+            self.credential = try await self.engine.configuration.credential(.connecting)
+            self.machine = TurnStateMachine(
+                policy: RetryPolicy(self.engine.configuration), webSocket: self.engine.availability(for: bodies))
+            self.action = self.machine.started()
+        } catch let error as ResponseRequestBodyError {
+            self.outcome = .failed(ChappieClientError(invalidBody: error))
+        } catch {
+            self.outcome = .failed(error)
+        }
+    }
+
+    /// Ends the turn as cancelled.
+    func stop() {
+        _ = self.machine.cancelled()
+        // What is decoded and was not taken is not wanted any more.
+        self.nextEvent = self.events.count
+        self.closeAttempt(outcome: "cancelled")
+        self.outcome = .failed(CancellationError())
+    }
+
+    // MARK: Anyone
+
+    /// Closes the connection and ends the stream with `CancellationError`.
+    func cancel() {
+        let (connection, pause) = self.shared.withLock { shared in
+            shared.isCancelled = true
+            return (shared.connection, shared.pause)
+        }
+        pause?.cancel()
+        connection?.cancel()
+    }
+
+    /// What the turn went through so far.
+    var report: ChappieStreamReport { self.shared.withLock { $0.report } }
+}
+
+/// Held by the stream alone: when the stream is dropped, so is the turn.
+final class StreamToken: Sendable {
+    let turn: TurnDriver
+
+    init(turn: TurnDriver) {
+        self.turn = turn
+    }
+
+    deinit {
+        self.turn.cancel()
+    }
 }

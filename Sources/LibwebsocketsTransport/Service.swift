@@ -150,8 +150,8 @@ final class Service: @unchecked Sendable {
         if let known = self.virtualHosts[trust] { return known }
         let made: OpaquePointer? =
             switch trust {
-            case .system: clws_vhostFieldcreate(self.pointer, nil)
-            case .file(let path): clws_vhostFieldcreate(self.pointer, path)
+            case .system: clws_vhost_create(self.pointer, nil)
+            case .file(let path): clws_vhost_create(self.pointer, path)
             }
         self.virtualHosts[trust] = made
         return made

@@ -1,6 +1,8 @@
 // Text that lies in somebody else's memory, so that an event is decoded without an allocation. Owned by nobody: it is
 // valid until the decoder that returned it is used again.
 
+import CSimdjson
+
 /// Valid UTF-8 in memory that belongs to a decoder or to the bytes it was given.
 ///
 /// It is valid until the next call of the decoder that returned it, and only while the bytes that were decoded are
@@ -11,6 +13,12 @@ package struct BorrowedText {
 
     /// Lends bytes that are known to be valid UTF-8.
     package init(validatedUTF8 utf8: UnsafeBufferPointer<UInt8>) { self.utf8 = utf8 }
+
+    /// Lends bytes if they are valid UTF-8.
+    package init?(validating utf8: UnsafeBufferPointer<UInt8>) {
+        guard csj_validate_utf8(utf8.baseAddress, utf8.count) else { return nil }
+        self.init(validatedUTF8: utf8)
+    }
 
     /// The number of UTF-8 code units.
     package var byteCount: Int { self.utf8.count }
@@ -26,5 +34,14 @@ package struct BorrowedText {
 
 extension String {
     /// Copies borrowed text, with at most one allocation.
-    package init(_ text: BorrowedText) { self.init(decoding: text.utf8, as: UTF8.self) }
+    ///
+    /// It is not validated again: for 65 kB of text with umlauts that takes 1.6 µs where `String(decoding:as:)` takes
+    /// 70 µs, and for six letters 15 ns instead of 22.
+    package init(_ text: BorrowedText) {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            self.init(copying: UTF8Span(unchecked: text.utf8.span))
+        } else {
+            self.init(decoding: text.utf8, as: UTF8.self)
+        }
+    }
 }

@@ -15,6 +15,15 @@ package struct UsageLimitHeaders: Equatable, Sendable {
     /// Which of several limits was reached, in a word for programs.
     package let reachedType: String?
 
+    /// The names of the default limit's fields, in lower case, for those who have to ask for fields by name.
+    package static let fieldNames =
+        ["primary", "secondary"].flatMap { window in
+            ["used-percent", "window-minutes", "reset-at"].map { "x-codex-\(window)-\($0)" }
+        } + [
+            "x-codex-plan-type", "x-codex-active-limit", "x-codex-rate-limit-reached-type",
+            "x-codex-credits-has-credits", "x-codex-credits-unlimited", "x-codex-credits-balance",
+        ]
+
     /// Reads header fields; names in any case.
     ///
     /// Of fields with the same name the first one counts.

@@ -5,20 +5,16 @@ extension EventStreamParser {
     mutating func parseLines(of chunk: Chunk, _ receive: (EventStreamItem) -> Void) throws(EventStreamError) {
         var start = self.beginning(of: chunk)
         var terminators = unsafe LineTerminatorScanner(bytes: chunk.base, count: chunk.count)
-        var isResumed = if case .start = self.line { false } else { true }
-        while true {
-            let end = terminators.next()
-            // A LF after a CR stands before the start of the next line.
-            if end < start { continue }
-            guard end < chunk.count else { break }
-            if isResumed {
-                isResumed = false
-                unsafe try self.parseOtherLine(ChunkRange(start: start, count: end &- start), of: chunk, receive)
-            } else {
-                unsafe try self.parseLine(from: start, to: end, of: chunk, receive)
-            }
-            start = end &+ 1
-            if chunk[end] == .carriageReturn { start = self.skipLineFeed(at: start, of: chunk) }
+        var end = terminators.next(from: start)
+        if end < chunk.count, self.isInsideLine {
+            unsafe try self.parseOtherLine(ChunkRange(start: start, count: end &- start), of: chunk, receive)
+            start = self.lineStart(after: end, of: chunk)
+            end = terminators.next(from: start)
+        }
+        while end < chunk.count {
+            unsafe try self.parseLine(from: start, to: end, of: chunk, receive)
+            start = self.lineStart(after: end, of: chunk)
+            end = terminators.next(from: start)
         }
         if start < chunk.count {
             try self.takeLine(ChunkRange(start: start, count: chunk.count &- start), of: chunk)
@@ -50,38 +46,16 @@ extension EventStreamParser {
         self.event.commitID()
         switch (self.event.data.location, self.event.type.location) {
         case (.chunk(let data), .absent):
-            unsafe self.handOut(type: defaultEventType, data: chunk.bytes(data), receive)
+            unsafe handOut(defaultEventType, chunk.bytes(data), self.event.lastEventID, receive)
         case (.chunk(let data), .chunk(let type)):
-            unsafe self.handOut(type: chunk.bytes(type), data: chunk.bytes(data), receive)
+            unsafe handOut(chunk.bytes(type), chunk.bytes(data), self.event.lastEventID, receive)
         case (.absent, _):
             break
         case (.chunk, .buffer), (.buffer, _):
-            unsafe self.dispatchBuffered(from: chunk, receive)
+            self.event.data.padBuffer()
+            unsafe handOut(self.event.type, self.event.data, self.event.lastEventID, from: chunk, receive)
         }
         self.event.clear()
-    }
-
-    /// Hands out an event of which a part is in a buffer.
-    private mutating func dispatchBuffered(from chunk: Chunk, _ receive: (EventStreamItem) -> Void) {
-        let count = self.event.data.count
-        self.event.data.padBuffer()
-        unsafe self.event.type.withBytes(in: chunk) { type in
-            unsafe self.event.data.withBytes(in: chunk) { data in
-                unsafe self.handOut(
-                    type: type, data: UnsafeRawBufferPointer(start: data.baseAddress, count: count), receive)
-            }
-        }
-    }
-
-    @inline(__always)
-    private func handOut(
-        type: UnsafeRawBufferPointer, data: UnsafeRawBufferPointer, _ receive: (EventStreamItem) -> Void
-    ) {
-        unsafe self.event.lastEventID.withUnsafeBytes { id in
-            // An empty event type leaves the type at its default.
-            let type = unsafe type.isEmpty ? defaultEventType : type
-            unsafe receive(.event(ServerSentEventBytes(type: type, data: data, lastEventID: id)))
-        }
     }
 
     /// Skips what belongs to what came before: a byte order mark, or the LF of a CRLF that was cut.
@@ -93,15 +67,18 @@ extension EventStreamParser {
         return self.byteOrderMarkCount == 3 ? 0 : self.skipByteOrderMark(of: chunk)
     }
 
-    /// Steps over the LF of a CRLF, or notes that the next chunk may begin with it.
+    /// The offset after a line terminator.
     ///
-    /// The CR has ended its line already: waiting for the byte after it would delay an event.
-    private mutating func skipLineFeed(at offset: Int, of chunk: Chunk) -> Int {
-        guard offset < chunk.count else {
+    /// A chunk may end between CR and LF, which is noted for the next one. The CR has ended its line already: waiting for the byte after it would delay an event.
+    @inline(__always)
+    private mutating func lineStart(after end: Int, of chunk: Chunk) -> Int {
+        let next = end &+ 1
+        guard chunk[end] == .carriageReturn else { return next }
+        guard next < chunk.count else {
             self.skipsLineFeed = true
-            return offset
+            return next
         }
-        return chunk[offset] == .lineFeed ? offset &+ 1 : offset
+        return chunk[next] == .lineFeed ? next &+ 1 : next
     }
 
     /// Steps over the byte order mark that a stream may begin with, however it is cut.
@@ -124,6 +101,30 @@ extension EventStreamParser {
             offset += 1
         }
         return offset
+    }
+}
+
+/// Hands out an event of which a part is in a buffer.
+@inline(never)
+private func handOut(
+    _ type: PendingValue, _ data: PendingValue, _ lastEventID: [UInt8], from chunk: Chunk,
+    _ receive: (EventStreamItem) -> Void
+) {
+    unsafe type.withBytes(in: chunk) { type in
+        unsafe data.withBytes(in: chunk) { data in unsafe handOut(type, data, lastEventID, receive) }
+    }
+}
+
+/// Hands out an event.
+@inline(__always)
+private func handOut(
+    _ type: UnsafeRawBufferPointer, _ data: UnsafeRawBufferPointer, _ lastEventID: [UInt8],
+    _ receive: (EventStreamItem) -> Void
+) {
+    unsafe lastEventID.withUnsafeBytes { id in
+        // An empty event type leaves the type at its default.
+        let type = unsafe type.isEmpty ? defaultEventType : type
+        unsafe receive(.event(ServerSentEventBytes(type: type, data: data, lastEventID: id)))
     }
 }
 

@@ -45,6 +45,9 @@ public struct EventStreamParser: Sendable {
     var streamOffset = 0
     private var failure: EventStreamError?
 
+    /// Whether the chunk's end cut a line.
+    var isInsideLine: Bool { if case .start = self.line { false } else { true } }
+
     /// The reconnection time that the stream set last; nil when it has set none.
     ///
     /// It outlives the stream.
@@ -94,17 +97,17 @@ public struct EventStreamParser: Sendable {
 
     /// Ends the stream, and says where that was.
     ///
-    /// The event that was not complete is discarded.
+    /// The event that was not complete is discarded. After an error, that is the line in which the error was found.
     ///
     /// The parser is then at the beginning of another stream, as after ``reset(lastEventID:)``.
     ///
     /// - Returns: whether the stream ended between events
     public mutating func finish() -> EventStreamEnd {
         defer { self.reset() }
-        if case .start = self.line, !(1...2).contains(self.byteOrderMarkCount) {
-            return self.event.hasStarted ? .insideEvent(pendingByteCount: self.event.byteCount) : .clean
+        if self.isInsideLine || (1...2).contains(self.byteOrderMarkCount) || self.failure != nil {
+            return .insideLine(pendingByteCount: self.event.byteCount)
         }
-        return .insideLine(pendingByteCount: self.event.byteCount)
+        return self.event.hasStarted ? .insideEvent(pendingByteCount: self.event.byteCount) : .clean
     }
 
     /// Forgets the stream, and an error, and begins with another one.

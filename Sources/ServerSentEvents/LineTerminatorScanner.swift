@@ -18,35 +18,37 @@ struct LineTerminatorScanner {
         self.count = count
     }
 
-    /// The offset of the next CR or LF, or the byte count when there is none left.
+    /// The offset of the next CR or LF that stands at `start` or after it, or the byte count when there is none left.
     @inline(__always)
-    mutating func next() -> Int {
-        if self.mask == 0 { self.advance() }
-        let offset = self.block &+ self.mask.trailingZeroBitCount
-        self.mask &= self.mask &- 1
-        return offset
-    }
-
-    /// Goes to the next block that has a CR or LF, or to the end.
-    ///
-    /// At the end the mask has a bit for the byte after the last, again and again.
-    @inline(never)
-    private mutating func advance() {
-        repeat {
-            self.block &+= 64
-            guard self.block < self.count else {
-                self.block = self.count
-                self.mask = 1
-                return
+    mutating func next(from start: Int) -> Int {
+        while true {
+            // The state goes by value, so that it stays in registers between blocks.
+            if self.mask == 0 {
+                (self.block, self.mask) = unsafe Self.nextBlock(after: self.block, of: self.bytes, count: self.count)
             }
-            self.mask = unsafe Self.mask(self.bytes + self.block, count: self.count &- self.block)
-        } while self.mask == 0
+            let offset = self.block &+ self.mask.trailingZeroBitCount
+            self.mask &= self.mask &- 1
+            if offset >= start { return offset }
+        }
     }
 
-    /// One bit for each of the first 64 bytes, or of all when there are fewer: set where the byte is CR or LF.
-    @inline(__always)
-    private static func mask(_ bytes: UnsafeRawPointer, count: Int) -> UInt64 {
-        count >= 64 ? unsafe lineTerminatorMask(bytes) : unsafe lineTerminatorMask(bytes, count: count)
+    /// The next block that has a CR or LF, with their bits.
+    ///
+    /// At the end, again and again, it is the byte after the last, with one bit.
+    @inline(never)
+    private static func nextBlock(
+        after block: Int, of bytes: UnsafeRawPointer, count: Int
+    ) -> (block: Int, mask: UInt64) {
+        var block = block
+        while true {
+            block &+= 64
+            let remaining = count &- block
+            if remaining <= 0 { return (count, 1) }
+            let mask =
+                remaining >= 64
+                ? unsafe lineTerminatorMask(bytes + block) : unsafe lineTerminatorMask(bytes + block, count: remaining)
+            if mask != 0 { return (block, mask) }
+        }
     }
 }
 
@@ -55,36 +57,40 @@ struct LineTerminatorScanner {
 private func lineTerminatorMask(_ bytes: UnsafeRawPointer) -> UInt64 {
     // Nearly every block of text has no byte below 0x0E, and that costs a third of the exact question.
     var controls: UInt64 = 0
-    for index in 0..<8 { controls |= controlBits(unsafe word(bytes, index)) }
+    for index in 0..<8 { controls |= controlBits(unsafe word(bytes, at: 8 &* index)) }
     guard controls & highBits != 0 else { return 0 }
     var mask: UInt64 = 0
     for index in 0..<8 {
-        let bits = terminatorBits(unsafe word(bytes, index))
+        let bits = terminatorBits(unsafe word(bytes, at: 8 &* index))
         if bits != 0 { mask |= gather(bits) &<< UInt64(8 &* index) }
     }
     return mask
 }
 
 /// The same for fewer than 64 bytes; reads nothing past them.
+@inline(__always)
 private func lineTerminatorMask(_ bytes: UnsafeRawPointer, count: Int) -> UInt64 {
     var mask: UInt64 = 0
-    let wholeWords = count / 8
-    for index in 0..<wholeWords {
-        mask |= gather(terminatorBits(unsafe word(bytes, index))) &<< UInt64(8 &* index)
+    guard count >= 8 else {
+        for index in 0..<count {
+            let byte = unsafe bytes.load(fromByteOffset: index, as: UInt8.self)
+            if byte == .lineFeed || byte == .carriageReturn { mask |= 1 &<< UInt64(index) }
+        }
+        return mask
     }
-    for index in wholeWords * 8..<count {
-        let byte = unsafe bytes.load(fromByteOffset: index, as: UInt8.self)
-        if byte == .lineFeed || byte == .carriageReturn { mask |= 1 &<< UInt64(index) }
+    for index in 0..<count / 8 {
+        mask |= gather(terminatorBits(unsafe word(bytes, at: 8 &* index))) &<< UInt64(8 &* index)
     }
-    return mask
+    // The last word overlaps the one before.
+    return mask | gather(terminatorBits(unsafe word(bytes, at: count &- 8))) &<< UInt64(count &- 8)
 }
 
 private let highBits: UInt64 = 0x8080_8080_8080_8080
 
-/// The word at an index, its first byte lowest.
+/// The word at an offset, its first byte lowest.
 @inline(__always)
-private func word(_ bytes: UnsafeRawPointer, _ index: Int) -> UInt64 {
-    UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: 8 &* index, as: UInt64.self))
+private func word(_ bytes: UnsafeRawPointer, at offset: Int) -> UInt64 {
+    UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
 }
 
 /// The high bit of each byte is set where the byte is below 0x0E.

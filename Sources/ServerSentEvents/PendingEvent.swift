@@ -155,6 +155,8 @@ struct PendingEvent: Sendable {
     private mutating func spend(_ place: ChunkRange, of chunk: Chunk) throws(EventStreamError) {
         guard place.count <= self.remainingByteCount else {
             let offset = chunk.streamOffset + place.start + self.remainingByteCount
+            // As many bytes as fit are charged, as they are when they arrive one by one.
+            self.remainingByteCount = 0
             throw .eventTooLarge(maximumByteCount: self.maximumByteCount, byteOffset: offset)
         }
         self.remainingByteCount &-= place.count

@@ -19,6 +19,8 @@ struct PendingValue: Sendable {
     /// It is used again for the next value.
     var buffer: [UInt8] = []
 
+    /// How many bytes at the end of the buffer are not the value's.
+    private var paddingByteCount = 0
     /// Whether the buffer is so large that an event which does not need it gives it back.
     private var isLarge = false
 
@@ -52,11 +54,10 @@ struct PendingValue: Sendable {
         self.location = .buffer
     }
 
-    /// Puts 64 readable bytes behind the value in the buffer.
-    ///
-    /// They are part of it until it is cleared.
+    /// Puts 64 readable bytes behind the value in the buffer, for as long as it is handed out.
     mutating func padBuffer() {
         guard case .buffer = self.location else { return }
+        self.paddingByteCount = 64
         self.buffer.append(contentsOf: repeatElement(0, count: 64))
     }
 
@@ -78,6 +79,7 @@ struct PendingValue: Sendable {
     }
 
     private mutating func clearBuffer() {
+        self.paddingByteCount = 0
         let capacity = self.buffer.capacity
         if capacity > Self.largestKeptByteCount
             || (capacity > Self.smallByteCount && self.buffer.count < capacity / 4)
@@ -94,7 +96,11 @@ struct PendingValue: Sendable {
         switch self.location {
         case .absent: unsafe body(UnsafeRawBufferPointer(start: nil, count: 0))
         case .chunk(let place): unsafe body(chunk.bytes(place))
-        case .buffer: unsafe self.buffer.withUnsafeBytes(body)
+        case .buffer:
+            unsafe self.buffer.withUnsafeBytes { bytes in
+                let count = bytes.count - self.paddingByteCount
+                unsafe body(UnsafeRawBufferPointer(start: bytes.baseAddress, count: count))
+            }
         }
     }
 }

@@ -29,6 +29,18 @@ package struct ClosingHandshake: Sendable {
         package let sentCode: CloseCode?
         /// Whether both sides sent a close frame (RFC 6455 section 7.1.4).
         package let isClean: Bool
+
+        /// Makes an outcome; the default of every part is that of a connection that was lost.
+        package init(
+            initiator: Initiator = .network, code: CloseCode = .abnormalClosure, reason: String = "",
+            sentCode: CloseCode? = nil, isClean: Bool = false
+        ) {
+            self.initiator = initiator
+            self.code = code
+            self.reason = reason
+            self.sentCode = sentCode
+            self.isClean = isClean
+        }
     }
 
     /// What the driver must do after one input.
@@ -52,7 +64,7 @@ package struct ClosingHandshake: Sendable {
         case open
         case closingSent(CloseFrame)
         case closeReceived(CloseFrame, sent: CloseFrame, initiator: Initiator)
-        case failed(sent: CloseFrame?)
+        case failed(sent: CloseFrame)
         case closed
     }
 
@@ -129,11 +141,9 @@ package struct ClosingHandshake: Sendable {
         self.state = .closed
         switch state {
         case .open:
-            return .finish(Self.abnormalOutcome(initiator: .network, sent: nil))
-        case .closingSent(let sent):
-            return .finish(Self.abnormalOutcome(initiator: .client, sent: sent))
-        case .failed(let sent):
-            return .finish(Self.abnormalOutcome(initiator: .client, sent: sent))
+            return .finish(Outcome())
+        case .closingSent(let sent), .failed(let sent):
+            return .finish(Outcome(initiator: .client, sentCode: sent.code))
         case .closeReceived(let received, let sent, let initiator):
             return .finish(
                 Outcome(
@@ -142,9 +152,5 @@ package struct ClosingHandshake: Sendable {
         case .closed:
             return .ignore
         }
-    }
-
-    private static func abnormalOutcome(initiator: Initiator, sent: CloseFrame?) -> Outcome {
-        Outcome(initiator: initiator, code: .abnormalClosure, reason: "", sentCode: sent?.code, isClean: false)
     }
 }

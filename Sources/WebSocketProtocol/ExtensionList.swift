@@ -9,12 +9,24 @@ package struct WebSocketExtension: Equatable, Sendable {
         package let name: String
         /// The value, without quotes.
         package let value: String?
+
+        /// Makes a parameter.
+        package init(name: String, value: String? = nil) {
+            self.name = name
+            self.value = value
+        }
     }
 
     /// The name, as it was sent.
     package let name: String
     /// The parameters, in their order, repeated ones included.
     package let parameters: [Parameter]
+
+    /// Makes an element.
+    package init(name: String, parameters: [Parameter] = []) {
+        self.name = name
+        self.parameters = parameters
+    }
 }
 
 /// Reads the list of extensions.

@@ -69,6 +69,12 @@ package struct OpeningHandshake: Equatable, Sendable {
         package let extensions: [WebSocketExtension]
         /// The subprotocol, one of those offered; nil when the server chose none.
         package let subprotocol: String?
+
+        /// Makes an agreement.
+        package init(extensions: [WebSocketExtension] = [], subprotocol: String? = nil) {
+            self.extensions = extensions
+            self.subprotocol = subprotocol
+        }
     }
 
     /// What is wrong with an answer.

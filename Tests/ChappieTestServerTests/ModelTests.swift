@@ -154,6 +154,22 @@ import Testing
         #expect(server.waitBlocking(for: .attempts(100)) == false)
     }
 
+    @Test func linesAreLoggedWithoutSecrets() throws {
+        let lines = Monitor<[String]>([])
+        var configuration = ChappieTestServer.Configuration()
+        configuration.logLine = { line in lines.withLock { $0.append(line) } }
+        let server = try ChappieTestServer(configuration: configuration)
+        let client = try RawClient(port: server.port)
+        let secrets = ["Authorization: Bearer canary", "Cookie: canary", "X-Api-Key: canary", "X-Access-Token: canary"]
+        try client.post(plainRequest, fields: secrets + ["Connection: close", "Session-Id: s1"])
+        _ = client.readToEnd()
+        server.stop()
+        let events = lines.withLock { $0 }.map { JSONValue(Array($0.utf8))?["event"]?.string }
+        #expect(events == ["attempt", "body", "status", "completed", "finished"])
+        #expect(server.log.first?.value(of: "session-id") == "s1")
+        #expect(!"\(server.log) \(lines.withLock { $0 })".contains("canary"))
+    }
+
     @Test func aTakenPortIsReported() throws {
         let server = try ChappieTestServer()
         defer { server.stop() }

@@ -63,7 +63,7 @@ func deltaText(_ json: String) throws -> String {
 enum SharedData {
     static let directory = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("shared")
+        .appendingPathComponent("shared").resolvingSymlinksInPath()
 
     /// The recorded streams, one event a line.
     static let recordings: [URL] = {
@@ -74,18 +74,20 @@ enum SharedData {
         return recordings
     }()
 
-    /// The example events in the description of the protocol.
+    /// The example events in a description of the protocol: lines of JSON in a Markdown file.
     static let examples: [String] = {
-        let file = Self.directory.appendingPathComponent("PROTOCOL.md")
-        guard let text = try? String(contentsOf: file, encoding: .utf8),
-            let start = text.range(of: "# Appendix C"),
-            let end = text.range(of: "# Appendix D", range: start.upperBound..<text.endIndex)
-        else {
-            print("No protocol description beside the checkout: the tests use their own events only.")
-            return []
+        let files = try? FileManager.default.contentsOfDirectory(at: Self.directory, includingPropertiesForKeys: nil)
+        let texts = (files ?? []).filter { $0.pathExtension == "md" }
+            .compactMap { try? String(contentsOf: $0, encoding: .utf8) }
+        let sections = texts.compactMap { text -> Substring? in
+            guard let start = text.range(of: "\n# Appendix C"),
+                let end = text.range(of: "\n# Appendix D", range: start.upperBound..<text.endIndex)
+            else { return nil }
+            return text[start.upperBound..<end.lowerBound]
         }
-        return text[start.upperBound..<end.lowerBound].split(separator: "\n").map(String.init)
-            .filter { $0.hasPrefix("{") }
+        let examples = sections.flatMap { $0.split(separator: "\n") }.map(String.init).filter { $0.hasPrefix("{") }
+        if examples.isEmpty { print("No example events beside the checkout: the tests use their own events only.") }
+        return examples
     }()
 
     static func lines(of file: URL) throws -> [[UInt8]] {

@@ -123,7 +123,9 @@ import Testing
         ] {
             #expect(decodingError(Array(before.utf8) + bytes + Array(after.utf8)) == .invalidUTF8)
         }
+        bytes.withUnsafeBufferPointer { #expect(BorrowedText(validating: $0)?.byteCount == nil) }
         let text = [UInt8]("{\"type\":\"x\"}".utf8)
+        text.withUnsafeBufferPointer { #expect(BorrowedText(validating: $0).map { String($0) } == #"{"type":"x"}"#) }
         #expect(decodingError(text + bytes) != nil)
     }
 

@@ -27,7 +27,7 @@ import Testing
         Case("event: 01234\ndata: 56789\n\n", byteCount: 10),
         Case("event: 012345678\nevent: 01234\ndata: 56789\n\n", byteCount: 10),
         Case("id: 0\nevent: 1234\ndata: 56789\n\n", byteCount: 10),
-        Case("id: 0\nid: 12345\ndata: 6789\n\n", byteCount: 9),
+        Case("id: 0\nid: 12345\ndata: 67890\n\n", byteCount: 10),
         Case("id: 0123456\u{0}7\ndata: 0123456789\n\n", byteCount: 10),
         Case(": 0123456789abcdef\nunknown: 0123456789abcdef\nretry: 000000000001\ndata: 0\n\n", byteCount: 1),
         Case("data:\n\n", byteCount: 0),
@@ -73,6 +73,7 @@ import Testing
                 "cut into \(chunks.map(\.count))")
             #expect(recording.events.map(\.data) == [Array("kept".utf8)])
             #expect(recording.items.count == 2)
+            #expect(recording.end == .insideLine(pendingByteCount: 10))
         }
     }
 

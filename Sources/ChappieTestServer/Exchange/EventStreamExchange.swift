@@ -138,12 +138,15 @@ struct EventStreamExchange {
     }
 
     private mutating func add(_ event: ScriptEvent) throws(ConnectionEnd) {
-        let end = self.configuration.lineEnding.text
-        var text = event.type.isEmpty ? "" : "event: \(event.type)\(end)"
-        for line in event.text.split(separator: "\n", omittingEmptySubsequences: false) {
-            text += "data: \(line)\(end)"
+        let end = Array(self.configuration.lineEnding.text.utf8)
+        if !event.type.isEmpty { self.pendingEvents += Array("event: \(event.type)".utf8) + end }
+        self.pendingEvents += Array("data: ".utf8)
+        let bytes = Array(event.text.utf8)
+        for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            if index > 0 { self.pendingEvents += end + Array("data: ".utf8) }
+            self.pendingEvents += line
         }
-        self.pendingEvents += Array((text + end).utf8)
+        self.pendingEvents += end + end
         self.pendingEventCount += 1
         switch self.configuration.writeMode {
         case .batched: try self.sendPendingEvents()

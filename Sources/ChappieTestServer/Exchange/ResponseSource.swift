@@ -28,8 +28,25 @@ final class ResponseSource: Sendable {
     private let model: ChappieTestServer.Model
     private let state = Monitor(State())
 
+    private let recordings: [Recording]
+
     /// Serves a model.
-    init(_ model: ChappieTestServer.Model) { self.model = model }
+    ///
+    /// What is the same in every response is made here, once.
+    init(_ model: ChappieTestServer.Model) {
+        switch model {
+        case .scripted(var scripted):
+            scripted.text = scripted.fullText
+            self.model = .scripted(scripted)
+            self.recordings = []
+        case .recordings(let recordings):
+            self.model = model
+            self.recordings = recordings.map(Recording.init)
+        case .custom:
+            self.model = model
+            self.recordings = []
+        }
+    }
 
     /// The seed that ids are made from.
     private var seed: UInt64 {
@@ -60,10 +77,11 @@ final class ResponseSource: Sendable {
         switch self.model {
         case .scripted(let model):
             return Response(script: model.script(for: request))
-        case .recordings(let recordings):
+        case .recordings:
             let index = self.state.withLock { $0.recording }
-            let lines = recordings.isEmpty ? [] : recordings[index % recordings.count]
-            let script = ResponseScript(recorded: lines, identity: request.identity(seed: self.seed))
+            let count = self.recordings.count
+            let recording = count == 0 ? Recording([]) : self.recordings[index % count]
+            let script = ResponseScript(recording, identity: request.identity(seed: self.seed))
             return Response(script: script, recording: index)
         case .custom(let make):
             let lines = make(
@@ -73,7 +91,7 @@ final class ResponseSource: Sendable {
                     transport: demand.transport,
                     bodyText: String(decoding: demand.bodyBytes, as: UTF8.self)
                 ))
-            return Response(script: ResponseScript(recorded: lines, identity: request.identity(seed: self.seed)))
+            return Response(script: ResponseScript(Recording(lines), identity: request.identity(seed: self.seed)))
         }
     }
 

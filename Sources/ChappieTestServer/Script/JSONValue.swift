@@ -48,23 +48,33 @@ enum JSONValue: Equatable, Sendable {
 
     /// A string as JSON text; everything outside ASCII as `\u` escapes when asked for.
     static func quoted(_ text: String, escapesNonASCII: Bool = false) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            default:
-                if scalar.value < 0x20 || (escapesNonASCII && scalar.value > 0x7E) {
-                    for unit in String(scalar).utf16 { result += Self.escape(unit) }
-                } else {
-                    result.unicodeScalars.append(scalar)
-                }
+        var bytes: [UInt8] = [UInt8(ascii: "\"")]
+        bytes.reserveCapacity(text.utf8.count + 16)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+            case 0x0A: bytes += Array("\\n".utf8)
+            case 0x0D: bytes += Array("\\r".utf8)
+            case 0x09: bytes += Array("\\t".utf8)
+            case ..<0x20: bytes += Array(Self.escape(UInt16(byte)).utf8)
+            default: bytes.append(byte)
             }
         }
-        return result + "\""
+        bytes.append(UInt8(ascii: "\""))
+        let quoted = String(decoding: bytes, as: UTF8.self)
+        return escapesNonASCII ? Self.escapingNonASCII(quoted) : quoted
+    }
+
+    private static func escapingNonASCII(_ text: String) -> String {
+        var result = ""
+        for unit in text.utf16 {
+            if unit < 0x7F {
+                result.unicodeScalars.append(Unicode.Scalar(UInt8(unit)))
+            } else {
+                result += Self.escape(unit)
+            }
+        }
+        return result
     }
 
     private static func escape(_ unit: UInt16) -> String {

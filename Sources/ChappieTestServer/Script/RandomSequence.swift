@@ -25,6 +25,10 @@ struct RandomSequence: RandomNumberGenerator {
 
     /// Text of hexadecimal digits.
     mutating func hexDigits(_ count: Int) -> String {
-        String((0..<count).map { _ in Character(String(self.below(16), radix: 16)) })
+        let digits: StaticString = "0123456789abcdef"
+        return String(unsafeUninitializedCapacity: count) { storage in
+            for index in 0..<count { storage[index] = digits.utf8Start[self.below(16)] }
+            return count
+        }
     }
 }

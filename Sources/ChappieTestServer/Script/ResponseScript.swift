@@ -70,6 +70,27 @@ struct ResponseIdentity: Sendable {
     }
 }
 
+/// Recorded events, read once.
+struct Recording: Sendable {
+    /// The events, in order.
+    let events: [ScriptEvent]
+    /// The id of the recorded response.
+    private(set) var responseID: String?
+    /// The model of the recorded response.
+    private(set) var model: String?
+
+    /// Reads events, one JSON text a line; empty lines are left out.
+    init(_ lines: [String]) {
+        self.events = lines.filter { !$0.trimmed.isEmpty }.map(ScriptEvent.init(recorded:))
+        for event in self.events where event.type.hasPrefix("response.") {
+            guard let response = JSONValue(Array(event.text.utf8))?["response"] else { continue }
+            self.responseID = response["id"]?.string
+            self.model = response["model"]?.string
+            break
+        }
+    }
+}
+
 /// A response as a list of events.
 struct ResponseScript: Sendable {
     /// The events, in order.
@@ -85,15 +106,11 @@ struct ResponseScript: Sendable {
     init(identity: ResponseIdentity) { self.identity = identity }
 
     /// A script of recorded events.
-    init(recorded lines: [String], identity: ResponseIdentity) {
+    init(_ recording: Recording, identity: ResponseIdentity) {
         var identity = identity
-        self.events = lines.filter { !$0.trimmed.isEmpty }.map(ScriptEvent.init(recorded:))
-        for event in self.events where event.type.hasPrefix("response.") {
-            guard let response = JSONValue(Array(event.text.utf8))?["response"] else { continue }
-            identity.id = response["id"]?.string ?? identity.id
-            identity.model = response["model"]?.string ?? identity.model
-            break
-        }
+        identity.id = recording.responseID ?? identity.id
+        identity.model = recording.model ?? identity.model
+        self.events = recording.events
         self.identity = identity
     }
 

@@ -1,0 +1,66 @@
+import ResponseEvents
+import ServerSentEvents
+import StreamSession
+import StreamTransport
+
+/// One attempt of a turn: its connection, and how far it has come.
+///
+/// It belongs to the turn's driver.
+struct Attempt {
+    /// What the payloads are.
+    enum Stage: Equatable {
+        /// There is no answer yet.
+        case opening
+        /// The answer is the response: messages, or an event stream.
+        case streaming
+        /// The answer is a refusal, whose body is collected.
+        case refused
+    }
+
+    /// Counts from 1 over the whole turn.
+    let number: Int
+    let transport: ChappieTransportKind
+    let connection: any TransportConnection
+    /// True when the connection has carried an earlier turn.
+    let isReused: Bool
+    /// When the connection was asked for, or taken.
+    let startedAt: Duration
+    var stage = Stage.opening
+    var head: ResponseHead?
+    /// When the request was given to the connection.
+    var requestedAt: Duration?
+    /// When the newest event that is progress came.
+    var lastProgress: Duration?
+    /// Whether any event came.
+    var hasEvents = false
+    /// The body of a refusal, as much as is kept.
+    var refusal: [UInt8] = []
+
+    init(
+        of opening: TurnStateMachine.Opening, on connection: any TransportConnection, isReused: Bool, at now: Duration
+    ) {
+        self.number = opening.attempt
+        self.transport = ChappieTransportKind(opening.transport)
+        self.connection = connection
+        self.isReused = isReused
+        self.startedAt = now
+    }
+}
+
+/// What a failed attempt leaves for the error that may be made of it.
+///
+/// It holds the server's words and is not logged.
+struct FailureEvidence {
+    /// The body of an HTTP error, or the text of an error event.
+    var body = ""
+    /// The response that failed or is incomplete.
+    var response: ChappieResponse?
+    /// The usage limit that was reached.
+    var usageLimit: ChappieUsageLimit?
+    /// The server's name for the request.
+    var requestID: String?
+    /// The peer's close reason.
+    var closeReason: String?
+    /// The status code of the answer.
+    var statusCode: Int?
+}

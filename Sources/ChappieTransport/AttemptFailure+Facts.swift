@@ -1,0 +1,147 @@
+import StreamSession
+import StreamTransport
+
+/// The public words for why an attempt failed.
+extension AttemptFailure {
+    /// The stable tag, for reports, diagnostics and logs.
+    ///
+    /// Never the server's words.
+    var tag: String {
+        switch self {
+        case .upgradeStatus(let facts), .httpStatus(let facts): return "http.\(facts.statusCode ?? 0)"
+        case .errorEvent(let facts):
+            return facts.statusCode.map { "http.\($0)" } ?? "response.error"
+        case .responseFailed: return "response.failed"
+        case .responseIncomplete: return "response.incomplete"
+        case .closed(let code, _): return "ws.close.\(code)"
+        case .timeout(let budget): return "timeout.\(budget.rawValue)"
+        case .transport(let failure) where failure.cause == .timedOut: return "timeout.\(failure.phase.rawValue)"
+        case .transport, .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent, .eventTooLarge,
+            .requestTooLarge:
+            var details = ChappieTransportFailure.Details()
+            return self.code(details: &details).name
+        }
+    }
+
+    /// Whether the connection was gone, rather than the exchange wrong: a kept connection may have died unnoticed.
+    var isLossOfConnection: Bool {
+        switch self {
+        case .closed: true
+        case .transport(let failure):
+            switch failure.cause {
+            case .connectionLost, .peerUnresponsive: true
+            case .invalidRequest, .unresolvable, .unreachable, .timedOut, .certificateRejected, .tlsHandshakeFailed,
+                .trustAnchorsUnreadable, .notHTTP, .headerSectionTooLarge, .openingHandshakeInvalid,
+                .protocolViolation, .messageTooLarge, .unsupportedTransferCoding, .unsupportedContentCoding,
+                .corruptContentCoding, .cancelled, .unavailable:
+                false
+            }
+        case .endedEarly, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete,
+            .unexpectedContentType, .binaryMessage, .undecodableEvent, .eventTooLarge, .timeout, .requestTooLarge:
+            false
+        }
+    }
+
+    /// How far the attempt had come.
+    func phase(hasEvents: Bool) -> ChappieTransportFailure.Phase {
+        switch self {
+        case .transport(let failure):
+            return ChappieTransportFailure.Phase(failure.phase, hasEvents: hasEvents)
+        case .unexpectedContentType, .upgradeStatus, .httpStatus: return .upgrade
+        case .requestTooLarge: return .send
+        case .timeout(.firstEvent): return .firstEvent
+        case .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete, .binaryMessage,
+            .undecodableEvent, .eventTooLarge, .timeout(.idle), .timeout(.total):
+            return hasEvents ? .stream : .firstEvent
+        }
+    }
+
+    /// The public code of a failure below HTTP, with the numbers that belong to it.
+    func code(details: inout ChappieTransportFailure.Details) -> ChappieTransportFailure.Code {
+        switch self {
+        case .transport(let failure): return failure.cause.code(details: &details)
+        case .closed(let code, _):
+            details.closeCode = Int(code)
+            return .webSocketClosed
+        case .endedEarly: return .endedEarly
+        case .unexpectedContentType: return .unexpectedContentType
+        case .binaryMessage: return .binaryMessage
+        case .undecodableEvent: return .undecodableEvent
+        case .eventTooLarge(let limit):
+            details.limit = limit
+            return .eventTooLarge
+        case .timeout: return .timedOut
+        case .requestTooLarge: return .requestTooLarge
+        case .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete:
+            preconditionFailure("an answer of the server is not a failure below HTTP")
+        }
+    }
+}
+
+extension TransportFailure.Cause {
+    fileprivate func code(details: inout ChappieTransportFailure.Details) -> ChappieTransportFailure.Code {
+        switch self {
+        case .invalidRequest(let fault):
+            details.detail = fault
+            return .invalidRequest
+        case .unresolvable(let code):
+            details.systemCode = Int(code)
+            return .unresolvable
+        case .unreachable(let code):
+            details.systemCode = Int(code)
+            return .unreachable
+        case .timedOut: return .timedOut
+        case .certificateRejected(let code):
+            details.systemCode = Int(code)
+            return .certificateRejected
+        case .tlsHandshakeFailed: return .tlsHandshakeFailed
+        case .trustAnchorsUnreadable: return .trustAnchorsUnreadable
+        case .notHTTP: return .notHTTP
+        case .headerSectionTooLarge(let limit):
+            details.limit = limit
+            return .headerSectionTooLarge
+        case .openingHandshakeInvalid(let fault):
+            details.detail = fault.rawValue
+            return .openingHandshakeInvalid
+        case .protocolViolation(let closeCode):
+            details.closeCode = Int(closeCode)
+            return .protocolViolation
+        case .messageTooLarge(let limit):
+            details.limit = limit
+            return .eventTooLarge
+        case .unsupportedTransferCoding: return .unsupportedTransferCoding
+        case .unsupportedContentCoding: return .unsupportedContentCoding
+        case .corruptContentCoding: return .corruptContentCoding
+        case .connectionLost: return .connectionLost
+        case .peerUnresponsive: return .peerUnresponsive
+        case .cancelled, .unavailable: return .unavailable
+        }
+    }
+}
+
+extension ChappieTransportFailure.Phase {
+    fileprivate init(_ phase: TransportFailure.Phase, hasEvents: Bool) {
+        switch phase {
+        case .resolve: self = .resolve
+        case .connect: self = .connect
+        case .proxy: self = .proxy
+        case .tls: self = .tls
+        case .upgrade: self = .upgrade
+        case .send: self = .send
+        case .firstEvent, .stream: self = hasEvents ? .stream : .firstEvent
+        case .close: self = .close
+        }
+    }
+}
+
+extension ChappieTransportFailure.ReplaySafety {
+    /// The public word for the state machine's verdict.
+    init(_ safety: ReplaySafety) {
+        switch safety {
+        case .notSent: self = .notSent
+        case .sentNoOutput: self = .sentNoOutput
+        case .outputDelivered: self = .outputDelivered
+        case .completed: self = .completed
+        }
+    }
+}

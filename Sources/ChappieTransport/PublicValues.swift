@@ -1,0 +1,95 @@
+import ResponseEvents
+import StreamSession
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// The inner modules' values as public ones.
+
+extension ChappieUsageLimitWindow {
+    init(_ window: UsageLimitWindow) {
+        self.init(
+            usedPercent: window.usedPercent, windowMinutes: window.windowMinutes,
+            resetsAt: window.resetsAt.map { Date(timeIntervalSince1970: Double($0)) })
+    }
+}
+
+extension ChappieUsageLimitSnapshot {
+    /// Nil when there is no window to speak of.
+    init?(_ snapshot: UsageLimitSnapshot) {
+        guard snapshot.primary != nil || snapshot.secondary != nil else { return nil }
+        self.init(
+            primary: snapshot.primary.map { ChappieUsageLimitWindow($0) },
+            secondary: snapshot.secondary.map { ChappieUsageLimitWindow($0) },
+            planType: snapshot.planType)
+    }
+}
+
+extension ChappieUsageLimit {
+    /// The windows come with the refusal's own fields, or else from what the stream has said before.
+    init(_ error: UsageLimitError, resetsAt: Int?, headers: UsageLimitHeaders, known: UsageLimitSnapshot?) {
+        let active = headers.activeSnapshot
+        let plan = error.planType ?? headers.planType ?? known?.planType
+        self.init(
+            type: error.type,
+            message: error.message,
+            plan: plan.map { Plan(rawValue: $0, displayName: PlanName.displayName(planType: $0)) },
+            resetsAt: resetsAt.map { Date(timeIntervalSince1970: Double($0)) },
+            windows: (
+                primary: (active.primary ?? known?.primary).map { ChappieUsageLimitWindow($0) },
+                secondary: (active.secondary ?? known?.secondary).map { ChappieUsageLimitWindow($0) }
+            ))
+    }
+}
+
+extension ChappieResponse {
+    init(_ summary: ResponseSummary, status: String) {
+        self.init(
+            id: summary.id, status: summary.status ?? status, errorCode: summary.errorCode,
+            errorMessage: summary.errorMessage, incompleteReason: summary.incompleteReason)
+    }
+}
+
+extension ChappieClientError {
+    /// A request body that is not a JSON object.
+    init(invalidBody error: ResponseRequestBodyError) {
+        var details = ChappieTransportFailure.Details()
+        details.detail = error == .invalidInput ? "the input is not a JSON array" : "the body is not a JSON object"
+        self = .transport(
+            ChappieTransportFailure(
+                code: .invalidRequest, phase: .send, transport: .webSocket,
+                progress: (attempts: 0, replaySafety: .notSent), details: details))
+    }
+}
+
+extension ChappieTransportKind {
+    init(_ kind: TransportKind) {
+        switch kind {
+        case .webSocket: self = .webSocket
+        case .http: self = .httpSSE
+        }
+    }
+}
+
+extension RetryPolicy {
+    /// What the configuration says about retries.
+    init(_ configuration: ChappieTransportConfiguration) {
+        let policy = configuration.policy
+        let rateLimit = configuration.rateLimitBackoff
+        self.init(
+            streaming: StreamingPolicy(
+                prefersWebSocket: policy.prefersWebSocket,
+                maxWebSocketReconnectionAttempts: policy.maxWebSocketReconnectionAttempts,
+                fallsBackToHTTPSSE: policy.fallsBackToHTTPSSE,
+                maxHTTPRetries: configuration.maxHTTPRetries),
+            backoff: BackoffSchedule(initialDelay: configuration.reconnectDelay),
+            rateLimit: RateLimitBackoffPolicy(
+                maxRetries: rateLimit.maxRetries,
+                initialDelay: rateLimit.initialDelay,
+                maximumDelay: rateLimit.maximumDelay,
+                respectsRetryAfterHeader: rateLimit.respectsRetryAfterHeader))
+    }
+}

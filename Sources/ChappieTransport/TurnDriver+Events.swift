@@ -1,0 +1,186 @@
+import ResponseEvents
+import StreamSession
+import StreamTransport
+
+/// Decoded events, turned into inputs of the state machine and into what the consumer gets.
+extension TurnDriver {
+    /// Handles the JSON of one event.
+    func receivedEvent(_ json: UnsafeRawBufferPointer) {
+        guard let attempt = self.attempt else { return }
+        if unsafe attempt.transport == .httpSSE && ResponseEventDecoder.isEndSentinel(json) { return }
+        do throws(ResponseEventError) {
+            let event = unsafe try self.decoder.decode(json)
+            self.noteProgress(of: event)
+            unsafe self.handle(event, json: json, attempt: attempt.number)
+        } catch {
+            switch error {
+            case .missingType:
+                // Some servers pad their streams with objects that have no type.
+                break
+            case .notJSON, .notObject, .invalidField, .tooDeep, .outOfMemory:
+                self.failed(.undecodableEvent)
+            case .tooLarge:
+                self.failed(.eventTooLarge(limit: self.engine.configuration.limits.eventByteCount))
+            case .invalidUTF8:
+                // RFC 6455 section 8.1: a text message that is not UTF-8 fails the connection.
+                if attempt.transport == .webSocket { attempt.connection.fail(code: 1007) }
+                self.failed(.undecodableEvent)
+            }
+        }
+    }
+
+    private func noteProgress(of event: ResponseEvent) {
+        if case .keepalive = event.kind { return }
+        let now = self.engine.clock.now()
+        if self.attempt?.hasEvents == false { self.noteFirstEvent(at: now) }
+        self.attempt?.hasEvents = true
+        self.attempt?.lastProgress = now
+    }
+
+    private func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+        if !event.kind.isContentFree { _ = self.machine.contentReceived(attempt: attempt) }
+        if self.engine.configuration.rawEvents == .all { unsafe self.passOn(event, json: json, attempt: attempt) }
+        switch event.kind {
+        case .delta(let kind, let outputIndex, let partIndex, let text):
+            guard let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex) else {
+                return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+            }
+            self.received(text, in: slot, attempt: attempt)
+        case .outputItemDone(let outputIndex, let item):
+            unsafe self.received(item, at: outputIndex, event: event, json: json, attempt: attempt)
+        case .completed:
+            self.action = self.machine.completed(attempt: attempt)
+        case .failed(let summary):
+            self.responseFailed(summary)
+        case .incomplete(let summary):
+            self.evidence.response = ChappieResponse(summary, status: "incomplete")
+            self.failed(.responseIncomplete(reason: summary.incompleteReason))
+        case .error(let error):
+            unsafe self.receivedError(error, json: json)
+        case .rateLimits(let snapshot):
+            self.merge(snapshot)
+        case .created, .outputItemAdded, .metadata, .keepalive, .contentFree, .other, .unknown:
+            unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+        }
+    }
+
+    // MARK: Output
+
+    private func received(_ text: BorrowedText, in slot: ReplaySlot, attempt: Int) {
+        guard !text.isEmpty else { return }
+        let wasVerified = self.machine.isReplayVerified
+        let action = self.machine.deltaReceived(unsafe text.utf8.span, in: slot, attempt: attempt)
+        if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
+        switch action {
+        case .deliver(let offset):
+            let remainder = unsafe UnsafeBufferPointer(rebasing: text.utf8[offset...])
+            self.deliver(unsafe ChappieStreamEvent(slot.kind, BorrowedText(validatedUTF8: remainder)))
+        case .ignore:
+            return
+        case .open, .send, .receive, .wait, .refreshCredential, .finish, .fail:
+            self.action = action
+        }
+    }
+
+    private func replayVerified() {
+        let byteCount = self.machine.verifiedReplayByteCount
+        self.shared.withLock { $0.report.verifiedReplayByteCount = byteCount }
+        guard byteCount > 0 else { return }
+        self.report(
+            ChappieDiagnostic(kind: .replayVerified, transport: self.attempt?.transport, byteCount: byteCount))
+    }
+
+    /// A finished item.
+    ///
+    /// A tool call among them is verified: someone may act on it.
+    private func received(
+        _ item: ItemSummary,
+        at outputIndex: Int,
+        event: ResponseEvent,
+        json: UnsafeRawBufferPointer,
+        attempt: Int
+    ) {
+        guard self.engine.configuration.rawEvents != .none else { return }
+        switch item.kind {
+        case .functionCall, .customToolCall:
+            let wasVerified = self.machine.isReplayVerified
+            let action = self.machine.toolCallReceived(
+                ReplayedToolCall(
+                    outputIndex: outputIndex, name: item.name ?? "", namespace: item.namespace,
+                    arguments: item.payload ?? ""),
+                attempt: attempt)
+            if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
+            if case .fail = action { self.action = action }
+        case .message, .reasoning, .other:
+            break
+        }
+        unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+    }
+
+    private func passOnUnsurfaced(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+        guard self.engine.configuration.rawEvents == .unsurfaced, self.action == nil else { return }
+        unsafe self.passOn(event, json: json, attempt: attempt)
+    }
+
+    private func passOn(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+        let type = String(event.typeName)
+        guard case .deliver = self.machine.rawReceived(type: type, attempt: attempt) else { return }
+        self.deliver(.raw(type: type, payload: unsafe String(decoding: json, as: UTF8.self)))
+    }
+
+    // MARK: Limits and errors
+
+    func merge(_ snapshot: UsageLimitSnapshot) {
+        guard snapshot.limitID == UsageLimitSnapshot.defaultLimitID else { return }
+        self.usageLimits.merge(snapshot)
+        guard let known = self.usageLimits[snapshot.limitID].flatMap(ChappieUsageLimitSnapshot.init) else { return }
+        self.deliver(.usageLimits(known))
+    }
+
+    private func responseFailed(_ summary: ResponseSummary) {
+        self.evidence.response = ChappieResponse(summary, status: "failed")
+        var facts = ServerErrorFacts()
+        facts.code = summary.errorCode
+        facts.type = summary.errorType
+        facts.message = summary.errorMessage
+        self.failed(.responseFailed(self.refusal(facts, statusCode: nil, fields: [])))
+    }
+
+    private func receivedError(_ event: ErrorEvent, json: UnsafeRawBufferPointer) {
+        let limit = self.engine.configuration.limits.errorBodyByteCount
+        self.evidence.statusCode = event.statusCode
+        self.evidence.body = unsafe String(decoding: json.prefix(limit), as: UTF8.self)
+        self.evidence.response = ChappieResponse(
+            id: nil, status: "failed", errorCode: event.facts.code ?? event.facts.type,
+            errorMessage: event.facts.message, incompleteReason: nil)
+        self.failed(
+            .errorEvent(self.refusal(event.facts, statusCode: event.statusCode, fields: event.headers)))
+    }
+}
+
+extension ReplaySlot {
+    /// The slot of a delta that the consumer sees; nil for one that is passed on raw.
+    fileprivate init?(_ kind: ResponseEvent.DeltaKind, outputIndex: Int, partIndex: Int) {
+        let slotKind: ReplaySlot.Kind
+        switch kind {
+        case .text: slotKind = .text
+        case .refusal: slotKind = .refusal
+        case .reasoningSummary: slotKind = .reasoningSummary
+        case .reasoningText: slotKind = .reasoningText
+        case .functionArguments, .customInput: return nil
+        }
+        self.init(slotKind, outputIndex: outputIndex, partIndex: partIndex)
+    }
+}
+
+extension ChappieStreamEvent {
+    /// The event for new output of a slot.
+    fileprivate init(_ kind: ReplaySlot.Kind, _ text: BorrowedText) {
+        let string = String(text)
+        switch kind {
+        case .text: self = .textDelta(string)
+        case .refusal: self = .refusalDelta(string)
+        case .reasoningSummary, .reasoningText, .toolCall: self = .reasoningDelta(string)
+        }
+    }
+}

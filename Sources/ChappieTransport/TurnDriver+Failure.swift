@@ -1,0 +1,160 @@
+import ResponseEvents
+import StreamSession
+import StreamTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a failure says: to the state machine, to the report, and in the end to the caller.
+extension TurnDriver {
+    // MARK: Facts
+
+    /// What the server said when it refused, and when its limits end.
+    func refusal(
+        _ facts: ServerErrorFacts,
+        statusCode: Int?,
+        fields: [(name: String, value: String)]
+    ) -> RefusalFacts {
+        let now = Int(Date().timeIntervalSince1970)
+        let headers = UsageLimitHeaders(fields)
+        let delay = RetryDelay.milliseconds(headers: fields, now: now) ?? facts.retryDelay
+        var limit: UsageLimitFacts?
+        if let error = facts.usageLimit {
+            let resetsAt = error.resetsAt(now: now, headers: headers)
+            self.evidence.usageLimit = ChappieUsageLimit(
+                error, resetsAt: resetsAt, headers: headers, known: self.usageLimits[UsageLimitSnapshot.defaultLimitID])
+            limit = UsageLimitFacts(resetsAfter: resetsAt.map { .seconds(max(0, $0 - now)) })
+        }
+        return RefusalFacts(
+            statusCode: statusCode, errorCode: facts.code ?? facts.type,
+            retryAfter: delay.map { .milliseconds($0) }, usageLimit: limit)
+    }
+
+    // MARK: The error
+
+    /// What the caller gets.
+    func error(for failure: TurnFailure) -> any Error {
+        switch failure.kind {
+        case .cancelled:
+            return CancellationError()
+        case .diverged:
+            return ChappieClientError.streamingTransportReplayDiverged(self.machine.deliveredText)
+        case .usageLimit:
+            if let limit = self.evidence.usageLimit { return ChappieClientError.usageLimitReached(limit) }
+        case .credential:
+            // RFC 9110 section 15.5.2. What the server says about it may hold anything: only the code is passed on.
+            let code = failure.failure?.refusal?.errorCode
+            return ChappieClientError.reauthenticationRequired(code ?? "the server answered 401")
+        case .throttled, .exhausted, .fatal:
+            break
+        }
+        guard let cause = failure.failure else { return ChappieClientError.invalidResponse }
+        return self.error(for: cause)
+    }
+
+    private func error(for failure: AttemptFailure) -> ChappieClientError {
+        switch failure {
+        case .upgradeStatus(let facts), .httpStatus(let facts):
+            return .httpError(facts.statusCode ?? 0, self.evidence.body)
+        case .errorEvent(let facts):
+            if let status = facts.statusCode { return .httpError(status, self.evidence.body) }
+            return self.evidence.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
+        case .responseFailed, .responseIncomplete:
+            return self.evidence.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
+        case .transport, .closed, .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent,
+            .eventTooLarge, .timeout, .requestTooLarge:
+            return .transport(self.transportFailure(for: failure))
+        }
+    }
+
+    private func transportFailure(for failure: AttemptFailure) -> ChappieTransportFailure {
+        var details = ChappieTransportFailure.Details()
+        details.closeReason = self.evidence.closeReason
+        details.statusCode = self.evidence.statusCode
+        details.requestID = self.evidence.requestID
+        if let statistics = self.attempt?.connection.statistics {
+            details.receivedByteCount = statistics.receivedByteCount
+            if let last = statistics.lastReceived, let startedAt = self.attempt?.startedAt {
+                details.sinceLastByte = self.engine.clock.now() - startedAt - last
+            }
+        }
+        let kind = self.attempt?.transport ?? (self.engine.staysOnHTTP ? .httpSSE : .webSocket)
+        let code = failure.code(details: &details)
+        return ChappieTransportFailure(
+            code: code,
+            phase: failure.phase(hasEvents: self.attempt?.hasEvents ?? false),
+            transport: kind,
+            progress: (attempts: self.machine.attemptCount, replaySafety: .init(self.machine.replaySafety)),
+            details: details)
+    }
+
+    // MARK: The report
+
+    /// Notes what the connection says about itself, when its attempt is over.
+    func noteStatistics(of attempt: Attempt, outcome: String) {
+        let statistics = attempt.connection.statistics
+        let duration = self.engine.clock.now() - attempt.startedAt
+        self.updateReport(of: attempt.number) { entry in
+            entry.resolved = statistics.resolved?.seconds
+            entry.connected = statistics.connected?.seconds
+            entry.opened = statistics.opened?.seconds
+            entry.duration = duration.seconds
+            entry.receivedByteCount = statistics.receivedByteCount
+            entry.sentByteCount = statistics.sentByteCount
+            entry.statusCode = attempt.head?.statusCode
+            entry.requestID = self.evidence.requestID
+            entry.outcome = outcome
+        }
+    }
+
+    /// Notes when the first event came.
+    func noteFirstEvent(at now: Duration) {
+        guard let attempt = self.attempt else { return }
+        self.updateReport(of: attempt.number) { $0.firstEvent = (now - attempt.startedAt).seconds }
+    }
+
+    private func updateReport(of number: Int, _ update: (inout ChappieStreamReport.Attempt) -> Void) {
+        self.shared.withLock { shared in
+            guard let index = shared.report.attempts.lastIndex(where: { $0.number == number }) else { return }
+            update(&shared.report.attempts[index])
+        }
+    }
+
+    // MARK: Budgets
+
+    /// The budget that ends first, and what is left of it; nil when none applies.
+    func nearestDeadline(of attempt: Attempt) -> (kind: AttemptFailure.TimeBudget, remaining: Duration)? {
+        let now = self.engine.clock.now()
+        let timeouts = self.engine.configuration.timeouts
+        var nearest: (kind: AttemptFailure.TimeBudget, remaining: Duration)?
+        func consider(_ kind: AttemptFailure.TimeBudget, _ budget: Duration?, since start: Duration?) {
+            guard let budget, let start else { return }
+            let remaining = start + budget - now
+            if nearest.map({ remaining < $0.remaining }) ?? true { nearest = (kind, remaining) }
+        }
+        if attempt.hasEvents {
+            consider(.idle, timeouts.idle, since: attempt.lastProgress)
+        } else {
+            consider(.firstEvent, timeouts.firstEvent, since: attempt.requestedAt)
+        }
+        consider(.total, timeouts.total, since: self.startedAt)
+        return nearest
+    }
+
+    /// Whether the whole turn has taken longer than it may.
+    var isOverTotalBudget: Bool {
+        guard let total = self.engine.configuration.timeouts.total, let startedAt = self.startedAt else { return false }
+        return self.engine.clock.now() - startedAt >= total
+    }
+}
+
+extension Duration {
+    /// As a floating-point number.
+    var seconds: Double {
+        let (seconds, attoseconds) = self.components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}

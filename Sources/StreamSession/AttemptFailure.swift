@@ -1,0 +1,96 @@
+package import StreamTransport
+
+/// Why one attempt at a turn ended without a complete response.
+///
+/// Immutable values, owned by nobody. They hold what a decision needs and what a report says, and no content.
+package enum AttemptFailure: Error, Sendable, Equatable {
+    /// The connection failed.
+    case transport(TransportFailure)
+    /// The WebSocket was closed (RFC 6455 section 7.4) in the middle of a response.
+    case closed(code: UInt16, beforeFirstEvent: Bool)
+    /// The stream ended without a terminal event.
+    case endedEarly
+    /// The upgrade was answered with a status code other than 101.
+    case upgradeStatus(RefusalFacts)
+    /// The POST was answered with a status code other than 200.
+    case httpStatus(RefusalFacts)
+    /// The server sent an error instead of the rest of the response.
+    case errorEvent(RefusalFacts)
+    /// The response failed, in the server's words.
+    case responseFailed(RefusalFacts)
+    /// The response stopped short for a reason that asking again does not change.
+    case responseIncomplete(reason: String?)
+    /// The POST was answered with something that is not an event stream.
+    case unexpectedContentType
+    /// A binary message, where only text has a meaning.
+    case binaryMessage
+    /// An event that is not JSON, or that lacks what its type needs.
+    case undecodableEvent
+    /// An event over the limit, in bytes.
+    case eventTooLarge(limit: Int)
+    /// A budget of time ran out.
+    case timeout(TimeBudget)
+    /// The request is larger than a WebSocket message may be.
+    case requestTooLarge
+
+    /// What was waited for.
+    package enum TimeBudget: String, Sendable, Equatable, CaseIterable {
+        /// The first event of the response.
+        case firstEvent
+        /// The next event.
+        case idle
+        /// The whole turn.
+        case total
+    }
+
+    /// The delay that the server asked for.
+    package var retryAfter: Duration? { self.refusal?.retryAfter }
+
+    /// The usage limit that the server named.
+    package var usageLimit: UsageLimitFacts? { self.refusal?.usageLimit }
+
+    /// The server's side of the story, where it told one.
+    package var refusal: RefusalFacts? {
+        switch self {
+        case .upgradeStatus(let facts), .httpStatus(let facts), .errorEvent(let facts), .responseFailed(let facts):
+            facts
+        case .transport, .closed, .endedEarly, .responseIncomplete, .unexpectedContentType, .binaryMessage,
+            .undecodableEvent, .eventTooLarge, .timeout, .requestTooLarge:
+            nil
+        }
+    }
+}
+
+/// What a server said when it refused a request, over whichever transport.
+package struct RefusalFacts: Sendable, Equatable {
+    /// The status code (RFC 9110 section 15); in band it may be missing.
+    package let statusCode: Int?
+    /// The error's code, or its type where it has no code.
+    package let errorCode: String?
+    /// `Retry-After`, or the server's words about a delay, as time from the receipt.
+    package let retryAfter: Duration?
+    /// The usage limit that was reached.
+    package let usageLimit: UsageLimitFacts?
+
+    /// A refusal.
+    package init(
+        statusCode: Int? = nil,
+        errorCode: String? = nil,
+        retryAfter: Duration? = nil,
+        usageLimit: UsageLimitFacts? = nil
+    ) {
+        self.statusCode = statusCode
+        self.errorCode = errorCode
+        self.retryAfter = retryAfter
+        self.usageLimit = usageLimit
+    }
+}
+
+/// What matters for a decision about a usage limit.
+package struct UsageLimitFacts: Sendable, Equatable {
+    /// Time from the receipt until the limit ends; nil when the server did not say.
+    package let resetsAfter: Duration?
+
+    /// A usage limit.
+    package init(resetsAfter: Duration? = nil) { self.resetsAfter = resetsAfter }
+}

@@ -1,0 +1,45 @@
+/// What a failure says about the transport, the request and the server, and so what may be done about it.
+///
+/// `AttemptFailure.failureClass` is the table that assigns them.
+package enum FailureClass: String, Sendable, Equatable, CaseIterable {
+    /// A WebSocket cannot work here.
+    case definite
+    /// A WebSocket probably cannot work here: worth one more attempt.
+    case probable
+    /// The connection is gone, and another may live.
+    case transient
+    /// The response failed, and the transport is fine.
+    case server
+    /// The request, or its answer, is too large for a WebSocket.
+    case size
+    /// The credential was not accepted.
+    case credential
+    /// The server asks for fewer requests.
+    case throttle
+    /// The account's usage is spent.
+    case usageLimit
+    /// The same request would fail in the same way.
+    case fatal
+
+    /// When a turn leaves the WebSocket for HTTP.
+    package enum Fallback: Sendable, Equatable {
+        /// Without another attempt, and the instance stays there.
+        case atOnce
+        /// Without another attempt, for this request alone.
+        case forThisRequest
+        /// When the retries are used up.
+        case afterRetries
+        /// Never: HTTP would fare no better.
+        case never
+    }
+
+    /// When a turn leaves the WebSocket after such a failure.
+    package var fallback: Fallback {
+        switch self {
+        case .definite: .atOnce
+        case .size: .forThisRequest
+        case .probable, .transient: .afterRetries
+        case .server, .credential, .throttle, .usageLimit, .fatal: .never
+        }
+    }
+}

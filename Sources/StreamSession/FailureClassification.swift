@@ -1,0 +1,143 @@
+// The one table that says what a failure means. It is pure: no state, no clock, no message text.
+import StreamTransport
+
+extension AttemptFailure {
+    /// What the failure means.
+    package var failureClass: FailureClass {
+        switch self {
+        case .transport(let failure): failure.failureClass
+        case .closed(let code, let beforeFirstEvent): Self.classOfClose(code, beforeFirstEvent: beforeFirstEvent)
+        case .endedEarly: .transient
+        case .upgradeStatus(let facts): facts.classOfUpgrade
+        case .httpStatus(let facts), .errorEvent(let facts), .responseFailed(let facts): facts.classOfAnswer
+        case .binaryMessage, .undecodableEvent: .probable
+        case .timeout(.firstEvent), .timeout(.idle): .transient
+        case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .timeout(.total): .fatal
+        case .requestTooLarge: .size
+        }
+    }
+
+    /// True when the attempt ended before the server's answer to the request or the upgrade was there.
+    var precedesAnswer: Bool {
+        guard case .transport(let failure) = self else { return false }
+        switch failure.phase {
+        case .resolve, .connect, .proxy, .tls, .upgrade: return true
+        case .send, .firstEvent, .stream, .close: return false
+        }
+    }
+
+    /// RFC 6455 section 7.4.1.
+    private static func classOfClose(_ code: UInt16, beforeFirstEvent: Bool) -> FailureClass {
+        switch code {
+        // A policy that closes before it has seen anything is about the WebSocket itself.
+        case 1008: beforeFirstEvent ? .definite : .transient
+        case 1009: .size
+        // The peer says that the protocol was broken: something between mangles frames, or both disagree about them.
+        case 1002, 1003, 1007, 1010: .probable
+        default: .transient
+        }
+    }
+}
+
+extension TransportFailure {
+    /// What a failed connection means.
+    fileprivate var failureClass: FailureClass {
+        switch self.cause {
+        case .invalidRequest, .trustAnchorsUnreadable, .messageTooLarge, .cancelled, .unavailable: .fatal
+        case .certificateRejected, .headerSectionTooLarge, .openingHandshakeInvalid,
+            .unsupportedTransferCoding, .unsupportedContentCoding:
+            .definite
+        case .unresolvable, .unreachable, .tlsHandshakeFailed, .notHTTP, .protocolViolation: .probable
+        case .timedOut: self.classOfTimeout
+        case .connectionLost: self.classOfLoss
+        case .corruptContentCoding, .peerUnresponsive: .transient
+        }
+    }
+
+    private var classOfTimeout: FailureClass {
+        switch self.phase {
+        case .resolve, .connect, .proxy, .tls, .upgrade: .probable
+        case .send, .firstEvent, .stream, .close: .transient
+        }
+    }
+
+    private var classOfLoss: FailureClass {
+        switch self.phase {
+        // A proxy that refuses CONNECT, or a TLS handshake that something between does not like.
+        case .proxy, .tls: .probable
+        case .resolve, .connect, .upgrade, .send, .firstEvent, .stream, .close: .transient
+        }
+    }
+}
+
+extension RefusalFacts {
+    /// An answer to the upgrade other than 101.
+    fileprivate var classOfUpgrade: FailureClass {
+        switch self.classOfCode {
+        case .usageLimit: return .usageLimit
+        case .throttle: return .throttle
+        // Overload is the server's answer to the request, whatever it was asked over.
+        case .fatal where self.errorCode == ErrorCode.overloaded: return .fatal
+        case .definite, .probable, .transient, .server, .size, .credential, .fatal, nil: break
+        }
+        switch self.statusCode ?? 0 {
+        case 401: return .credential
+        case 429: return .throttle
+        case 408: return .transient
+        // Not Implemented is what it says; every other 5xx may pass.
+        case 501: return .definite
+        case 500..<600: return .transient
+        default: return .definite
+        }
+    }
+
+    /// An answer to the request: a status code of a POST, an error in band, or a failed response.
+    fileprivate var classOfAnswer: FailureClass {
+        if let classOfCode { return classOfCode }
+        switch self.statusCode {
+        case nil: return .server
+        case 401: return .credential
+        case 429: return .throttle
+        case 408, 409, 425: return .server
+        case .some(500..<600): return .server
+        // An error that claims success says nothing by its number.
+        case .some(200..<300): return .server
+        default: return .fatal
+        }
+    }
+
+    /// What an error code decides by itself, ahead of any status code.
+    private var classOfCode: FailureClass? {
+        if self.usageLimit != nil { return .usageLimit }
+        guard let errorCode else { return nil }
+        if ErrorCode.transient.contains(errorCode) { return .transient }
+        if ErrorCode.throttle.contains(errorCode) { return .throttle }
+        if ErrorCode.usageLimit.contains(errorCode) { return .usageLimit }
+        return ErrorCode.fatal.contains(errorCode) ? .fatal : nil
+    }
+}
+
+/// Error codes of the Responses API that decide something; every other one leaves it to the status code.
+private enum ErrorCode {
+    /// The server has no capacity for the model, and says so after it has tried.
+    static let overloaded = "server_is_overloaded"
+
+    static let transient: Set<String> = [
+        "previous_response_not_found", "websocket_connection_limit_reached", "websocket_stream_limit_reached",
+    ]
+
+    static let throttle: Set<String> = ["rate_limit_exceeded", "slow_down"]
+
+    static let usageLimit: Set<String> = [
+        "insufficient_quota", "organization_spend_limit_exceeded", "organization_usage_limit_exceeded",
+        "usage_limit_reached", "usage_not_included",
+    ]
+
+    static let fatal: Set<String> = [
+        overloaded, "bio_policy", "context_length_exceeded", "cyber_policy", "data_residency_mismatch",
+        "empty_image_file", "image_content_policy_violation", "image_file_not_found", "image_file_too_large",
+        "image_parse_error", "image_too_large", "image_too_small", "invalid_base64_image", "invalid_image",
+        "invalid_image_format", "invalid_image_mode", "invalid_image_url", "invalid_prompt", "invalid_stream_id",
+        "misalignment_policy_violation", "unsupported_image_media_type",
+    ]
+}

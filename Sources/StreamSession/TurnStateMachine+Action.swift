@@ -1,0 +1,100 @@
+// What the turn's state machine asks its driver to do: values, so that a test compares them.
+
+extension TurnStateMachine {
+    /// What the driver must do after one input.
+    package enum Action: Equatable, Sendable {
+        /// Start this attempt.
+        case open(Opening)
+        /// Write the request to the WebSocket that is open.
+        case send
+        /// Read the response; the request went out with the attempt's start.
+        case receive
+        /// Give the consumer the delta's bytes from this offset on, or the tool call or the raw event whole.
+        case deliver(from: Int)
+        /// Let so much time pass, then report `timerFired` with the opening's attempt.
+        case wait(Duration, then: Opening)
+        /// Have the credential replaced, then report `credentialRefreshed` with the opening's attempt.
+        case refreshCredential(then: Opening)
+        /// Tell the consumer that the response is complete.
+        case finish
+        /// Cancel the attempt that runs, and end the stream with an error.
+        case fail(TurnFailure)
+        /// Nothing.
+        case ignore
+    }
+
+    /// One attempt to be started.
+    package struct Opening: Equatable, Sendable {
+        /// Counts from 1 over the whole turn, whatever the transport.
+        package let attempt: Int
+        /// The transport to use.
+        package let transport: TransportKind
+        /// Why there is an attempt.
+        package let reason: Reason
+
+        /// An attempt.
+        package init(attempt: Int, transport: TransportKind, reason: Reason) {
+            self.attempt = attempt
+            self.transport = transport
+            self.reason = reason
+        }
+
+        /// Why there is an attempt.
+        package enum Reason: Equatable, Sendable {
+            /// The turn begins.
+            case first
+            /// The last one failed: retry so-and-so-many of how many there may be on this transport.
+            case reconnect(retry: Int, limit: Int, AttemptFailure)
+            /// The WebSocket was given up.
+            case fallBack(AttemptFailure)
+            /// The last one came too soon.
+            case rateLimit(retry: Int, limit: Int)
+            /// The last one's credential was not accepted, and there is a new one.
+            case credential
+        }
+    }
+}
+
+/// How a turn failed.
+package struct TurnFailure: Error, Equatable, Sendable {
+    /// What kind of end it is; the engine's public errors are chosen by it.
+    package enum Kind: String, Sendable, Equatable, CaseIterable {
+        /// The retries are used up.
+        case exhausted
+        /// A replay contradicts what was delivered.
+        case diverged
+        /// Another attempt would fail in the same way.
+        case fatal
+        /// The server still asks for fewer requests.
+        case throttled
+        /// The account's usage is spent.
+        case usageLimit
+        /// The credential is not accepted.
+        case credential
+        /// The consumer has gone.
+        case cancelled
+    }
+
+    /// What kind of end it is.
+    package let kind: Kind
+    /// What the last attempt ended with; nil for a divergence and for a cancelled turn.
+    package let failure: AttemptFailure?
+
+    /// A failure.
+    package init(_ kind: Kind, _ failure: AttemptFailure? = nil) {
+        self.kind = kind
+        self.failure = failure
+    }
+}
+
+/// Whether sending the request again is safe.
+package enum ReplaySafety: String, Sendable, Equatable, CaseIterable {
+    /// The server has not seen the whole request.
+    case notSent
+    /// The server may have seen it, and nothing of its answer was delivered.
+    case sentNoOutput
+    /// Output was delivered: another answer may differ.
+    case outputDelivered
+    /// The response was complete.
+    case completed
+}

@@ -1,0 +1,83 @@
+import ChappieTestServer
+import ChappieTransport
+import Foundation
+import Testing
+
+/// The promise, tried at every byte: the wire is cut, the stream goes on, and the consumer sees the response once.
+@Suite struct EveryByteCutTests {
+    /// Transport and content coding.
+    struct Variant: Sendable, CustomTestStringConvertible {
+        let wire: Wire
+        let isCompressed: Bool
+        let cut: ChappieTestServer.Fault.ConnectionCut
+
+        var testDescription: String {
+            "\(self.wire.rawValue), \(self.isCompressed ? "compressed" : "plain"), \(self.cut.rawValue)"
+        }
+
+        static let all = Wire.allCases.flatMap { wire in
+            [false, true].map { Variant(wire: wire, isCompressed: $0, cut: $0 ? .reset : .end) }
+        }
+    }
+
+    @Test(arguments: Variant.all)
+    func aCutAtAnyByteIsNotNoticed(_ variant: Variant) async throws {
+        let whole = try await self.run(variant, cuttingAt: nil)
+        let byteCount = try #require(whole.report.attempts.first).receivedByteCount
+        #expect(byteCount > 200)
+        // The head is cut too: it is not part of the received bytes, so offsets run past them by its length.
+        let failures = try await withThrowingTaskGroup(of: Int?.self) { group in
+            var failures: [Int] = []
+            var next = 0
+            let last = byteCount + 400
+            func startNext() {
+                guard next <= last else { return }
+                let offset = next
+                next += 1
+                group.addTask {
+                    let outcome = try await self.run(variant, cuttingAt: offset)
+                    return Self.isRight(outcome) ? nil : offset
+                }
+            }
+            for _ in 0..<8 { startNext() }
+            while let failure = try await group.next() {
+                if let failure { failures.append(failure) }
+                startNext()
+            }
+            return failures
+        }
+        #expect(failures.isEmpty, "wrong after cuts at these bytes")
+        print("\(variant.testDescription): cut at each of \(byteCount + 401) bytes")
+    }
+
+    /// A response of one message, as short as the rules allow, so that there is time for every byte of it.
+    private static let deltas = ["Det er ", "21 °C", " in Oslo, ", "日本", "語 ", "👩‍🚀", " e\u{301}", "\r\n", "done."]
+
+    private static let events: [String] = {
+        var events = [#"{"type":"response.created","response":{"id":"resp_1"}}"#]
+        for delta in Self.deltas {
+            let text = delta.replacing("\r\n", with: #"\r\n"#)
+            events.append(
+                #"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"\#(text)"}"#)
+        }
+        events.append(#"{"type":"response.completed","response":{"id":"resp_1","status":"completed"}}"#)
+        return events
+    }()
+
+    private func run(_ variant: Variant, cuttingAt offset: Int?) async throws -> StreamOutcome {
+        var configuration = ChappieTestServer.Configuration(model: .custom { _ in Self.events })
+        if let offset { configuration.faults = [.init(.cut(afterByte: offset, with: variant.cut), attempts: 1...1)] }
+        configuration.messageCompression = variant.isCompressed ? .deflate(.init()) : .off
+        configuration.contentCoding = variant.isCompressed ? .gzip : .identity
+        return try await withServer(configuration) { server in
+            await ChappieStreamingTransport(
+                configuration: .loopback(server.baseURL) { $0.policy = variant.wire.policy }
+            ).outcome()
+        }
+    }
+
+    private static func isRight(_ outcome: StreamOutcome) -> Bool {
+        outcome.error == nil && outcome.text.utf8.elementsEqual(self.deltas.joined().utf8) && outcome.completions == 1
+            && outcome.emptyDeltas == 0 && outcome.eventsAfterCompletion == 0
+    }
+}

@@ -1,0 +1,99 @@
+import ChappieTestServer
+import ChappieTransport
+import Foundation
+import Testing
+
+/// What the consumer of one stream has seen.
+struct StreamOutcome: Sendable {
+    var text = ""
+    var reasoning = ""
+    var refusal = ""
+    var raw: [(type: String, payload: String)] = []
+    var usageLimits: [ChappieUsageLimitSnapshot] = []
+    var diagnostics: [ChappieDiagnostic] = []
+    var completions = 0
+    var emptyDeltas = 0
+    var eventsAfterCompletion = 0
+    var error: (any Error)?
+    var report = ChappieStreamingTransport.emptyReport
+
+    /// The error as the engine's own kind.
+    var clientError: ChappieClientError? { self.error as? ChappieClientError }
+
+    /// The failure below HTTP.
+    var transportFailure: ChappieTransportFailure? {
+        guard case .transport(let failure)? = self.clientError else { return nil }
+        return failure
+    }
+
+    mutating func add(_ event: ChappieStreamEvent) {
+        if self.completions > 0 { self.eventsAfterCompletion += 1 }
+        switch event {
+        case .textDelta(let text): self.append(text, to: \.text)
+        case .reasoningDelta(let text): self.append(text, to: \.reasoning)
+        case .refusalDelta(let text): self.append(text, to: \.refusal)
+        case .usageLimits(let snapshot): self.usageLimits.append(snapshot)
+        case .raw(let type, let payload): self.raw.append((type, payload))
+        case .diagnostic(let diagnostic): self.diagnostics.append(diagnostic)
+        case .completed: self.completions += 1
+        }
+    }
+
+    private mutating func append(_ text: String, to kind: WritableKeyPath<Self, String>) {
+        if text.isEmpty { self.emptyDeltas += 1 }
+        self[keyPath: kind] += text
+    }
+}
+
+extension ChappieStreamingTransport {
+    /// A report of nothing.
+    static var emptyReport: ChappieStreamReport {
+        ChappieStreamingTransport(configuration: .loopback("http://127.0.0.1:1")).streamHandle(.init(prompt: "")).report
+    }
+
+    /// Reads one stream to its end.
+    func outcome(of request: ChappieTransportRequest = ChappieTransportRequest(prompt: "hi", model: "m")) async
+        -> StreamOutcome
+    {
+        let handle = self.streamHandle(request)
+        var outcome = StreamOutcome()
+        do {
+            for try await event in handle.events { outcome.add(event) }
+        } catch {
+            outcome.error = error
+        }
+        outcome.report = handle.report
+        return outcome
+    }
+}
+
+extension ChappieTransportConfiguration {
+    /// A configuration for a server on loopback: no delays between attempts, diagnostics on.
+    static func loopback(_ baseURL: String, _ change: (inout Self) -> Void = { _ in }) -> Self {
+        guard let url = URL(string: baseURL) else { preconditionFailure("not a URL") }
+        var configuration = Self(baseURL: url)
+        configuration.reconnectDelay = .zero
+        configuration.rateLimitBackoff = ChappieRateLimitBackoffPolicy(initialDelay: .zero)
+        configuration.reportsDiagnostics = true
+        change(&configuration)
+        return configuration
+    }
+}
+
+/// A server that lives as long as `body` runs.
+func withServer<Result>(
+    _ configuration: ChappieTestServer.Configuration,
+    _ body: (ChappieTestServer) async throws -> Result
+) async throws -> Result {
+    let server = try ChappieTestServer(configuration: configuration)
+    defer { server.stop() }
+    return try await body(server)
+}
+
+/// Both transports, as policies.
+enum Wire: String, CaseIterable, Sendable {
+    case webSocket
+    case httpSSE
+
+    var policy: ChappieStreamingTransportPolicy { self == .webSocket ? .default : .httpSSEOnly }
+}

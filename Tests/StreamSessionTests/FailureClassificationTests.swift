@@ -1,0 +1,192 @@
+// The table, row by row.
+import StreamSession
+import StreamTransport
+import Testing
+
+@Suite struct FailureClassificationTests {
+    @Test(arguments: 100..<600)
+    func upgradeStatus(statusCode: Int) {
+        let expected: FailureClass =
+            switch statusCode {
+            case 401: .credential
+            case 429: .throttle
+            case 408: .transient
+            case 501: .definite
+            case 500...: .transient
+            default: .definite
+            }
+        #expect(AttemptFailure.upgradeStatus(RefusalFacts(statusCode: statusCode)).failureClass == expected)
+    }
+
+    @Test(arguments: 100..<600)
+    func httpStatusAndErrorEvent(statusCode: Int) {
+        let expected: FailureClass =
+            switch statusCode {
+            case 401: .credential
+            case 429: .throttle
+            case 408, 409, 425, 500...: .server
+            case 200..<300: .server
+            default: .fatal
+            }
+        let facts = RefusalFacts(statusCode: statusCode)
+        #expect(AttemptFailure.httpStatus(facts).failureClass == expected)
+        #expect(AttemptFailure.errorEvent(facts).failureClass == expected)
+    }
+
+    @Test(arguments: [Int.min, -1, 0, 99, 600, 1_000, Int.max])
+    func statusCodesOutOfRange(statusCode: Int) {
+        let facts = RefusalFacts(statusCode: statusCode)
+        #expect(AttemptFailure.upgradeStatus(facts).failureClass == .definite)
+        #expect(AttemptFailure.httpStatus(facts).failureClass == .fatal)
+    }
+
+    static let codes: [(String, FailureClass)] = [
+        ("websocket_connection_limit_reached", .transient),
+        ("previous_response_not_found", .transient),
+        ("websocket_stream_limit_reached", .transient),
+        ("rate_limit_exceeded", .throttle),
+        ("slow_down", .throttle),
+        ("usage_limit_reached", .usageLimit),
+        ("usage_not_included", .usageLimit),
+        ("insufficient_quota", .usageLimit),
+        ("organization_spend_limit_exceeded", .usageLimit),
+        ("organization_usage_limit_exceeded", .usageLimit),
+        ("server_is_overloaded", .fatal),
+        ("context_length_exceeded", .fatal),
+        ("invalid_prompt", .fatal),
+        ("bio_policy", .fatal),
+        ("cyber_policy", .fatal),
+        ("misalignment_policy_violation", .fatal),
+        ("data_residency_mismatch", .fatal),
+        ("invalid_image", .fatal),
+        ("image_too_large", .fatal),
+        ("unsupported_image_media_type", .fatal),
+        ("image_file_not_found", .fatal),
+        ("server_error", .server),
+        ("vector_store_timeout", .server),
+        ("failed_to_download_image", .server),
+        ("something_new", .server),
+        ("", .server),
+    ]
+
+    @Test(arguments: codes)
+    func codesInBand(code: String, expected: FailureClass) {
+        let facts = RefusalFacts(errorCode: code)
+        #expect(AttemptFailure.responseFailed(facts).failureClass == expected)
+        #expect(AttemptFailure.errorEvent(facts).failureClass == expected)
+    }
+
+    @Test func aFailedResponseWithoutACodeIsTheServers() {
+        #expect(AttemptFailure.responseFailed(RefusalFacts()).failureClass == .server)
+        #expect(AttemptFailure.errorEvent(RefusalFacts()).failureClass == .server)
+    }
+
+    @Test func aKnownCodeGoesBeforeTheStatusCode() {
+        let notFound = RefusalFacts(statusCode: 400, errorCode: "previous_response_not_found")
+        #expect(AttemptFailure.errorEvent(notFound).failureClass == .transient)
+        #expect(AttemptFailure.httpStatus(notFound).failureClass == .transient)
+        let overloaded = RefusalFacts(statusCode: 503, errorCode: "server_is_overloaded")
+        #expect(AttemptFailure.errorEvent(overloaded).failureClass == .fatal)
+        #expect(AttemptFailure.httpStatus(overloaded).failureClass == .fatal)
+        #expect(AttemptFailure.upgradeStatus(overloaded).failureClass == .fatal)
+        let unknown = RefusalFacts(statusCode: 400, errorCode: "something_new")
+        #expect(AttemptFailure.errorEvent(unknown).failureClass == .fatal)
+    }
+
+    @Test func aUsageLimitIsOneWhateverTheStatusCode() {
+        let spent = RefusalFacts(statusCode: 429, usageLimit: UsageLimitFacts())
+        let named = RefusalFacts(statusCode: 403, errorCode: "usage_not_included")
+        for facts in [spent, named] {
+            #expect(AttemptFailure.upgradeStatus(facts).failureClass == .usageLimit)
+            #expect(AttemptFailure.httpStatus(facts).failureClass == .usageLimit)
+            #expect(AttemptFailure.errorEvent(facts).failureClass == .usageLimit)
+            #expect(AttemptFailure.responseFailed(facts).failureClass == .usageLimit)
+        }
+    }
+
+    @Test func anUpgradeIsJudgedByItsStatusCodeAlone() {
+        let facts = RefusalFacts(statusCode: 400, errorCode: "invalid_prompt")
+        #expect(AttemptFailure.upgradeStatus(facts).failureClass == .definite)
+        let throttled = RefusalFacts(statusCode: 503, errorCode: "slow_down")
+        #expect(AttemptFailure.upgradeStatus(throttled).failureClass == .throttle)
+    }
+
+    @Test(arguments: [0, 999, 1000, 1001, 1004, 1005, 1006, 1011, 1012, 1013, 1014, 1015, 3000, 4000, 4999, 65535])
+    func transientCloseCodes(code: UInt16) {
+        #expect(AttemptFailure.closed(code: code, beforeFirstEvent: true).failureClass == .transient)
+        #expect(AttemptFailure.closed(code: code, beforeFirstEvent: false).failureClass == .transient)
+    }
+
+    @Test func otherCloseCodes() {
+        #expect(AttemptFailure.closed(code: 1008, beforeFirstEvent: true).failureClass == .definite)
+        #expect(AttemptFailure.closed(code: 1008, beforeFirstEvent: false).failureClass == .transient)
+        for beforeFirstEvent in [true, false] {
+            #expect(AttemptFailure.closed(code: 1009, beforeFirstEvent: beforeFirstEvent).failureClass == .size)
+            for code in [1002, 1003, 1007, 1010] as [UInt16] {
+                let failure = AttemptFailure.closed(code: code, beforeFirstEvent: beforeFirstEvent)
+                #expect(failure.failureClass == .probable)
+            }
+        }
+    }
+
+    static let plain: [(AttemptFailure, FailureClass)] = [
+        (.endedEarly, .transient), (.timeout(.firstEvent), .transient), (.timeout(.idle), .transient),
+        (.timeout(.total), .fatal), (.undecodableEvent, .probable), (.binaryMessage, .probable),
+        (.requestTooLarge, .size), (.eventTooLarge(limit: 1), .fatal), (.unexpectedContentType, .fatal),
+        (.responseIncomplete(reason: "max_output_tokens"), .fatal), (.responseIncomplete(reason: nil), .fatal),
+    ]
+
+    @Test(arguments: plain)
+    func failuresOfTheStream(failure: AttemptFailure, expected: FailureClass) {
+        #expect(failure.failureClass == expected)
+    }
+
+    static let causes: [(TransportFailure.Cause, FailureClass)] = [
+        (.openingHandshakeInvalid(.accept), .definite), (.headerSectionTooLarge(limit: 1), .definite),
+        (.certificateRejected(code: 10), .definite), (.unsupportedContentCoding, .definite),
+        (.unsupportedTransferCoding, .definite),
+        (.tlsHandshakeFailed, .probable), (.unreachable(code: 111), .probable),
+        (.unresolvable(code: -2), .probable), (.notHTTP, .probable),
+        (.protocolViolation(closeCode: 1002), .probable), (.peerUnresponsive, .transient),
+        (.corruptContentCoding, .transient), (.invalidRequest("field"), .fatal), (.messageTooLarge(limit: 1), .fatal),
+        (.trustAnchorsUnreadable, .fatal), (.cancelled, .fatal), (.unavailable, .fatal),
+    ]
+
+    @Test(arguments: causes)
+    func causesThatMeanTheSameInEveryPhase(cause: TransportFailure.Cause, expected: FailureClass) {
+        for phase in TransportFailure.Phase.allCases {
+            let failure = AttemptFailure.transport(TransportFailure(phase: phase, cause: cause))
+            #expect(failure.failureClass == expected)
+        }
+    }
+
+    @Test(arguments: TransportFailure.Phase.allCases)
+    func causesThatDependOnThePhase(phase: TransportFailure.Phase) {
+        let early: [TransportFailure.Phase] = [.resolve, .connect, .proxy, .tls, .upgrade]
+        let timeout = AttemptFailure.transport(TransportFailure(phase: phase, cause: .timedOut))
+        #expect(timeout.failureClass == (early.contains(phase) ? .probable : .transient))
+        let loss = AttemptFailure.transport(TransportFailure(phase: phase, cause: .connectionLost))
+        #expect(loss.failureClass == ([.proxy, .tls].contains(phase) ? .probable : .transient))
+    }
+
+    @Test func everyClassHasItsWayToHTTP() {
+        let fallbacks = FailureClass.allCases.map(\.fallback)
+        #expect(
+            fallbacks == [
+                .atOnce, .afterRetries, .afterRetries, .never, .forThisRequest, .never, .never, .never, .never,
+            ])
+    }
+
+    @Test func factsAreFoundInEveryRefusal() {
+        let facts = RefusalFacts(
+            statusCode: 429, retryAfter: .seconds(3), usageLimit: UsageLimitFacts(resetsAfter: .seconds(9)))
+        for failure in [
+            AttemptFailure.upgradeStatus(facts), .httpStatus(facts), .errorEvent(facts), .responseFailed(facts),
+        ] {
+            #expect(failure.retryAfter == .seconds(3))
+            #expect(failure.usageLimit?.resetsAfter == .seconds(9))
+        }
+        #expect(AttemptFailure.endedEarly.retryAfter == nil)
+        #expect(AttemptFailure.requestTooLarge.usageLimit == nil)
+    }
+}

@@ -1,0 +1,201 @@
+// Many thousand turns against servers that fail in every way, and the promise that is kept in each of them: what was
+// delivered is a prefix of one response, without a gap and without a duplicate, and every turn ends.
+import StreamSession
+import StreamTransport
+import Testing
+
+@Suite struct TurnRandomWalkTests {
+    /// Servers that say the same thing each time: a turn never diverges, and a complete one has it all.
+    @Test(arguments: 0..<10)
+    func theSameResponseIsDeliveredOnceHoweverItIsCut(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        var endings: Set<String> = []
+        for _ in 0..<500 {
+            var walk = RandomWalk(responses: .same, random: random)
+            try walk.run()
+            #expect(walk.ending != "diverged")
+            endings.insert(walk.ending)
+            random = walk.random
+        }
+        #expect(endings.isSuperset(of: ["finished", "exhausted", "fatal", "throttled", "usageLimit", "credential"]))
+    }
+
+    /// Servers that change their mind: a turn diverges, or nobody can tell.
+    @Test(arguments: 100..<110)
+    func otherResponsesAreNeverMixed(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        var endings: Set<String> = []
+        for _ in 0..<500 {
+            var walk = RandomWalk(responses: .changing, random: random)
+            try walk.run()
+            endings.insert(walk.ending)
+            random = walk.random
+        }
+        #expect(endings.isSuperset(of: ["finished", "diverged", "cancelled"]))
+    }
+}
+
+/// A broken promise.
+struct BrokenPromise: Error {
+    let what: String
+}
+
+/// One turn: a driver and a server that roll dice, and a consumer that checks.
+struct RandomWalk {
+    enum Responses { case same, changing }
+
+    var random: SplitMix64
+    private(set) var ending = ""
+
+    private var machine: TurnStateMachine
+    private let changes: Bool
+    /// What the server says in the attempt at hand.
+    private var response: SimulatedResponse
+    private var consumer = SimulatedConsumer()
+    private var attempt = 0
+    private var attemptIsOver = true
+    private let policy: RetryPolicy
+
+    init(responses: Responses, random: SplitMix64) {
+        var random = random
+        let streaming = StreamingPolicy(
+            prefersWebSocket: random.chance(0.8),
+            maxWebSocketReconnectionAttempts: random.below(6),
+            fallsBackToHTTPSSE: random.chance(0.8),
+            maxHTTPRetries: random.below(6))
+        self.policy = RetryPolicy(
+            streaming: streaming, rateLimit: RateLimitBackoffPolicy(maxRetries: random.below(3)))
+        let webSocket = TurnStateMachine.WebSocketAvailability.allCases
+        self.machine = TurnStateMachine(policy: self.policy, webSocket: webSocket[random.below(9) % 3])
+        self.changes = responses == .changing
+        self.response = SimulatedResponse(random: &random)
+        self.random = random
+    }
+
+    mutating func run() throws {
+        var action = self.machine.started()
+        for _ in 0..<10_000 {
+            guard let next = try self.perform(action) else {
+                try self.checkSilence()
+                return
+            }
+            action = next
+        }
+        throw BrokenPromise(what: "the turn does not end")
+    }
+
+    /// Performs one action, and gives the machine's answer to what comes of it; nil at the end.
+    private mutating func perform(_ action: TurnStateMachine.Action) throws -> TurnStateMachine.Action? {
+        switch action {
+        case .open(let opening):
+            if self.random.chance(0.01) { return try self.end(self.machine.cancelled()) }
+            try self.begin(opening)
+            return self.random.chance(0.7) ? self.machine.opened(attempt: self.attempt) : self.fail()
+        case .send, .receive:
+            return try self.stream()
+        case .wait(let delay, let opening):
+            guard delay >= .zero, delay <= .seconds(30) else { throw BrokenPromise(what: "delay \(delay)") }
+            try self.sendStaleInputs()
+            if self.random.chance(0.01) { return try self.end(self.machine.cancelled()) }
+            return self.machine.timerFired(attempt: opening.attempt)
+        case .refreshCredential(let opening):
+            return self.machine.credentialRefreshed(attempt: opening.attempt, changed: self.random.chance(0.7))
+        case .finish, .fail:
+            return try self.end(action)
+        case .deliver, .ignore:
+            throw BrokenPromise(what: "\(action) where a step was due")
+        }
+    }
+
+    private mutating func begin(_ opening: TurnStateMachine.Opening) throws {
+        guard self.attemptIsOver, opening.attempt == self.attempt + 1 else {
+            throw BrokenPromise(what: "attempt \(opening.attempt) after \(self.attempt)")
+        }
+        let streaming = self.policy.streaming
+        let limit =
+            2 + streaming.maxWebSocketReconnectionAttempts + streaming.maxHTTPRetries
+            + self.policy.rateLimit.maxRetries + 1
+        guard opening.attempt <= limit else { throw BrokenPromise(what: "more attempts than budgets") }
+        self.attempt = opening.attempt
+        self.attemptIsOver = false
+        if self.changes, self.random.chance(0.3) { self.response = self.response.variation(&self.random) }
+    }
+
+    /// Streams the response up to a cut, or to its end.
+    private mutating func stream() throws -> TurnStateMachine.Action {
+        let cut =
+            self.random.chance(0.6) ? self.random.below(self.response.pieces.count + 1) : self.response.pieces.count
+        var index = 0
+        while index < cut {
+            let end = self.response.endOfDelta(from: index, limit: cut, &self.random)
+            _ = self.machine.contentReceived(attempt: self.attempt)
+            if let end = try self.receive(index..<end) { return end }
+            index = end
+            if self.random.chance(0.05) { try self.sendStaleInputs() }
+        }
+        if cut < self.response.pieces.count || self.random.chance(0.1) { return self.fail() }
+        let action = self.machine.completed(attempt: self.attempt)
+        if action == .finish { try self.consumer.checkWhole(self.response) }
+        return action
+    }
+
+    /// Passes on one delta or tool call; returns the action that ends the turn, if it does.
+    private mutating func receive(_ range: Range<Int>) throws -> TurnStateMachine.Action? {
+        let piece = self.response.pieces[range.lowerBound]
+        let action =
+            switch piece.content {
+            case .call(let call): self.machine.toolCallReceived(call, attempt: self.attempt)
+            case .scalar:
+                self.machine.deltaReceived(
+                    self.response.bytes(range).span, in: piece.slot, attempt: self.attempt)
+            }
+        switch action {
+        case .deliver(let offset):
+            try self.consumer.consume(self.response, range, from: offset)
+            return nil
+        case .ignore: return nil
+        case .open, .send, .receive, .wait, .refreshCredential, .finish, .fail: return action
+        }
+    }
+
+    private mutating func fail() -> TurnStateMachine.Action {
+        self.attemptIsOver = true
+        let failures = SimulatedResponse.failures
+        return self.machine.failed(
+            failures[self.random.below(failures.count)], attempt: self.attempt, jitter: self.random.fraction())
+    }
+
+    private mutating func sendStaleInputs() throws {
+        let stale = self.attempt - 1
+        let actions = [
+            self.machine.deltaReceived("late", attempt: stale),
+            self.machine.completed(attempt: stale),
+            self.machine.failed(.endedEarly, attempt: stale, jitter: 0),
+            self.machine.opened(attempt: stale),
+            self.machine.timerFired(attempt: stale),
+            self.machine.credentialRefreshed(attempt: stale, changed: true),
+        ]
+        guard actions.allSatisfy({ $0 == .ignore }) else { throw BrokenPromise(what: "\(actions)") }
+    }
+
+    private mutating func end(_ action: TurnStateMachine.Action) throws -> TurnStateMachine.Action? {
+        switch action {
+        case .finish: self.ending = "finished"
+        case .fail(let failure): self.ending = failure.kind.rawValue
+        case .open, .send, .receive, .deliver, .wait, .refreshCredential, .ignore:
+            throw BrokenPromise(what: "\(action) instead of an end")
+        }
+        guard self.machine.deliveredText == self.consumer.text else { throw BrokenPromise(what: "delivered text") }
+        return nil
+    }
+
+    /// After the end nothing happens, whatever comes.
+    private mutating func checkSilence() throws {
+        try self.sendStaleInputs()
+        self.attempt += 1
+        try self.sendStaleInputs()
+        guard self.machine.cancelled() == .ignore, self.machine.started() == .ignore else {
+            throw BrokenPromise(what: "a turn goes on after its end")
+        }
+    }
+}
