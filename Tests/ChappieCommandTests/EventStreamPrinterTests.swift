@@ -14,9 +14,14 @@ private struct SharedVector: Decodable {
     }
 
     let name: String
-    let input_b64: Data
+    let input: Data
     let events: [Event]
     let retry: [Int]?
+
+    private enum CodingKeys: String, CodingKey {
+        case name, events, retry
+        case input = "input_b64"
+    }
 }
 
 /// One printed line.
@@ -46,7 +51,7 @@ private func printed(_ bytes: [UInt8], chunk: Int?) -> EventStreamPrinter.Printe
 @Suite struct EventStreamPrinterTests {
     @Test(arguments: [nil, 1, 2, 7] as [Int?]) func everySharedVectorIsPrinted(chunk: Int?) throws {
         for vector in try sharedVectors() {
-            let output = printed([UInt8](vector.input_b64), chunk: chunk)
+            let output = printed([UInt8](vector.input), chunk: chunk)
             #expect(output.failure == nil)
             let lines = try output.text.split(separator: "\n").map {
                 try JSONDecoder().decode(PrintedLine.self, from: Data($0.utf8))
