@@ -33,7 +33,8 @@ private let codes: [ChappieTransportFailure.Code] = [
     .invalidRequest, .unresolvable, .unreachable, .timedOut, .certificateRejected, .tlsHandshakeFailed,
     .trustAnchorsUnreadable, .notHTTP, .headerSectionTooLarge, .openingHandshakeInvalid, .protocolViolation,
     .binaryMessage, .webSocketClosed, .peerUnresponsive, .unexpectedContentType, .unsupportedContentCoding,
-    .corruptContentCoding, .undecodableEvent, .eventTooLarge, .endedEarly, .connectionLost, .unavailable,
+    .corruptContentCoding, .undecodableEvent, .eventTooLarge, .endedEarly, .connectionLost, .requestTooLarge,
+    .unsupportedTransferCoding, .unavailable,
 ]
 
 private let everyError: [ChappieClientError] =
