@@ -91,6 +91,8 @@ extension ChappieTransportFailure: LocalizedError {
     public var recoverySuggestion: String? { self.advice }
 
     fileprivate var problem: String {
+        // Without an attempt there was no place either: the request was not acceptable.
+        guard self.attempts > 0 else { return "\(self.event)." }
         let attempts = self.attempts == 1 ? "1 attempt" : "\(self.attempts) attempts"
         return "\(self.event) (\(self.phase.words), \(self.transport.words), \(attempts))."
     }
@@ -143,7 +145,7 @@ extension ChappieTransportFailure: LocalizedError {
         }
     }
 
-    private var detailWords: String { self.details.detail.map { " (\($0))" } ?? "" }
+    private var detailWords: String { self.details.detail.map { ": \($0)" } ?? "" }
     private var limitWords: String { self.details.limit.map { " the limit of \($0) bytes" } ?? " the limit" }
     private var limitInWords: String { self.details.limit.map { " (\($0) bytes)" } ?? "" }
     private var statusWords: String { self.details.statusCode.map { " with status code \($0)" } ?? "" }

@@ -140,6 +140,17 @@ private let everyError: [ChappieClientError] =
                 == "Time ran out (while connecting, WebSocket, 2 attempts). Check the network, or allow more time.")
     }
 
+    @Test func aRequestThatWasNeverSentHasNoPlace() {
+        var details = ChappieTransportFailure.Details()
+        details.detail = "the body is not a JSON object"
+        let failure = ChappieTransportFailure(
+            code: .invalidRequest, phase: .send, transport: .webSocket,
+            progress: (attempts: 0, replaySafety: .notSent), details: details)
+        #expect(
+            failure.safeDescription == "The request cannot be sent as it is: the body is not a JSON object. "
+                + "Correct the address, the fields or the body of the request.")
+    }
+
     @Test func aPlanIsNamedOnlyWhenItIsKnown() {
         #expect(usageLimit(plan: .init(rawValue: "plus", displayName: "Plus")).safeDescription.contains("plan Plus"))
         #expect(!usageLimit(plan: .init(rawValue: "x", displayName: "SECRET")).safeDescription.contains("SECRET"))
