@@ -40,7 +40,8 @@ let package = Package(
         .target(
             name: "ChappieTransport",
             dependencies: [
-                "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents", "StreamSession", "StreamTransport",
+                "Deflate", "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents", "StreamSession",
+                "StreamTransport",
             ],
             swiftSettings: memorySafeSettings
         ),

@@ -4,7 +4,7 @@ import ChappieTransport
 /// Versions in words.
 enum PackageVersion {
     /// The version of this package.
-    static let current = "0.1.0"
+    static let current = ChappieTransportVersion.current
 
     /// What `--version` prints.
     static func text(libraries: [(name: String, version: String)] = ChappieLinkedLibraries.versions) -> String {
