@@ -11,7 +11,7 @@ struct CommandDispatch: Sendable {
     let console: Console
 
     /// Runs the command that the words name.
-    func run(_ words: [String]) async -> ExitStatus {
+    func run(_ words: [String]) async -> ExitCode {
         switch words.first {
         case "--version": return self.print(PackageVersion.text())
         case "--help", "-h", "help": return self.print(HelpText.text(for: Self.commands))
@@ -22,7 +22,7 @@ struct CommandDispatch: Sendable {
         }
     }
 
-    private func print(_ text: String) -> ExitStatus {
+    private func print(_ text: String) -> ExitCode {
         do throws(DescriptorError) {
             try self.console.write(text)
             return .success
@@ -31,7 +31,7 @@ struct CommandDispatch: Sendable {
         }
     }
 
-    private func runCommand(_ name: String, _ words: [String]) async -> ExitStatus {
+    private func runCommand(_ name: String, _ words: [String]) async -> ExitCode {
         guard let syntax = Self.commands.first(where: { $0.name == name }) else { return self.unknownCommand(name) }
         do {
             let arguments = try ArgumentParser(syntax).parse(words)
@@ -44,7 +44,7 @@ struct CommandDispatch: Sendable {
         }
     }
 
-    private func run(_ name: String, _ arguments: ParsedArguments, _ console: Console) async throws -> ExitStatus {
+    private func run(_ name: String, _ arguments: ParsedArguments, _ console: Console) async throws -> ExitCode {
         switch name {
         case StreamCommand.syntax.name:
             try await StreamCommand(console: console, environment: self.environment).run(arguments)
@@ -54,7 +54,7 @@ struct CommandDispatch: Sendable {
         }
     }
 
-    private func unknownCommand(_ name: String) -> ExitStatus {
+    private func unknownCommand(_ name: String) -> ExitCode {
         let kind = name.hasPrefix("-") ? "option" : "command"
         let names = name.hasPrefix("-") ? ["--help", "--version"] : Self.commands.map(\.name)
         let nearest = EditDistance.nearest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""

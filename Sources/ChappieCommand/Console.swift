@@ -55,7 +55,7 @@ struct Console: Sendable {
     func complain(_ message: String) { self.note(self.errorStyle.red("chappie:") + " " + message) }
 
     /// Says why a command cannot go on, and gives the exit code for it.
-    func report(_ error: any Error, command: String) -> ExitStatus {
+    func report(_ error: any Error, command: String) -> ExitCode {
         switch error {
         case let error as UsageError:
             self.complain(error.message.withoutControlCharacters)
@@ -65,6 +65,6 @@ struct Console: Sendable {
         case let error as DescriptorError: self.complain("input or output failed: \(error.message)")
         default: self.complain("an unexpected error; please report it")
         }
-        return ExitStatus(error)
+        return ExitCode(error)
     }
 }

@@ -20,8 +20,8 @@ struct DemoCommand {
     /// Where output goes.
     let console: Console
 
-    /// Plays every scene; `ExitStatus.defect` when one did not come out as promised.
-    func run() async throws -> ExitStatus {
+    /// Plays every scene; `ExitCode.defect` when one did not come out as promised.
+    func run() async throws -> ExitCode {
         let printer = DemoPrinter(style: self.console.outputStyle)
         var failedCount = 0
         for scene in DemoScene.allCases {

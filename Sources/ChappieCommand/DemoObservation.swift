@@ -31,9 +31,12 @@ struct DemoObservation {
     /// The server's attempts by transport.
     var transports: [ChappieTestServer.Transport] { self.records.map(\.transport) }
 
+    /// A turn of which nothing was seen but a report.
+    init(report: ChappieStreamReport) { self.report = report }
+
     /// Reads a stream to its end.
     init(reading handle: ChappieStreamHandle) async {
-        self.report = handle.report
+        self.init(report: handle.report)
         do {
             for try await event in handle.events { self.note(event) }
         } catch {

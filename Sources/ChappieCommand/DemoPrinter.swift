@@ -48,9 +48,9 @@ struct DemoPrinter {
 
     private static func words(_ attempt: ChappieStreamReport.Attempt) -> String {
         var facts = [attempt.transport == .webSocket ? "WebSocket" : "HTTP"]
-        if let status = attempt.statusCode { facts.append("status code \(status)") }
-        if let opened = attempt.opened { facts.append("answered after \(Self.milliseconds(opened))") }
-        if let firstEvent = attempt.firstEvent { facts.append("first event after \(Self.milliseconds(firstEvent))") }
+        if let status = attempt.statusCode, let opened = attempt.opened {
+            facts.append("\(status) after \(Self.milliseconds(opened))")
+        }
         facts.append("\(attempt.receivedByteCount) bytes in")
         if let outcome = attempt.outcome { facts.append(outcome) }
         return facts.joined(separator: ", ")

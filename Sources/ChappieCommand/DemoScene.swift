@@ -6,11 +6,11 @@ import ChappieTransport
 enum DemoScene: Int, CaseIterable {
     /// Nothing goes wrong.
     case webSocketTurn = 1
-    /// The connection is reset in mid-text, and the retry says the same.
+    /// The connection is cut in mid-text, and the retry says the same.
     case cut
     /// The server does not speak WebSocket.
     case refusedUpgrade
-    /// The connection is reset in mid-text, and the retry says something else.
+    /// The connection is cut in mid-text, and the retry says something else.
     case divergence
 
     /// Something that has to be true.
@@ -26,7 +26,9 @@ enum DemoScene: Int, CaseIterable {
         }
     }
 
-    /// After which event the wire is cut: in the middle of the text, which begins after about 40 events.
+    /// After which event the wire is cut: in the middle of the text.
+    ///
+    /// It is cut in order, for a reset could destroy bytes that the consumer is to see.
     private static let cutEvent = 90
 
     /// A line about the scene.
@@ -43,9 +45,9 @@ enum DemoScene: Int, CaseIterable {
     var wire: String {
         switch self {
         case .webSocketTurn: "nothing"
-        case .cut: "the connection is reset after event \(Self.cutEvent); the server then says the same again"
+        case .cut: "the connection is cut after event \(Self.cutEvent); the server then says the same again"
         case .refusedUpgrade: "every WebSocket is refused with status code 426"
-        case .divergence: "the connection is reset after event \(Self.cutEvent); the server then says something else"
+        case .divergence: "the connection is cut after event \(Self.cutEvent); the server then says something else"
         }
     }
 
@@ -53,11 +55,11 @@ enum DemoScene: Int, CaseIterable {
     var faults: [ChappieTestServer.Fault] {
         switch self {
         case .webSocketTurn: []
-        case .cut: [.init(.cutAfterEvent(event: Self.cutEvent, with: .reset), attempts: 1...1)]
+        case .cut: [.init(.cutAfterEvent(event: Self.cutEvent), attempts: 1...1)]
         case .refusedUpgrade: [.init(.answer(status: 426), transport: .webSocket)]
         case .divergence:
             [
-                .init(.cutAfterEvent(event: Self.cutEvent, with: .reset), attempts: 1...1),
+                .init(.cutAfterEvent(event: Self.cutEvent), attempts: 1...1),
                 .init(.divergeText(fromScalar: 20), from: 2),
             ]
         }

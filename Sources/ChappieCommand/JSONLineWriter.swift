@@ -40,9 +40,11 @@ struct JSONLineWriter {
         self.text += value ? "true" : "false"
     }
 
-    /// Adds a point in time as RFC 3339 in UTC; years beyond four digits have no such form and are left out.
+    /// Adds a point in time as RFC 3339 in UTC.
+    ///
+    /// Years beyond four digits have no such form, and nothing that is printed lies before 1970: both are left out.
     mutating func add(_ name: String, _ value: Date?) {
-        guard let value, (-62_135_596_800..<253_402_300_800).contains(value.timeIntervalSince1970) else { return }
+        guard let value, (0..<253_402_300_800).contains(value.timeIntervalSince1970) else { return }
         self.add(name, value.formatted(.iso8601))
     }
 

@@ -18,7 +18,7 @@ struct SSECommand {
     let console: Console
 
     /// Reads to the end of the input.
-    func run(_ arguments: ParsedArguments) throws -> ExitStatus {
+    func run(_ arguments: ParsedArguments) throws -> ExitCode {
         let chunkByteCount = try arguments.integer("chunk", in: 1...Int.max)
         let maximumEventByteCount = try arguments.integer("max-event", in: 1...Int.max)
         var printer = EventStreamPrinter(

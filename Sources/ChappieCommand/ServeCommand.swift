@@ -34,7 +34,7 @@ struct ServeCommand {
     let console: Console
 
     /// Serves until SIGINT or SIGTERM.
-    func run(_ arguments: ParsedArguments) async throws -> ExitStatus {
+    func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         guard !arguments.has("list-scenarios") else { return try self.listScenarios() }
         if arguments.has("ca-out"), !arguments.has("tls") { throw UsageError("option --ca-out needs --tls") }
         var configuration = try ServeOptions(arguments).configuration
@@ -59,7 +59,7 @@ struct ServeCommand {
         return .success
     }
 
-    private func complain(_ error: any Error, port: UInt16) -> ExitStatus {
+    private func complain(_ error: any Error, port: UInt16) -> ExitCode {
         switch error {
         case ChappieTestServer.StartError.cannotListen(let code):
             let reason = DescriptorError.failed(code: code).message
@@ -70,7 +70,7 @@ struct ServeCommand {
         return .unavailable
     }
 
-    private func listScenarios() throws -> ExitStatus {
+    private func listScenarios() throws -> ExitCode {
         let scenarios = ChappieTestServer.builtInScenarios
         let width = (scenarios.map(\.name.count).max() ?? 0) + 2
         let style = self.console.outputStyle

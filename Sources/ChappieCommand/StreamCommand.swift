@@ -21,7 +21,7 @@ struct StreamCommand {
     let environment: [String: String]
 
     /// Streams to the end of the turn.
-    func run(_ arguments: ParsedArguments) async throws -> ExitStatus {
+    func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         var options = try StreamOptions(arguments, environment: self.environment)
         let reportFile = try options.reportPath.map { path throws(UsageError) in try OutputFile(path: path) }
         if options.readsPrompt {
@@ -54,9 +54,9 @@ struct StreamCommand {
     }
 
     /// Reads the stream to its end and prints it; SIGINT cancels it, a second one ends the process.
-    private func read(_ handle: ChappieStreamHandle, printer: any StreamPrinter) async -> ExitStatus {
+    private func read(_ handle: ChappieStreamHandle, printer: any StreamPrinter) async -> ExitCode {
         let watcher = SignalWatcher([SIGINT]) { count in
-            guard count == 1 else { _exit(ExitStatus.interrupted.rawValue) }
+            guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
             handle.cancel()
         }
         var reading = StreamReading(console: self.console, printer: printer)

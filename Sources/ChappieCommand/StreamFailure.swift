@@ -20,14 +20,14 @@ struct StreamFailure: Equatable {
     /// What was delivered, where a replay diverged.
     var deliveredText: String?
     /// What the process tells its parent.
-    var status: ExitStatus
+    var status: ExitCode
 
     /// The facts of an error, from the error itself and from what the stream has been through.
     init(_ error: any Error, report: ChappieStreamReport, deliveredOutput: Bool) {
         self.replaySafety = deliveredOutput ? .outputDelivered : report.attempts.isEmpty ? .notSent : .sentNoOutput
         self.attempts = report.attempts.count
         self.requestID = report.attempts.last?.requestID
-        self.status = ExitStatus(error)
+        self.status = ExitCode(error)
         switch error {
         case let error as ChappieClientError:
             self.tag = error.tag

@@ -19,7 +19,7 @@ struct StreamReading {
     }
 
     /// Reads until the stream ends, fails or is cancelled, or nobody reads what is printed.
-    mutating func readToEnd(_ handle: ChappieStreamHandle, wasInterrupted: () -> Bool) async -> ExitStatus {
+    mutating func readToEnd(_ handle: ChappieStreamHandle, wasInterrupted: () -> Bool) async -> ExitCode {
         do {
             for try await event in handle.events {
                 self.note(event)
@@ -28,7 +28,7 @@ struct StreamReading {
             if self.isComplete { return .success }
             // A cancelled stream may end without an error; any other that does has broken its promise.
             if wasInterrupted() { throw CancellationError() }
-            throw ChappieClientError.invalidResponse
+            throw UnfinishedStreamError()
         } catch let error as DescriptorError {
             handle.cancel()
             return self.console.report(error, command: StreamCommand.syntax.name)
@@ -57,3 +57,6 @@ struct StreamReading {
         try self.console.write(text.output)
     }
 }
+
+/// A stream that ended without an error and without `completed`, which no stream may.
+private struct UnfinishedStreamError: Error {}

@@ -34,7 +34,7 @@ struct StreamTextPrinter: StreamPrinter {
     mutating func printed(_ failure: StreamFailure) -> PrintedText {
         var facts = [failure.tag]
         if let category = failure.category { facts.append("category \(category.rawValue)") }
-        facts.append(failure.attempts == 1 ? "1 attempt" : "\(failure.attempts) attempts")
+        if failure.attempts > 0 { facts.append(failure.attempts == 1 ? "1 attempt" : "\(failure.attempts) attempts") }
         if self.textByteCount > 0 { facts.append("\(self.textByteCount) bytes of text delivered") }
         if let requestID = failure.requestID { facts.append("request \(requestID.withoutControlCharacters)") }
         let hint = failure.isRetryable && failure.category != nil ? ["The same request may succeed later."] : []

@@ -91,6 +91,8 @@ extension ChappieTransportFailure: LocalizedError {
     public var recoverySuggestion: String? { self.advice }
 
     fileprivate var problem: String {
+        // Without an attempt there was no place either: the request was not acceptable.
+        guard self.attempts > 0 else { return "\(self.event)." }
         let attempts = self.attempts == 1 ? "1 attempt" : "\(self.attempts) attempts"
         return "\(self.event) (\(self.phase.words), \(self.transport.words), \(attempts))."
     }
@@ -118,6 +120,8 @@ extension ChappieTransportFailure: LocalizedError {
         case .eventTooLarge: "The server sent an event larger than\(self.limitWords)"
         case .endedEarly: "The answer ended before it was complete"
         case .connectionLost: "The connection broke"
+        case .requestTooLarge: "The request is larger than a WebSocket message may be\(self.limitInWords)"
+        case .unsupportedTransferCoding: "The answer has a transfer coding that was not asked for"
         case .unavailable: "The system has no resources left for a connection"
         default: "The transport failed"
         }
@@ -135,13 +139,15 @@ extension ChappieTransportFailure: LocalizedError {
         case .webSocketClosed where self.details.closeCode == 1008: "Check what the credential allows, or use HTTP."
         case .webSocketClosed where self.details.closeCode == 1009: "Use HTTP, or send a smaller request."
         case .headerSectionTooLarge, .eventTooLarge: "Raise the limit if the server is right."
+        case .requestTooLarge: "Allow HTTP, or send a smaller request."
         case .unavailable: "Close other connections or programs, and try again."
         default: "Try again in a moment."
         }
     }
 
-    private var detailWords: String { self.details.detail.map { " (\($0))" } ?? "" }
+    private var detailWords: String { self.details.detail.map { ": \($0)" } ?? "" }
     private var limitWords: String { self.details.limit.map { " the limit of \($0) bytes" } ?? " the limit" }
+    private var limitInWords: String { self.details.limit.map { " (\($0) bytes)" } ?? "" }
     private var statusWords: String { self.details.statusCode.map { " with status code \($0)" } ?? "" }
     private var closeWords: String { self.details.closeCode.map { " with code \($0)" } ?? "" }
 }

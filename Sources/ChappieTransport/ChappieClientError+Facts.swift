@@ -100,7 +100,7 @@ extension ChappieTransportFailure {
     fileprivate var facts: ErrorFacts {
         switch self.code {
         case .invalidRequest: ErrorFacts(.validation, requiresUserAction: true, shouldReport: true)
-        case .trustAnchorsUnreadable: ErrorFacts(.validation, requiresUserAction: true)
+        case .trustAnchorsUnreadable, .requestTooLarge: ErrorFacts(.validation, requiresUserAction: true)
         case .certificateRejected: ErrorFacts(.network, requiresUserAction: true)
         case .unresolvable, .unreachable, .timedOut, .tlsHandshakeFailed, .peerUnresponsive, .endedEarly,
             .connectionLost:
@@ -109,7 +109,8 @@ extension ChappieTransportFailure {
         case .openingHandshakeInvalid:
             self.details.statusCode.map { $0 == 101 ? .wrongData : ErrorFacts(statusCode: $0) } ?? .wrongData
         case .notHTTP, .unexpectedContentType: ErrorFacts(.server, requiresUserAction: true)
-        case .headerSectionTooLarge, .eventTooLarge, .unsupportedContentCoding: ErrorFacts(.server, shouldReport: true)
+        case .headerSectionTooLarge, .eventTooLarge, .unsupportedContentCoding, .unsupportedTransferCoding:
+            ErrorFacts(.server, shouldReport: true)
         case .unavailable: ErrorFacts(.internal, .afterServerFailure, shouldReport: true)
         default: .wrongData
         }

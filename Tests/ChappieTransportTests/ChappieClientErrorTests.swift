@@ -33,7 +33,8 @@ private let codes: [ChappieTransportFailure.Code] = [
     .invalidRequest, .unresolvable, .unreachable, .timedOut, .certificateRejected, .tlsHandshakeFailed,
     .trustAnchorsUnreadable, .notHTTP, .headerSectionTooLarge, .openingHandshakeInvalid, .protocolViolation,
     .binaryMessage, .webSocketClosed, .peerUnresponsive, .unexpectedContentType, .unsupportedContentCoding,
-    .corruptContentCoding, .undecodableEvent, .eventTooLarge, .endedEarly, .connectionLost, .unavailable,
+    .corruptContentCoding, .undecodableEvent, .eventTooLarge, .endedEarly, .connectionLost, .requestTooLarge,
+    .unsupportedTransferCoding, .unavailable,
 ]
 
 private let everyError: [ChappieClientError] =
@@ -137,6 +138,17 @@ private let everyError: [ChappieClientError] =
         #expect(
             error.safeDescription
                 == "Time ran out (while connecting, WebSocket, 2 attempts). Check the network, or allow more time.")
+    }
+
+    @Test func aRequestThatWasNeverSentHasNoPlace() {
+        var details = ChappieTransportFailure.Details()
+        details.detail = "the body is not a JSON object"
+        let failure = ChappieTransportFailure(
+            code: .invalidRequest, phase: .send, transport: .webSocket,
+            progress: (attempts: 0, replaySafety: .notSent), details: details)
+        #expect(
+            failure.safeDescription == "The request cannot be sent as it is: the body is not a JSON object. "
+                + "Correct the address, the fields or the body of the request.")
     }
 
     @Test func aPlanIsNamedOnlyWhenItIsKnown() {

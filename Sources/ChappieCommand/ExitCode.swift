@@ -6,7 +6,7 @@ import ChappieTransport
 /// How a command ended, as its parent process sees it.
 ///
 /// The numbers follow BSD's sysexits where that has one, `timeout` for 124 and the shells for 130.
-enum ExitStatus: Int32, Sendable, CaseIterable {
+enum ExitCode: Int32, Sendable, CaseIterable {
     /// Done.
     case success = 0
     /// The command line, or a file that it names, is wrong.
@@ -27,7 +27,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     case interrupted = 130
 }
 
-extension ExitStatus {
+extension ExitCode {
     /// The exit code for whatever a command threw.
     init(_ error: any Error) {
         switch error {
