@@ -73,12 +73,14 @@ import Testing
     func codesInBand(code: String, expected: FailureClass) {
         let facts = RefusalFacts(errorCode: code)
         #expect(AttemptFailure.responseFailed(facts).failureClass == expected)
-        #expect(AttemptFailure.errorEvent(facts).failureClass == expected)
+        // Without a status code an error event is the server's last word, unless its code says otherwise.
+        #expect(AttemptFailure.errorEvent(facts).failureClass == (expected == .server ? .fatal : expected))
     }
 
-    @Test func aFailedResponseWithoutACodeIsTheServers() {
+    @Test func aFailedResponseWithoutACodeIsTheServersAndAnErrorEventIsFinal() {
         #expect(AttemptFailure.responseFailed(RefusalFacts()).failureClass == .server)
-        #expect(AttemptFailure.errorEvent(RefusalFacts()).failureClass == .server)
+        #expect(AttemptFailure.errorEvent(RefusalFacts()).failureClass == .fatal)
+        #expect(AttemptFailure.errorEvent(RefusalFacts(statusCode: 500)).failureClass == .server)
     }
 
     @Test func aKnownCodeGoesBeforeTheStatusCode() {
