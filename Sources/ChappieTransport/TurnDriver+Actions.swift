@@ -164,7 +164,7 @@ extension TurnDriver {
     private func fail(_ failure: TurnFailure) {
         if self.machine.condemnsWebSocket { self.engine.stayOnHTTP() }
         let error = self.error(for: failure)
-        self.closeAttempt(outcome: failure.failure?.tag ?? "failed")
+        self.closeAttempt(outcome: failure.failure?.tag ?? (error as? ChappieClientError)?.tag ?? "failed")
         self.outcome = .failed(error)
     }
 

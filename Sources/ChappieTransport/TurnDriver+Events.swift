@@ -7,7 +7,8 @@ extension TurnDriver {
     /// Handles the JSON of one event.
     func receivedEvent(_ json: UnsafeRawBufferPointer) {
         guard let attempt = self.attempt else { return }
-        if unsafe attempt.transport == .httpSSE && ResponseEventDecoder.isEndSentinel(json) { return }
+        // Some servers end their streams with it; whether the response is complete is another matter.
+        if unsafe ResponseEventDecoder.isEndSentinel(json) { return }
         do throws(ResponseEventError) {
             let event = unsafe try self.decoder.decode(json)
             self.noteProgress(of: event)

@@ -43,7 +43,10 @@ extension TurnDriver {
         case .diverged:
             return ChappieClientError.streamingTransportReplayDiverged(self.machine.deliveredText)
         case .usageLimit:
-            if let limit = self.evidence.usageLimit { return ChappieClientError.usageLimitReached(limit) }
+            // A quota or a plan without access is no limit that ends by itself: the server's answer says it best.
+            if let limit = self.evidence.usageLimit, limit.type == ChappieUsageLimit.reachedType {
+                return ChappieClientError.usageLimitReached(limit)
+            }
         case .credential:
             // RFC 9110 section 15.5.2. What the server says about it may hold anything: only the code is passed on.
             let code = failure.failure?.refusal?.errorCode

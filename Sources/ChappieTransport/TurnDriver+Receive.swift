@@ -154,7 +154,6 @@ extension TurnDriver {
         self.action = self.machine.failed(failure, attempt: attempt.number, jitter: self.engine.clock.fraction())
         if case .fail = self.action { return }
         self.closeAttempt(outcome: failure.tag)
-        self.shared.withLock { $0.report.reconnects = self.machine.reconnectCount }
         if self.machine.condemnsWebSocket { self.engine.stayOnHTTP() }
     }
 

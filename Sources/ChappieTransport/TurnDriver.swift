@@ -64,12 +64,13 @@ final class TurnDriver: @unchecked Sendable {
 
     /// The next event; nil after `.completed`.
     func next() async throws -> ChappieStreamEvent? {
-        let isAlone = self.shared.withLock { shared in
+        let (isAlone, isCancelled) = self.shared.withLock { shared in
             defer { shared.isBusy = true }
-            return !shared.isBusy
+            return (!shared.isBusy, shared.isCancelled)
         }
         precondition(isAlone, "a stream is read by one task at a time")
         defer { self.shared.withLock { $0.isBusy = false } }
+        if isCancelled, self.outcome == nil { self.stop() }
         while true {
             if let event = self.takeEvent() { return event }
             if let outcome = self.outcome { return try self.end(with: outcome) }
@@ -132,6 +133,8 @@ final class TurnDriver: @unchecked Sendable {
     /// Ends the turn as cancelled.
     func stop() {
         _ = self.machine.cancelled()
+        // What is decoded and was not taken is not wanted any more.
+        self.nextEvent = self.events.count
         self.closeAttempt(outcome: "cancelled")
         self.outcome = .failed(CancellationError())
     }

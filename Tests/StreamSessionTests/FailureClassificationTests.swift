@@ -144,6 +144,7 @@ import Testing
     static let causes: [(TransportFailure.Cause, FailureClass)] = [
         (.openingHandshakeInvalid(.accept), .definite), (.headerSectionTooLarge(limit: 1), .definite),
         (.certificateRejected(code: 10), .definite), (.unsupportedContentCoding, .definite),
+        (.unsupportedTransferCoding, .definite),
         (.tlsHandshakeFailed, .probable), (.unreachable(code: 111), .probable),
         (.unresolvable(code: -2), .probable), (.notHTTP, .probable),
         (.protocolViolation(closeCode: 1002), .probable), (.peerUnresponsive, .transient),
