@@ -93,7 +93,7 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(
             name: "LibwebsocketsTransportTests",
-            dependencies: ["LibwebsocketsTransport", "StreamTransport"],
+            dependencies: ["Deflate", "LibwebsocketsTransport", "StreamTransport", "WebSocketProtocol"],
             swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieTransportTests",

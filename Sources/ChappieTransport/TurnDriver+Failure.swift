@@ -84,12 +84,11 @@ extension TurnDriver {
                 details.sinceLastByte = self.engine.clock.now() - startedAt - last
             }
         }
-        let kind = self.attempt?.transport ?? (self.engine.staysOnHTTP ? .httpSSE : .webSocket)
         let code = failure.code(details: &details)
         return ChappieTransportFailure(
             code: code,
             phase: failure.phase(hasEvents: self.attempt?.hasEvents ?? false),
-            transport: kind,
+            transport: self.transport,
             progress: (attempts: self.machine.attemptCount, replaySafety: .init(self.machine.replaySafety)),
             details: details)
     }
@@ -148,9 +147,12 @@ extension TurnDriver {
     }
 
     /// Whether the whole turn has taken longer than it may.
-    var isOverTotalBudget: Bool {
-        guard let total = self.engine.configuration.timeouts.total, let startedAt = self.startedAt else { return false }
-        return self.engine.clock.now() - startedAt >= total
+    var isOverTotalBudget: Bool { self.remainingTotal.map { $0 <= .zero } ?? false }
+
+    /// What the whole turn may still take, never less than nothing; nil when it has no budget.
+    var remainingTotal: Duration? {
+        guard let total = self.engine.configuration.timeouts.total, let startedAt = self.startedAt else { return nil }
+        return max(.zero, startedAt + total - self.engine.clock.now())
     }
 }
 
