@@ -40,7 +40,8 @@ let package = Package(
         .target(
             name: "ChappieTransport",
             dependencies: [
-                "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents", "StreamSession", "StreamTransport",
+                "Deflate", "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents", "StreamSession",
+                "StreamTransport",
             ],
             swiftSettings: memorySafeSettings
         ),
@@ -92,7 +93,7 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(
             name: "LibwebsocketsTransportTests",
-            dependencies: ["LibwebsocketsTransport", "StreamTransport"],
+            dependencies: ["Deflate", "LibwebsocketsTransport", "StreamTransport", "WebSocketProtocol"],
             swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieTransportTests",
@@ -101,7 +102,9 @@ let package = Package(
         .testTarget(
             name: "ChappieTestServerTests", dependencies: ["ChappieTestServer"], swiftSettings: baseSettings),
         .testTarget(
-            name: "ChappieCommandTests", dependencies: ["ChappieCommand"], swiftSettings: baseSettings),
+            name: "ChappieCommandTests",
+            dependencies: ["ChappieCommand", "ChappieTestServer", "ChappieTransport", "ServerSentEvents"],
+            swiftSettings: baseSettings),
         .testTarget(
             name: "LoopbackTests",
             dependencies: ["ChappieTestServer", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"],

@@ -119,29 +119,34 @@ codex_client() {
     compare codex <"$work/codex.json"
 }
 
+# codex changes the transport by itself when one fails, so the text alone says little: the log must agree.
 serve-codex-websocket() {
     start_chappie
     codex_client true
-    # The text would be right as well had codex given up on WebSocket.
-    if posts_were_made; then
-        printf 'codex fell back to HTTP\n' >&2
-        return 1
-    fi
+    expect_transports webSocket
 }
 
 serve-codex-sse() {
     start_chappie
     codex_client false
+    expect_transports http
 }
 
 serve-codex-refused-upgrade() {
     start_chappie --scenario hs-426
     codex_client true
+    expect_transports http webSocket
 }
 
-# Whether the log of chappie serve has a request over HTTP.
-posts_were_made() {
-    grep --quiet --ignore-case '"transport":[ ]*"\(http\|sse\)' "$work/serve.err"
+# Compares the transports in the log of chappie serve, each named once, in alphabetical order.
+expect_transports() {
+    local used
+    used=$(sed -nE 's/.*"event":"attempt".*"transport":"([A-Za-z]+)".*/\1/p' "$work/serve.err" |
+        LC_ALL=C sort --unique | xargs)
+    [[ $used == "$*" ]] || {
+        printf 'transports used: %s, wanted: %s\n' "$used" "$*"
+        return 1
+    }
 }
 
 serve-curl-sse() {

@@ -55,19 +55,32 @@ static int report(clws_service *service, struct lws *wsi, clws_event event, void
     return service->callback(service->owner, (clws_stream *)wsi, id, event, bytes, count);
 }
 
-static clws_failure failure_of(struct lws *wsi, const char *text, size_t count) {
-    static const char malformed[] = "problems parsing header";
-    if (count != sizeof malformed - 1 || memcmp(text, malformed, count) != 0) return CLWS_FAILURE_OTHER;
+// How many bytes the peer has sent, TLS's own included; 0 where the system does not say.
+static uint64_t received_byte_count(struct lws *wsi) {
 #ifdef __linux__
-    // A header section that does not fit is reported like one that is malformed; the kernel knows how much came.
     struct tcp_info info;
     socklen_t length = sizeof info;
     memset(&info, 0, sizeof info);
-    if (getsockopt(lws_get_socket_fd(wsi), IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
-        info.tcpi_bytes_received >= CLWS_HEADER_SECTION_LIMIT)
-        return CLWS_FAILURE_HEAD_TOO_LARGE;
+    if (getsockopt(lws_get_socket_fd(wsi), IPPROTO_TCP, TCP_INFO, &info, &length) == 0) return info.tcpi_bytes_received;
+#else
+    (void)wsi;
 #endif
-    return CLWS_FAILURE_HEAD_MALFORMED;
+    return 0;
+}
+
+static clws_failure failure_of(struct lws *wsi, const char *text, size_t count) {
+    static const char malformed[] = "problems parsing header";
+    static const char protocol[] = "HTTP/1.1 ";
+    if (count == sizeof malformed - 1 && memcmp(text, malformed, count) == 0)
+        // A header section that does not fit is reported like one that is malformed.
+        return received_byte_count(wsi) >= CLWS_HEADER_SECTION_LIMIT ? CLWS_FAILURE_HEAD_TOO_LARGE
+                                                                     : CLWS_FAILURE_HEAD_MALFORMED;
+    // libwebsockets takes any other protocol for the beginning of fields, and notices nothing until the peer is gone.
+    bool has_status_line =
+        lws_hdr_total_length(wsi, WSI_TOKEN_HTTP) > 0 || lws_hdr_total_length(wsi, WSI_TOKEN_HTTP1_0) > 0;
+    if (!has_status_line && !lws_is_ssl(wsi) && received_byte_count(wsi) >= sizeof protocol - 1)
+        return CLWS_FAILURE_HEAD_MALFORMED;
+    return CLWS_FAILURE_OTHER;
 }
 
 static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length) {

@@ -120,3 +120,9 @@ csj_status csj_read_tree(
 bool csj_validate_utf8(const uint8_t *bytes, size_t count) {
     return count == 0 || simdjson::validate_utf8(reinterpret_cast<const char *>(bytes), count);
 }
+
+// Twice, so that the version's own macro is expanded first.
+#define CSJ_QUOTED(text) #text
+#define CSJ_EXPANDED(text) CSJ_QUOTED(text)
+
+const char *csj_version(void) { return CSJ_EXPANDED(SIMDJSON_VERSION); }

@@ -23,10 +23,16 @@ struct Attempt {
     let connection: any TransportConnection
     /// True when the connection has carried an earlier turn.
     let isReused: Bool
+    /// True when a kept connection was dead, and this one takes its place in the same attempt.
+    var replacesReused = false
     /// When the connection was asked for, or taken.
     let startedAt: Duration
     var stage = Stage.opening
     var head: ResponseHead?
+    /// Whether the connection closes by itself: it has ended, or was failed with a close code for the peer.
+    ///
+    /// To cancel it then would cut a closing handshake off.
+    var closesByItself = false
     /// When the request was given to the connection.
     var requestedAt: Duration?
     /// When the newest event that is progress came.

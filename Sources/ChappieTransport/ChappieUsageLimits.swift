@@ -51,7 +51,10 @@ public struct ChappieUsageLimit: Sendable, Equatable {
         }
     }
 
-    /// What kind of limit, such as `usage_limit_reached`.
+    /// The `type` of a limit that ends by itself.
+    static let reachedType = "usage_limit_reached"
+
+    /// What kind of limit: `usage_limit_reached`.
     public let type: String
     /// The server's words.
     public let message: String

@@ -55,12 +55,12 @@ extension ChappieResponse {
 
 extension ChappieClientError {
     /// A request body that is not a JSON object.
-    init(invalidBody error: ResponseRequestBodyError) {
+    init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind) {
         var details = ChappieTransportFailure.Details()
         details.detail = error == .invalidInput ? "the input is not a JSON array" : "the body is not a JSON object"
         self = .transport(
             ChappieTransportFailure(
-                code: .invalidRequest, phase: .send, transport: .webSocket,
+                code: .invalidRequest, phase: .send, transport: transport,
                 progress: (attempts: 0, replaySafety: .notSent), details: details))
     }
 }

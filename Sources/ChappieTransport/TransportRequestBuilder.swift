@@ -30,16 +30,23 @@ struct TransportRequestBuilder {
         return request
     }
 
+    /// No field twice: the credential goes before the caller's fields, and those before the engine's own.
     private func fields(for kind: ChappieTransportKind) -> [HTTPField] {
-        var fields: [HTTPField] = []
-        if let credential = self.credential {
-            fields.append(HTTPField("Authorization", "Bearer \(credential.bearerToken)"))
-            if let account = credential.accountID { fields.append(HTTPField("ChatGPT-Account-ID", account)) }
-        }
+        let identity = self.identityFields
         let additional = self.configuration.additionalFields.map { HTTPField($0.name, $0.value) }
-        if !additional.contains(where: { $0.name.lowercased() == "user-agent" }) {
-            fields.append(HTTPField("User-Agent", "chappie-transport/\(ChappieTransportVersion.current)"))
-        }
+            .filter { field in !identity.contains { $0.hasName(of: field) } }
+        let own = self.ownFields(for: kind).filter { field in !additional.contains { $0.hasName(of: field) } }
+        return identity + own + additional
+    }
+
+    private var identityFields: [HTTPField] {
+        guard let credential = self.credential else { return [] }
+        let account = credential.accountID.map { [HTTPField("ChatGPT-Account-ID", $0)] } ?? []
+        return [HTTPField("Authorization", "Bearer \(credential.bearerToken)")] + account
+    }
+
+    private func ownFields(for kind: ChappieTransportKind) -> [HTTPField] {
+        var fields = [HTTPField("User-Agent", "chappie-transport/\(ChappieTransportVersion.current)")]
         switch kind {
         case .webSocket:
             fields.append(HTTPField("OpenAI-Beta", "responses_websockets=2026-02-06"))
@@ -48,8 +55,13 @@ struct TransportRequestBuilder {
             fields.append(HTTPField("Content-Type", "application/json"))
             if self.configuration.offersCompression { fields.append(HTTPField("Accept-Encoding", "gzip, deflate")) }
         }
-        return fields + additional
+        return fields
     }
+}
+
+extension HTTPField {
+    /// Field names are compared without regard to case (RFC 9110 section 5.1).
+    fileprivate func hasName(of other: HTTPField) -> Bool { self.name.lowercased() == other.name.lowercased() }
 }
 
 /// The version of this package.

@@ -12,8 +12,7 @@ extension TurnDriver {
         case .open(let opening):
             self.open(opening)
         case .wait(let delay, let opening):
-            self.announce(opening)
-            await self.pause(for: delay, before: opening)
+            await self.wait(delay, before: opening)
         case .refreshCredential(let opening):
             await self.refreshCredential(before: opening)
         case .send:
@@ -46,6 +45,7 @@ extension TurnDriver {
     func connect(_ opening: TurnStateMachine.Opening) {
         let builder = TransportRequestBuilder(configuration: self.engine.configuration, credential: self.credential)
         let kind = ChappieTransportKind(opening.transport)
+        self.transport = kind
         guard let request = builder.request(for: kind, body: self.bodies?.http ?? []) else {
             let fault = "the base URL needs a host and one of the schemes http, https, ws, wss"
             self.action = self.machine.failed(
@@ -61,6 +61,7 @@ extension TurnDriver {
 
     private func begin(_ attempt: Attempt) {
         self.attempt = attempt
+        self.transport = attempt.transport
         self.evidence = FailureEvidence()
         self.parser.reset(lastEventID: "")
         let isCancelled = self.shared.withLock { shared in
@@ -68,6 +69,7 @@ extension TurnDriver {
             var entry = ChappieStreamReport.Attempt(number: attempt.number, transport: attempt.transport)
             entry.reusedConnection = attempt.isReused
             shared.report.attempts.append(entry)
+            shared.report.reconnects = self.machine.reconnectCount
             return shared.isCancelled
         }
         if isCancelled { attempt.connection.cancel() }
@@ -96,6 +98,16 @@ extension TurnDriver {
     }
 
     // MARK: Waiting
+
+    private func wait(_ delay: Duration, before opening: TurnStateMachine.Opening) async {
+        if self.announcedAttempt < opening.attempt {
+            self.announcedAttempt = opening.attempt
+            self.announce(opening)
+            // The consumer hears of the delay before it begins.
+            if !self.events.isEmpty { return self.action = .wait(delay, then: opening) }
+        }
+        await self.pause(for: min(delay, self.remainingTotal ?? delay), before: opening)
+    }
 
     private func pause(for delay: Duration, before opening: TurnStateMachine.Opening) async {
         let sleep = self.engine.clock.sleep
@@ -152,7 +164,7 @@ extension TurnDriver {
     private func fail(_ failure: TurnFailure) {
         if self.machine.condemnsWebSocket { self.engine.stayOnHTTP() }
         let error = self.error(for: failure)
-        self.closeAttempt(outcome: failure.failure?.tag ?? "failed")
+        self.closeAttempt(outcome: failure.failure?.tag ?? (error as? ChappieClientError)?.tag ?? "failed")
         self.outcome = .failed(error)
     }
 
@@ -160,7 +172,7 @@ extension TurnDriver {
     func closeAttempt(outcome: String) {
         guard let attempt = self.attempt else { return }
         self.noteStatistics(of: attempt, outcome: outcome)
-        attempt.connection.cancel()
+        if !attempt.closesByItself { attempt.connection.cancel() }
         self.attempt = nil
         self.shared.withLock { $0.connection = nil }
     }

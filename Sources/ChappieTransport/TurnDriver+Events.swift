@@ -7,7 +7,8 @@ extension TurnDriver {
     /// Handles the JSON of one event.
     func receivedEvent(_ json: UnsafeRawBufferPointer) {
         guard let attempt = self.attempt else { return }
-        if unsafe attempt.transport == .httpSSE && ResponseEventDecoder.isEndSentinel(json) { return }
+        // Some servers end their streams with it; whether the response is complete is another matter.
+        if unsafe ResponseEventDecoder.isEndSentinel(json) { return }
         do throws(ResponseEventError) {
             let event = unsafe try self.decoder.decode(json)
             self.noteProgress(of: event)
@@ -23,7 +24,10 @@ extension TurnDriver {
                 self.failed(.eventTooLarge(limit: self.engine.configuration.limits.eventByteCount))
             case .invalidUTF8:
                 // RFC 6455 section 8.1: a text message that is not UTF-8 fails the connection.
-                if attempt.transport == .webSocket { attempt.connection.fail(code: 1007) }
+                if attempt.transport == .webSocket {
+                    attempt.connection.fail(code: 1007)
+                    self.attempt?.closesByItself = true
+                }
                 self.failed(.undecodableEvent)
             }
         }
@@ -131,7 +135,7 @@ extension TurnDriver {
     // MARK: Limits and errors
 
     func merge(_ snapshot: UsageLimitSnapshot) {
-        guard snapshot.limitID == UsageLimitSnapshot.defaultLimitID else { return }
+        guard snapshot.limitID == UsageLimitSnapshot.defaultLimitID, !snapshot.isEmpty else { return }
         self.usageLimits.merge(snapshot)
         guard let known = self.usageLimits[snapshot.limitID].flatMap(ChappieUsageLimitSnapshot.init) else { return }
         self.deliver(.usageLimits(known))
@@ -147,7 +151,7 @@ extension TurnDriver {
     }
 
     private func receivedError(_ event: ErrorEvent, json: UnsafeRawBufferPointer) {
-        let limit = self.engine.configuration.limits.errorBodyByteCount
+        let limit = max(0, self.engine.configuration.limits.errorBodyByteCount)
         self.evidence.statusCode = event.statusCode
         self.evidence.body = unsafe String(decoding: json.prefix(limit), as: UTF8.self)
         self.evidence.response = ChappieResponse(

@@ -43,7 +43,10 @@ extension TurnDriver {
         case .diverged:
             return ChappieClientError.streamingTransportReplayDiverged(self.machine.deliveredText)
         case .usageLimit:
-            if let limit = self.evidence.usageLimit { return ChappieClientError.usageLimitReached(limit) }
+            // A quota or a plan without access is no limit that ends by itself: the server's answer says it best.
+            if let limit = self.evidence.usageLimit, limit.type == ChappieUsageLimit.reachedType {
+                return ChappieClientError.usageLimitReached(limit)
+            }
         case .credential:
             // RFC 9110 section 15.5.2. What the server says about it may hold anything: only the code is passed on.
             let code = failure.failure?.refusal?.errorCode
@@ -81,12 +84,11 @@ extension TurnDriver {
                 details.sinceLastByte = self.engine.clock.now() - startedAt - last
             }
         }
-        let kind = self.attempt?.transport ?? (self.engine.staysOnHTTP ? .httpSSE : .webSocket)
         let code = failure.code(details: &details)
         return ChappieTransportFailure(
             code: code,
             phase: failure.phase(hasEvents: self.attempt?.hasEvents ?? false),
-            transport: kind,
+            transport: self.transport,
             progress: (attempts: self.machine.attemptCount, replaySafety: .init(self.machine.replaySafety)),
             details: details)
     }
@@ -145,9 +147,12 @@ extension TurnDriver {
     }
 
     /// Whether the whole turn has taken longer than it may.
-    var isOverTotalBudget: Bool {
-        guard let total = self.engine.configuration.timeouts.total, let startedAt = self.startedAt else { return false }
-        return self.engine.clock.now() - startedAt >= total
+    var isOverTotalBudget: Bool { self.remainingTotal.map { $0 <= .zero } ?? false }
+
+    /// What the whole turn may still take, never less than nothing; nil when it has no budget.
+    var remainingTotal: Duration? {
+        guard let total = self.engine.configuration.timeouts.total, let startedAt = self.startedAt else { return nil }
+        return max(.zero, startedAt + total - self.engine.clock.now())
     }
 }
 

@@ -23,16 +23,22 @@ extension TurnDriver {
 
     private func waitForConnection(_ attempt: Attempt) async {
         let budget = self.nearestDeadline(of: attempt)
-        if let budget, budget.remaining <= .zero { return self.failed(.timeout(budget.kind)) }
+        if let budget, budget.remaining <= .zero { return self.timedOut(budget.kind) }
         switch await attempt.connection.wait(for: budget?.remaining) {
         case .ready: return
         case .cancelled: self.stop()
         case .deadlinePassed:
             // The service's clock is coarse: look at ours again before saying so.
             if let budget = self.nearestDeadline(of: attempt), budget.remaining <= .zero {
-                self.failed(.timeout(budget.kind))
+                self.timedOut(budget.kind)
             }
         }
+    }
+
+    private func timedOut(_ budget: AttemptFailure.TimeBudget) {
+        // The status code is known, and says more than that its body does not come.
+        if budget == .firstEvent, self.attempt?.stage == .refused { return self.refused() }
+        self.failed(.timeout(budget))
     }
 
     // MARK: Head
@@ -44,6 +50,8 @@ extension TurnDriver {
         self.evidence.requestID = head.value(of: "x-request-id") ?? head.value(of: "x-oai-request-id")
         let isAccepted = attempt.transport == .webSocket ? head.statusCode == 101 : head.statusCode == 200
         attempt.stage = isAccepted ? .streaming : .refused
+        // The body of a refusal has as much time as a first event has.
+        if !isAccepted { attempt.requestedAt = attempt.requestedAt ?? self.engine.clock.now() }
         self.attempt = attempt
         guard isAccepted else { return }
         if attempt.transport == .httpSSE {
@@ -51,7 +59,7 @@ extension TurnDriver {
             self.deliverUsageLimits(in: head)
         }
         self.report(ChappieDiagnostic(kind: .connected, transport: attempt.transport))
-        self.action = self.machine.opened(attempt: attempt.number)
+        self.action = attempt.replacesReused ? .send : self.machine.opened(attempt: attempt.number)
         if self.machine.condemnsWebSocket { self.engine.stayOnHTTP() }
     }
 
@@ -108,6 +116,7 @@ extension TurnDriver {
     // MARK: The end
 
     private func ended(_ end: TransportEnd) {
+        self.attempt?.closesByItself = true
         guard let attempt = self.attempt else { return }
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
         switch end {
@@ -145,7 +154,6 @@ extension TurnDriver {
         self.action = self.machine.failed(failure, attempt: attempt.number, jitter: self.engine.clock.fraction())
         if case .fail = self.action { return }
         self.closeAttempt(outcome: failure.tag)
-        self.shared.withLock { $0.report.reconnects = self.machine.reconnectCount }
         if self.machine.condemnsWebSocket { self.engine.stayOnHTTP() }
     }
 
@@ -153,6 +161,7 @@ extension TurnDriver {
     private func replaceReusedConnection(_ attempt: Attempt) {
         self.closeAttempt(outcome: "replaced")
         self.connect(TurnStateMachine.Opening(attempt: attempt.number, transport: .webSocket, reason: .first))
+        self.attempt?.replacesReused = true
     }
 }
 

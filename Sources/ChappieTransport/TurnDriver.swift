@@ -25,7 +25,7 @@ final class TurnDriver: @unchecked Sendable {
     var machine: TurnStateMachine
     var action: TurnStateMachine.Action?
     /// Events that are decoded and not yet taken, in order, from `nextEvent` on.
-    private var events: [ChappieStreamEvent] = []
+    private(set) var events: [ChappieStreamEvent] = []
     private var nextEvent = 0
     /// What the stream ends with once `events` is empty: nil while it runs.
     var outcome: Outcome?
@@ -39,6 +39,10 @@ final class TurnDriver: @unchecked Sendable {
     var evidence = FailureEvidence()
     var usageLimits = UsageLimits()
     var startedAt: Duration?
+    /// The transport of the newest attempt.
+    var transport: ChappieTransportKind
+    /// The newest attempt that the consumer was told of before its delay.
+    var announcedAttempt = 0
 
     /// How a turn ends.
     enum Outcome {
@@ -49,6 +53,7 @@ final class TurnDriver: @unchecked Sendable {
     init(engine: Engine, request: ChappieTransportRequest) {
         self.engine = engine
         self.request = request
+        self.transport = engine.configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
         self.machine = TurnStateMachine(policy: RetryPolicy(engine.configuration))
         let limit = engine.configuration.limits.eventByteCount
         self.parser = EventStreamParser(maximumEventByteCount: limit)
@@ -59,12 +64,13 @@ final class TurnDriver: @unchecked Sendable {
 
     /// The next event; nil after `.completed`.
     func next() async throws -> ChappieStreamEvent? {
-        let isAlone = self.shared.withLock { shared in
+        let (isAlone, isCancelled) = self.shared.withLock { shared in
             defer { shared.isBusy = true }
-            return !shared.isBusy
+            return (!shared.isBusy, shared.isCancelled)
         }
         precondition(isAlone, "a stream is read by one task at a time")
         defer { self.shared.withLock { $0.isBusy = false } }
+        if isCancelled, self.outcome == nil { self.stop() }
         while true {
             if let event = self.takeEvent() { return event }
             if let outcome = self.outcome { return try self.end(with: outcome) }
@@ -118,7 +124,7 @@ final class TurnDriver: @unchecked Sendable {
                 policy: RetryPolicy(self.engine.configuration), webSocket: self.engine.availability(for: bodies))
             self.action = self.machine.started()
         } catch let error as ResponseRequestBodyError {
-            self.outcome = .failed(ChappieClientError(invalidBody: error))
+            self.outcome = .failed(ChappieClientError(invalidBody: error, transport: self.transport))
         } catch {
             self.outcome = .failed(error)
         }
@@ -127,6 +133,8 @@ final class TurnDriver: @unchecked Sendable {
     /// Ends the turn as cancelled.
     func stop() {
         _ = self.machine.cancelled()
+        // What is decoded and was not taken is not wanted any more.
+        self.nextEvent = self.events.count
         self.closeAttempt(outcome: "cancelled")
         self.outcome = .failed(CancellationError())
     }

@@ -19,6 +19,9 @@ package final class Inflater {
         case zlibOrRaw
     }
 
+    /// zlib's own word on its version, at run time.
+    package static var libraryVersion: String { String(cString: zlibVersion()) }
+
     /// Why a call returned.
     package enum Progress: Equatable, Sendable {
         /// All input is used, and everything it says is in the output.

@@ -40,8 +40,9 @@ final class InboundArena: Sendable {
 
     init(limits: TransportLimits) {
         self.state = LockedValue(State(filling: InboundBuffer()))
-        self.highWatermark = limits.highWatermark
-        self.lowWatermark = min(limits.lowWatermark, limits.highWatermark)
+        // Below nothing, reading would pause and never go on.
+        self.highWatermark = max(0, limits.highWatermark)
+        self.lowWatermark = max(0, min(limits.lowWatermark, limits.highWatermark))
     }
 
     // MARK: Service thread

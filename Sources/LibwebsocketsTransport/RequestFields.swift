@@ -18,7 +18,15 @@ enum RequestFields {
             // Never the value: it may be a secret.
             return "a field has a name or a value that RFC 9110 section 5 does not allow"
         }
+        if request.fields.contains(where: Self.isReserved) { return "a field is one that the transport writes itself" }
         return nil
+    }
+
+    /// A second one of these could end the request where the peer does not expect it (RFC 9112 section 6.3).
+    private static func isReserved(_ field: HTTPField) -> Bool {
+        let name = field.name.lowercased()
+        return ["host", "connection", "upgrade", "content-length", "transfer-encoding"].contains(name)
+            || name.hasPrefix("sec-websocket-")
     }
 
     private static func isSendable(_ field: HTTPField) -> Bool {

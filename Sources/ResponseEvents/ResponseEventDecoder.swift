@@ -44,6 +44,9 @@ package struct ResponseEventDecoder: ~Copyable {
         )
     }
 
+    /// simdjson's version, as it was compiled against.
+    package static var libraryVersion: String { String(cString: csj_version()) }
+
     /// Whether the data of a server-sent event is the `[DONE]` that some servers end a stream with.
     package static func isEndSentinel(_ data: UnsafeRawBufferPointer) -> Bool {
         data.starts(with: "[DONE]".utf8)

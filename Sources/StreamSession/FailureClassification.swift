@@ -9,7 +9,8 @@ extension AttemptFailure {
         case .closed(let code, let beforeFirstEvent): Self.classOfClose(code, beforeFirstEvent: beforeFirstEvent)
         case .endedEarly: .transient
         case .upgradeStatus(let facts): facts.classOfUpgrade
-        case .httpStatus(let facts), .errorEvent(let facts), .responseFailed(let facts): facts.classOfAnswer
+        case .httpStatus(let facts), .responseFailed(let facts): facts.classOfAnswer
+        case .errorEvent(let facts): facts.classOfErrorEvent
         case .binaryMessage, .undecodableEvent: .probable
         case .timeout(.firstEvent), .timeout(.idle): .transient
         case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .timeout(.total): .fatal
@@ -104,6 +105,11 @@ extension RefusalFacts {
         case .some(200..<300): return .server
         default: return .fatal
         }
+    }
+
+    /// An error in band. Without a status code and without a code that says otherwise it is the server's last word.
+    fileprivate var classOfErrorEvent: FailureClass {
+        self.statusCode == nil ? self.classOfCode ?? .fatal : self.classOfAnswer
     }
 
     /// What an error code decides by itself, ahead of any status code.

@@ -1,7 +1,7 @@
 /// The output of one kind, in the order in which it was delivered, and how much of it a replay has repeated.
 ///
-/// It is a part of `ReplayLedger` and belongs to its owner. The bytes are held once. Beside them stands one run for each
-/// change of the slot, which for a server that finishes a part before it begins the next is one for each slot.
+/// It is a part of `ReplayLedger` and belongs to its owner. The bytes are held once. Beside them stands one run for
+/// each change of the slot, which for a server that finishes a part before it begins the next is one for each slot.
 struct ReplayChannel: Sendable {
     /// A stretch of bytes that belong to one slot.
     private struct Run {

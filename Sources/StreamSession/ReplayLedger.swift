@@ -9,9 +9,9 @@
 ///
 /// 1. In a replay, each channel must begin with exactly what was delivered in it: the same bytes, in the same slots, in
 ///    the same order. How the bytes are cut into deltas does not matter. Tool calls must be equal one by one.
-/// 2. Nothing new is delivered before **every** channel has come again whole. A response that goes on in one place while
-///    it has not yet repeated what was delivered in another might never repeat it, and the consumer would then hold
-///    pieces of two responses. Such a response diverges, even if it might have caught up later.
+/// 2. Nothing new is delivered before **every** channel has come again whole. A response that goes on in one place
+///    while it has not yet repeated what was delivered in another might never repeat it, and the consumer would then
+///    hold pieces of two responses. Such a response diverges, even if it might have caught up later.
 /// 3. A response that is complete before every channel has come again whole diverges.
 ///
 /// So after any call the delivered output is, in every channel, a prefix of one response without a gap. Channels may
@@ -29,8 +29,8 @@
 /// # Raw events
 ///
 /// Events of the wire that are passed on unparsed are counted by their type, and a replay's first n of a type are
-/// withheld when n were delivered. Identifiers, numbers and cuts differ between attempts, so nothing else of them can be
-/// compared, and they never cause a divergence.
+/// withheld when n were delivered. Identifiers, numbers and cuts differ between attempts, so nothing else of them can
+/// be compared, and they never cause a divergence.
 package struct ReplayLedger: Sendable {
     /// What to do with output that has arrived.
     package enum Admission: Equatable, Sendable {

@@ -28,6 +28,7 @@ package struct UTF8Validator: Sendable {
         while index < count {
             if self.missing == 0 {
                 unsafe Self.skipASCII(start, count: count, from: &index)
+                while unsafe Self.skipWholeScalar(start, count: count, from: &index) {}
                 guard index < count else { break }
             }
             let byte = unsafe start.load(fromByteOffset: index, as: UInt8.self)
@@ -60,6 +61,22 @@ package struct UTF8Validator: Sendable {
             index &+= 16
         }
         while index < count, unsafe start.load(fromByteOffset: index, as: UInt8.self) < 0x80 { index &+= 1 }
+    }
+
+    /// Skips a scalar of two or three bytes whose continuation bytes may have any value and are all there.
+    private static func skipWholeScalar(_ start: UnsafeRawPointer, count: Int, from index: inout Int) -> Bool {
+        guard index &+ 3 <= count else { return false }
+        let lead = unsafe start.load(fromByteOffset: index, as: UInt8.self)
+        let pair = unsafe start.loadUnaligned(fromByteOffset: index &+ 1, as: UInt16.self)
+        if lead &- 0xE1 < 0x0F && lead != 0xED && pair & 0xC0C0 == 0x8080 {
+            index &+= 3
+            return true
+        }
+        if lead &- 0xC2 < 0x1E && UInt16(littleEndian: pair) & 0xC0 == 0x80 {
+            index &+= 2
+            return true
+        }
+        return false
     }
 
     private mutating func accept(_ byte: UInt8) -> Bool {

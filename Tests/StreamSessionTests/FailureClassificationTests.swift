@@ -73,12 +73,14 @@ import Testing
     func codesInBand(code: String, expected: FailureClass) {
         let facts = RefusalFacts(errorCode: code)
         #expect(AttemptFailure.responseFailed(facts).failureClass == expected)
-        #expect(AttemptFailure.errorEvent(facts).failureClass == expected)
+        // Without a status code an error event is the server's last word, unless its code says otherwise.
+        #expect(AttemptFailure.errorEvent(facts).failureClass == (expected == .server ? .fatal : expected))
     }
 
-    @Test func aFailedResponseWithoutACodeIsTheServers() {
+    @Test func aFailedResponseWithoutACodeIsTheServersAndAnErrorEventIsFinal() {
         #expect(AttemptFailure.responseFailed(RefusalFacts()).failureClass == .server)
-        #expect(AttemptFailure.errorEvent(RefusalFacts()).failureClass == .server)
+        #expect(AttemptFailure.errorEvent(RefusalFacts()).failureClass == .fatal)
+        #expect(AttemptFailure.errorEvent(RefusalFacts(statusCode: 500)).failureClass == .server)
     }
 
     @Test func aKnownCodeGoesBeforeTheStatusCode() {
@@ -144,6 +146,7 @@ import Testing
     static let causes: [(TransportFailure.Cause, FailureClass)] = [
         (.openingHandshakeInvalid(.accept), .definite), (.headerSectionTooLarge(limit: 1), .definite),
         (.certificateRejected(code: 10), .definite), (.unsupportedContentCoding, .definite),
+        (.unsupportedTransferCoding, .definite),
         (.tlsHandshakeFailed, .probable), (.unreachable(code: 111), .probable),
         (.unresolvable(code: -2), .probable), (.notHTTP, .probable),
         (.protocolViolation(closeCode: 1002), .probable), (.peerUnresponsive, .transient),

@@ -155,6 +155,9 @@ size_t csj_unescape(const uint8_t *bytes, size_t count, uint8_t *output);
 
 bool csj_validate_utf8(const uint8_t *bytes, size_t count);
 
+/// simdjson's version, such as `3.0.1`.
+const char *csj_version(void);
+
 #ifdef __cplusplus
 }
 #endif

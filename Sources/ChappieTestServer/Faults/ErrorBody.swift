@@ -1,6 +1,12 @@
 // Error bodies of HTTP answers and error events.
 //
-// Pure.
+// Pure, but for the time at which a usage limit ends.
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Writes the errors that services send.
 enum ErrorBody {
@@ -26,9 +32,16 @@ enum ErrorBody {
         "{\"error\":{" + Self.usageMembers + ",\"message\":\"The usage limit has been reached\"}}"
     }
 
-    private static let usageMembers =
-        "\"type\":\"usage_limit_reached\",\"plan_type\":\"plus\",\"resets_at\":1795256523,"
-        + "\"resets_in_seconds\":13872,\"eligible_promo\":null"
+    /// How long a used-up plan stays so, in seconds: nearly four hours, which nobody waits for.
+    static let usageLimitDuration = 13_872
+
+    private static var usageMembers: String {
+        "\"type\":\"usage_limit_reached\",\"plan_type\":\"plus\",\"resets_at\":\(self.usageLimitEnd),"
+            + "\"resets_in_seconds\":\(self.usageLimitDuration),\"eligible_promo\":null"
+    }
+
+    /// When a plan that is used up now is whole again, in seconds since 1970.
+    static var usageLimitEnd: Int { Int(Date().timeIntervalSince1970) + self.usageLimitDuration }
 
     private static func object(type: String, code: String?, message: String, param: String?) -> String {
         let kind = type == "usage_limit_reached" ? self.usageMembers : "\"type\":\(JSONValue.quoted(type))"

@@ -140,7 +140,7 @@ extension ChappieTestServer {
             name: "frag", summary: "Messages come in frames of 7 bytes with pings between them.",
             expectation: .completes, faults: [Fault(.fragment(byteCount: 7, pingsBetween: true))]),
         Scenario(
-            name: "not-json", summary: "A message that is not JSON stands between events.", expectation: .completes,
+            name: "not-json", summary: "A message that is not JSON stands between events.", expectation: .fails,
             faults: [Fault(.insert(payload: "this is not JSON", beforeEvent: 4))]),
         Scenario(
             name: "large-event", summary: "One text delta has 2 MiB.", expectation: .completes,

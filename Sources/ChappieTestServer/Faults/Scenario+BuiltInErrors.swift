@@ -9,7 +9,7 @@ extension ChappieTestServer {
         Field(name: "x-codex-active-limit", value: "premium"), Field(name: "x-codex-plan-type", value: "plus"),
         Field(name: "x-codex-primary-used-percent", value: "100"),
         Field(name: "x-codex-primary-window-minutes", value: "300"),
-        Field(name: "x-codex-primary-reset-at", value: "1795256523"),
+        Field(name: "x-codex-primary-reset-at", value: String(ErrorBody.usageLimitEnd)),
     ]
 
     private static func errorScenario(

@@ -1,0 +1,65 @@
+// Which command runs, and what every command has: help, colour, and one way to report what is wrong.
+
+/// Finds and runs commands.
+struct CommandDispatch: Sendable {
+    /// Every command's syntax, in the order of the help.
+    static let commands = [StreamCommand.syntax, ServeCommand.syntax, SSECommand.syntax, DemoCommand.syntax]
+
+    /// The process's environment.
+    let environment: [String: String]
+    /// Where output goes.
+    let console: Console
+
+    /// Runs the command that the words name.
+    func run(_ words: [String]) async -> ExitCode {
+        switch words.first {
+        case "--version": return self.print(PackageVersion.text())
+        case "--help", "-h", "help": return self.print(HelpText.text(for: Self.commands))
+        case nil:
+            self.console.note(HelpText.text(for: Self.commands))
+            return .usage
+        case .some(let name): return await self.runCommand(name, Array(words.dropFirst()))
+        }
+    }
+
+    private func print(_ text: String) -> ExitCode {
+        do throws(DescriptorError) {
+            try self.console.write(text)
+            return .success
+        } catch {
+            return self.console.report(error, command: "")
+        }
+    }
+
+    private func runCommand(_ name: String, _ words: [String]) async -> ExitCode {
+        guard let syntax = Self.commands.first(where: { $0.name == name }) else { return self.unknownCommand(name) }
+        do {
+            let arguments = try ArgumentParser(syntax).parse(words)
+            guard !arguments.has("help") else { return self.print(HelpText.text(for: syntax)) }
+            var console = self.console
+            console.color = try arguments.choice("color") ?? .auto
+            return try await self.run(syntax.name, arguments, console)
+        } catch {
+            return self.console.report(error, command: name)
+        }
+    }
+
+    private func run(_ name: String, _ arguments: ParsedArguments, _ console: Console) async throws -> ExitCode {
+        switch name {
+        case StreamCommand.syntax.name:
+            try await StreamCommand(console: console, environment: self.environment).run(arguments)
+        case ServeCommand.syntax.name: try await ServeCommand(console: console).run(arguments)
+        case SSECommand.syntax.name: try SSECommand(console: console).run(arguments)
+        default: try await DemoCommand(console: console).run()
+        }
+    }
+
+    private func unknownCommand(_ name: String) -> ExitCode {
+        let kind = name.hasPrefix("-") ? "option" : "command"
+        let names = name.hasPrefix("-") ? ["--help", "--version"] : Self.commands.map(\.name)
+        let nearest = EditDistance.nearest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+        self.console.complain("unknown \(kind) \(name.withoutControlCharacters)\(nearest)")
+        self.console.note("Try 'chappie --help'.")
+        return .usage
+    }
+}

@@ -1,0 +1,70 @@
+// Where a command writes: data to standard output, everything else to standard error.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// The two outputs of the process, and how text looks on them.
+struct Console: Sendable {
+    /// What kind of reader each output has.
+    struct Terminals: Sendable, Equatable {
+        /// Whether a person reads standard output.
+        var output: Bool
+        /// Whether a person reads standard error.
+        var errorOutput: Bool
+    }
+
+    /// Data.
+    let output: DescriptorWriter
+    /// Progress, hints and errors.
+    let errorOutput: DescriptorWriter
+    /// What kind of reader each output has.
+    let terminals: Terminals
+    private let environment: [String: String]
+    /// When to colour.
+    var color = ColorChoice.auto
+
+    /// The process's own.
+    init(environment: [String: String]) {
+        self.output = DescriptorWriter(descriptor: STDOUT_FILENO)
+        self.errorOutput = DescriptorWriter(descriptor: STDERR_FILENO)
+        self.terminals = Terminals(output: self.output.isTerminal, errorOutput: self.errorOutput.isTerminal)
+        self.environment = environment
+    }
+
+    /// How text looks on standard output.
+    var outputStyle: TerminalStyle {
+        TerminalStyle(
+            isColored: self.color.isColored(onTerminal: self.terminals.output, environment: self.environment))
+    }
+
+    /// How text looks on standard error.
+    var errorStyle: TerminalStyle {
+        TerminalStyle(
+            isColored: self.color.isColored(onTerminal: self.terminals.errorOutput, environment: self.environment))
+    }
+
+    /// Writes data.
+    func write(_ text: String) throws(DescriptorError) { try self.output.write(text) }
+
+    /// Writes a line to standard error; there is nobody left to tell when that fails.
+    func note(_ line: String) { try? self.errorOutput.write(line + "\n") }
+
+    /// Writes what went wrong to standard error.
+    func complain(_ message: String) { self.note(self.errorStyle.red("chappie:") + " " + message) }
+
+    /// Says why a command cannot go on, and gives the exit code for it.
+    func report(_ error: any Error, command: String) -> ExitCode {
+        switch error {
+        case let error as UsageError:
+            self.complain(error.message.withoutControlCharacters)
+            self.note("Try 'chappie \(command) --help'.")
+        // `chappie … | head` is no error: whoever reads has had enough.
+        case DescriptorError.closed: return .success
+        case let error as DescriptorError: self.complain("input or output failed: \(error.message)")
+        default: self.complain("an unexpected error; please report it")
+        }
+        return ExitCode(error)
+    }
+}

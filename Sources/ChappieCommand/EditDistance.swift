@@ -1,0 +1,35 @@
+// How far two words are from each other, for suggestions. Pure.
+
+/// Finds the word that was probably meant.
+enum EditDistance {
+    /// How many letters have to be inserted, removed, replaced or swapped with their neighbour to turn one word into
+    /// the other (optimal string alignment).
+    static func between(_ first: String, _ second: String) -> Int {
+        let first = Array(first.utf8)
+        let second = Array(second.utf8)
+        var beforeLast = [Int](repeating: 0, count: second.count + 1)
+        var last = Array(0...second.count)
+        for row in first.indices {
+            var current = [row + 1]
+            for column in second.indices {
+                var cost = last[column] + (first[row] == second[column] ? 0 : 1)
+                cost = min(cost, last[column + 1] + 1, current[column] + 1)
+                if row > 0, column > 0, first[row] == second[column - 1], first[row - 1] == second[column] {
+                    cost = min(cost, beforeLast[column - 1] + 1)
+                }
+                current.append(cost)
+            }
+            (beforeLast, last) = (last, current)
+        }
+        return last[second.count]
+    }
+
+    /// The candidate nearest to a word; one that begins with the word is nearer than any other.
+    ///
+    /// Nil when there is no candidate. A word longer than any sensible name is compared by its beginning only.
+    static func nearest(to word: String, among candidates: [String]) -> String? {
+        let word = String(word.prefix(64))
+        if word.count > 1, let completion = candidates.first(where: { $0.hasPrefix(word) }) { return completion }
+        return candidates.min { Self.between(word, $0) < Self.between(word, $1) }
+    }
+}

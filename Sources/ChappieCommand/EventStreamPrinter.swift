@@ -1,0 +1,64 @@
+// Event-stream bytes to JSON lines. Pure: a parser and its output.
+import ServerSentEvents
+
+/// Turns an event stream into JSON lines as it arrives.
+struct EventStreamPrinter {
+    /// What some bytes of the stream became.
+    struct Printed: Equatable {
+        /// Whole lines.
+        var text = ""
+        /// What ended the parsing, after those lines.
+        var failure: EventStreamError?
+    }
+
+    private var parser: EventStreamParser
+    private let chunkByteCount: Int?
+
+    /// A printer at the beginning of a stream; `chunkByteCount` cuts what comes into smaller pieces.
+    init(maximumEventByteCount: Int = 64 << 20, chunkByteCount: Int? = nil) {
+        self.parser = EventStreamParser(maximumEventByteCount: maximumEventByteCount)
+        self.chunkByteCount = chunkByteCount
+    }
+
+    /// The lines that the next bytes of the stream complete.
+    mutating func lines(for bytes: [UInt8]) -> Printed {
+        var printed = Printed()
+        var rest = bytes[...]
+        while !rest.isEmpty, printed.failure == nil {
+            let piece = rest.prefix(self.chunkByteCount ?? rest.count)
+            rest = rest.dropFirst(piece.count)
+            self.parse(piece, into: &printed)
+        }
+        return printed
+    }
+
+    private mutating func parse(_ piece: ArraySlice<UInt8>, into printed: inout Printed) {
+        unsafe piece.withUnsafeBytes { buffer in
+            do throws(EventStreamError) {
+                unsafe try self.parser.parse(buffer) { item in
+                    switch unsafe item {
+                    case .event(let bytes): unsafe printed.text += Self.line(ServerSentEvent(bytes))
+                    case .reconnectionTime(let milliseconds): printed.text += Self.line(retry: milliseconds)
+                    case .comment: break
+                    }
+                }
+            } catch {
+                printed.failure = error
+            }
+        }
+    }
+
+    private static func line(_ event: ServerSentEvent) -> String {
+        var writer = JSONLineWriter()
+        writer.add("event", event.type)
+        writer.add("data", event.data)
+        if !event.lastEventID.isEmpty { writer.add("id", event.lastEventID) }
+        return writer.line
+    }
+
+    private static func line(retry milliseconds: Int) -> String {
+        var writer = JSONLineWriter()
+        writer.add("retry", milliseconds)
+        return writer.line
+    }
+}

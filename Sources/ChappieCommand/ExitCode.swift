@@ -1,0 +1,76 @@
+// What the process tells its parent: the one table from errors to exit codes.
+//
+// Values; nobody owns them.
+import ChappieTransport
+
+/// How a command ended, as its parent process sees it.
+///
+/// The numbers follow BSD's sysexits where that has one, `timeout` for 124 and the shells for 130.
+enum ExitCode: Int32, Sendable, CaseIterable {
+    /// Done.
+    case success = 0
+    /// The command line, or a file that it names, is wrong.
+    case usage = 64
+    /// The server's data is wrong, or a replay diverged.
+    case wrongData = 65
+    /// Unreachable, refused, or the server failed, and retrying did not help.
+    case unavailable = 69
+    /// A defect of this program.
+    case defect = 70
+    /// A rate or usage limit: try later.
+    case tryLater = 75
+    /// Credentials.
+    case credentials = 77
+    /// A time budget ran out.
+    case timedOut = 124
+    /// Interrupted by the user.
+    case interrupted = 130
+}
+
+extension ExitCode {
+    /// The exit code for whatever a command threw.
+    init(_ error: any Error) {
+        switch error {
+        case let error as ChappieClientError: self.init(tag: error.tag, category: error.category)
+        case is CancellationError: self = .interrupted
+        case is UsageError: self = .usage
+        case is DescriptorError: self = .unavailable
+        default: self = .defect
+        }
+    }
+
+    /// The table: the tag decides where it is listed, otherwise the category.
+    init(tag: String, category: ChappieErrorCategory) {
+        self = Self.exceptions[tag] ?? (tag.hasPrefix("timeout.") ? .timedOut : Self(category))
+        // A refused opening handshake has the category of its status code; only a wrong one is wrong data.
+        if tag == "ws.opening-handshake", category == .server { self = .wrongData }
+    }
+
+    private init(_ category: ChappieErrorCategory) {
+        switch category {
+        case .auth, .permission: self = .credentials
+        case .network, .server, .validation: self = .unavailable
+        case .rateLimit: self = .tryLater
+        case .internal: self = .defect
+        }
+    }
+
+    private static let exceptions: [String: Self] = [
+        "event.too-large": .wrongData,
+        "event.undecodable": .wrongData,
+        "http.content-coding": .wrongData,
+        "http.content-type": .wrongData,
+        "http.corrupt-content-coding": .wrongData,
+        "http.header-section-too-large": .wrongData,
+        "http.not-http": .wrongData,
+        "http.transfer-coding": .wrongData,
+        "replay.diverged": .wrongData,
+        "request.invalid": .usage,
+        "request.too-large": .usage,
+        "response.invalid": .wrongData,
+        "tls.trust-anchors": .usage,
+        "unavailable": .unavailable,
+        "ws.binary-message": .wrongData,
+        "ws.protocol-violation": .wrongData,
+    ]
+}

@@ -1,0 +1,92 @@
+// One JSON object a line, with the fields in the order in which they are added (RFC 8259). Pure.
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Builds one line; a field without a value is left out.
+struct JSONLineWriter {
+    private var text = "{"
+
+    /// The object on a line of its own.
+    var line: String { self.text + "}\n" }
+
+    /// Adds a string.
+    mutating func add(_ name: String, _ value: String?) {
+        guard let value else { return }
+        self.begin(name)
+        Self.append(value, to: &self.text)
+    }
+
+    /// Adds a whole number.
+    mutating func add(_ name: String, _ value: Int?) {
+        guard let value else { return }
+        self.begin(name)
+        self.text += String(value)
+    }
+
+    /// Adds a number; JSON has no infinity and no NaN, which are left out.
+    mutating func add(_ name: String, _ value: Double?) {
+        guard let value, value.isFinite else { return }
+        self.begin(name)
+        self.text += Int(exactly: value).map { String($0) } ?? "\(value)"
+    }
+
+    /// Adds a Boolean.
+    mutating func add(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        self.begin(name)
+        self.text += value ? "true" : "false"
+    }
+
+    /// Adds a point in time as RFC 3339 in UTC.
+    ///
+    /// Years beyond four digits have no such form, and nothing that is printed lies before 1970: both are left out.
+    mutating func add(_ name: String, _ value: Date?) {
+        guard let value, (0..<253_402_300_800).contains(value.timeIntervalSince1970) else { return }
+        self.add(name, value.formatted(.iso8601))
+    }
+
+    /// Adds an object, with the fields that the closure adds to it.
+    mutating func addObject(_ name: String, _ fill: (inout Self) -> Void) {
+        self.begin(name)
+        var object = Self()
+        fill(&object)
+        self.text += object.text + "}"
+    }
+
+    private mutating func begin(_ name: String) {
+        if self.text.utf8.count > 1 { self.text += "," }
+        Self.append(name, to: &self.text)
+        self.text += ":"
+    }
+
+    private static func append(_ value: String, to text: inout String) {
+        text += "\""
+        if value.utf8.contains(where: Self.needsEscape) {
+            for scalar in value.unicodeScalars { Self.append(scalar, to: &text) }
+        } else {
+            text += value
+        }
+        text += "\""
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func append(_ scalar: Unicode.Scalar, to text: inout String) {
+        switch scalar {
+        case "\"": text += "\\\""
+        case "\\": text += "\\\\"
+        case "\n": text += "\\n"
+        case "\r": text += "\\r"
+        case "\t": text += "\\t"
+        case _ where scalar.value < 0x20:
+            let digits = String(scalar.value, radix: 16)
+            text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        default: text.unicodeScalars.append(scalar)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// `chappie serve`: the test server, until a signal ends it.
+import ChappieTestServer
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Runs the test server on loopback.
+struct ServeCommand {
+    /// What the command accepts.
+    static let syntax = CommandSyntax(
+        name: "serve",
+        summary: "Runs a test server of the Responses API on 127.0.0.1 that misbehaves where it is told to.",
+        options: [
+            .init("port", "N", "the TCP port; default 0: any free one"),
+            .init("recording", "FILE", "events to serve, one JSON object a line; several are served in turn"),
+            .init("scenario", "NAME|FILE", "what goes wrong: a built-in scenario, or a file with one as JSON"),
+            .init("list-scenarios", "print the built-in scenarios and exit"),
+            .init("rate", "N", "events a second; default unlimited"),
+            .init("compress", "accept permessage-deflate, and gzip event streams"),
+            .init("tls", "serve over TLS with a certificate made on the spot"),
+            .init("ca-out", "FILE", "where the CA of that certificate is written; needs --tls"),
+            .init("log", "print a JSON line on standard error for everything that happens"),
+        ],
+        notes: [
+            "The first line of standard output is 'listening on' and the base URL. Without a recording, a built-in "
+                + "scripted model answers, the same for the same seed."
+        ]
+    )
+
+    /// Where output goes.
+    let console: Console
+
+    /// Serves until SIGINT or SIGTERM.
+    func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        guard !arguments.has("list-scenarios") else { return try self.listScenarios() }
+        if arguments.has("ca-out"), !arguments.has("tls") { throw UsageError("option --ca-out needs --tls") }
+        var configuration = try ServeOptions(arguments).configuration
+        if arguments.has("log") {
+            let console = self.console
+            configuration.logLine = { console.note($0) }
+        }
+        let authorityFile = try arguments.text("ca-out").map { path throws(UsageError) in try OutputFile(path: path) }
+        let (signals, continuation) = AsyncStream.makeStream(of: Int.self)
+        let watcher = SignalWatcher([SIGINT, SIGTERM]) { continuation.yield($0) }
+        defer { withExtendedLifetime(watcher) {} }
+        let server: ChappieTestServer
+        do {
+            server = try ChappieTestServer(configuration: configuration)
+        } catch {
+            return self.complain(error, port: configuration.port)
+        }
+        defer { server.stop() }
+        try authorityFile?.finish(server.caPEM ?? "")
+        try self.console.write("listening on \(server.baseURL)\n")
+        for await _ in signals { break }
+        return .success
+    }
+
+    private func complain(_ error: any Error, port: UInt16) -> ExitCode {
+        switch error {
+        case ChappieTestServer.StartError.cannotListen(let code):
+            let reason = DescriptorError.failed(code: code).message
+            self.console.complain("cannot listen on port \(port): \(reason)")
+        case ChappieTestServer.StartError.noCertificate: self.console.complain("cannot make a certificate")
+        default: self.console.complain("cannot start the server")
+        }
+        return .unavailable
+    }
+
+    private func listScenarios() throws -> ExitCode {
+        let scenarios = ChappieTestServer.builtInScenarios
+        let width = (scenarios.map(\.name.count).max() ?? 0) + 2
+        let style = self.console.outputStyle
+        let lines = scenarios.map { scenario in
+            let padding = String(repeating: " ", count: width - scenario.name.count)
+            return style.bold(scenario.name) + padding + scenario.summary + "\n"
+        }
+        try self.console.write(lines.joined())
+        return .success
+    }
+}

@@ -1,0 +1,43 @@
+// Signals as calls on an ordinary thread, where everything may be done that a signal handler may not.
+import Dispatch
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Watches for signals while it exists, in place of what the system would do.
+///
+/// Owned by the command that waits.
+final class SignalWatcher: Sendable {
+    private let counter: Atomic<Int>
+    // - Safety: the sources are set once, in the initialiser, and a dispatch source may be used from any thread.
+    private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
+
+    /// How many signals have arrived.
+    var count: Int { self.counter.load(ordering: .acquiring) }
+
+    /// Calls `receive` for every signal, on a thread of Dispatch, with how many have arrived, this one included.
+    init(_ signals: [CInt], receive: @escaping @Sendable (Int) -> Void) {
+        self.counter = Atomic(0)
+        let queue = DispatchQueue(label: "chappie.signals")
+        unsafe self.sources = signals.map { number in
+            // The default action must not run; Dispatch takes the signal whether it is ignored or not.
+            signal(number, SIG_IGN)
+            return DispatchSource.makeSignalSource(signal: number, queue: queue)
+        }
+        for source in unsafe self.sources {
+            source.setEventHandler { [weak self] in
+                guard let self else { return }
+                receive(self.counter.add(1, ordering: .acquiringAndReleasing).newValue)
+            }
+            source.resume()
+        }
+    }
+
+    deinit {
+        for source in unsafe self.sources { source.cancel() }
+    }
+}

@@ -1,0 +1,37 @@
+// What `chappie stream` accepts.
+
+extension StreamCommand {
+    /// The command's options and operand.
+    static let syntax = CommandSyntax(
+        name: "stream",
+        summary: "Streams one turn and prints the text as it arrives. PROMPT is read from standard input when it is -.",
+        operand: "PROMPT",
+        options: [
+            .init(
+                "base-url", "URL",
+                "such as https://api.openai.com/v1 or http://127.0.0.1:8080/v1; environment CHAPPIE_BASE_URL"),
+            .init("api-key", "KEY", "environment CHAPPIE_API_KEY, then OPENAI_API_KEY"),
+            .init("model", "NAME", "the model"),
+            .init("instructions", "TEXT", "the instructions, or system prompt"),
+            .init("effort", "LEVEL", "the reasoning effort, such as low, medium or high"),
+            .init("service-tier", "TIER", "the service tier, such as auto, flex or priority"),
+            .init("web-search", "let the model search the web"),
+            .init("request", "FILE", "a whole request body as JSON; the options above override its fields"),
+            .init("http-only", "never open a WebSocket"),
+            .init("max-reconnects", "N", "how often each transport is tried again; default 5"),
+            .init("connect-timeout", "S", "seconds to connect; default 10, 0 for no limit"),
+            .init("first-event-timeout", "S", "seconds to the first event; default 60, 0 for no limit"),
+            .init("idle-timeout", "S", "seconds between two events; default 300, 0 for no limit"),
+            .init("timeout", "S", "seconds for the whole turn; default 0, no limit"),
+            .init("retry-429", "N", "how often a rate-limited request is sent again; default 2"),
+            .init("ca-file", "FILE", "trust the certification authorities in a PEM file, and no others"),
+            .init("raw", "WHICH", "print events of the wire: none, unsurfaced or all; default none"),
+            .init("report", "FILE", "write what the stream went through as JSON"),
+            .init("json", "print one JSON object a line instead of text"),
+        ],
+        notes: [
+            "Without a base URL and without a key, a server inside this program answers with made-up text.",
+            "A key on the command line can be seen by other users of the machine; the environment is safer.",
+        ]
+    )
+}

@@ -1,0 +1,74 @@
+// `chappie stream`: one turn, printed as it arrives.
+import ChappieTestServer
+import ChappieTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Streams one turn.
+struct StreamCommand {
+    /// Where output goes.
+    let console: Console
+    /// The process's environment.
+    let environment: [String: String]
+
+    /// Streams to the end of the turn.
+    func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        var options = try StreamOptions(arguments, environment: self.environment)
+        let reportFile = try options.reportPath.map { path throws(UsageError) in try OutputFile(path: path) }
+        if options.readsPrompt {
+            let prompt = try DescriptorReader.standardInput.readToEnd()
+            options.request.prompt = String(decoding: prompt, as: UTF8.self)
+        }
+        let server = options.endpoint == .embedded ? try ChappieTestServer() : nil
+        defer { server?.stop() }
+        let transport = ChappieStreamingTransport(
+            configuration: options.configuration(baseURL: try Self.baseURL(options.endpoint, server)))
+        let handle = transport.streamHandle(options.request)
+        let status = await self.read(handle, printer: self.printer(options))
+        try reportFile?.finish(Self.text(of: handle.report))
+        return status
+    }
+
+    private static func baseURL(_ endpoint: StreamOptions.Endpoint, _ server: ChappieTestServer?) throws -> URL {
+        switch endpoint {
+        case .remote(let url): return url
+        case .embedded:
+            guard let url = URL(string: server?.baseURL ?? "") else { throw ChappieClientError.invalidResponse }
+            return url
+        }
+    }
+
+    private func printer(_ options: StreamOptions) -> any StreamPrinter {
+        options.printsJSON
+            ? StreamJSONPrinter()
+            : StreamTextPrinter(terminals: self.console.terminals, style: self.console.errorStyle)
+    }
+
+    /// Reads the stream to its end and prints it; SIGINT cancels it, a second one ends the process.
+    private func read(_ handle: ChappieStreamHandle, printer: any StreamPrinter) async -> ExitCode {
+        let watcher = SignalWatcher([SIGINT]) { count in
+            guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
+            handle.cancel()
+        }
+        var reading = StreamReading(console: self.console, printer: printer)
+        let status = await reading.readToEnd(handle, wasInterrupted: { watcher.count > 0 })
+        withExtendedLifetime(watcher) {}
+        return status
+    }
+
+    private static func text(of report: ChappieStreamReport) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        // Encoding fails only for numbers that are not finite, and times are.
+        return (try? encoder.encode(report)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? "{}\n"
+    }
+}

@@ -1,0 +1,60 @@
+// Why a stream ended without completing, as facts that can be printed.
+import ChappieTransport
+
+/// What is known about a stream that failed or was interrupted.
+struct StreamFailure: Equatable {
+    /// A stable name of what went wrong.
+    var tag: String
+    /// What kind of problem it is; nil for an interruption.
+    var category: ChappieErrorCategory?
+    /// Whether the same request may succeed later.
+    var isRetryable: Bool
+    /// What went wrong and what to do, fit to show.
+    var safeDescription: String
+    /// Whether sending the request again is safe.
+    var replaySafety: ChappieTransportFailure.ReplaySafety
+    /// How many attempts were made.
+    var attempts: Int
+    /// The server's name for the request.
+    var requestID: String?
+    /// What was delivered, where a replay diverged.
+    var deliveredText: String?
+    /// What the process tells its parent.
+    var status: ExitCode
+
+    /// The facts of an error, from the error itself and from what the stream has been through.
+    init(_ error: any Error, report: ChappieStreamReport, deliveredOutput: Bool) {
+        self.replaySafety = deliveredOutput ? .outputDelivered : report.attempts.isEmpty ? .notSent : .sentNoOutput
+        self.attempts = report.attempts.count
+        self.requestID = report.attempts.last?.requestID
+        self.status = ExitCode(error)
+        switch error {
+        case let error as ChappieClientError:
+            self.tag = error.tag
+            self.category = error.category
+            self.isRetryable = error.isRetryable
+            self.safeDescription = error.safeDescription
+            self.add(error)
+        case is CancellationError:
+            self.tag = "cancelled"
+            self.isRetryable = true
+            self.safeDescription = "Interrupted before the response was complete."
+        default:
+            self.tag = "internal"
+            self.category = .internal
+            self.isRetryable = false
+            self.safeDescription = "The program failed in a way that it should not. Report this."
+        }
+    }
+
+    private mutating func add(_ error: ChappieClientError) {
+        switch error {
+        case .transport(let failure):
+            self.replaySafety = failure.replaySafety
+            self.attempts = failure.attempts
+            self.requestID = failure.details.requestID ?? self.requestID
+        case .streamingTransportReplayDiverged(let text): self.deliveredText = text
+        default: break
+        }
+    }
+}

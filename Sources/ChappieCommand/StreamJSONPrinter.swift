@@ -1,0 +1,67 @@
+// A stream as JSON lines. Pure.
+import ChappieTransport
+
+/// Prints one JSON object a line, in order of arrival, ending with `completed` or `error`.
+struct StreamJSONPrinter: StreamPrinter {
+    mutating func printed(_ event: ChappieStreamEvent) -> PrintedText {
+        var writer = JSONLineWriter()
+        switch event {
+        case .textDelta(let text): Self.add(text, type: "textDelta", to: &writer)
+        case .reasoningDelta(let text): Self.add(text, type: "reasoningDelta", to: &writer)
+        case .refusalDelta(let text): Self.add(text, type: "refusalDelta", to: &writer)
+        case .usageLimits(let snapshot): Self.add(snapshot, to: &writer)
+        case .raw(let type, let payload):
+            writer.add("type", "raw")
+            writer.add("eventType", type)
+            writer.add("payload", payload)
+        case .diagnostic(let diagnostic): Self.add(diagnostic, to: &writer)
+        case .completed: writer.add("type", "completed")
+        }
+        return PrintedText(output: writer.line)
+    }
+
+    mutating func printed(_ failure: StreamFailure) -> PrintedText {
+        var writer = JSONLineWriter()
+        writer.add("type", "error")
+        writer.add("tag", failure.tag)
+        writer.add("category", failure.category?.rawValue)
+        writer.add("retryable", failure.isRetryable)
+        writer.add("safeDescription", failure.safeDescription)
+        writer.add("replaySafety", failure.replaySafety.rawValue)
+        writer.add("attempts", failure.attempts)
+        writer.add("requestID", failure.requestID)
+        writer.add("deliveredText", failure.deliveredText)
+        return PrintedText(output: writer.line)
+    }
+
+    private static func add(_ text: String, type: String, to writer: inout JSONLineWriter) {
+        writer.add("type", type)
+        writer.add("text", text)
+    }
+
+    private static func add(_ snapshot: ChappieUsageLimitSnapshot, to writer: inout JSONLineWriter) {
+        writer.add("type", "usageLimits")
+        writer.add("planType", snapshot.planType)
+        Self.add(snapshot.primary, name: "primary", to: &writer)
+        Self.add(snapshot.secondary, name: "secondary", to: &writer)
+    }
+
+    private static func add(_ window: ChappieUsageLimitWindow?, name: String, to writer: inout JSONLineWriter) {
+        guard let window else { return }
+        writer.addObject(name) { writer in
+            writer.add("usedPercent", window.usedPercent)
+            writer.add("windowMinutes", window.windowMinutes)
+            writer.add("resetsAt", window.resetsAt)
+        }
+    }
+
+    private static func add(_ diagnostic: ChappieDiagnostic, to writer: inout JSONLineWriter) {
+        writer.add("type", "diagnostic")
+        writer.add("kind", diagnostic.kind.rawValue)
+        writer.add("transport", diagnostic.transport?.rawValue)
+        writer.add("attempt", diagnostic.attempt)
+        writer.add("limit", diagnostic.limit)
+        writer.add("reason", diagnostic.reason)
+        writer.add("bytes", diagnostic.byteCount)
+    }
+}

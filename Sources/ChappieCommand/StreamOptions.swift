@@ -1,0 +1,123 @@
+// The arguments and environment of `chappie stream` as values of the engine.
+import ChappieTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What to stream, from where, and how.
+struct StreamOptions {
+    /// Where the request goes.
+    enum Endpoint: Equatable {
+        /// The server in this process.
+        case embedded
+        /// A server somewhere.
+        case remote(URL)
+    }
+
+    /// The address used when there is a key and no base URL.
+    static let defaultBaseURL = "https://api.openai.com/v1"
+
+    /// Where the request goes.
+    let endpoint: Endpoint
+    /// What is sent as proof of identity.
+    let credential: ChappieCredential?
+    /// The request, without the prompt when that is to be read from standard input.
+    var request: ChappieTransportRequest
+    /// Whether the prompt is to be read from standard input.
+    let readsPrompt: Bool
+    /// Whether JSON lines are printed instead of text.
+    let printsJSON: Bool
+    /// Where the report goes.
+    let reportPath: String?
+    private let settings: ChappieTransportConfiguration
+
+    /// Reads the arguments, the environment, and the file of the request.
+    init(_ arguments: ParsedArguments, environment: [String: String]) throws(UsageError) {
+        let key = Self.value(arguments.text("api-key"), environment, ["CHAPPIE_API_KEY", "OPENAI_API_KEY"])
+        let address = Self.value(arguments.text("base-url"), environment, ["CHAPPIE_BASE_URL"])
+        self.endpoint = try Self.endpoint(address: address, hasKey: key != nil)
+        self.credential = key.map { ChappieCredential(bearerToken: $0) }
+        self.readsPrompt = arguments.operands.first == "-"
+        self.request = try Self.request(arguments)
+        self.printsJSON = arguments.has("json")
+        self.reportPath = arguments.text("report")
+        self.settings = try Self.settings(arguments)
+    }
+
+    /// What the engine is told.
+    func configuration(baseURL: URL) -> ChappieTransportConfiguration {
+        let credential = self.credential
+        var configuration = self.settings
+        configuration.baseURL = baseURL
+        configuration.credential = { _ in credential }
+        return configuration
+    }
+
+    /// An option, or the first environment variable that is set and not empty.
+    private static func value(_ option: String?, _ environment: [String: String], _ names: [String]) -> String? {
+        option ?? names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+    }
+
+    private static func endpoint(address: String?, hasKey: Bool) throws(UsageError) -> Endpoint {
+        guard let address = address ?? (hasKey ? Self.defaultBaseURL : nil) else { return .embedded }
+        return .remote(try Self.url(address))
+    }
+
+    private static func url(_ text: String) throws(UsageError) -> URL {
+        guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
+            let host = url.host(), !host.isEmpty
+        else {
+            throw UsageError("the base URL has to look like \(Self.defaultBaseURL) or http://127.0.0.1:8080/v1")
+        }
+        return url
+    }
+
+    private static func request(_ arguments: ParsedArguments) throws(UsageError) -> ChappieTransportRequest {
+        let prompt = arguments.operands.first
+        guard prompt != nil || arguments.has("request") else {
+            throw UsageError("there is no prompt: give PROMPT, '-' for standard input, or --request FILE")
+        }
+        var body = Array("{}".utf8)
+        if let path = arguments.text("request") { body = try DescriptorReader.bytes(ofFile: path) }
+        var request = ChappieTransportRequest(body: body)
+        request.prompt = prompt == "-" ? nil : prompt
+        request.model = arguments.text("model")
+        request.instructions = arguments.text("instructions")
+        request.reasoningEffort = arguments.text("effort")
+        request.serviceTier = arguments.text("service-tier")
+        request.searchesWeb = arguments.has("web-search")
+        return request
+    }
+
+    private static func settings(_ arguments: ParsedArguments) throws(UsageError) -> ChappieTransportConfiguration {
+        var settings = ChappieTransportConfiguration(baseURL: try Self.url(Self.defaultBaseURL))
+        let reconnects = try arguments.integer("max-reconnects", in: 0...1_000_000)
+        settings.policy =
+            arguments.has("http-only")
+            ? .httpSSEOnly
+            : .init(
+                maxWebSocketReconnectionAttempts: reconnects
+                    ?? ChappieStreamingTransportPolicy.default.maxWebSocketReconnectionAttempts)
+        if let reconnects { settings.maxHTTPRetries = reconnects }
+        if let retries = try arguments.integer("retry-429", in: 0...1_000_000) {
+            settings.rateLimitBackoff = .init(maxRetries: retries)
+        }
+        settings.timeouts = try Self.timeouts(arguments)
+        if let path = arguments.text("ca-file") { settings.trust = .file(path: path) }
+        settings.rawEvents = try arguments.choice("raw") ?? .none
+        settings.reportsDiagnostics = true
+        return settings
+    }
+
+    private static func timeouts(_ arguments: ParsedArguments) throws(UsageError) -> ChappieTimeouts {
+        var timeouts = ChappieTimeouts()
+        if let budget = try arguments.budget("connect-timeout") { timeouts.connect = budget.duration }
+        if let budget = try arguments.budget("first-event-timeout") { timeouts.firstEvent = budget.duration }
+        if let budget = try arguments.budget("idle-timeout") { timeouts.idle = budget.duration }
+        if let budget = try arguments.budget("timeout") { timeouts.total = budget.duration }
+        return timeouts
+    }
+}

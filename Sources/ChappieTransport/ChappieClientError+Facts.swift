@@ -1,0 +1,212 @@
+// What a caller may act on when a turn ends in an error: tag, category, whether and how to try again.
+//
+// Everything is derived from the error's case, a status code or a documented error code, and never from a message.
+// Values; nobody owns them.
+
+/// What kind of problem an error is.
+public enum ChappieErrorCategory: String, Sendable, CaseIterable {
+    /// The credential is missing, wrong or spent.
+    case auth
+    /// The server cannot be reached, or the connection failed.
+    case network
+    /// The request, or how the program is set up, is not acceptable as it is.
+    case validation
+    /// The credential is good, but does not allow this.
+    case permission
+    /// A rate or usage limit.
+    case rateLimit
+    /// The server failed, or sent something that makes no sense.
+    case server
+    /// A defect or a lack of resources on this side.
+    case `internal`
+}
+
+/// What to do before the same request is sent again.
+public enum ChappieRetryGuidance: Sendable, Equatable {
+    /// Get a fresh credential first.
+    case refreshAuthThenRetry
+    /// Wait, and longer each time; how many seconds to begin with.
+    case retryWithBackoff(afterSeconds: Double)
+    /// Do not: the same request would fail again.
+    case none
+}
+
+extension ChappieClientError {
+    /// A stable name of what went wrong, such as `http.429`, `ws.close.1008` or `replay.diverged`.
+    public var tag: String {
+        switch self {
+        case .missingCredential: "auth.missing-credential"
+        case .missingRefreshToken: "auth.missing-refresh-token"
+        case .missingAccountID: "auth.missing-account-id"
+        case .reauthenticationRequired: "auth.reauthentication-required"
+        case .usageLimitReached: "usage-limit"
+        case .missingToolHandler: "tool.missing-handler"
+        case .toolApprovalDenied: "tool.approval-denied"
+        case .toolExecutionFailed: "tool.execution-failed"
+        case .toolLoopLimitExceeded: "tool.loop-limit"
+        case .responseTerminalFailure(let response): response.tag
+        case .streamingTransportReplayDiverged: "replay.diverged"
+        case .httpError(let status, _): "http.\(status)"
+        case .invalidResponse: "response.invalid"
+        case .transport(let failure): failure.tag
+        }
+    }
+
+    /// What kind of problem it is.
+    public var category: ChappieErrorCategory { self.facts.category }
+
+    /// Whether the same request may succeed later without anybody changing anything but the credential.
+    ///
+    /// Output that was delivered before the error may differ the second time: see
+    /// `ChappieTransportFailure.replaySafety`.
+    public var isRetryable: Bool { self.facts.retryGuidance != .none }
+
+    /// What to do before the same request is sent again.
+    public var retryGuidance: ChappieRetryGuidance { self.facts.retryGuidance }
+
+    /// Whether a person has to do something, such as sign in, pay or change a setting.
+    public var requiresUserAction: Bool { self.facts.requiresUserAction }
+
+    /// Whether the error points to a defect, of this program or of the server, that its authors want to know about.
+    public var shouldReport: Bool { self.facts.shouldReport }
+
+    private var facts: ErrorFacts {
+        switch self {
+        case .missingCredential, .missingRefreshToken, .missingAccountID, .reauthenticationRequired:
+            ErrorFacts(.auth, requiresUserAction: true)
+        case .usageLimitReached: ErrorFacts(.rateLimit, requiresUserAction: true)
+        case .missingToolHandler, .toolLoopLimitExceeded: ErrorFacts(.validation, shouldReport: true)
+        case .toolApprovalDenied: ErrorFacts(.permission, requiresUserAction: true)
+        case .toolExecutionFailed: ErrorFacts(.internal, shouldReport: true)
+        case .responseTerminalFailure(let response): response.facts
+        case .streamingTransportReplayDiverged: ErrorFacts(.server)
+        case .httpError(let status, _): ErrorFacts(statusCode: status)
+        case .invalidResponse: ErrorFacts(.server, shouldReport: true)
+        case .transport(let failure): failure.facts
+        }
+    }
+}
+
+extension ChappieTransportFailure {
+    /// A stable name of what went wrong, such as `connect.failed`, `timeout.firstEvent` or `ws.close.1008`.
+    public var tag: String {
+        switch self.code {
+        case .timedOut: "\(self.code.name).\(self.phase.rawValue)"
+        case .webSocketClosed: self.details.closeCode.map { "\(self.code.name).\($0)" } ?? self.code.name
+        default: self.code.name
+        }
+    }
+
+    fileprivate var facts: ErrorFacts {
+        switch self.code {
+        case .invalidRequest: ErrorFacts(.validation, requiresUserAction: true, shouldReport: true)
+        case .trustAnchorsUnreadable, .requestTooLarge: ErrorFacts(.validation, requiresUserAction: true)
+        case .certificateRejected: ErrorFacts(.network, requiresUserAction: true)
+        case .unresolvable, .unreachable, .timedOut, .tlsHandshakeFailed, .peerUnresponsive, .endedEarly,
+            .connectionLost:
+            ErrorFacts(.network, .afterNetworkFailure)
+        case .webSocketClosed: ErrorFacts(closeCode: self.details.closeCode)
+        case .openingHandshakeInvalid:
+            self.details.statusCode.map { $0 == 101 ? .wrongData : ErrorFacts(statusCode: $0) } ?? .wrongData
+        case .notHTTP, .unexpectedContentType: ErrorFacts(.server, requiresUserAction: true)
+        case .headerSectionTooLarge, .eventTooLarge, .unsupportedContentCoding, .unsupportedTransferCoding:
+            ErrorFacts(.server, shouldReport: true)
+        case .unavailable: ErrorFacts(.internal, .afterServerFailure, shouldReport: true)
+        default: .wrongData
+        }
+    }
+}
+
+extension ChappieResponse {
+    /// `response.` and the status, where it is one of those that the API documents.
+    fileprivate var tag: String {
+        switch self.status {
+        case "incomplete", "cancelled": "response.\(self.status)"
+        default: "response.failed"
+        }
+    }
+
+    fileprivate var facts: ErrorFacts {
+        guard self.status != "incomplete" else { return ErrorFacts(.validation, requiresUserAction: true) }
+        guard self.status != "cancelled" else { return ErrorFacts(.server) }
+        return ErrorFacts(errorCode: self.errorCode ?? "")
+    }
+}
+
+/// What is known about one kind of error.
+private struct ErrorFacts {
+    var category: ChappieErrorCategory
+    var retryGuidance: ChappieRetryGuidance
+    var requiresUserAction: Bool
+    var shouldReport: Bool
+
+    /// What came is not what the protocol says; another attempt may be luckier.
+    static let wrongData = Self(.server, .afterServerFailure, shouldReport: true)
+
+    init(
+        _ category: ChappieErrorCategory,
+        _ retryGuidance: ChappieRetryGuidance = .none,
+        requiresUserAction: Bool = false,
+        shouldReport: Bool = false
+    ) {
+        self.category = category
+        self.retryGuidance = retryGuidance
+        self.requiresUserAction = requiresUserAction
+        self.shouldReport = shouldReport
+    }
+
+    /// By the status code of an HTTP response (RFC 9110 section 15).
+    init(statusCode: Int) {
+        switch statusCode {
+        case 401: self.init(.auth, .refreshAuthThenRetry)
+        case 407: self.init(.auth, requiresUserAction: true)
+        case 402, 403, 451: self.init(.permission, requiresUserAction: true)
+        case 408, 409, 425: self.init(.server, .afterServerFailure)
+        case 429: self.init(.rateLimit, .afterRateLimit)
+        case 300..<400, 404, 405, 426: self.init(.validation, requiresUserAction: true)
+        case 400..<500: self.init(.validation, shouldReport: true)
+        case 501, 505: self.init(.server)
+        case 500..<600: self.init(.server, .afterServerFailure)
+        default: self.init(.server, shouldReport: true)
+        }
+    }
+
+    /// By the close code of a WebSocket (RFC 6455 section 7.4.1 and IANA's registry).
+    init(closeCode: Int?) {
+        switch closeCode {
+        case nil, 1000, 1001, 1005, 1006, 1015: self.init(.network, .afterNetworkFailure)
+        case 1002, 1003, 1007, 1010: self.init(.server, .afterServerFailure, shouldReport: true)
+        case 1008: self.init(.permission, requiresUserAction: true)
+        case 1009: self.init(.validation)
+        default: self.init(.server, .afterServerFailure)
+        }
+    }
+
+    /// By the code of a failed response.
+    init(errorCode: String) {
+        switch errorCode {
+        case "insufficient_quota", "usage_limit_reached": self.init(.rateLimit, requiresUserAction: true)
+        case "rate_limit_exceeded", "slow_down": self.init(.rateLimit, .afterRateLimit)
+        case "usage_not_included": self.init(.permission, requiresUserAction: true)
+        case "invalid_api_key": self.init(.auth, requiresUserAction: true)
+        case "invalid_prompt", "bio_policy", "cyber_policy", "context_length_exceeded":
+            self.init(.validation, requiresUserAction: true)
+        case "invalid_request_error", "model_not_found": self.init(.validation, shouldReport: true)
+        case _ where Self.imageCodes.contains(errorCode): self.init(.validation, requiresUserAction: true)
+        default: self.init(.server, .afterServerFailure)
+        }
+    }
+
+    private static let imageCodes: Set<String> = [
+        "empty_image_file", "failed_to_download_image", "image_content_policy_violation", "image_file_not_found",
+        "image_file_too_large", "image_parse_error", "image_too_large", "image_too_small", "invalid_base64_image",
+        "invalid_image", "invalid_image_format", "invalid_image_mode", "invalid_image_url",
+        "unsupported_image_media_type",
+    ]
+}
+
+extension ChappieRetryGuidance {
+    fileprivate static let afterNetworkFailure = Self.retryWithBackoff(afterSeconds: 1)
+    fileprivate static let afterServerFailure = Self.retryWithBackoff(afterSeconds: 5)
+    fileprivate static let afterRateLimit = Self.retryWithBackoff(afterSeconds: 30)
+}

@@ -1,0 +1,18 @@
+// The versions of the C libraries that the process has loaded, for reports and `chappie --version`.
+
+import Deflate
+import LibwebsocketsTransport
+import ResponseEvents
+
+/// The C libraries below this package.
+public enum ChappieLinkedLibraries {
+    /// Names and versions, as the libraries themselves give them at run time.
+    public static var versions: [(name: String, version: String)] {
+        [
+            ("libwebsockets", LibraryVersions.libwebsockets),
+            ("zlib", Inflater.libraryVersion),
+            ("simdjson", ResponseEventDecoder.libraryVersion),
+            ("OpenSSL", LibraryVersions.tls),
+        ]
+    }
+}

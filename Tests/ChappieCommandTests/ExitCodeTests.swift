@@ -1,0 +1,72 @@
+// The table from errors to exit codes.
+import Testing
+
+@testable import ChappieCommand
+@testable import ChappieTransport
+
+private func failure(
+    _ code: ChappieTransportFailure.Code, phase: ChappieTransportFailure.Phase = .stream, closeCode: Int? = nil,
+    statusCode: Int? = nil
+) -> ChappieClientError {
+    var details = ChappieTransportFailure.Details()
+    details.closeCode = closeCode
+    details.statusCode = statusCode
+    return .transport(
+        ChappieTransportFailure(
+            code: code, phase: phase, transport: .webSocket, progress: (attempts: 1, replaySafety: .notSent),
+            details: details))
+}
+
+private func failedResponse(_ code: String) -> ChappieClientError {
+    .responseTerminalFailure(
+        ChappieResponse(id: nil, status: "failed", errorCode: code, errorMessage: nil, incompleteReason: nil))
+}
+
+private let usageLimit = ChappieClientError.usageLimitReached(
+    ChappieUsageLimit(
+        type: "usage_limit_reached", message: "", plan: nil, resetsAt: nil, windows: (primary: nil, secondary: nil)))
+
+@Suite struct ExitCodeTests {
+    @Test(
+        arguments: [
+            (.invalidResponse, .wrongData), (.streamingTransportReplayDiverged("x"), .wrongData),
+            (failure(.undecodableEvent), .wrongData), (failure(.eventTooLarge), .wrongData),
+            (failure(.notHTTP), .wrongData), (failure(.unexpectedContentType), .wrongData),
+            (failure(.unsupportedContentCoding), .wrongData), (failure(.corruptContentCoding), .wrongData),
+            (failure(.headerSectionTooLarge), .wrongData), (failure(.protocolViolation), .wrongData),
+            (failure(.binaryMessage), .wrongData), (failure(.unsupportedTransferCoding), .wrongData),
+            (failure(.requestTooLarge), .usage), (failure(.openingHandshakeInvalid), .wrongData),
+            (failure(.openingHandshakeInvalid, statusCode: 403), .credentials),
+            (failure(.openingHandshakeInvalid, statusCode: 426), .unavailable),
+            (failure(.unresolvable), .unavailable), (failure(.unreachable), .unavailable),
+            (failure(.certificateRejected), .unavailable), (failure(.tlsHandshakeFailed), .unavailable),
+            (failure(.peerUnresponsive), .unavailable), (failure(.connectionLost), .unavailable),
+            (failure(.endedEarly), .unavailable), (failure(.unavailable), .unavailable),
+            (failure(.webSocketClosed, closeCode: 1011), .unavailable),
+            (failure(.webSocketClosed, closeCode: 1008), .credentials),
+            (failure(.invalidRequest), .usage), (failure(.trustAnchorsUnreadable), .usage),
+            (failure(.timedOut, phase: .connect), .timedOut), (failure(.timedOut, phase: .stream), .timedOut),
+            (.httpError(400, ""), .unavailable), (.httpError(401, ""), .credentials),
+            (.httpError(403, ""), .credentials), (.httpError(404, ""), .unavailable),
+            (.httpError(429, ""), .tryLater), (.httpError(500, ""), .unavailable), (usageLimit, .tryLater),
+            (failedResponse("insufficient_quota"), .tryLater), (failedResponse("rate_limit_exceeded"), .tryLater),
+            (failedResponse("server_error"), .unavailable), (failedResponse("invalid_prompt"), .unavailable),
+            (.missingCredential, .credentials), (.reauthenticationRequired(""), .credentials),
+            (.toolExecutionFailed("", ""), .defect),
+        ] as [(ChappieClientError, ExitCode)]
+    ) func everyErrorHasAnExitCode(error: ChappieClientError, status: ExitCode) {
+        #expect(ExitCode(error) == status)
+    }
+
+    @Test func otherErrorsHaveExitCodesToo() {
+        struct Unknown: Error {}
+        #expect(ExitCode(CancellationError()) == .interrupted)
+        #expect(ExitCode(UsageError("x")) == .usage)
+        #expect(ExitCode(DescriptorError.failed(code: 28)) == .unavailable)
+        #expect(ExitCode(Unknown()) == .defect)
+    }
+
+    @Test func theNumbersAreAContract() {
+        #expect(ExitCode.allCases.map(\.rawValue) == [0, 64, 65, 69, 70, 75, 77, 124, 130])
+    }
+}

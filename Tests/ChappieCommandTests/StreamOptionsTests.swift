@@ -1,0 +1,103 @@
+// The arguments and environment of `chappie stream`.
+import ChappieTransport
+import Foundation
+import Testing
+
+@testable import ChappieCommand
+
+private func options(_ words: [String], _ environment: [String: String] = [:]) throws(UsageError) -> StreamOptions {
+    try StreamOptions(ArgumentParser(StreamCommand.syntax).parse(words), environment: environment)
+}
+
+private func configuration(_ words: String...) throws -> ChappieTransportConfiguration {
+    try options(words + ["hi"]).configuration(baseURL: #require(URL(string: "http://127.0.0.1:1/v1")))
+}
+
+@Suite struct StreamOptionsTests {
+    @Test func withoutAddressAndKeyTheEmbeddedServerAnswers() throws {
+        #expect(try options(["hi"]).endpoint == .embedded)
+        #expect(try options(["hi"], ["OPENAI_API_KEY": "", "CHAPPIE_BASE_URL": ""]).endpoint == .embedded)
+    }
+
+    @Test func aKeyAloneMeansTheDefaultAddress() throws {
+        let streamed = try options(["hi"], ["OPENAI_API_KEY": "k"])
+        #expect(streamed.endpoint == .remote(try #require(URL(string: StreamOptions.defaultBaseURL))))
+        #expect(streamed.credential == ChappieCredential(bearerToken: "k"))
+    }
+
+    @Test func optionsPrecedeTheEnvironment() throws {
+        let environment = ["CHAPPIE_BASE_URL": "http://b/v1", "CHAPPIE_API_KEY": "c", "OPENAI_API_KEY": "o"]
+        #expect(try options(["hi"], environment).credential?.bearerToken == "c")
+        #expect(try options(["hi"], environment).endpoint == .remote(try #require(URL(string: "http://b/v1"))))
+        let given = try options(["hi", "--api-key", "g", "--base-url", "https://g/v1"], environment)
+        #expect(given.credential?.bearerToken == "g")
+        #expect(given.endpoint == .remote(try #require(URL(string: "https://g/v1"))))
+    }
+
+    @Test func anAddressWithoutAKeySendsNone() throws {
+        #expect(try options(["hi", "--base-url", "http://127.0.0.1:8080/v1"]).credential == nil)
+    }
+
+    @Test(arguments: ["foo", "ftp://host/v1", "http://", "https:///v1", "", "host:80"])
+    func wrongAddressesAreUsageErrors(_ address: String) {
+        #expect(throws: UsageError.self) { try options(["hi", "--base-url=\(address)"]) }
+    }
+
+    @Test func theRequestCarriesTheFields() throws {
+        let request = try options([
+            "hi", "--model", "m", "--instructions", "i", "--effort", "low", "--service-tier", "flex", "--web-search",
+        ]).request
+        #expect(request.prompt == "hi")
+        #expect(request.model == "m")
+        #expect(request.instructions == "i")
+        #expect(request.reasoningEffort == "low")
+        #expect(request.serviceTier == "flex")
+        #expect(request.searchesWeb)
+    }
+
+    @Test func aHyphenReadsThePromptLater() throws {
+        #expect(try options(["-"]).readsPrompt)
+        #expect(try options(["-"]).request.prompt == nil)
+        #expect(try !options(["hi"]).readsPrompt)
+    }
+
+    @Test func thereHasToBeAPromptOrARequest() {
+        #expect(throws: UsageError.self) { try options([]) }
+        #expect(throws: UsageError.self) { try options(["--request", "/nonexistent/file"]) }
+    }
+
+    @Test func theDefaultsAreTheEnginesButForRawEvents() throws {
+        let made = try configuration()
+        #expect(made.policy == .default)
+        #expect(made.timeouts == ChappieTimeouts())
+        #expect(made.rateLimitBackoff == .default)
+        #expect(made.maxHTTPRetries == 5)
+        #expect(made.rawEvents == .none)
+        #expect(made.reportsDiagnostics)
+        #expect(made.trust == .system)
+    }
+
+    @Test func budgetsAreSetAndTurnedOff() throws {
+        let made = try configuration(
+            "--connect-timeout", "1.5", "--first-event-timeout", "0", "--idle-timeout", "0", "--timeout", "9")
+        #expect(made.timeouts.connect == .milliseconds(1500))
+        #expect(made.timeouts.firstEvent == nil)
+        #expect(made.timeouts.idle == nil)
+        #expect(made.timeouts.total == .seconds(9))
+        #expect(try configuration("--connect-timeout=0", "--timeout=0").timeouts.connect == nil)
+    }
+
+    @Test func reconnectsCountForBothTransports() throws {
+        let made = try configuration("--max-reconnects", "0", "--retry-429", "7")
+        #expect(made.policy == ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0))
+        #expect(made.maxHTTPRetries == 0)
+        #expect(made.rateLimitBackoff.maxRetries == 7)
+    }
+
+    @Test func theRestOfThePolicy() throws {
+        let made = try configuration("--http-only", "--ca-file", "ca.pem", "--raw", "all")
+        #expect(made.policy == .httpSSEOnly)
+        #expect(made.trust == .file(path: "ca.pem"))
+        #expect(made.rawEvents == .all)
+    }
+}

@@ -1,0 +1,169 @@
+// What `chappie stream` prints, event by event.
+import Foundation
+import Testing
+
+@testable import ChappieCommand
+@testable import ChappieTransport
+
+private let snapshot = ChappieUsageLimitSnapshot(
+    primary: .init(usedPercent: 42, windowMinutes: 300, resetsAt: Date(timeIntervalSince1970: 1_795_255_200)),
+    secondary: .init(usedPercent: 7.5, windowMinutes: nil, resetsAt: nil), planType: "plus")
+
+private func failure(_ error: any Error, deliveredOutput: Bool = false) -> StreamFailure {
+    StreamFailure(error, report: ChappieStreamReport(), deliveredOutput: deliveredOutput)
+}
+
+private let connectionLost: ChappieClientError = {
+    var details = ChappieTransportFailure.Details()
+    details.requestID = "req_1"
+    return .transport(
+        ChappieTransportFailure(
+            code: .connectionLost, phase: .stream, transport: .httpSSE,
+            progress: (attempts: 3, replaySafety: .outputDelivered), details: details))
+}()
+
+@Suite struct StreamJSONPrinterTests {
+    @Test(
+        arguments: [
+            (.textDelta("a\n\"b\""), #"{"type":"textDelta","text":"a\n\"b\""}"#),
+            (.reasoningDelta("r"), #"{"type":"reasoningDelta","text":"r"}"#),
+            (.refusalDelta("no"), #"{"type":"refusalDelta","text":"no"}"#),
+            (
+                .usageLimits(snapshot),
+                #"{"type":"usageLimits","planType":"plus","primary":{"usedPercent":42,"windowMinutes":300,"#
+                    + #""resetsAt":"2026-11-21T10:00:00Z"},"secondary":{"usedPercent":7.5}}"#
+            ),
+            (
+                .usageLimits(.init(primary: nil, secondary: nil, planType: nil)), #"{"type":"usageLimits"}"#
+            ),
+            (
+                .raw(type: "response.created", payload: "{}"),
+                #"{"type":"raw","eventType":"response.created","payload":"{}"}"#
+            ),
+            (
+                .diagnostic(.init(kind: .reconnecting, attempt: 1, limit: 5, reason: "ws.close.1011")),
+                #"{"type":"diagnostic","kind":"reconnecting","attempt":1,"limit":5,"reason":"ws.close.1011"}"#
+            ),
+            (
+                .diagnostic(.init(kind: .connected, transport: .webSocket)),
+                #"{"type":"diagnostic","kind":"connected","transport":"webSocket"}"#
+            ),
+            (
+                .diagnostic(.init(kind: .replayVerified, byteCount: 120)),
+                #"{"type":"diagnostic","kind":"replayVerified","bytes":120}"#
+            ),
+            (.completed, #"{"type":"completed"}"#),
+        ] as [(ChappieStreamEvent, String)]
+    ) func everyEventIsALine(event: ChappieStreamEvent, line: String) {
+        var printer = StreamJSONPrinter()
+        #expect(printer.printed(event) == PrintedText(output: line + "\n"))
+    }
+
+    @Test func aFailureIsTheLastLine() {
+        var printer = StreamJSONPrinter()
+        #expect(
+            printer.printed(failure(connectionLost)).output
+                == #"{"type":"error","tag":"connection.lost","category":"network","retryable":true,"#
+                + #""safeDescription":"The connection broke (while reading the response, HTTP, 3 attempts). "#
+                + #"Try again in a moment.","replaySafety":"outputDelivered","attempts":3,"requestID":"req_1"}"# + "\n")
+    }
+
+    @Test func aDivergenceCarriesTheDeliveredText() {
+        var printer = StreamJSONPrinter()
+        let line = printer.printed(
+            failure(ChappieClientError.streamingTransportReplayDiverged("so far"), deliveredOutput: true)
+        ).output
+        #expect(line.contains(#""tag":"replay.diverged""#))
+        #expect(line.hasSuffix(#""replaySafety":"outputDelivered","attempts":0,"deliveredText":"so far"}"# + "\n"))
+    }
+
+    @Test func anInterruptionHasNoCategory() {
+        var printer = StreamJSONPrinter()
+        let line = printer.printed(failure(CancellationError())).output
+        #expect(line.hasPrefix(#"{"type":"error","tag":"cancelled","retryable":true,"#))
+        #expect(failure(CancellationError()).status == .interrupted)
+    }
+}
+
+@Suite struct StreamFailureTests {
+    @Test func replaySafetyFollowsWhatHappened() {
+        var attempted = ChappieStreamReport()
+        attempted.attempts = [.init(number: 1, transport: .webSocket, requestID: "req_9")]
+        let error = ChappieClientError.httpError(500, "")
+        #expect(StreamFailure(error, report: .init(), deliveredOutput: false).replaySafety == .notSent)
+        #expect(StreamFailure(error, report: attempted, deliveredOutput: false).replaySafety == .sentNoOutput)
+        #expect(StreamFailure(error, report: attempted, deliveredOutput: true).replaySafety == .outputDelivered)
+        #expect(StreamFailure(error, report: attempted, deliveredOutput: true).requestID == "req_9")
+    }
+
+    @Test func anUnknownErrorIsADefect() {
+        struct Unknown: Error {}
+        #expect(failure(Unknown()).status == .defect)
+        #expect(failure(Unknown()).tag == "internal")
+    }
+}
+
+@Suite struct StreamTextPrinterTests {
+    private func printer(output: Bool, errorOutput: Bool) -> StreamTextPrinter {
+        StreamTextPrinter(
+            terminals: .init(output: output, errorOutput: errorOutput), style: TerminalStyle(isColored: false))
+    }
+
+    @Test func aPipeGetsTheTextByteForByteAndNothingElse() {
+        var printer = self.printer(output: false, errorOutput: false)
+        #expect(printer.printed(.reasoningDelta("hm")) == PrintedText())
+        #expect(printer.printed(.textDelta("a\u{1B}[1m")) == PrintedText(output: "a\u{1B}[1m"))
+        #expect(printer.printed(.diagnostic(.init(kind: .connected, transport: .webSocket))) == PrintedText())
+        #expect(printer.printed(.usageLimits(snapshot)) == PrintedText())
+        #expect(printer.printed(.completed) == PrintedText())
+    }
+
+    @Test func aTerminalGetsNoControlCharactersAndALineEnd() {
+        var printer = self.printer(output: true, errorOutput: true)
+        #expect(printer.printed(.textDelta("a\u{1B}[1m\u{9B}b\t")) == PrintedText(output: "a[1mb\t"))
+        #expect(printer.printed(.completed) == PrintedText(output: "\n"))
+    }
+
+    @Test func noSecondLineEndFollowsOne() {
+        var printer = self.printer(output: true, errorOutput: true)
+        #expect(printer.printed(.textDelta("a\n")).output == "a\n")
+        #expect(printer.printed(.completed) == PrintedText())
+    }
+
+    @Test func progressStandsOnALineOfItsOwn() {
+        var printer = self.printer(output: true, errorOutput: true)
+        _ = printer.printed(.textDelta("half"))
+        let event = ChappieStreamEvent.diagnostic(.init(kind: .reconnecting, attempt: 1, limit: 5, reason: "ws.close"))
+        #expect(printer.printed(event) == PrintedText(errorOutput: "\nreconnecting 1 of 5: ws.close\n"))
+        #expect(
+            printer.printed(.diagnostic(.init(kind: .fellBack, reason: "http.426"))).errorOutput
+                == "going on over HTTP: http.426\n")
+    }
+
+    @Test func reasoningIsShownOnATerminalAndEndsBeforeTheAnswer() {
+        var printer = self.printer(output: true, errorOutput: true)
+        #expect(printer.printed(.reasoningDelta("hm")) == PrintedText(errorOutput: "hm"))
+        #expect(printer.printed(.textDelta("a")) == PrintedText(output: "a", errorOutput: "\n"))
+        #expect(printer.printed(.textDelta("b")) == PrintedText(output: "b"))
+    }
+
+    @Test func refusalsAndRawEventsGoToStandardError() {
+        var printer = self.printer(output: false, errorOutput: false)
+        #expect(printer.printed(.refusalDelta("no")) == PrintedText(errorOutput: "no"))
+        #expect(printer.printed(.raw(type: "t", payload: "{}")) == PrintedText(errorOutput: "t {}\n"))
+    }
+
+    @Test func aFailureIsExplainedOnStandardError() {
+        var printer = self.printer(output: false, errorOutput: false)
+        _ = printer.printed(.textDelta("four"))
+        #expect(
+            printer.printed(failure(connectionLost))
+                == PrintedText(
+                    errorOutput: """
+                        chappie: The connection broke (while reading the response, HTTP, 3 attempts). \
+                        Try again in a moment. The same request may succeed later.
+                          connection.lost, category network, 3 attempts, 4 bytes of text delivered, request req_1
+
+                        """))
+    }
+}

@@ -1,0 +1,155 @@
+// Budgets of time, on a clock that moves only when somebody waits.
+
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct DriverBudgetTests {
+    /// One attempt on one transport, and these budgets.
+    private static func fixture(
+        _ script: [ScriptStep], isHTTP: Bool = false, _ budgets: (inout ChappieTimeouts) -> Void
+    ) -> TurnFixture {
+        TurnFixture([script]) {
+            $0.policy = ChappieStreamingTransportPolicy(
+                prefersWebSocket: !isHTTP, maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)
+            $0.maxHTTPRetries = 0
+            budgets(&$0.timeouts)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func theFirstEventHasABudget(isHTTP: Bool) async {
+        let script: [ScriptStep] = isHTTP ? [.opened(200)] : [.opened(101)]
+        let fixture = Self.fixture(script, isHTTP: isHTTP) { $0.firstEvent = .seconds(5) }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.transportFailure?.code == .timedOut)
+        #expect(outcome.transportFailure?.phase == .firstEvent)
+        #expect(outcome.transportFailure?.transport == (isHTTP ? .httpSSE : .webSocket))
+        #expect(outcome.transportFailure?.replaySafety == .sentNoOutput)
+        #expect(outcome.outcomes == ["timeout.firstEvent"])
+        #expect(fixture.clock.now - start == .seconds(5))
+        #expect(fixture.transport.connections[0].calls.last == .cancel)
+    }
+
+    @Test(arguments: [(4_999, true), (5_000, true), (5_001, false)])
+    func theFirstEventMayComeAtTheLastMoment(_ milliseconds: Int, _ isInTime: Bool) async {
+        let fixture = Self.fixture(
+            [.opened(101), .request, .pause(.milliseconds(milliseconds)), .text(Event.created), .text(Event.completed)]
+        ) { $0.firstEvent = .seconds(5) }
+        let outcome = await fixture.run()
+        #expect((outcome.error == nil) == isInTime)
+    }
+
+    @Test func keepalivesAreNotEvents() async {
+        let fixture = Self.fixture([
+            .opened(101), .request, .pause(.seconds(3)), .text(Event.keepalive), .pause(.seconds(3)),
+            .text(Event.created),
+        ]) { $0.firstEvent = .seconds(5) }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.firstEvent"])
+        #expect(fixture.clock.now - start == .seconds(5))
+        #expect(outcome.report.attempts[0].firstEvent == nil)
+    }
+
+    @Test func keepalivesDoNotProlongQuiet() async {
+        let fixture = Self.fixture([
+            .opened(101), .request, .text(Event.text("a")), .pause(.seconds(3)), .text(Event.keepalive),
+            .pause(.seconds(3)), .text(Event.completed),
+        ]) { $0.idle = .seconds(5) }
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.idle"])
+        #expect(outcome.transportFailure?.phase == .stream)
+        #expect(outcome.transportFailure?.replaySafety == .outputDelivered)
+    }
+
+    @Test func commentsDoNotProlongQuiet() async {
+        let fixture = Self.fixture(
+            [
+                .opened(200), .body(Event.sse(Event.text("a"))), .pause(.seconds(3)), .body(": ping\n\n"),
+                .pause(.seconds(3)), .body(Event.sse(Event.completed)),
+            ], isHTTP: true
+        ) { $0.idle = .seconds(5) }
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.idle"])
+    }
+
+    @Test func everyEventBeginsTheQuietAnew() async {
+        let fixture = Self.fixture([
+            .opened(101), .request, .text(Event.created), .pause(.seconds(4)), .text(Event.text("a")),
+            .pause(.seconds(4)), .text(Event.text("b")), .pause(.seconds(4)), .text(Event.completed),
+        ]) {
+            $0.idle = .seconds(5)
+            $0.firstEvent = .seconds(5)
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "ab")
+    }
+
+    @Test func theTotalBudgetEndsAStream() async {
+        let fixture = Self.fixture([
+            .opened(101), .request, .text(Event.created), .pause(.seconds(4)), .text(Event.text("a")),
+            .pause(.seconds(4)), .text(Event.completed),
+        ]) { $0.total = .seconds(6) }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.total"])
+        #expect(outcome.transportFailure?.code == .timedOut)
+        #expect(fixture.clock.now - start == .seconds(6))
+    }
+
+    @Test func theTotalBudgetCutsADelayShort() async {
+        let fixture = TurnFixture([.refusal(503, fields: ["retry-after": "20"])]) {
+            $0.timeouts.total = .seconds(6)
+            $0.policy = .httpSSEOnly
+        }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.transportFailure?.code == .timedOut)
+        #expect(outcome.transportFailure?.transport == .httpSSE)
+        #expect(outcome.transportFailure?.attempts == 1)
+        #expect(fixture.clock.now - start == .seconds(6))
+        #expect(fixture.transport.connections.count == 1)
+    }
+
+    @Test(arguments: [false, true])
+    func aRefusalWhoseBodyNeverComesIsARefusal(isHTTP: Bool) async {
+        let fixture = Self.fixture([.opened(403, fields: ["x-request-id": "q"]), .body("no")], isHTTP: isHTTP) {
+            $0.firstEvent = .seconds(5)
+        }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.clientError == .httpError(403, "no"))
+        #expect(fixture.clock.now - start == .seconds(5))
+    }
+
+    @Test func withoutBudgetsOnlyTheConnectionEndsAWait() async {
+        let fixture = Self.fixture([
+            .opened(101), .request, .pause(.seconds(86_400)), .text(Event.text("a")), .pause(.seconds(86_400)),
+            .text(Event.completed),
+        ]) {
+            $0.firstEvent = nil
+            $0.idle = nil
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        #expect(fixture.transport.connections[0].waits.allSatisfy { $0 == nil })
+    }
+
+    @Test func theWaitIsForTheNearestBudget() async {
+        let fixture = Self.fixture([
+            .opened(101), .request, .pause(.seconds(1)), .text(Event.created), .pause(.seconds(1)),
+            .text(Event.completed),
+        ]) {
+            $0.firstEvent = .seconds(5)
+            $0.idle = .seconds(7)
+            $0.total = .seconds(6)
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        #expect(fixture.transport.connections[0].waits == [.seconds(5), .seconds(5)])
+    }
+}

@@ -1,0 +1,114 @@
+// Cancellation, at each place where a turn can be.
+
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct DriverCancellationTests {
+    /// Who cancels.
+    enum Canceller: CaseIterable {
+        case handle
+        case task
+    }
+
+    /// Where the turn is.
+    enum Place: CaseIterable {
+        case connecting
+        case waitingForTheFirstEvent
+        case streaming
+        case collectingARefusal
+
+        func script(_ signal: Signal) -> [ScriptStep] {
+            switch self {
+            case .connecting: [.hang(signal)]
+            case .waitingForTheFirstEvent: [.opened(101), .request, .hang(signal)]
+            case .streaming: [.opened(101), .request, .text(Event.text("a")), .hang(signal)]
+            case .collectingARefusal: [.opened(403), .body("no"), .hang(signal)]
+            }
+        }
+    }
+
+    @Test(arguments: Place.allCases, Canceller.allCases)
+    func aWaitingConsumerGetsACancellationError(at place: Place, by canceller: Canceller) async {
+        let signal = Signal()
+        let fixture = TurnFixture([place.script(signal)])
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        let reading = Task { await TurnFixture.read(handle) }
+        await signal.wait()
+        switch canceller {
+        case .handle: handle.cancel()
+        case .task: reading.cancel()
+        }
+        let outcome = await reading.value
+        #expect(outcome.error is CancellationError)
+        #expect(outcome.text == (place == .streaming ? "a" : ""))
+        #expect(outcome.outcomes == ["cancelled"])
+        #expect(fixture.transport.connections.count == 1)
+        #expect(fixture.transport.connections[0].calls.contains(.cancel))
+    }
+
+    @Test(arguments: Canceller.allCases)
+    func aDelayIsCutShort(by canceller: Canceller) async {
+        let fixture = TurnFixture([.broken()])
+        let signal = Signal()
+        fixture.clock.hangInNextSleep(signal)
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        let reading = Task { await TurnFixture.read(handle) }
+        await signal.wait()
+        switch canceller {
+        case .handle: handle.cancel()
+        case .task: reading.cancel()
+        }
+        let outcome = await reading.value
+        #expect(outcome.error is CancellationError)
+        #expect(fixture.transport.connections.count == 1)
+    }
+
+    @Test func aStreamCancelledBeforeItIsReadOpensNothing() async {
+        let fixture = TurnFixture([])
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        handle.cancel()
+        handle.cancel()
+        let outcome = await TurnFixture.read(handle)
+        #expect(outcome.error is CancellationError)
+        #expect(fixture.transport.requests.isEmpty)
+    }
+
+    @Test func aCancellationInTheCredentialSourceOpensNothing() async {
+        let handles = LockedValue<ChappieStreamHandle?>(nil)
+        let fixture = TurnFixture([]) {
+            $0.credential = { _ in
+                handles.withLock { $0 }?.cancel()
+                return nil
+            }
+        }
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        handles.withLock { $0 = handle }
+        let outcome = await TurnFixture.read(handle)
+        handles.withLock { $0 = nil }
+        #expect(outcome.error is CancellationError)
+        #expect(fixture.transport.requests.isEmpty)
+    }
+
+    @Test func aCancellationAfterTheEndLeavesTheConnectionAlone() async {
+        let fixture = TurnFixture([.webSocket(Event.completed)])
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        let outcome = await TurnFixture.read(handle)
+        handle.cancel()
+        #expect(outcome.error == nil)
+        #expect(handle.report.attempts.map(\.outcome) == ["completed"])
+        #expect(!fixture.transport.connections[0].calls.contains(.cancel))
+    }
+
+    @Test func aStreamThatIsDroppedClosesItsConnection() async throws {
+        let fixture = TurnFixture([.webSocket(Event.text("a"), Event.text("b"))])
+        do {
+            var events: AsyncThrowingStream<ChappieStreamEvent, any Error>.AsyncIterator? =
+                fixture.instance.stream(ChappieTransportRequest(prompt: "hi")).makeAsyncIterator()
+            #expect(try await events?.next() == .textDelta("a"))
+            events = nil
+        }
+        #expect(fixture.transport.connections[0].calls.last == .cancel)
+    }
+}

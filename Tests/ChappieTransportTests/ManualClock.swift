@@ -1,0 +1,86 @@
+// Time that passes only when somebody waits for it. Shared by a test, its transport and the driver, under a lock.
+
+import StreamTransport
+
+@testable import ChappieTransport
+
+/// A clock whose time moves when the driver sleeps or waits for a connection, and at no other moment.
+final class ManualClock: Sendable {
+    private struct State {
+        var now: Duration
+        var sleeps: [Duration] = []
+        var hang: Signal?
+    }
+
+    private let state: LockedValue<State>
+    private let fraction: Double
+
+    /// A clock that begins somewhere; `fraction` is what it draws for jitter.
+    init(now: Duration = .seconds(1_000), fraction: Double = 0.5) {
+        self.state = LockedValue(State(now: now))
+        self.fraction = fraction
+    }
+
+    /// The time.
+    var now: Duration { self.state.withLock { $0.now } }
+
+    /// Every delay that was slept through, in order.
+    var sleeps: [Duration] { self.state.withLock { $0.sleeps } }
+
+    /// Lets time pass.
+    func advance(by duration: Duration) {
+        self.state.withLock { $0.now += max(.zero, duration) }
+    }
+
+    /// Makes the next sleep last until its task is cancelled; `signal` says that it has begun.
+    func hangInNextSleep(_ signal: Signal) {
+        self.state.withLock { $0.hang = signal }
+    }
+
+    /// The driver's view of the clock.
+    var turnClock: TurnClock {
+        TurnClock(
+            now: { self.now },
+            sleep: { try await self.sleep(for: $0) },
+            fraction: { self.fraction }
+        )
+    }
+
+    private func sleep(for duration: Duration) async throws {
+        let hang = self.state.withLock { state in
+            state.sleeps.append(duration)
+            return state.hang.take()
+        }
+        if let hang {
+            hang.send()
+            await untilCancelled()
+        }
+        try Task.checkCancellation()
+        self.advance(by: duration)
+    }
+}
+
+/// Tells one waiting test that something has happened.
+final class Signal: Sendable {
+    private let stream: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() {
+        (self.stream, self.continuation) = AsyncStream.makeStream()
+    }
+
+    /// It has happened.
+    func send() { self.continuation.yield() }
+
+    /// Suspends until it has.
+    func wait() async {
+        for await _ in self.stream { return }
+    }
+}
+
+/// Suspends until the task is cancelled.
+func untilCancelled() async {
+    let (stream, continuation) = AsyncStream<Void>.makeStream()
+    for await _ in stream {}
+    continuation.finish()
+}

@@ -1,0 +1,286 @@
+// Connections that do what a test has written down, and remember what was done to them. Owned by the test; a lock each.
+
+import StreamTransport
+
+/// One thing that a scripted connection does.
+enum ScriptStep: Sendable {
+    /// The header section of the answer arrives.
+    case opened(Int, fields: [String: String] = [:])
+    /// A text message arrives.
+    case text(String)
+    /// A text message of these bytes arrives.
+    case textBytes([UInt8])
+    /// A binary message arrives.
+    case binary([UInt8])
+    /// A piece of a response's body arrives.
+    case body(String)
+    /// A piece of a response's body arrives, byte for byte.
+    case bodyBytes([UInt8])
+    /// The connection ends.
+    case ended(TransportEnd)
+    /// So much time passes before the next step.
+    case pause(Duration)
+    /// Nothing more happens before a message was sent.
+    case request
+    /// Nothing happens, and no time passes, until somebody cancels; the signal says that somebody waits.
+    case hang(Signal)
+}
+
+/// A transport with a script for each connection, in order; one more than there are scripts says nothing at all.
+final class ScriptedTransport: StreamTransport {
+    private struct State {
+        var scripts: [[ScriptStep]]
+        var requests: [TransportRequest] = []
+        var connections: [ScriptedConnection] = []
+    }
+
+    private let state: LockedValue<State>
+    private let clock: ManualClock
+
+    init(_ scripts: [[ScriptStep]], clock: ManualClock) {
+        self.state = LockedValue(State(scripts: scripts))
+        self.clock = clock
+    }
+
+    /// What was asked for, in order.
+    var requests: [TransportRequest] { self.state.withLock { $0.requests } }
+
+    /// The connections, in order.
+    var connections: [ScriptedConnection] { self.state.withLock { $0.connections } }
+
+    func connect(_ request: TransportRequest) -> any TransportConnection {
+        self.state.withLock { state in
+            let script = state.scripts.isEmpty ? [] : state.scripts.removeFirst()
+            let connection = ScriptedConnection(script, clock: self.clock)
+            state.requests.append(request)
+            state.connections.append(connection)
+            return connection
+        }
+    }
+}
+
+/// A connection that plays its script.
+final class ScriptedConnection: TransportConnection {
+    /// What was done to a connection.
+    enum Call: Equatable, Sendable {
+        case send(String, OutboundKind)
+        case close
+        case fail(UInt16)
+        case cancel
+    }
+
+    fileprivate struct State {
+        var steps: [ScriptStep]
+        var next = 0
+        /// When the pause in hand is over.
+        var pauseEnd: Duration?
+        var sentCount = 0
+        var takenCount = 0
+        var isCancelled = false
+        var hasEnded = false
+        var calls: [Call] = []
+        var waiter: CheckedContinuation<TransportWaitOutcome, Never>?
+        var loan = Loan([])
+        var statistics = TransportStatistics()
+        var waits: [Duration?] = []
+    }
+
+    private let state: LockedValue<State>
+    private let clock: ManualClock
+
+    init(_ steps: [ScriptStep], clock: ManualClock) {
+        self.state = LockedValue(State(steps: steps))
+        self.clock = clock
+    }
+
+    /// What was done to the connection, in order.
+    var calls: [Call] { self.state.withLock { $0.calls } }
+
+    /// The limits of the waits, in order.
+    var waits: [Duration?] { self.state.withLock { $0.waits } }
+
+    var statistics: TransportStatistics { self.state.withLock { $0.statistics } }
+
+    /// Makes the connection play more, when it has played everything.
+    func append(_ steps: [ScriptStep]) {
+        self.state.withLock { $0.steps += steps }
+    }
+
+    /// What the connection says of itself from now on.
+    func setStatistics(_ statistics: TransportStatistics) {
+        self.state.withLock { $0.statistics = statistics }
+    }
+
+    func next() -> TransportEvent? {
+        let now = self.clock.now
+        return self.state.withLock { state in
+            state.loan.spoil()
+            guard !state.hasEnded else { return nil }
+            if state.isCancelled {
+                state.hasEnded = true
+                return .ended(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
+            }
+            Self.skipFinishedWaits(&state, now: now)
+            return Self.takeEvent(&state)
+        }
+    }
+
+    func wait(for duration: Duration?) async -> TransportWaitOutcome {
+        self.state.withLock { state in
+            state.loan.spoil()
+            state.waits.append(duration)
+        }
+        if Task.isCancelled { return .cancelled }
+        switch self.obstacle() {
+        case .none:
+            return .ready
+        case .time(let remaining):
+            guard let duration, duration < remaining else {
+                self.clock.advance(by: remaining)
+                return .ready
+            }
+            self.clock.advance(by: duration)
+            return .deadlinePassed
+        case .silence:
+            guard let duration else { return await self.park(nil) }
+            self.clock.advance(by: duration)
+            return .deadlinePassed
+        case .hang(let signal):
+            return await self.park(signal)
+        }
+    }
+
+    func send(_ message: [UInt8], as kind: OutboundKind) {
+        self.state.withLock { state in
+            state.calls.append(.send(String(decoding: message, as: UTF8.self), kind))
+            state.sentCount += 1
+        }
+    }
+
+    func close() { self.state.withLock { $0.calls.append(.close) } }
+
+    func fail(code: UInt16) { self.state.withLock { $0.calls.append(.fail(code)) } }
+
+    func cancel() {
+        let waiter = self.state.withLock { state in
+            state.calls.append(.cancel)
+            state.isCancelled = true
+            return state.waiter.take()
+        }
+        waiter?.resume(returning: .ready)
+    }
+
+    // MARK: The script
+
+    private enum Obstacle {
+        case none
+        case time(Duration)
+        case silence
+        case hang(Signal)
+    }
+
+    /// What stands between the consumer and the next event.
+    private func obstacle() -> Obstacle {
+        let now = self.clock.now
+        return self.state.withLock { state in
+            if state.isCancelled, !state.hasEnded { return .none }
+            Self.skipFinishedWaits(&state, now: now)
+            guard !state.hasEnded, state.next < state.steps.count else { return .silence }
+            switch state.steps[state.next] {
+            case .pause: return .time((state.pauseEnd ?? now) - now)
+            case .request: return .silence
+            case .hang(let signal): return .hang(signal)
+            case .opened, .text, .textBytes, .binary, .body, .bodyBytes, .ended: return .none
+            }
+        }
+    }
+
+    private static func skipFinishedWaits(_ state: inout State, now: Duration) {
+        while state.next < state.steps.count {
+            switch state.steps[state.next] {
+            case .pause(let duration):
+                let end = state.pauseEnd ?? now + duration
+                state.pauseEnd = end
+                guard end <= now else { return }
+                state.pauseEnd = nil
+            case .request:
+                guard state.sentCount > state.takenCount else { return }
+                state.takenCount += 1
+            case .opened, .text, .textBytes, .binary, .body, .bodyBytes, .ended, .hang:
+                return
+            }
+            state.next += 1
+        }
+    }
+
+    private static func takeEvent(_ state: inout State) -> TransportEvent? {
+        guard state.next < state.steps.count else { return nil }
+        let event: TransportEvent
+        switch state.steps[state.next] {
+        case .opened(let statusCode, let fields):
+            let fields = fields.sorted { $0.key < $1.key }.map { HTTPField($0.key, $0.value) }
+            event = .opened(ResponseHead(statusCode: statusCode, fields: fields))
+        case .text(let text): event = .payload(state.lend(Array(text.utf8), as: .text))
+        case .textBytes(let bytes): event = .payload(state.lend(bytes, as: .text))
+        case .binary(let bytes): event = .payload(state.lend(bytes, as: .binary))
+        case .body(let text): event = .payload(state.lend(Array(text.utf8), as: .body))
+        case .bodyBytes(let bytes): event = .payload(state.lend(bytes, as: .body))
+        case .ended(let end):
+            state.hasEnded = true
+            event = .ended(end)
+        case .pause, .request, .hang: return nil
+        }
+        state.next += 1
+        return event
+    }
+
+    private func park(_ signal: Signal?) async -> TransportWaitOutcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let outcome: TransportWaitOutcome? = self.state.withLock { state in
+                    if Task.isCancelled { return .cancelled }
+                    if state.isCancelled { return .ready }
+                    state.waiter = continuation
+                    return nil
+                }
+                if let outcome { continuation.resume(returning: outcome) }
+                signal?.send()
+            }
+        } onCancel: {
+            self.state.withLock { $0.waiter.take() }?.resume(returning: .cancelled)
+        }
+    }
+}
+
+extension ScriptedConnection.State {
+    fileprivate mutating func lend(_ bytes: [UInt8], as kind: InboundPayload.Kind) -> InboundPayload {
+        self.loan = Loan(bytes)
+        return InboundPayload(kind: kind, bytes: self.loan.bytes)
+    }
+}
+
+/// Bytes lent until the next call, with exactly 64 more behind them.
+/// - Safety: it belongs to its connection's state, under that lock; the reader of the bytes is the one consumer.
+private final class Loan: @unchecked Sendable {
+    private let memory: UnsafeMutableRawBufferPointer
+    private let count: Int
+
+    init(_ bytes: [UInt8]) {
+        self.count = bytes.count
+        self.memory = .allocate(byteCount: bytes.count + 64, alignment: 1)
+        self.memory.copyBytes(from: bytes)
+        // What stands behind the bytes must not matter: a quotation mark is the worst there is.
+        for index in bytes.count..<self.memory.count { self.memory[index] = UInt8(ascii: "\"") }
+    }
+
+    deinit {
+        self.memory.deallocate()
+    }
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self.memory[..<self.count]) }
+
+    /// Makes bytes that are read too late look wrong.
+    func spoil() {
+        for index in self.memory.indices { self.memory[index] = 0xFF }
+    }
+}

@@ -1,0 +1,260 @@
+// What the service thread and a connection's consumer share, without either of them.
+
+import StreamTransport
+import Testing
+import WebSocketProtocol
+
+@testable import LibwebsocketsTransport
+
+extension InboundArena {
+    @discardableResult
+    func append(_ text: String, as piece: MessagePiece? = MessagePiece(kind: .text)) -> Bool {
+        Array(text.utf8).withUnsafeBytes { self.append($0, as: piece) }
+    }
+}
+
+extension InboundBuffer {
+    /// The bytes of each record, as text.
+    var texts: [String] { self.records.map { String(decoding: self.bytes(of: $0), as: UTF8.self) } }
+}
+
+@Suite struct InboundArenaTests {
+    private static func arena(high: Int = 1 << 20, low: Int = 1 << 18) -> InboundArena {
+        var limits = TransportLimits()
+        limits.highWatermark = high
+        limits.lowWatermark = low
+        return InboundArena(limits: limits)
+    }
+
+    @Test func whatIsAppendedIsTakenInOrderAndOnce() throws {
+        let arena = Self.arena()
+        #expect(arena.take(giving: InboundBuffer()) == nil)
+        arena.open(ResponseHead(statusCode: 101), coding: .none)
+        arena.append("a")
+        arena.append("bc")
+        arena.finish(.closed(code: 1000, reason: ""))
+        let batch = try #require(arena.take(giving: InboundBuffer()))
+        #expect(batch.head == ResponseHead(statusCode: 101))
+        #expect(batch.buffer.texts == ["a", "bc"])
+        #expect(batch.end == .closed(code: 1000, reason: ""))
+        #expect(arena.take(giving: InboundBuffer()) == nil)
+    }
+
+    @Test func theHeadComesWithItsCodingAndOnce() throws {
+        let arena = Self.arena()
+        arena.open(ResponseHead(statusCode: 200), coding: .content("gzip"))
+        #expect(try #require(arena.take(giving: InboundBuffer())).coding == .content("gzip"))
+        arena.append("a", as: nil)
+        #expect(try #require(arena.take(giving: InboundBuffer())).head == nil)
+    }
+
+    @Test func theFirstEndCounts() throws {
+        let arena = Self.arena()
+        #expect(arena.finish(.complete))
+        #expect(!arena.finish(.closed(code: 1006, reason: "")))
+        arena.abort(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
+        #expect(try #require(arena.take(giving: InboundBuffer())).end == .complete)
+        #expect(arena.take(giving: InboundBuffer()) == nil)
+    }
+
+    @Test func nothingComesAfterTheEnd() throws {
+        let arena = Self.arena()
+        arena.finish(.complete)
+        #expect(arena.append("late"))
+        arena.open(ResponseHead(statusCode: 200), coding: .none)
+        let batch = try #require(arena.take(giving: InboundBuffer()))
+        #expect(batch.buffer.isEmpty)
+        #expect(batch.head == nil)
+    }
+
+    @Test func anAbortDropsWhatWasNotRead() throws {
+        let arena = Self.arena()
+        arena.append("a")
+        let end = TransportEnd.failed(TransportFailure(phase: .stream, cause: .cancelled))
+        arena.abort(end)
+        let batch = try #require(arena.take(giving: InboundBuffer()))
+        #expect(batch.buffer.isEmpty)
+        #expect(batch.end == end)
+    }
+
+    @Test(arguments: [(-1, false), (0, true), (1, true)])
+    func readingPausesAtTheHighWatermark(_ excess: Int, _ pauses: Bool) {
+        let record = MemoryLayout<InboundBuffer.Record>.stride
+        let arena = Self.arena(high: 100 + record, low: 10)
+        #expect(arena.append(String(repeating: "x", count: 100 + excess)) == !pauses)
+        #expect(arena.isPaused == pauses)
+    }
+
+    @Test func manyTinyRecordsPauseToo() {
+        let arena = Self.arena(high: 10_000, low: 10)
+        var count = 0
+        while arena.append("x") { count += 1 }
+        #expect(count < 10_000 / MemoryLayout<InboundBuffer.Record>.stride)
+    }
+
+    @Test func readingGoesOnOnceAtTheLowWatermark() {
+        let arena = Self.arena(high: 100, low: 40)
+        #expect(!arena.shouldResume(withUnread: 0))
+        arena.append(String(repeating: "x", count: 100), as: nil)
+        #expect(!arena.shouldResume(withUnread: 0))
+        _ = arena.take(giving: InboundBuffer())
+        #expect(!arena.shouldResume(withUnread: 41))
+        #expect(arena.shouldResume(withUnread: 40))
+        #expect(!arena.shouldResume(withUnread: 39))
+        #expect(!arena.isPaused)
+    }
+
+    @Test(arguments: [(0, 0), (-5, -5), (10, 50), (10, -1), (Int.max, Int.max)])
+    func anyWatermarksLetTheConsumerCatchUp(_ high: Int, _ low: Int) {
+        let arena = Self.arena(high: high, low: low)
+        let pauses = !arena.append("0123456789")
+        #expect(pauses == (high != .max))
+        _ = arena.take(giving: InboundBuffer())
+        #expect(arena.shouldResume(withUnread: 0) == pauses)
+    }
+
+    // MARK: Waiting
+
+    @Test func whatIsThereNeedsNoWait() async {
+        for prepare in [
+            { $0.append("a") }, { $0.finish(.complete) }, { $0.open(ResponseHead(statusCode: 200), coding: .none) },
+        ] as [@Sendable (InboundArena) -> Void] {
+            let arena = Self.arena()
+            prepare(arena)
+            #expect(await arena.wait(until: nil) == .ready)
+        }
+    }
+
+    @Test func afterTheEndWasTakenThereIsNoWait() async {
+        let arena = Self.arena()
+        arena.finish(.complete)
+        _ = arena.take(giving: InboundBuffer())
+        #expect(await arena.wait(until: nil) == .ready)
+    }
+
+    /// Waits in a task that has begun to when something is done to the arena, and says how the wait ended.
+    private static func outcome(
+        of arena: InboundArena, deadline: ContinuousClock.Instant? = nil,
+        _ act: @Sendable (Task<TransportWaitOutcome, Never>) -> Void
+    ) async -> TransportWaitOutcome {
+        let task = Task.immediate { await arena.wait(until: deadline) }
+        act(task)
+        return await task.value
+    }
+
+    @Test func aWaiterIsWokenByWhatArrives() async {
+        let arena = Self.arena()
+        let outcome = await Self.outcome(of: arena) { _ in
+            arena.append("a")
+            arena.takeReadyWaiter()?.resume(returning: .ready)
+        }
+        #expect(outcome == .ready)
+        #expect(arena.takeReadyWaiter() == nil)
+    }
+
+    @Test func anAbortWakesTheWaiter() async {
+        let arena = Self.arena()
+        let end = TransportEnd.failed(TransportFailure(phase: .stream, cause: .cancelled))
+        #expect(await Self.outcome(of: arena) { _ in arena.abort(end) } == .ready)
+    }
+
+    @Test func aCancelledTaskWaitsNoLonger() async {
+        let arena = Self.arena()
+        #expect(await Self.outcome(of: arena) { $0.cancel() } == .cancelled)
+        arena.append("a")
+        #expect(arena.takeReadyWaiter() == nil)
+    }
+
+    @Test func aWaiterExpiresAtItsDeadline() async {
+        let arena = Self.arena()
+        let deadline = ContinuousClock.now + .seconds(1_000)
+        let task = Task.immediate { await arena.wait(until: deadline) }
+        arena.expireWaiter(at: deadline - .nanoseconds(1))
+        arena.expireWaiter(at: deadline)
+        #expect(await task.value == .deadlinePassed)
+        arena.expireWaiter(at: deadline)
+    }
+
+    // MARK: Threads
+
+    @Test func everythingArrivesFromAnotherThread() async {
+        let arena = Self.arena(high: 4_000, low: 1_000)
+        let count = 20_000
+        _ = startThread {
+            for number in 0..<count {
+                arena.append("\(number),")
+                arena.updateStatistics { $0.receivedByteCount += 1 }
+                arena.takeReadyWaiter()?.resume(returning: .ready)
+            }
+            arena.finish(.complete)
+            arena.takeReadyWaiter()?.resume(returning: .ready)
+        }
+        var received = 0
+        var isOrdered = true
+        var spare = InboundBuffer()
+        reading: while true {
+            guard let batch = arena.take(giving: spare) else {
+                _ = await arena.wait(until: nil)
+                continue
+            }
+            for text in batch.buffer.texts {
+                isOrdered = isOrdered && text == "\(received),"
+                received += 1
+            }
+            _ = arena.shouldResume(withUnread: 0)
+            if batch.end != nil { break reading }
+            batch.buffer.removeAll()
+            spare = batch.buffer
+        }
+        #expect(received == count)
+        #expect(isOrdered)
+        #expect(arena.statistics.receivedByteCount == count)
+    }
+}
+
+@Suite struct InboundBufferTests {
+    private static func append(_ text: String, as piece: MessagePiece?, to buffer: InboundBuffer) {
+        Array(text.utf8).withUnsafeBytes { buffer.append($0, as: piece) }
+    }
+
+    @Test func piecesOfABodyAreOneRecord() {
+        let buffer = InboundBuffer()
+        for text in ["a", "bc", "", "d"] { Self.append(text, as: nil, to: buffer) }
+        #expect(buffer.texts == ["abcd"])
+        #expect(buffer.byteCount == 4)
+    }
+
+    @Test func piecesOfMessagesStayApart() {
+        let buffer = InboundBuffer()
+        let first = MessagePiece(kind: .text, isLast: false)
+        let last = MessagePiece(kind: .text, isFirst: false)
+        Self.append("a", as: first, to: buffer)
+        Self.append("b", as: last, to: buffer)
+        #expect(buffer.texts == ["a", "b"])
+        #expect(buffer.records.map(\.piece) == [first, last])
+        #expect(buffer.weight == 2 + 2 * MemoryLayout<InboundBuffer.Record>.stride)
+    }
+
+    @Test(arguments: [0, 1, 4_095, 16_384, 300_000])
+    func bytesPastTheEndCanBeRead(_ count: Int) throws {
+        let buffer = InboundBuffer()
+        Self.append(String(repeating: "x", count: count), as: nil, to: buffer)
+        let bytes = buffer.bytes(of: try #require(buffer.records.last))
+        #expect(bytes.count == count)
+        let start = try #require(bytes.baseAddress)
+        // The address sanitizer has the last word.
+        var sum = 0
+        for offset in 0..<count + 64 { sum += Int(start.load(fromByteOffset: offset, as: UInt8.self)) & 0 }
+        #expect(sum == 0)
+    }
+
+    @Test func anEmptiedBufferCanBeUsedAgain() {
+        let buffer = InboundBuffer()
+        Self.append(String(repeating: "x", count: 1_000_000), as: nil, to: buffer)
+        buffer.removeAll()
+        #expect(buffer.isEmpty)
+        #expect(buffer.weight == 0)
+        Self.append("a", as: nil, to: buffer)
+        #expect(buffer.texts == ["a"])
+    }
+}

@@ -1,0 +1,147 @@
+// What a queue of frames writes, read back by a small reader of client frames.
+
+import Testing
+import WebSocketProtocol
+
+@testable import LibwebsocketsTransport
+
+/// A client's frame, unmasked.
+private struct ClientFrame: Equatable {
+    var opcode: UInt8
+    var isFinal: Bool
+    var payload: [UInt8]
+
+    /// Reads whole frames; nil when the bytes end in the middle, or a frame is not masked.
+    static func read(_ bytes: [UInt8]) -> [ClientFrame]? {
+        var frames: [ClientFrame] = []
+        var rest = bytes[...]
+        func take(_ count: Int) -> [UInt8]? {
+            guard rest.count >= count else { return nil }
+            defer { rest = rest.dropFirst(count) }
+            return Array(rest.prefix(count))
+        }
+        while !rest.isEmpty {
+            guard let head = take(2), head[1] & 0x80 != 0, head[0] & 0x70 == 0 else { return nil }
+            var count = Int(head[1] & 0x7F)
+            if count >= 126 {
+                guard let extended = take(count == 126 ? 2 : 8) else { return nil }
+                count = extended.reduce(0) { $0 << 8 | Int($1) }
+            }
+            guard let key = take(4), let masked = take(count) else { return nil }
+            let payload = masked.enumerated().map { $1 ^ key[$0 & 3] }
+            frames.append(ClientFrame(opcode: head[0] & 0x0F, isFinal: head[0] & 0x80 != 0, payload: payload))
+        }
+        return frames
+    }
+}
+
+extension FrameQueue {
+    /// Everything that is to be written, taken in buffers of a size.
+    fileprivate mutating func drain(by size: Int, limit: Int = .max) -> [UInt8] {
+        var output: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: size)
+        while output.count < limit {
+            let count = buffer.withUnsafeMutableBufferPointer { self.fill($0) }
+            if count == 0 { break }
+            output += buffer[..<count]
+        }
+        return output
+    }
+}
+
+@Suite struct FrameQueueTests {
+    private static let fragment = 64 << 10
+
+    private static func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) } }
+
+    @Test func anEmptyQueueWritesNothing() {
+        var queue = FrameQueue()
+        #expect(queue.isEmpty)
+        #expect(queue.hasSentMessages)
+        #expect(queue.drain(by: 10).isEmpty)
+    }
+
+    @Test(arguments: [0, 1, 125, 126, 65_535, 65_536])
+    func aMessageUpToAFragmentIsOneFrame(_ count: Int) {
+        var queue = FrameQueue()
+        queue.appendMessage(Self.content(count), as: .binary)
+        #expect(!queue.isEmpty)
+        #expect(!queue.hasSentMessages)
+        let frames = ClientFrame.read(queue.drain(by: 4_096))
+        #expect(frames == [ClientFrame(opcode: 2, isFinal: true, payload: Self.content(count))])
+        #expect(queue.isEmpty)
+        #expect(queue.hasSentMessages)
+    }
+
+    @Test(arguments: [65_537, 131_072, 131_073, 200_000])
+    func aLargerMessageIsFragmented(_ count: Int) throws {
+        var queue = FrameQueue()
+        queue.appendMessage(Self.content(count), as: .text)
+        let frames = try #require(ClientFrame.read(queue.drain(by: 16_384)))
+        #expect(frames.count == (count + Self.fragment - 1) / Self.fragment)
+        #expect(frames.map(\.opcode) == [1] + Array(repeating: 0, count: frames.count - 1))
+        #expect(frames.map(\.isFinal) == Array(repeating: false, count: frames.count - 1) + [true])
+        #expect(frames.flatMap(\.payload) == Self.content(count))
+    }
+
+    @Test(arguments: [1, 2, 3, 5, 7, 13, 100, 70_000])
+    func theSizeOfTheBufferDoesNotMatter(_ size: Int) {
+        var queue = FrameQueue()
+        queue.appendMessage(Self.content(300), as: .text)
+        queue.appendControl(.ping, payload: [1, 2])
+        queue.appendMessage([], as: .text)
+        queue.appendMessage(Self.content(1), as: .binary)
+        let frames = ClientFrame.read(queue.drain(by: size))
+        #expect(
+            frames == [
+                ClientFrame(opcode: 9, isFinal: true, payload: [1, 2]),
+                ClientFrame(opcode: 1, isFinal: true, payload: Self.content(300)),
+                ClientFrame(opcode: 1, isFinal: true, payload: []),
+                ClientFrame(opcode: 2, isFinal: true, payload: Self.content(1)),
+            ])
+    }
+
+    @Test func aPongOvertakesTheRestOfAMessage() throws {
+        var queue = FrameQueue()
+        queue.appendMessage(Self.content(200_000), as: .text)
+        var output = queue.drain(by: 1_000, limit: 1_000)
+        queue.appendControl(.pong, payload: [7])
+        output += queue.drain(by: 1_000)
+        let frames = try #require(ClientFrame.read(output))
+        #expect(frames.map(\.opcode) == [1, 10, 0, 0, 0])
+        #expect(frames.filter { $0.opcode < 8 }.flatMap(\.payload) == Self.content(200_000))
+    }
+
+    @Test func aCloseDropsWhatWasNotBegun() throws {
+        var queue = FrameQueue()
+        queue.appendMessage(Self.content(200_000), as: .text)
+        queue.appendMessage(Self.content(5), as: .text)
+        var output = queue.drain(by: 1_000, limit: 1_000)
+        queue.appendClose(CloseFrame(code: .normalClosure))
+        output += queue.drain(by: 1_000)
+        let frames = try #require(ClientFrame.read(output))
+        #expect(frames.map(\.opcode) == [1, 8])
+        #expect(frames[0].payload.count == Self.fragment)
+        #expect(frames[1].payload == [0x03, 0xE8])
+        #expect(queue.isEmpty)
+    }
+
+    @Test func aPeerThatOnlyPingsFillsNoMemory() throws {
+        var queue = FrameQueue()
+        for _ in 0..<10_000 { queue.appendControl(.pong, payload: Self.content(125)) }
+        queue.appendClose(CloseFrame(code: .normalClosure))
+        let output = queue.drain(by: 4_096)
+        #expect(output.count < (64 << 10) + 300)
+        #expect(try #require(ClientFrame.read(output)).last?.opcode == 8)
+    }
+
+    @Test func everyFrameHasAKeyOfItsOwn() {
+        var keys: Set<[UInt8]> = []
+        for _ in 0..<100 {
+            var queue = FrameQueue()
+            queue.appendMessage([0, 0, 0, 0], as: .text)
+            keys.insert(Array(queue.drain(by: 100)[2..<6]))
+        }
+        #expect(keys.count > 95)
+    }
+}

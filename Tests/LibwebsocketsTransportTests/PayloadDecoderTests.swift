@@ -1,0 +1,180 @@
+// Records as they arrive, and the payloads that are made of them.
+
+import Deflate
+import StreamTransport
+import Testing
+import WebSocketProtocol
+
+@testable import LibwebsocketsTransport
+
+@Suite struct PayloadDecoderTests {
+    /// A payload, copied.
+    private struct Output: Equatable {
+        var kind: InboundPayload.Kind
+        var bytes: [UInt8]
+
+        init(_ kind: InboundPayload.Kind, _ bytes: [UInt8]) {
+            self.kind = kind
+            self.bytes = bytes
+        }
+
+        init(_ payload: InboundPayload) { self.init(payload.kind, Array(payload.bytes)) }
+    }
+
+    private static func agreement() throws -> PerMessageDeflateAgreement {
+        let answer = [WebSocketExtension(name: "permessage-deflate", parameters: [])]
+        return try #require(try PerMessageDeflateAgreement(answer, offer: PerMessageDeflateOffer()))
+    }
+
+    private static func compress(_ message: [UInt8], with deflater: MessageDeflater) -> [UInt8] {
+        let output = PaddedBuffer()
+        message.withUnsafeBytes { deflater.deflate($0, into: output) }
+        return Array(output.bytes)
+    }
+
+    private static func gzip(_ content: [UInt8]) throws -> [UInt8] {
+        let output = PaddedBuffer()
+        let deflater = try Deflater(format: .gzip)
+        content.withUnsafeBytes { deflater.deflate($0, flush: .finish, into: output) }
+        return Array(output.bytes)
+    }
+
+    /// Feeds records as a connection's consumer does, and collects the payloads.
+    private static func decode(
+        _ records: [(bytes: [UInt8], piece: MessagePiece?)], coding: PayloadCoding, limit: Int = 1 << 20,
+        into outputs: inout [Output]
+    ) throws(PayloadDecoder.Failure) {
+        var decoder = PayloadDecoder(messageByteCountLimit: limit)
+        try decoder.begin(coding)
+        let buffer = InboundBuffer()
+        for record in records {
+            buffer.removeAll()
+            record.bytes.withUnsafeBytes { buffer.append($0, as: record.piece) }
+            let taken = buffer.records[0]
+            if let payload = try decoder.decode(taken, buffer.bytes(of: taken)) { outputs.append(Output(payload)) }
+            while decoder.hasRest {
+                if let payload = try decoder.rest() { outputs.append(Output(payload)) }
+            }
+        }
+        if let failure = decoder.finish() { throw failure }
+    }
+
+    private static func failure(
+        _ records: [(bytes: [UInt8], piece: MessagePiece?)], coding: PayloadCoding, limit: Int = 1 << 20
+    ) -> PayloadDecoder.Failure? {
+        var outputs: [Output] = []
+        do throws(PayloadDecoder.Failure) {
+            try Self.decode(records, coding: coding, limit: limit, into: &outputs)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// A message in pieces of the sizes given, the rest last.
+    private static func pieces(
+        _ bytes: [UInt8], kind: MessageKind = .text, isCompressed: Bool = false, cuts: [Int]
+    ) -> [(bytes: [UInt8], piece: MessagePiece?)] {
+        let bounds = [0] + cuts + [bytes.count]
+        return zip(bounds, bounds.dropFirst()).enumerated().map { index, range in
+            (
+                Array(bytes[range.0..<range.1]),
+                MessagePiece(
+                    kind: kind, isCompressed: isCompressed, isFirst: index == 0, isLast: index == cuts.count)
+            )
+        }
+    }
+
+    @Test(arguments: [[], [1], [3], [1, 2], [1, 2, 3, 4]])
+    func aMessageInPiecesIsOnePayload(_ cuts: [Int]) throws {
+        var outputs: [Output] = []
+        let message = Array("héllo".utf8)
+        try Self.decode(
+            Self.pieces(message, cuts: cuts) + Self.pieces([], kind: .binary, cuts: []), coding: .none, into: &outputs)
+        #expect(outputs == [Output(.text, message), Output(.binary, [])])
+    }
+
+    @Test func compressedAndPlainMessagesMayMix() throws {
+        let agreement = try Self.agreement()
+        let deflater = try #require(try MessageDeflater(agreement: agreement))
+        let one = Array("one one one one".utf8)
+        let first = Self.compress(one, with: deflater)
+        let second = Self.compress(one, with: deflater)
+        #expect(second.count < first.count)
+        for cut in 1..<first.count {
+            var outputs: [Output] = []
+            try Self.decode(
+                Self.pieces(first, isCompressed: true, cuts: [cut]) + Self.pieces(Array("two".utf8), cuts: [1])
+                    + Self.pieces(second, kind: .binary, isCompressed: true, cuts: []),
+                coding: .messages(agreement), into: &outputs)
+            #expect(outputs == [Output(.text, one), Output(.text, Array("two".utf8)), Output(.binary, one)])
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aMessageMayBeAsLargeAsTheLimit(isCompressed: Bool) throws {
+        let agreement = try Self.agreement()
+        for excess in [-1, 0, 1] {
+            let message = [UInt8](repeating: 0x61, count: 1_000 + excess)
+            let deflater = try #require(try MessageDeflater(agreement: agreement))
+            let bytes = isCompressed ? Self.compress(message, with: deflater) : message
+            for cuts in [[], [bytes.count / 2]] {
+                let failure = Self.failure(
+                    Self.pieces(bytes, isCompressed: isCompressed, cuts: cuts),
+                    coding: isCompressed ? .messages(agreement) : .none, limit: 1_000)
+                #expect(failure?.cause == (excess > 0 ? .messageTooLarge(limit: 1_000) : nil))
+                #expect(failure?.closeCode == (excess > 0 ? .messageTooBig : nil))
+            }
+        }
+    }
+
+    @Test func aDamagedMessageFailsWithItsCloseCode() throws {
+        let failure = Self.failure(
+            Self.pieces([0xFF, 0xFF, 0xFF], isCompressed: true, cuts: []), coding: .messages(try Self.agreement()))
+        #expect(failure?.cause == .protocolViolation(closeCode: 1007))
+        #expect(failure?.closeCode == .invalidFramePayloadData)
+    }
+
+    @Test func aPlainBodyIsPassedOn() throws {
+        var outputs: [Output] = []
+        try Self.decode([(Array("ab".utf8), nil), (Array("c".utf8), nil)], coding: .none, into: &outputs)
+        #expect(outputs == [Output(.body, Array("ab".utf8)), Output(.body, Array("c".utf8))])
+    }
+
+    @Test func aSmallPieceThatInflatesToMuchComesInParts() throws {
+        let content = [UInt8](repeating: 0x61, count: 1_000_000)
+        var outputs: [Output] = []
+        try Self.decode([(try Self.gzip(content), nil)], coding: .content("gzip"), into: &outputs)
+        #expect(outputs.count > 10)
+        #expect(outputs.allSatisfy { $0.kind == .body && !$0.bytes.isEmpty && $0.bytes.count <= 64 << 10 })
+        #expect(outputs.flatMap(\.bytes) == content)
+    }
+
+    @Test func aCompressedBodyMayComeByteByByte() throws {
+        let content = Array("data: hello\n\ndata: world\n\n".utf8)
+        var outputs: [Output] = []
+        try Self.decode(try Self.gzip(content).map { ([$0], nil) }, coding: .content("GZIP"), into: &outputs)
+        #expect(outputs.flatMap(\.bytes) == content)
+    }
+
+    @Test func aCompressedBodyThatIsCutOffIsDamaged() throws {
+        let whole = try Self.gzip(Array("data: hello\n\n".utf8))
+        for count in 1..<whole.count {
+            let failure = Self.failure([(Array(whole[..<count]), nil)], coding: .content("gzip"))
+            #expect(failure?.cause == .corruptContentCoding)
+            #expect(failure?.closeCode == nil)
+        }
+        #expect(Self.failure([], coding: .content("gzip")) == nil)
+    }
+
+    @Test func whatIsNotGzipIsDamaged() {
+        let failure = Self.failure([(Array("data: hello\n\n".utf8), nil)], coding: .content("gzip"))
+        #expect(failure?.cause == .corruptContentCoding)
+    }
+
+    @Test func aCodingThatWasNotAskedForIsRefused() {
+        #expect(Self.failure([], coding: .content("br"))?.cause == .unsupportedContentCoding)
+        #expect(
+            Self.failure([], coding: .content("gzip, gzip, gzip, gzip"))?.cause == .unsupportedContentCoding)
+    }
+}

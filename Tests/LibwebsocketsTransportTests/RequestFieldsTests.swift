@@ -1,0 +1,175 @@
+// Requests that can be sent, and those that cannot.
+
+import StreamTransport
+import Testing
+import WebSocketProtocol
+
+@testable import LibwebsocketsTransport
+
+@Suite struct RequestFieldsTests {
+    private static func request(
+        host: String = "h", target: String = "/", fields: [HTTPField] = [], body: [UInt8] = []
+    ) -> TransportRequest {
+        TransportRequest(
+            endpoint: TransportEndpoint(isSecure: true, host: host, port: 443, target: target),
+            exchange: .post(body: body), fields: fields)
+    }
+
+    @Test(arguments: [(1_999, true), (2_000, true), (2_001, false)])
+    func thePathHasALimit(_ count: Int, _ isSendable: Bool) {
+        let target = "/" + String(repeating: "x", count: count - 1)
+        #expect((RequestFields.fault(in: Self.request(target: target)) == nil) == isSendable)
+    }
+
+    @Test(arguments: [(0, false), (1, true), (119, true), (120, true), (121, false)])
+    func theHostHasALimit(_ count: Int, _ isSendable: Bool) {
+        let host = String(repeating: "x", count: count)
+        #expect((RequestFields.fault(in: Self.request(host: host)) == nil) == isSendable)
+    }
+
+    @Test(arguments: ["\r", "\n", "\r\nX: y", "\0", " ", "\u{7F}", "é", "\u{85}"])
+    func theRequestLineCannotBeBroken(_ text: String) {
+        #expect(RequestFields.fault(in: Self.request(target: "/a\(text)b")) != nil)
+        #expect(RequestFields.fault(in: Self.request(host: "a\(text)b")) != nil)
+    }
+
+    @Test(arguments: [
+        "", " ", "a b", "a:", "a\r", "a\n", "a\0", "é", "(a)", "a\"", "a/b", "a,b", "a@b", "a{}", "\u{7F}",
+    ])
+    func aNameIsAToken(_ name: String) {
+        #expect(RequestFields.fault(in: Self.request(fields: [HTTPField(name, "x")])) != nil)
+    }
+
+    @Test(arguments: ["\r", "\n", "\0", "a\r\nX: y", "\u{1}", "\u{7F}", "\u{1F}"])
+    func aValueHasNoControls(_ value: String) throws {
+        let secret = "secret-\(value)"
+        let fault = try #require(RequestFields.fault(in: Self.request(fields: [HTTPField("A", secret)])))
+        #expect(!fault.contains("secret"))
+    }
+
+    @Test(arguments: [
+        "Host", "content-length", "TRANSFER-ENCODING", "Connection", "upgrade", "Sec-WebSocket-Key",
+        "sec-websocket-protocol",
+    ])
+    func aFieldOfTheTransportsOwnIsRefused(_ name: String) {
+        #expect(RequestFields.fault(in: Self.request(fields: [HTTPField(name, "x")])) != nil)
+        #expect(RequestFields.fault(in: Self.request(fields: [HTTPField("x-" + name, "x")])) == nil)
+    }
+
+    @Test(arguments: ["", "a", "a b", "a\tb", "é", "Bearer x.y-z_~+/=", "\"(),/:;<=>?@[\\]{}"])
+    func anyOtherValueCanBeSent(_ value: String) {
+        #expect(RequestFields.fault(in: Self.request(fields: [HTTPField("X-a!#$%&'*+-.^_`|~9", value)])) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (true, "h", 443, "h"), (true, "h", 80, "h:80"), (false, "h", 80, "h"), (false, "h", 443, "h:443"),
+            (true, "::1", 443, "[::1]"), (false, "2001:db8::1", 8_080, "[2001:db8::1]:8080"),
+            (false, "127.0.0.1", 65_535, "127.0.0.1:65535"),
+        ] as [(Bool, String, UInt16, String)])
+    func hostNamesThePortThatIsNotTheSchemesOwn(_ isSecure: Bool, _ host: String, _ port: UInt16, _ value: String) {
+        let endpoint = TransportEndpoint(isSecure: isSecure, host: host, port: port, target: "/")
+        #expect(RequestFields.host(of: endpoint) == value)
+    }
+
+    @Test func aPostSaysHowLongItsBodyIs() {
+        let request = Self.request(fields: [HTTPField("A", "1"), HTTPField("B", "")], body: [1, 2, 3])
+        let text = String(decoding: RequestFields.bytes(for: request, handshake: nil), as: UTF8.self)
+        #expect(text == "Content-Length: 3\r\nA: 1\r\nB: \r\n")
+    }
+
+    @Test func anUpgradeHasTheHandshakesFieldsFirst() {
+        var request = Self.request(fields: [HTTPField("A", "1")])
+        request.exchange = .webSocket(offersCompression: false)
+        let handshake = OpeningHandshake(nonce: OpeningHandshake.Nonce(high: 1, low: 2), extensionOffer: nil)
+        let text = String(decoding: RequestFields.bytes(for: request, handshake: handshake), as: UTF8.self)
+        #expect(text.hasSuffix("A: 1\r\n"))
+        #expect(text.contains("Sec-WebSocket-Version: 13\r\n"))
+        #expect(!text.contains("Content-Length"))
+    }
+}
+
+@Suite struct ResolverTests {
+    @Test(arguments: [
+        ("127.0.0.1", true), ("::1", true), ("2001:db8::1", true), ("::ffff:1.2.3.4", true), ("0.0.0.0", true),
+        ("localhost", false), ("", false), ("127.1", false), ("1.2.3.4.5", false), ("256.1.1.1", false),
+        ("[::1]", false), ("::1%lo", false), (" 127.0.0.1", false), ("0x7f000001", false),
+    ])
+    func anAddressNeedsNoLookUp(_ host: String, _ isNumeric: Bool) {
+        #expect(Resolver.isNumeric(host) == isNumeric)
+    }
+
+    private static func resolve(_ host: String, with resolver: Resolver) async -> Resolver.Answer {
+        await withCheckedContinuation { continuation in
+            resolver.resolve(host) { continuation.resume(returning: $0) }
+        }
+    }
+
+    @Test func localhostIsLoopback() async throws {
+        let addresses = try await Self.resolve("localhost", with: Resolver()).get()
+        #expect(!addresses.isEmpty)
+        #expect(addresses.allSatisfy { $0 == "::1" || $0.hasPrefix("127.") })
+        #expect(Set(addresses).count == addresses.count)
+    }
+
+    @Test func everyLookUpInLineIsAnswered() async {
+        let resolver = Resolver()
+        let count = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<50 {
+                group.addTask {
+                    guard case .success = await Self.resolve("localhost", with: resolver) else { return false }
+                    return true
+                }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(count == 50)
+    }
+}
+
+@Suite struct ServiceMailboxTests {
+    private static func plan(_ number: UInt) -> ConnectionPlan {
+        let request = TransportRequest(
+            endpoint: TransportEndpoint(isSecure: false, host: "127.0.0.1", port: 1, target: "/"),
+            exchange: .post(body: []))
+        return ConnectionPlan(
+            id: ConnectionID(rawValue: number), request: request, trust: .system,
+            arena: InboundArena(limits: request.limits), started: .now)
+    }
+
+    private static let unavailable = TransportEnd.failed(TransportFailure(phase: .connect, cause: .unavailable))
+
+    @Test func commandsComeOutInOrderAndOnce() {
+        let mailbox = ServiceMailbox()
+        for number in UInt(1)...3 { mailbox.post(.cancel(ConnectionID(rawValue: number))) }
+        let numbers = mailbox.drain().map { command -> UInt in
+            guard case .cancel(let id) = command else { return 0 }
+            return id.rawValue
+        }
+        #expect(numbers == [1, 2, 3])
+        #expect(mailbox.drain().isEmpty)
+    }
+
+    @Test func whatWaitsIsRefused() throws {
+        let mailbox = ServiceMailbox()
+        let plan = Self.plan(1)
+        mailbox.post(.open(plan))
+        mailbox.post(.cancel(plan.id))
+        mailbox.refuse()
+        #expect(try #require(plan.arena.take(giving: InboundBuffer())).end == Self.unavailable)
+        #expect(mailbox.drain().isEmpty)
+    }
+
+    @Test func whatComesLaterIsRefusedToo() async throws {
+        let mailbox = ServiceMailbox()
+        mailbox.refuse()
+        let plan = Self.plan(1)
+        mailbox.post(.open(plan))
+        #expect(await plan.arena.wait(until: nil) == .ready)
+        #expect(try #require(plan.arena.take(giving: InboundBuffer())).end == Self.unavailable)
+        mailbox.post(.send(plan.id, [1], .text))
+        mailbox.post(.close(plan.id, 1000))
+        mailbox.post(.resume(plan.id))
+        #expect(mailbox.drain().isEmpty)
+    }
+}
