@@ -9,13 +9,12 @@ import Testing
 
     // MARK: Heads
 
-    /// A banner that is followed by the end cannot be told from a header section that was cut.
     @Test(arguments: Wire.allCases)
-    func anAnswerThatIsNotHTTPIsALostConnection(over wire: Wire) async throws {
+    func anAnswerThatIsNotHTTPIsTriedTwice(over wire: Wire) async throws {
         let turn = try await LoopbackTurn.run([.init(.answerWithoutHTTP())], client: { $0.policy = wire.alone })
         turn.outcome.expectFailure(
             ExpectedFailure(
-                code: .connectionLost, tag: "connection.lost", phase: .upgrade, attempts: 6,
+                code: .notHTTP, tag: "http.not-http", phase: .upgrade, attempts: 2,
                 safety: wire == .webSocket ? .notSent : .sentNoOutput), over: wire)
     }
 
