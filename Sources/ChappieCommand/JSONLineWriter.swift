@@ -64,7 +64,7 @@ struct JSONLineWriter {
 
     private static func append(_ value: String, to text: inout String) {
         text += "\""
-        if value.utf8.contains(where: Self.needsEscape) {
+        if value.unicodeScalars.contains(where: Self.needsEscape) {
             for scalar in value.unicodeScalars { Self.append(scalar, to: &text) }
         } else {
             text += value
@@ -72,8 +72,13 @@ struct JSONLineWriter {
         text += "\""
     }
 
-    private static func needsEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    /// Beside what JSON asks for, everything that some reader takes for the end of a line: the object is one line.
+    private static func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || scalar == "\"" || scalar == "\\" || Self.isLineEnd(scalar)
+    }
+
+    private static func isLineEnd(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "\u{85}" || scalar == "\u{2028}" || scalar == "\u{2029}"
     }
 
     private static func append(_ scalar: Unicode.Scalar, to text: inout String) {
@@ -83,7 +88,7 @@ struct JSONLineWriter {
         case "\n": text += "\\n"
         case "\r": text += "\\r"
         case "\t": text += "\\t"
-        case _ where scalar.value < 0x20:
+        case _ where scalar.value < 0x20 || Self.isLineEnd(scalar):
             let digits = String(scalar.value, radix: 16)
             text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
         default: text.unicodeScalars.append(scalar)

@@ -88,7 +88,7 @@ extension TransportFailure.Cause {
             details.systemCode = Int(code)
             return .unresolvable
         case .unreachable(let code):
-            details.systemCode = Int(code)
+            details.systemCode = code == 0 ? nil : Int(code)
             return .unreachable
         case .timedOut: return .timedOut
         case .certificateRejected(let code):

@@ -204,6 +204,8 @@ extension ChappieResponse {
         switch self.status {
         case "incomplete": "Allow more output tokens, or change the request."
         case "cancelled": "Ask again."
+        // A quota does not come back by waiting.
+        case _ where self.errorCode == "insufficient_quota": "Check the account's plan and its billing."
         default: category == .validation ? "Change the input." : category.advice
         }
     }

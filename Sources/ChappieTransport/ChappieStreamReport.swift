@@ -35,6 +35,8 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
     }
 
     /// Every attempt, in order.
+    ///
+    /// An attempt whose kept connection had died stands twice: with the outcome `replaced`, and as it went on.
     public var attempts: [Attempt] = []
     /// How many attempts followed a failed one on the same transport.
     public var reconnects = 0

@@ -8,12 +8,12 @@
 ///
 /// Immutable once the instance is made.
 public struct ChappieTransportConfiguration: Sendable {
-    /// Gives the credential, each time a connection is opened; see `CredentialRequest`.
+    /// Gives the credential: once at the beginning of a turn, and once more when the server rejects it.
     public typealias CredentialSource = @Sendable (CredentialRequest) async throws -> ChappieCredential?
 
     /// Why a credential is asked for.
     public enum CredentialRequest: Sendable, Equatable {
-        /// A connection is about to be opened.
+        /// A turn begins.
         case connecting
         /// The server answered 401 to the credential given before: a fresh one is wanted, once a turn.
         case rejected

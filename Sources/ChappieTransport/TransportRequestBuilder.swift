@@ -21,7 +21,7 @@ struct TransportRequestBuilder {
             fields: self.fields(for: kind),
             capturedFieldNames: Self.capturedFieldNames
         )
-        request.limits.messageByteCount = self.configuration.limits.eventByteCount
+        request.limits.messageByteCount = max(0, self.configuration.limits.eventByteCount)
         request.limits.highWatermark = self.configuration.limits.highWatermark
         request.limits.lowWatermark = self.configuration.limits.lowWatermark
         request.timeouts.connect = self.configuration.timeouts.connect

@@ -12,6 +12,7 @@ extension TurnDriver {
         do throws(ResponseEventError) {
             let event = unsafe try self.decoder.decode(json)
             self.noteProgress(of: event)
+            guard self.action == nil else { return }
             unsafe self.handle(event, json: json, attempt: attempt.number)
         } catch {
             switch error {
@@ -34,11 +35,18 @@ extension TurnDriver {
     }
 
     private func noteProgress(of event: ResponseEvent) {
-        if case .keepalive = event.kind { return }
+        if case .keepalive = event.kind { return self.checkProgress() }
         let now = self.engine.clock.now()
         if self.attempt?.hasEvents == false { self.noteFirstEvent(at: now) }
         self.attempt?.hasEvents = true
         self.attempt?.lastProgress = now
+    }
+
+    /// Signs of life do not excuse a model that says nothing.
+    private func checkProgress() {
+        guard let attempt = self.attempt, let budget = self.nearestDeadline(of: attempt), budget.remaining <= .zero
+        else { return }
+        self.timedOut(budget.kind)
     }
 
     private func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {

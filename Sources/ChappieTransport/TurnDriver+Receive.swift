@@ -11,6 +11,8 @@ extension TurnDriver {
         guard let event = attempt.connection.next() else {
             return await self.waitForConnection(attempt)
         }
+        // A peer that never pauses is not excused from the budget of the whole turn.
+        if self.isOverTotalBudget { return self.timedOut(.total) }
         switch event {
         case .opened(let head):
             self.opened(head)
@@ -28,14 +30,12 @@ extension TurnDriver {
         case .ready: return
         case .cancelled: self.stop()
         case .deadlinePassed:
-            // The service's clock is coarse: look at ours again before saying so.
-            if let budget = self.nearestDeadline(of: attempt), budget.remaining <= .zero {
-                self.timedOut(budget.kind)
-            }
+            // What came in the last moment counts, and the service's clock is coarse: the next step looks again.
+            return
         }
     }
 
-    private func timedOut(_ budget: AttemptFailure.TimeBudget) {
+    func timedOut(_ budget: AttemptFailure.TimeBudget) {
         // The status code is known, and says more than that its body does not come.
         if budget == .firstEvent, self.attempt?.stage == .refused { return self.refused() }
         self.failed(.timeout(budget))
@@ -104,7 +104,9 @@ extension TurnDriver {
         do {
             unsafe try self.parser.parse(bytes) { item in
                 // After the end of an attempt the rest of the piece belongs to nobody.
-                guard self.action == nil, case .event(let event) = unsafe item else { return }
+                guard self.action == nil, case .event(let event) = unsafe item, unsafe !event.data.isEmpty else {
+                    return
+                }
                 unsafe self.receivedEvent(event.data)
             }
         } catch {

@@ -36,6 +36,7 @@ struct FrameQueue {
     /// The last frame: what was not begun is not sent any more.
     mutating func appendClose(_ close: CloseFrame) {
         self.messages.removeAll()
+        self.messageOffset = 0
         FrameWriter.append(close, maskingKey: .random(), to: &self.control)
     }
 

@@ -16,6 +16,8 @@ final class InboundArena: Sendable {
         var buffer: InboundBuffer
         /// The end; nothing follows it.
         var end: TransportEnd?
+        /// Whether reading has stopped, and waits for the consumer.
+        var isPaused = false
     }
 
     private struct Waiter {
@@ -29,6 +31,8 @@ final class InboundArena: Sendable {
         var filling: InboundBuffer
         var end: TransportEnd?
         var hasEnded = false
+        /// The weight of what the consumer has taken, as far as it has said how much of it is left.
+        var inHand = 0
         var isPaused = false
         var waiter: Waiter?
         var statistics = TransportStatistics()
@@ -49,12 +53,12 @@ final class InboundArena: Sendable {
 
     /// Copies bytes in.
     ///
-    /// False when reading has to stop until `onResume`'s command arrives.
+    /// False when reading has to stop until the consumer has caught up.
     func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) -> Bool {
         self.state.withLock { state in
             guard !state.hasEnded else { return true }
             state.filling.append(bytes, as: piece)
-            state.isPaused = state.filling.weight >= self.highWatermark
+            state.isPaused = state.filling.weight + state.inHand >= self.highWatermark
             return !state.isPaused
         }
     }
@@ -133,7 +137,9 @@ final class InboundArena: Sendable {
         self.state.withLock { state in
             guard state.head != nil || state.end != nil || !state.filling.isEmpty else { return nil }
             let batch = Batch(
-                head: state.head.take(), coding: state.coding, buffer: state.filling, end: state.end.take())
+                head: state.head.take(), coding: state.coding, buffer: state.filling, end: state.end.take(),
+                isPaused: state.isPaused)
+            state.inHand = state.filling.weight
             state.filling = empty
             return batch
         }
@@ -144,6 +150,7 @@ final class InboundArena: Sendable {
     /// True, once, when reading must go on.
     func shouldResume(withUnread weight: Int) -> Bool {
         self.state.withLock { state in
+            state.inHand = weight
             guard state.isPaused, state.filling.weight + weight <= self.lowWatermark else { return false }
             state.isPaused = false
             return true

@@ -13,6 +13,8 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     private var reading = InboundBuffer()
     private var nextRecord = 0
     private var unread = 0
+    /// Whether reading had stopped when the batch in hand was taken: then every record read is told to the arena.
+    private var isBehind = false
     private var spare = InboundBuffer()
     private var head: ResponseHead?
     private var end: TransportEnd?
@@ -55,7 +57,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
             let record = self.reading.records[self.nextRecord]
             self.nextRecord += 1
             self.unread -= record.count
-            if self.arena.shouldResume(withUnread: self.unread) { self.service.post(.resume(self.id)) }
+            if self.isBehind { self.noteProgress() }
             if let payload = try self.decoder.decode(record, self.reading.bytes(of: record)) { return payload }
         }
         return nil
@@ -68,7 +70,15 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         if batch.head != nil { try self.decoder.begin(batch.coding) }
         self.head = batch.head
         self.end = batch.end
-        if self.arena.shouldResume(withUnread: self.unread) { self.service.post(.resume(self.id)) }
+        self.isBehind = batch.isPaused
+        if batch.isPaused { self.noteProgress() }
+    }
+
+    /// Lets reading go on when little enough is left.
+    private func noteProgress() {
+        guard self.arena.shouldResume(withUnread: self.unread) else { return }
+        self.isBehind = false
+        self.service.post(.resume(self.id))
     }
 
     private func finish(_ end: TransportEnd) -> TransportEvent {

@@ -107,7 +107,9 @@ extension RefusalFacts {
         }
     }
 
-    /// An error in band. Without a status code and without a code that says otherwise it is the server's last word.
+    /// An error in band.
+    ///
+    /// Without a status code and without a code that says otherwise it is the server's last word.
     fileprivate var classOfErrorEvent: FailureClass {
         self.statusCode == nil ? self.classOfCode ?? .fatal : self.classOfAnswer
     }

@@ -43,6 +43,11 @@ private func line(_ fill: (inout JSONLineWriter) -> Void) -> String {
         #expect(text == #"{"v":"\"\\\n\r\t\u0000\u001f/é"}"# + "\n")
     }
 
+    @Test func everyKindOfLineEndIsEscaped() {
+        let text = line { $0.add("v", "a\u{85}b\u{2028}c\u{2029}") }
+        #expect(text == #"{"v":"a\u0085b\u2028c\u2029"}"# + "\n")
+    }
+
     @Test(
         arguments: [
             (42, "42"), (0.012, "0.012"), (1e300, "1e+300"), (-0.5, "-0.5"), (1e15, "1000000000000000"),

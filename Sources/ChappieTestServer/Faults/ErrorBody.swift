@@ -3,9 +3,9 @@
 // Pure, but for the time at which a usage limit ends.
 
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+    import FoundationEssentials
 #else
-import Foundation
+    import Foundation
 #endif
 
 /// Writes the errors that services send.
