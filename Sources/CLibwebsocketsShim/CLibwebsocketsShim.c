@@ -29,7 +29,7 @@ enum {
 struct clws_service {
     struct lws_context *context;
     struct ev_loop *loop; // NULL: libwebsockets' own poll loop
-    clws_vhost *system_vhost;
+    clws_vhost *plain_vhost;
     ev_prepare round_end;
     ev_timer timer;
     lws_sorted_usec_list_t poll_timer;
@@ -178,13 +178,13 @@ static struct lws_context *create_context(clws_service *service) {
     return context;
 }
 
-static clws_vhost *create_vhost(clws_service *service, const char *trust_anchors) {
+static clws_vhost *create_vhost(clws_service *service, const char *name, uint64_t options, const char *trust_anchors) {
     struct lws_context_creation_info info;
     memset(&info, 0, sizeof info);
-    info.options = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+    info.options = options;
     info.port = CONTEXT_PORT_NO_LISTEN;
     info.protocols = protocols;
-    info.vhost_name = trust_anchors ? trust_anchors : "system trust";
+    info.vhost_name = name;
     info.client_ssl_ca_filepath = trust_anchors;
     info.connect_timeout_secs = LIBRARY_TIMEOUT_SECONDS;
     info.http_proxy_address = ""; // or the environment's proxy is used without a word
@@ -205,9 +205,10 @@ clws_service *clws_service_create(clws_callback user_callback, void *owner) {
         service->loop = NULL;
         service->context = create_context(service);
     }
-    // Wake-ups are reported to virtual hosts, so there is always one.
-    if (service->context) service->system_vhost = create_vhost(service, NULL);
-    if (!service->system_vhost) {
+    // Wake-ups are reported to virtual hosts, so there is always one. Without TLS: reading the system's authorities
+    // takes tens of milliseconds.
+    if (service->context) service->plain_vhost = create_vhost(service, "plain", 0, NULL);
+    if (!service->plain_vhost) {
         if (service->context) lws_context_destroy(service->context);
         free(service);
         return NULL;
@@ -247,8 +248,11 @@ void clws_service_set_ticking(clws_service *service, bool ticking) {
 }
 
 clws_vhost *clws_vhost_create(clws_service *service, const char *trust_anchors) {
-    return trust_anchors ? create_vhost(service, trust_anchors) : service->system_vhost;
+    const char *name = trust_anchors ? trust_anchors : "system trust";
+    return create_vhost(service, name, LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT, trust_anchors);
 }
+
+clws_vhost *clws_plain_vhost(clws_service *service) { return service->plain_vhost; }
 
 bool clws_has_trust_anchors(const char *path) {
     X509_STORE *store = X509_STORE_new();

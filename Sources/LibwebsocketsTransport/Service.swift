@@ -120,9 +120,11 @@ final class Service: @unchecked Sendable {
     ///
     /// Its events go to `connection` until it is destroyed.
     func connect(_ connection: ServiceConnection, to address: String) -> ConnectionID? {
-        guard let pointer = self.pointer, let host = self.virtualHost(for: connection.plan.trust) else { return nil }
-        let id = self.makeID()
         let endpoint = connection.plan.request.endpoint
+        guard let pointer = self.pointer else { return nil }
+        let settings = endpoint.isSecure ? self.virtualHost(for: connection.plan.trust) : clws_plain_vhost(pointer)
+        guard let host = settings else { return nil }
+        let id = self.makeID()
         self.streams[id] = connection
         let isStarted = address.withCString { address in
             connection.hostField.withCString { hostField in

@@ -65,6 +65,42 @@ import Testing
         #expect(outcome.transportFailure?.replaySafety == .outputDelivered)
     }
 
+    /// Everything has arrived at once, and it is the consumer who takes its time between two events.
+    private static func texts(of fixture: TurnFixture, pausingFor pause: Duration) async -> TurnOutcome {
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
+        var outcome = TurnOutcome()
+        do {
+            for try await event in handle.events {
+                outcome.events.append(event)
+                fixture.clock.advance(by: pause)
+            }
+        } catch {
+            outcome.error = error
+        }
+        outcome.report = handle.report
+        return outcome
+    }
+
+    @Test func aPeerThatNeverPausesIsNotExcusedFromTheTotal() async {
+        let fixture = Self.fixture([
+            .opened(101), .request, .text(Event.text("a")), .text(Event.text("b")), .text(Event.text("c")),
+            .text(Event.completed),
+        ]) { $0.total = .seconds(5) }
+        let outcome = await Self.texts(of: fixture, pausingFor: .seconds(3))
+        #expect(outcome.text == "ab")
+        #expect(outcome.outcomes == ["timeout.total"])
+    }
+
+    @Test func keepalivesWithoutAPauseAreNotProgress() async {
+        let fixture = Self.fixture([
+            .opened(101), .request, .text(Event.text("a")), .text(Event.keepalive), .text(Event.text("b")),
+            .text(Event.completed),
+        ]) { $0.idle = .seconds(5) }
+        let outcome = await Self.texts(of: fixture, pausingFor: .seconds(6))
+        #expect(outcome.text == "a")
+        #expect(outcome.outcomes == ["timeout.idle"])
+    }
+
     @Test func commentsDoNotProlongQuiet() async {
         let fixture = Self.fixture(
             [

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Requests that cannot be sent, and servers that cannot be reached or trusted.
-@Suite(.timeLimit(.minutes(1))) struct UnreachableServerTests {
+@Suite(.timeLimit(.minutes(10))) struct UnreachableServerTests {
     private func outcome(
         _ baseURL: String, over wire: Wire, request: ChappieTransportRequest = .init(prompt: "hi", model: "m"),
         _ change: (inout ChappieTransportConfiguration) -> Void = { _ in }
@@ -21,7 +21,9 @@ import Testing
 
     @Test(arguments: Wire.allCases)
     func aPortThatNobodyListensOnIsTriedTwice(over wire: Wire) async throws {
-        let outcome = await self.outcome(try Self.unusedAddress(), over: wire)
+        let port = try ClosedPort()
+        let outcome = await self.outcome(port.baseURL, over: wire)
+        withExtendedLifetime(port) {}
         outcome.expectFailure(
             ExpectedFailure(
                 code: .unreachable, tag: "connect.failed", phase: .connect, attempts: 2, safety: .notSent),
@@ -31,7 +33,9 @@ import Testing
     }
 
     @Test func anUnreachableServerCondemnsNoTransport() async throws {
-        let outcome = await self.outcome(try Self.unusedAddress(), over: .webSocket) { $0.policy = .default }
+        let port = try ClosedPort()
+        let outcome = await self.outcome(port.baseURL, over: .webSocket) { $0.policy = .default }
+        withExtendedLifetime(port) {}
         outcome.expectFailure(
             ExpectedFailure(
                 code: .unreachable, tag: "connect.failed", phase: .connect, attempts: 4, safety: .notSent),
@@ -39,10 +43,29 @@ import Testing
         #expect(outcome.report.attempts.map(\.transport) == [.webSocket, .webSocket, .httpSSE, .httpSSE])
     }
 
-    private static func unusedAddress() throws -> String {
-        let server = try ChappieTestServer()
-        defer { server.stop() }
-        return server.baseURL
+    /// A port that is taken and that nobody listens on, so that no other test can get it meanwhile.
+    private final class ClosedPort {
+        private let descriptor: CInt
+        let baseURL: String
+
+        init() throws {
+            let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isBound = withUnsafeMutableBytes(of: &address) { bytes in
+                let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+                return bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
+            }
+            try #require(isBound)
+            self.descriptor = descriptor
+            self.baseURL = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/v1"
+        }
+
+        deinit {
+            close(self.descriptor)
+        }
     }
 
     @Test(arguments: Wire.allCases)

@@ -91,6 +91,8 @@ void clws_service_wake(clws_service *service);
 /// Turns `CLWS_EVENT_TICK` on and off. Off at first.
 void clws_service_set_ticking(clws_service *service, bool ticking);
 
+/// Settings for connections without TLS.
+clws_vhost *clws_plain_vhost(clws_service *service);
 /// Settings with the trust anchors of a PEM file, or the system's when it is NULL; NULL on failure.
 clws_vhost *clws_vhost_create(clws_service *service, const char *trust_anchors);
 
