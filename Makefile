@@ -8,6 +8,8 @@ SHELL := /bin/bash
 export SWIFT_BACKTRACE := enable=no
 
 BUILD_FLAGS := --explicit-target-dependency-import-check error
+# All at once, hundreds of tests with sockets starve each other on two cores until their time-outs are over.
+TEST_FLAGS := --no-parallel
 LINT_PATHS := $(wildcard Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
 	Fuzz/Package.swift Fuzz/Sources Snippets)
 SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
@@ -27,7 +29,7 @@ demo: install ## Build the command line and run its guided demonstration
 
 test: install ## Build everything and run every test
 	swift build $(BUILD_FLAGS) --build-tests
-	swift test --skip-build
+	swift test --skip-build $(TEST_FLAGS)
 
 # Warnings are errors in every step, the one that tests included, so that nothing is built twice.
 check check-without-tests: export CHAPPIE_WARNINGS_AS_ERRORS := 1
@@ -60,10 +62,11 @@ thread-sanitizer address-sanitizer: export CHAPPIE_CUT_STRIDE := 9
 
 thread-sanitizer: install ## Run every test that has threads under the thread sanitizer
 	swift build --build-tests --sanitize=thread --scratch-path .build/tsan
-	swift test --skip-build --sanitize=thread --scratch-path .build/tsan --disable-xctest --filter '$(THREADED_TESTS)'
+	swift test --skip-build --sanitize=thread --scratch-path .build/tsan --disable-xctest $(TEST_FLAGS) \
+		--filter '$(THREADED_TESTS)'
 
 address-sanitizer: install ## Run every test under the address and leak sanitizers
-	ASAN_OPTIONS=detect_leaks=1 swift test --sanitize=address --scratch-path .build/asan --disable-xctest
+	ASAN_OPTIONS=detect_leaks=1 swift test --sanitize=address --scratch-path .build/asan --disable-xctest $(TEST_FLAGS)
 
 benchmarks-build: install ## Build the benchmarks
 	swift build --package-path Benchmarks
