@@ -80,6 +80,24 @@ let package = Package(
         .executableTarget(
             name: "autobahn-client", dependencies: ["LibwebsocketsTransport", "StreamTransport"],
             path: "Tests/AutobahnClient", swiftSettings: baseSettings),
+        .target(
+            name: "TurnSimulation",
+            dependencies: ["ChappieTransport", "StreamSession", "StreamTransport"],
+            path: "Tests/TurnSimulation", swiftSettings: baseSettings),
+        .executableTarget(
+            name: "turn-simulator", dependencies: ["TurnSimulation"], path: "Tests/TurnSimulator",
+            swiftSettings: baseSettings),
+        .executableTarget(
+            name: "torture", dependencies: ["ChappieTestServer", "ChappieTransport"], path: "Tests/Torture",
+            swiftSettings: baseSettings),
+        .executableTarget(
+            name: "recovery-figures",
+            dependencies: [
+                "ChappieTestServer", "ChappieTransport", "LibwebsocketsTransport", "ResponseEvents", "StreamSession",
+                "StreamTransport",
+            ],
+            path: "Tests/RecoveryFigures", swiftSettings: baseSettings),
+        .testTarget(name: "TurnSimulationTests", dependencies: ["TurnSimulation"], swiftSettings: baseSettings),
         .testTarget(
             name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"], swiftSettings: baseSettings),
         .testTarget(

@@ -1,5 +1,5 @@
 import LibwebsocketsTransport
-import StreamTransport
+package import StreamTransport
 
 /// Streams responses: WebSocket first, HTTP/SSE when that fails, exactly once whatever the network does.
 ///
@@ -18,7 +18,8 @@ public final class ChappieStreamingTransport: Sendable {
         self.init(configuration: configuration, transport: LibwebsocketsTransport(trust: trust), clock: .system)
     }
 
-    init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
+    /// An instance over another transport and with another clock.
+    package init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
         self.engine = Engine(configuration: configuration, transport: transport, clock: clock)
     }
 

@@ -73,13 +73,24 @@ final class Engine: Sendable {
 }
 
 /// Where a turn gets its time from: the system, or a test.
-struct TurnClock: Sendable {
+package struct TurnClock: Sendable {
     /// Time since some fixed moment.
     let now: @Sendable () -> Duration
     /// Waits, or throws `CancellationError`.
     let sleep: @Sendable (Duration) async throws -> Void
     /// A number from 0 to 1, for jitter.
     let fraction: @Sendable () -> Double
+
+    /// A clock of these parts.
+    package init(
+        now: @escaping @Sendable () -> Duration,
+        sleep: @escaping @Sendable (Duration) async throws -> Void,
+        fraction: @escaping @Sendable () -> Double
+    ) {
+        self.now = now
+        self.sleep = sleep
+        self.fraction = fraction
+    }
 
     /// The system's.
     static let system: TurnClock = {

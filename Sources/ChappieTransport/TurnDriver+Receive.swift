@@ -14,6 +14,9 @@ extension TurnDriver {
         // A peer that never pauses is not excused from the budget of the whole turn.
         if self.isOverTotalBudget { return self.timedOut(.total) }
         switch event {
+        case .ready, .pong:
+            // Nothing was held, and nobody asked.
+            return
         case .opened(let head):
             self.opened(head)
         case .payload(let payload):

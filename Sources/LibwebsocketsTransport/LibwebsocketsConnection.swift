@@ -114,6 +114,10 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.service.post(.send(self.id, message, kind))
     }
 
+    func release() {}
+
+    func ping() {}
+
     func close() {
         self.service.post(.close(self.id, 1000))
     }

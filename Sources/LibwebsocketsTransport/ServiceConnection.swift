@@ -120,7 +120,7 @@ final class ServiceConnection {
     /// The request's method.
     var method: String {
         switch self.plan.request.exchange {
-        case .webSocket: "GET"
+        case .webSocket, .get: "GET"
         case .post: "POST"
         }
     }

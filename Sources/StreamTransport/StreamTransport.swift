@@ -5,6 +5,24 @@
 package protocol StreamTransport: Sendable {
     /// Starts one exchange and returns at once; everything that happens to it is read from the connection.
     func connect(_ request: TransportRequest) -> any TransportConnection
+
+    /// Suspends until one of the connections has something to return, `duration` is over or the task is cancelled.
+    ///
+    /// For the moment in which two connections race; each of them belongs to the caller.
+    func wait(for connections: [any TransportConnection], atMost duration: Duration?) async -> TransportWaitOutcome
+}
+
+extension StreamTransport {
+    /// Waits for each connection in a task of its own; the first outcome counts.
+    package func wait(
+        for connections: [any TransportConnection], atMost duration: Duration?
+    ) async -> TransportWaitOutcome {
+        await withTaskGroup(of: TransportWaitOutcome.self) { group in
+            for connection in connections { group.addTask { await connection.wait(for: duration) } }
+            defer { group.cancelAll() }
+            return await group.next() ?? .deadlinePassed
+        }
+    }
 }
 
 /// One exchange: a WebSocket, or a POST whose response streams.
@@ -26,6 +44,16 @@ package protocol TransportConnection: AnyObject, Sendable {
     ///
     /// Otherwise it does nothing.
     func send(_ message: [UInt8], as kind: OutboundKind)
+
+    /// Lets a held request go (`TransportRequest.isHeld`): what is missing of it is sent.
+    ///
+    /// Before `ready` it is remembered. A request that was released, or is not held, is left as it is.
+    func release()
+
+    /// Sends a ping on an established WebSocket; `TransportEvent.pong` follows when it is answered.
+    ///
+    /// Otherwise it does nothing.
+    func ping()
 
     /// Starts the closing handshake with status code 1000, and drops the connection when the peer does not answer.
     func close()

@@ -1,7 +1,12 @@
 /// What a connection reports, in order: one `opened`, any number of payloads, one `ended`.
 ///
-/// An exchange that fails before an answer came reports `ended` alone.
+/// An exchange that fails before an answer came reports `ended` alone. A held request has one `ready` before `opened`,
+/// and a WebSocket one `pong` for each `ping()` that was answered, between the others.
 package enum TransportEvent {
+    /// The connection of a held request is established: `release()` makes the request whole.
+    case ready
+    /// The peer has answered a ping that `TransportConnection.ping()` sent.
+    case pong
     /// The header section of the final response is there.
     ///
     /// With status code 101 the WebSocket is established. With any other status code on an upgrade, it was refused,
@@ -92,6 +97,8 @@ package struct TransportStatistics: Sendable, Equatable {
     package var opened: Duration?
     /// Time from the start to the newest byte from the peer.
     package var lastReceived: Duration?
+    /// Time from the start to the newest byte that the peer sent of its own accord: everything but pongs.
+    package var lastHeard: Duration?
     /// True when the whole request was given to the socket.
     package var requestSent = false
 

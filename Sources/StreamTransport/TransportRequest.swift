@@ -6,6 +6,8 @@ package struct TransportRequest: Sendable {
         case webSocket(offersCompression: Bool)
         /// A POST with this body, whose response streams.
         case post(body: [UInt8])
+        /// A GET whose response streams.
+        case get
     }
 
     /// Where to connect to.
@@ -22,6 +24,11 @@ package struct TransportRequest: Sendable {
     package var limits: TransportLimits
     /// How long the transport waits by itself.
     package var timeouts: TransportTimeouts
+    /// Whether a POST waits for `TransportConnection.release()` once its connection is established.
+    ///
+    /// Default false. Until then the server has no complete request, so that it cannot act on it. `connect` of the
+    /// timeouts ends with `TransportEvent.ready`; a held connection may wait for as long as it is left alone.
+    package var isHeld = false
 
     /// A request with the default limits and timeouts.
     package init(

@@ -60,7 +60,7 @@ struct AutobahnClient {
                 continue
             }
             switch event {
-            case .opened: continue
+            case .opened, .ready, .pong: continue
             case .payload(let payload): return Int(String(decoding: payload.bytes, as: UTF8.self))
             case .ended: return nil
             }
@@ -82,7 +82,7 @@ struct AutobahnClient {
             case .opened(let head) where head.statusCode != 101:
                 print("\(target): status code \(head.statusCode)")
                 return connection.cancel()
-            case .opened:
+            case .opened, .ready, .pong:
                 continue
             case .payload(let payload):
                 guard payload.kind == .binary || String(validating: payload.bytes, as: UTF8.self) != nil else {

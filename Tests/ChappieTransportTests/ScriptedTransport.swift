@@ -20,8 +20,12 @@ enum ScriptStep: Sendable {
     case ended(TransportEnd)
     /// So much time passes before the next step.
     case pause(Duration)
-    /// Nothing more happens before a message was sent.
+    /// Nothing more happens before a message was sent, or a held request was released.
     case request
+    /// The connection of a held request is established.
+    case ready
+    /// A ping is answered; nothing more happens before it was sent.
+    case pong
     /// Nothing happens, and no time passes, until somebody cancels; the signal says that somebody waits.
     case hang(Signal)
 }
@@ -64,6 +68,8 @@ final class ScriptedConnection: TransportConnection {
     /// What was done to a connection.
     enum Call: Equatable, Sendable {
         case send(String, OutboundKind)
+        case release
+        case ping
         case close
         case fail(UInt16)
         case cancel
@@ -76,6 +82,7 @@ final class ScriptedConnection: TransportConnection {
         var pauseEnd: Duration?
         var sentCount = 0
         var takenCount = 0
+        var pingCount = 0
         var isCancelled = false
         var hasEnded = false
         var calls: [Call] = []
@@ -157,6 +164,20 @@ final class ScriptedConnection: TransportConnection {
         }
     }
 
+    func release() {
+        self.state.withLock { state in
+            state.calls.append(.release)
+            state.sentCount += 1
+        }
+    }
+
+    func ping() {
+        self.state.withLock { state in
+            state.calls.append(.ping)
+            state.pingCount += 1
+        }
+    }
+
     func close() { self.state.withLock { $0.calls.append(.close) } }
 
     func fail(code: UInt16) { self.state.withLock { $0.calls.append(.fail(code)) } }
@@ -189,8 +210,9 @@ final class ScriptedConnection: TransportConnection {
             switch state.steps[state.next] {
             case .pause: return .time((state.pauseEnd ?? now) - now)
             case .request: return .silence
+            case .pong: return state.pingCount > 0 ? .none : .silence
             case .hang(let signal): return .hang(signal)
-            case .opened, .text, .textBytes, .binary, .body, .bodyBytes, .ended: return .none
+            case .opened, .ready, .text, .textBytes, .binary, .body, .bodyBytes, .ended: return .none
             }
         }
     }
@@ -206,7 +228,7 @@ final class ScriptedConnection: TransportConnection {
             case .request:
                 guard state.sentCount > state.takenCount else { return }
                 state.takenCount += 1
-            case .opened, .text, .textBytes, .binary, .body, .bodyBytes, .ended, .hang:
+            case .opened, .ready, .pong, .text, .textBytes, .binary, .body, .bodyBytes, .ended, .hang:
                 return
             }
             state.next += 1
@@ -220,6 +242,11 @@ final class ScriptedConnection: TransportConnection {
         case .opened(let statusCode, let fields):
             let fields = fields.sorted { $0.key < $1.key }.map { HTTPField($0.key, $0.value) }
             event = .opened(ResponseHead(statusCode: statusCode, fields: fields))
+        case .ready: event = .ready
+        case .pong:
+            guard state.pingCount > 0 else { return nil }
+            state.pingCount -= 1
+            event = .pong
         case .text(let text): event = .payload(state.lend(Array(text.utf8), as: .text))
         case .textBytes(let bytes): event = .payload(state.lend(bytes, as: .text))
         case .binary(let bytes): event = .payload(state.lend(bytes, as: .binary))

@@ -1,0 +1,2 @@
+/// A turn against a server that rolls dice.
+package enum TurnSimulation {}

@@ -1,0 +1,4 @@
+import Testing
+import TurnSimulation
+
+@Suite struct TurnSimulationTests {}

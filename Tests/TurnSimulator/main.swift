@@ -1,0 +1,3 @@
+import TurnSimulation
+
+print(TurnSimulation.self)
