@@ -1,43 +1,60 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// The output of one kind, in the order in which it was delivered, and how much of it a replay has repeated.
 ///
-/// It is a part of `ReplayLedger` and belongs to its owner. The bytes are held once. Beside them stands one run for
-/// each change of the slot, which for a server that finishes a part before it begins the next is one for each slot.
+/// It is a part of `ReplayLedger` and belongs to its owner.
+///
+/// # Memory
+///
+/// The bytes are held once, in an array that grows by half, so at most a third of it is reserve. Beside them stands one
+/// run of some five bytes for each change of the slot (`ReplayRunLog`); the slot of the last byte needs none.
 struct ReplayChannel: Sendable {
-    /// A stretch of bytes that belong to one slot.
-    private struct Run {
-        let slot: ReplaySlot
-        /// The offset behind the run's last byte.
-        var end: Int
+    /// How far a replay begins into what was delivered, because the items before it are settled.
+    private struct Mark {
+        var byteCount = 0
+        var position: ReplayRunLog.Position = .start
     }
 
     /// Everything that was delivered.
     private(set) var bytes: [UInt8] = []
-    private var runs: [Run] = []
-    /// How many bytes the attempt that runs has repeated or produced.
+    /// Every run but the last one.
+    private var runs = ReplayRunLog()
+    /// The slot of the last byte.
+    private var lastSlot = ReplayRunLog.Run.none.slot
+    /// What is settled.
+    private var settled = Mark()
+    /// How many bytes the attempt that runs has repeated or produced, the settled ones among them.
     private var cursor = 0
-    /// The run that the cursor stands in; the number of runs when the channel is caught up.
-    private var runIndex = 0
+    /// The run that the cursor stands in; without meaning when the channel is caught up.
+    private var expected = ReplayRunLog.Run.none
+    /// Behind the run that the cursor stands in.
+    private var position: ReplayRunLog.Position = .start
 
     /// True when everything that was delivered has come again.
     var isCaughtUp: Bool { self.cursor == self.bytes.count }
 
-    /// Expects everything again, from the first byte.
+    /// What the runs take beside the bytes, in bytes.
+    var runByteCount: Int { self.runs.byteCount }
+
+    /// Expects everything again that is not settled, from the first byte.
     mutating func rewind() {
-        self.cursor = 0
-        self.runIndex = 0
+        self.cursor = self.settled.byteCount
+        self.position = self.settled.position
+        self.expectNextRun()
     }
 
     /// Records new output; the channel must be caught up.
     mutating func append(_ new: Span<UInt8>, to slot: ReplaySlot) {
+        if self.lastSlot != slot { self.beginRun(slot) }
+        self.reserve(new.count)
         unsafe new.withUnsafeBufferPointer { unsafe self.bytes.append(contentsOf: $0) }
         self.cursor = self.bytes.count
-        let last = self.runs.count - 1
-        if last >= 0, self.runs[last].slot == slot {
-            self.runs[last].end = self.cursor
-        } else {
-            self.runs.append(Run(slot: slot, end: self.cursor))
-        }
-        self.runIndex = self.runs.count
     }
 
     /// Compares output with what was delivered; the channel must not be caught up.
@@ -45,14 +62,81 @@ struct ReplayChannel: Sendable {
     /// - Returns: how many bytes have been compared, which is fewer than there are only when the channel has caught up
     ///   with them, or nil for a contradiction.
     mutating func verify(_ replayed: Span<UInt8>, in slot: ReplaySlot) -> Int? {
-        let run = self.runs[self.runIndex]
-        guard run.slot == slot else { return nil }
-        let count = min(replayed.count, run.end - self.cursor)
-        for offset in 0..<count where replayed[offset] != self.bytes[self.cursor + offset] { return nil }
+        guard self.expected.slot == slot else { return nil }
+        let count = min(replayed.count, self.expected.end - self.cursor)
+        guard self.continues(with: replayed, count: count) else { return nil }
         self.cursor += count
-        if self.cursor == run.end { self.runIndex += 1 }
+        if self.cursor == self.expected.end { self.expectNextRun() }
         // More of this slot, where another slot's output was delivered next.
         guard count == replayed.count || self.isCaughtUp else { return nil }
         return count
+    }
+
+    private func continues(with replayed: Span<UInt8>, count: Int) -> Bool {
+        // Both have `count` bytes there: the run ends within `bytes`, and `count` is no more than `replayed` has.
+        unsafe self.bytes.withUnsafeBufferPointer { delivered in
+            unsafe replayed.withUnsafeBufferPointer { replayed in
+                guard let expected = delivered.baseAddress, let found = replayed.baseAddress else { return count == 0 }
+                return unsafe memcmp(expected + self.cursor, found, count) == 0
+            }
+        }
+    }
+
+    private mutating func beginRun(_ slot: ReplaySlot) {
+        if !self.bytes.isEmpty { self.runs.append(ReplayRunLog.Run(slot: self.lastSlot, end: self.bytes.count)) }
+        self.lastSlot = slot
+    }
+
+    /// The run behind the cursor; the last one is in no log, because it still grows.
+    private mutating func expectNextRun() {
+        guard !self.isCaughtUp else { return }
+        repeat {
+            guard self.runs.advance(&self.position) else {
+                self.expected = ReplayRunLog.Run(slot: self.lastSlot, end: self.bytes.count)
+                return
+            }
+            self.expected = self.position.run
+        } while self.expected.end <= self.cursor
+    }
+
+    private mutating func reserve(_ count: Int) {
+        let needed = self.bytes.count + count
+        let capacity = self.bytes.capacity
+        guard needed > capacity else { return }
+        self.bytes.reserveCapacity(max(needed, capacity + max(capacity / 2, 512)))
+    }
+}
+
+// MARK: Settled items
+
+extension ReplayChannel {
+    /// True when what was delivered of some items has come in this attempt and stands before everything else.
+    func canSettle(_ items: Range<Int>) -> Bool { self.mark(behind: items) != nil }
+
+    /// Expects what was delivered of some items no more; they must be such that can be settled.
+    mutating func settle(_ items: Range<Int>) {
+        guard let mark = self.mark(behind: items) else { preconditionFailure("the items cannot be settled") }
+        self.settled = mark
+    }
+
+    private func mark(behind items: Range<Int>) -> Mark? {
+        var mark = self.settled
+        var position = self.settled.position
+        var hasOthers = false
+        while self.runs.advance(&position) {
+            guard position.run.end > self.settled.byteCount else { continue }
+            if items.contains(position.run.slot.outputIndex) {
+                guard !hasOthers else { return nil }
+                mark = Mark(byteCount: position.run.end, position: position)
+            } else {
+                hasOthers = true
+            }
+        }
+        if self.bytes.count > self.settled.byteCount, items.contains(self.lastSlot.outputIndex) {
+            guard !hasOthers else { return nil }
+            // The last run is written into the log when another begins, so the position stays before it.
+            mark.byteCount = self.bytes.count
+        }
+        return mark.byteCount <= self.cursor ? mark : nil
     }
 }

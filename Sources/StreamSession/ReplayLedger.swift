@@ -26,11 +26,31 @@
 /// scalar begins another. Grapheme clusters are not looked at: a combining mark may begin a remainder, as it may begin
 /// a delta.
 ///
+/// # Settled items
+///
+/// Finished items of a broken attempt may be given back to the server, in the input of the next one. They are then no
+/// part of the output that the next attempt produces: `beginReplay(settling:)` expects the others only, and the next
+/// attempt's output index 0 stands for the first item that is not settled. What was delivered of settled items stays
+/// delivered. It must have come whole in the broken attempt, because it is that attempt's items that the model goes on
+/// from; and it must stand before everything else in each channel, because a channel is one sequence.
+///
+/// # Resumed responses
+///
+/// A response that is fetched again from a position on repeats nothing. The ledger is told nothing: it goes on as if
+/// the connection had never broken, verifying or not.
+///
 /// # Raw events
 ///
-/// Events of the wire that are passed on unparsed are counted by their type, and a replay's first n of a type are
-/// withheld when n were delivered. Identifiers, numbers and cuts differ between attempts, so nothing else of them can
-/// be compared, and they never cause a divergence.
+/// Events of the wire that are passed on unparsed are counted by their type, and by their item where the caller says
+/// which. A replay's first n are withheld when n were delivered. Identifiers, numbers and cuts differ between attempts,
+/// so nothing else of them can be compared, and they never cause a divergence. When items are settled, only the counts
+/// of the other items are kept: what belongs to no item that is known describes another response then, whose indices
+/// begin at 0 again, and to withhold what is new would be worse than to repeat that.
+///
+/// # Cost
+///
+/// A delta that is compared or recorded costs a comparison of slots and one `memcmp` or `memcpy`: no hashing, and no
+/// allocation but for growth. `ReplayChannel` says what is remembered, `ReplayRunLog` what that takes.
 package struct ReplayLedger: Sendable {
     /// What to do with output that has arrived.
     package enum Admission: Equatable, Sendable {
@@ -62,6 +82,8 @@ package struct ReplayLedger: Sendable {
     private var channels = [ReplayChannel](repeating: ReplayChannel(), count: ReplaySlot.Kind.channelCount)
     private var calls = ToolCallChannel()
     private var rawEvents = RawEventCounts()
+    /// How many items came before the attempt's output index 0.
+    private var settledItemCount = 0
 
     /// How many bytes of replayed output were compared and withheld, over all attempts; of a tool call, its arguments.
     package private(set) var verifiedByteCount = 0
@@ -82,7 +104,10 @@ package struct ReplayLedger: Sendable {
         String(decoding: self.channels[ReplaySlot.Kind.text.channelIndex].bytes, as: UTF8.self)
     }
 
-    /// Begins another attempt: everything that was delivered is expected again.
+    /// What is remembered beside the delivered bytes and the calls, in bytes.
+    package var runByteCount: Int { self.channels.reduce(0) { $0 + $1.runByteCount } }
+
+    /// Begins another attempt: everything that was delivered and is not settled is expected again.
     ///
     /// A divergence stays one.
     package mutating func beginReplay() {
@@ -94,8 +119,40 @@ package struct ReplayLedger: Sendable {
         self.phase = pending == 0 ? .following : .verifying(channelCount: pending)
     }
 
+    /// True when the first items of the attempt that broke need not come again, if the server is given them as input.
+    ///
+    /// What was delivered of them must have come whole in that attempt, and before everything else in each channel.
+    package func canSettle(itemCount: Int) -> Bool {
+        guard self.phase != .diverged, let items = self.items(itemCount) else { return false }
+        return self.calls.canSettle(items) && self.channels.allSatisfy { $0.canSettle(items) }
+    }
+
+    /// Begins another attempt, which is given the first items of the one that broke and does not repeat them.
+    ///
+    /// Its output index 0 is then the first of the others. This adds to what was settled before.
+    ///
+    /// - Returns: false when that is not possible; nothing has changed then, and everything must come again.
+    package mutating func beginReplay(settling itemCount: Int) -> Bool {
+        guard self.canSettle(itemCount: itemCount), let items = self.items(itemCount) else { return false }
+        if !items.isEmpty {
+            for index in self.channels.indices { self.channels[index].settle(items) }
+            self.calls.settle(items)
+            self.rawEvents.settle(items)
+            self.settledItemCount = items.upperBound
+        }
+        self.beginReplay()
+        return true
+    }
+
+    private func items(_ count: Int) -> Range<Int>? {
+        let (end, hasOverflown) = self.settledItemCount.addingReportingOverflow(count)
+        guard count >= 0, !hasOverflown else { return nil }
+        return self.settledItemCount..<end
+    }
+
     /// Decides about a delta, which must be whole UTF-8, and records what is to be delivered.
     package mutating func admit(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> Admission {
+        guard let slot = slot.shifted(by: self.settledItemCount) else { return self.diverge() }
         switch self.phase {
         case .following:
             guard !bytes.isEmpty else { return .swallow }
@@ -115,7 +172,7 @@ package struct ReplayLedger: Sendable {
     ///
     /// A call that comes twice in one attempt is delivered once. Another call in its place contradicts it.
     package mutating func admitToolCall(_ call: ReplayedToolCall) -> Admission {
-        guard self.phase != .diverged else { return .diverged }
+        guard self.phase != .diverged, let call = call.shifted(by: self.settledItemCount) else { return self.diverge() }
         switch self.calls.match(call) {
         case .unknown:
             guard self.phase == .following else { return self.diverge() }
@@ -136,9 +193,11 @@ package struct ReplayLedger: Sendable {
     }
 
     /// Decides whether an event of the wire is passed on unparsed, and counts it.
-    package mutating func admitRaw(type: String) -> Bool {
+    ///
+    /// The output index is that of the item it belongs to, where the caller knows it.
+    package mutating func admitRaw(type: String, outputIndex: Int? = nil) -> Bool {
         guard self.phase != .diverged else { return false }
-        return self.rawEvents.admit(type)
+        return self.rawEvents.admit(type, outputIndex: outputIndex.map { $0 &+ self.settledItemCount })
     }
 
     /// Decides about a response that says it is complete.

@@ -30,36 +30,11 @@ package struct ReplaySlot: Hashable, Sendable {
         self.outputIndex = outputIndex
         self.partIndex = partIndex
     }
-}
 
-/// A finished tool call, as it was handed to the consumer.
-///
-/// Two are equal when their bytes are: Swift's string comparison would take canonically equivalent arguments for the
-/// same, which they are not for a tool.
-package struct ReplayedToolCall: Sendable, Equatable {
-    /// The item's position in the response's output.
-    package let outputIndex: Int
-    /// The tool's name.
-    package let name: String
-    /// The tool's namespace, where it has one.
-    package let namespace: String?
-    /// The arguments, which the caller has brought into a canonical form, or the input text.
-    package let arguments: String
-
-    /// A call.
-    package init(outputIndex: Int, name: String, namespace: String? = nil, arguments: String) {
-        self.outputIndex = outputIndex
-        self.name = name
-        self.namespace = namespace
-        self.arguments = arguments
-    }
-
-    /// True when every byte is the same.
-    package static func == (left: Self, right: Self) -> Bool {
-        left.outputIndex == right.outputIndex
-            && left.name.utf8.elementsEqual(right.name.utf8)
-            && (left.namespace == nil) == (right.namespace == nil)
-            && (left.namespace ?? "").utf8.elementsEqual((right.namespace ?? "").utf8)
-            && left.arguments.utf8.elementsEqual(right.arguments.utf8)
+    /// The slot of an item so many positions further on; nil where there is none.
+    func shifted(by itemCount: Int) -> Self? {
+        let (outputIndex, hasOverflown) = self.outputIndex.addingReportingOverflow(itemCount)
+        guard !hasOverflown else { return nil }
+        return Self(self.kind, outputIndex: outputIndex, partIndex: self.partIndex)
     }
 }

@@ -17,7 +17,9 @@ struct ToolCallChannel: Sendable {
     private var calls: [ReplayedToolCall] = []
     /// Where the call of an output index stands.
     private var positions: [Int: Int] = [:]
-    /// How many calls the attempt that runs has repeated or produced.
+    /// How many calls are not expected again.
+    private var settledCount = 0
+    /// How many calls the attempt that runs has repeated or produced, the settled ones among them.
     private var cursor = 0
 
     /// True when no call was handed over.
@@ -26,8 +28,8 @@ struct ToolCallChannel: Sendable {
     /// True when every call that was handed over has come again.
     var isCaughtUp: Bool { self.cursor == self.calls.count }
 
-    /// Expects every call again.
-    mutating func rewind() { self.cursor = 0 }
+    /// Expects every call again that is not settled.
+    mutating func rewind() { self.cursor = self.settledCount }
 
     /// Records a new call; the channel must be caught up.
     mutating func append(_ call: ReplayedToolCall) {
@@ -43,5 +45,22 @@ struct ToolCallChannel: Sendable {
         guard position == self.cursor else { return .repeated }
         self.cursor += 1
         return .expected
+    }
+
+    /// True when the calls of some items have come in this attempt and stand before all others.
+    func canSettle(_ items: Range<Int>) -> Bool { self.count(behind: items) != nil }
+
+    /// Expects the calls of some items no more; they must be such that can be settled.
+    mutating func settle(_ items: Range<Int>) {
+        guard let count = self.count(behind: items) else { preconditionFailure("the calls cannot be settled") }
+        self.settledCount = count
+    }
+
+    private func count(behind items: Range<Int>) -> Int? {
+        let open = self.calls[self.settledCount...]
+        let count = self.settledCount + open.prefix { items.contains($0.outputIndex) }.count
+        let others = self.calls[count...]
+        guard count <= self.cursor, !others.contains(where: { items.contains($0.outputIndex) }) else { return nil }
+        return count
     }
 }

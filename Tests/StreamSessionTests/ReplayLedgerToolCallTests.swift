@@ -38,6 +38,9 @@ import Testing
         ReplayedToolCall(outputIndex: 0, name: "get_weather", namespace: "", arguments: "é"),
         ReplayedToolCall(outputIndex: 0, name: "get_weather", namespace: "home", arguments: "é"),
         ReplayedToolCall(outputIndex: 1, name: "get_weather", arguments: "é"),
+        ReplayedToolCall(.custom, outputIndex: 0, name: "get_weather", arguments: "é"),
+        ReplayedToolCall(outputIndex: 0, name: "get_weather", arguments: "é "),
+        ReplayedToolCall(outputIndex: 0, name: "get_weather", arguments: ""),
     ]
 
     @Test(arguments: contradictions)

@@ -1,0 +1,56 @@
+/// A finished tool call, as it was handed to the consumer.
+///
+/// Immutable values, owned by nobody. Two are equal when their bytes are: Swift's string comparison would take
+/// canonically equivalent arguments for the same, which they are not for a tool. Call identifiers are no part of it, as
+/// a server that is asked again gives new ones.
+package struct ReplayedToolCall: Sendable, Equatable {
+    /// What is called.
+    package enum Kind: Sendable {
+        /// A function, whose arguments are JSON.
+        case function
+        /// A custom tool, whose input is any text.
+        case custom
+    }
+
+    /// What is called.
+    package let kind: Kind
+    /// The item's position in the response's output.
+    package let outputIndex: Int
+    /// The tool's name.
+    package let name: String
+    /// The tool's namespace, where it has one.
+    package let namespace: String?
+    /// A function's arguments, which the caller has brought into a canonical form, or a custom tool's input as it came.
+    ///
+    /// Arguments that are not canonical make two spellings of the same call two calls.
+    package let arguments: String
+
+    /// A call.
+    package init(
+        _ kind: Kind = .function, outputIndex: Int, name: String, namespace: String? = nil, arguments: String
+    ) {
+        self.kind = kind
+        self.outputIndex = outputIndex
+        self.name = name
+        self.namespace = namespace
+        self.arguments = arguments
+    }
+
+    /// True when every byte is the same.
+    package static func == (left: Self, right: Self) -> Bool {
+        left.kind == right.kind
+            && left.outputIndex == right.outputIndex
+            && left.name.utf8.elementsEqual(right.name.utf8)
+            && (left.namespace == nil) == (right.namespace == nil)
+            && (left.namespace ?? "").utf8.elementsEqual((right.namespace ?? "").utf8)
+            && left.arguments.utf8.elementsEqual(right.arguments.utf8)
+    }
+
+    /// The call of an item so many positions further on; nil where there is none.
+    func shifted(by itemCount: Int) -> Self? {
+        let (outputIndex, hasOverflown) = self.outputIndex.addingReportingOverflow(itemCount)
+        guard !hasOverflown else { return nil }
+        return Self(
+            self.kind, outputIndex: outputIndex, name: self.name, namespace: self.namespace, arguments: self.arguments)
+    }
+}
