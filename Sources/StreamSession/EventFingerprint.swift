@@ -1,0 +1,51 @@
+/// Tells events apart by a number, so that an event that comes again is recognised without keeping it.
+///
+/// The number is a hash of 64 bits with no secret in it. It is compared within one process and one response only, and a
+/// server that makes two of its own events collide harms nobody but its own client.
+package enum EventFingerprint {
+    /// The fingerprint of an event's type and content.
+    ///
+    /// The content should leave out what a server may write differently when it repeats an event, such as padding.
+    package static func of(type: Span<UInt8>, content: Span<UInt8>) -> UInt64 {
+        self.mix(self.hash(content, seed: self.hash(type, seed: 0)), self.secrets.2)
+    }
+
+    /// Odd numbers without a pattern.
+    private static let secrets: (UInt64, UInt64, UInt64) = (
+        0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3
+    )
+
+    /// Sixteen bytes a step, each word spread over the whole state by a multiplication of full width.
+    private static func hash(_ bytes: Span<UInt8>, seed: UInt64) -> UInt64 {
+        // The length is a part of it: a byte at the end of the type is none at the beginning of the content.
+        var state = self.mix(seed ^ self.secrets.0, UInt64(bytes.count) ^ self.secrets.1)
+        unsafe bytes.withUnsafeBytes { bytes in
+            var offset = 0
+            while bytes.count - offset >= 16 {
+                // Sixteen bytes are left.
+                let first = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                let second = unsafe bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self)
+                state = self.mix(first ^ self.secrets.1, second ^ state)
+                offset += 16
+            }
+            if bytes.count - offset >= 8 {
+                // Eight bytes are left.
+                let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                state = self.mix(word ^ self.secrets.0, state)
+                offset += 8
+            }
+            var rest: UInt64 = 0
+            while offset < bytes.count {
+                rest = rest << 8 | UInt64(unsafe bytes[offset])
+                offset += 1
+            }
+            state = self.mix(rest ^ self.secrets.2, state ^ self.secrets.0)
+        }
+        return state
+    }
+
+    private static func mix(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let (high, low) = left.multipliedFullWidth(by: right)
+        return high ^ low
+    }
+}
