@@ -56,6 +56,8 @@ extension ExitCode {
     }
 
     private static let exceptions: [String: Self] = [
+        "event.contradictory": .wrongData,
+        "event.sequence-gap": .wrongData,
         "event.too-large": .wrongData,
         "event.undecodable": .wrongData,
         "http.content-coding": .wrongData,

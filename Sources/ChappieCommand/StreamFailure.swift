@@ -12,7 +12,7 @@ struct StreamFailure: Equatable {
     /// What went wrong and what to do, fit to show.
     var safeDescription: String
     /// Whether sending the request again is safe.
-    var replaySafety: ChappieTransportFailure.ReplaySafety
+    var replaySafety: ChappieReplaySafety
     /// How many attempts were made.
     var attempts: Int
     /// The server's name for the request.
@@ -23,8 +23,8 @@ struct StreamFailure: Equatable {
     var status: ExitCode
 
     /// The facts of an error, from the error itself and from what the stream has been through.
-    init(_ error: any Error, report: ChappieStreamReport, deliveredOutput: Bool) {
-        self.replaySafety = deliveredOutput ? .outputDelivered : report.attempts.isEmpty ? .notSent : .sentNoOutput
+    init(_ error: any Error, report: ChappieStreamReport) {
+        self.replaySafety = report.replaySafety
         self.attempts = report.attempts.count
         self.requestID = report.attempts.last?.requestID
         self.status = ExitCode(error)
@@ -50,7 +50,6 @@ struct StreamFailure: Equatable {
     private mutating func add(_ error: ChappieClientError) {
         switch error {
         case .transport(let failure):
-            self.replaySafety = failure.replaySafety
             self.attempts = failure.attempts
             self.requestID = failure.details.requestID ?? self.requestID
         case .streamingTransportReplayDiverged(let text): self.deliveredText = text

@@ -63,5 +63,6 @@ struct StreamJSONPrinter: StreamPrinter {
         writer.add("limit", diagnostic.limit)
         writer.add("reason", diagnostic.reason)
         writer.add("bytes", diagnostic.byteCount)
+        writer.add("rung", diagnostic.rung?.rawValue)
     }
 }

@@ -95,12 +95,7 @@ struct StreamOptions {
     private static func settings(_ arguments: ParsedArguments) throws(UsageError) -> ChappieTransportConfiguration {
         var settings = ChappieTransportConfiguration(baseURL: try Self.url(Self.defaultBaseURL))
         let reconnects = try arguments.integer("max-reconnects", in: 0...1_000_000)
-        settings.policy =
-            arguments.has("http-only")
-            ? .httpSSEOnly
-            : .init(
-                maxWebSocketReconnectionAttempts: reconnects
-                    ?? ChappieStreamingTransportPolicy.default.maxWebSocketReconnectionAttempts)
+        settings.policy = try Self.policy(arguments, reconnects: reconnects)
         if let reconnects { settings.maxHTTPRetries = reconnects }
         if let retries = try arguments.integer("retry-429", in: 0...1_000_000) {
             settings.rateLimitBackoff = .init(maxRetries: retries)
@@ -112,11 +107,26 @@ struct StreamOptions {
         return settings
     }
 
+    private static func policy(
+        _ arguments: ParsedArguments, reconnects: Int?
+    ) throws(UsageError) -> ChappieStreamingTransportPolicy {
+        var policy =
+            arguments.has("http-only")
+            ? ChappieStreamingTransportPolicy.httpSSEOnly
+            : ChappieStreamingTransportPolicy(
+                maxWebSocketReconnectionAttempts: reconnects
+                    ?? ChappieStreamingTransportPolicy.default.maxWebSocketReconnectionAttempts)
+        if let delay = try arguments.budget("hedge-delay") { policy.hedgeDelay = delay.duration }
+        if let recovery: ChappieRecoveryPolicy = try arguments.choice("recovery") { policy.recovery = recovery }
+        return policy
+    }
+
     private static func timeouts(_ arguments: ParsedArguments) throws(UsageError) -> ChappieTimeouts {
         var timeouts = ChappieTimeouts()
         if let budget = try arguments.budget("connect-timeout") { timeouts.connect = budget.duration }
         if let budget = try arguments.budget("first-event-timeout") { timeouts.firstEvent = budget.duration }
         if let budget = try arguments.budget("idle-timeout") { timeouts.idle = budget.duration }
+        if let budget = try arguments.budget("progress-timeout") { timeouts.progress = budget.duration }
         if let budget = try arguments.budget("timeout") { timeouts.total = budget.duration }
         return timeouts
     }

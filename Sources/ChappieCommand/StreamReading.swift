@@ -9,7 +9,6 @@ struct StreamReading {
     let console: Console
     /// Makes text of events.
     var printer: any StreamPrinter
-    private var deliveredOutput = false
     private var isComplete = false
 
     /// A reading that has not begun.
@@ -22,7 +21,7 @@ struct StreamReading {
     mutating func readToEnd(_ handle: ChappieStreamHandle, wasInterrupted: () -> Bool) async -> ExitCode {
         do {
             for try await event in handle.events {
-                self.note(event)
+                if event == .completed { self.isComplete = true }
                 try self.print(self.printer.printed(event))
             }
             if self.isComplete { return .success }
@@ -33,21 +32,13 @@ struct StreamReading {
             handle.cancel()
             return self.console.report(error, command: StreamCommand.syntax.name)
         } catch {
-            let failure = StreamFailure(error, report: handle.report, deliveredOutput: self.deliveredOutput)
+            let failure = StreamFailure(error, report: handle.report)
             do throws(DescriptorError) {
                 try self.print(self.printer.printed(failure))
             } catch {
                 return failure.status
             }
             return failure.status
-        }
-    }
-
-    private mutating func note(_ event: ChappieStreamEvent) {
-        switch event {
-        case .textDelta, .reasoningDelta, .refusalDelta: self.deliveredOutput = true
-        case .completed: self.isComplete = true
-        case .usageLimits, .raw, .diagnostic: break
         }
     }
 

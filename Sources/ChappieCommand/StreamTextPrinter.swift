@@ -92,6 +92,10 @@ struct StreamTextPrinter: StreamPrinter {
             let number = diagnostic.attempt.map { " \($0)" } ?? ""
             return "reconnecting" + number + (diagnostic.limit.map { " of \($0)" } ?? "") + reason
         case .fellBack: return "going on over HTTP" + reason
+        case .resumed: return "resumed where the response broke"
+        case .stalled: return "nothing new for a while; waiting on"
+        case .unknownEvent: return "an event of an unknown type" + reason
+        case .sequenceGap: return "numbers of events are missing"
         case .replayVerified: return "caught up: \(diagnostic.byteCount ?? 0) bytes compared and withheld"
         }
     }

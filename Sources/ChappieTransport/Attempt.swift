@@ -1,8 +1,8 @@
-import ResponseEvents
-import ServerSentEvents
 import StreamSession
 import StreamTransport
 
+import ResponseEvents
+import ServerSentEvents
 /// One attempt of a turn: its connection, and how far it has come.
 ///
 /// It belongs to the turn's driver.
@@ -21,12 +21,12 @@ struct Attempt {
     let number: Int
     let transport: ChappieTransportKind
     let connection: any TransportConnection
-    /// True when the connection has carried an earlier turn.
-    let isReused: Bool
-    /// True when a kept connection was dead, and this one takes its place in the same attempt.
-    var replacesReused = false
+    /// What is asked for.
+    let rung: TurnStateMachine.Opening.Rung
     /// When the connection was asked for, or taken.
     let startedAt: Duration
+    /// The WebSocket that an earlier turn has left, if it is one.
+    let kept: KeptConnection?
     var stage = Stage.opening
     var head: ResponseHead?
     /// Whether the connection closes by itself: it has ended, or was failed with a close code for the peer.
@@ -35,21 +35,44 @@ struct Attempt {
     var closesByItself = false
     /// When the request was given to the connection.
     var requestedAt: Duration?
+    /// When the newest event came.
+    var lastEvent: Duration?
     /// When the newest event that is progress came.
     var lastProgress: Duration?
-    /// Whether any event came.
-    var hasEvents = false
+    /// Whether the consumer knows that numbers of events are missing.
+    var hasGap = false
+    /// Whether the consumer knows that there is no progress.
+    var isKnownToStall = false
     /// The body of a refusal, as much as is kept.
     var refusal: [UInt8] = []
 
-    init(
-        of opening: TurnStateMachine.Opening, on connection: any TransportConnection, isReused: Bool, at now: Duration
-    ) {
+    init(of opening: TurnStateMachine.Opening, on connection: any TransportConnection, at now: Duration) {
         self.number = opening.attempt
         self.transport = ChappieTransportKind(opening.transport)
         self.connection = connection
-        self.isReused = isReused
+        self.rung = opening.rung
         self.startedAt = now
+        self.kept = nil
+    }
+
+    /// An attempt on a connection that an earlier turn has left.
+    init(of opening: TurnStateMachine.Opening, on kept: KeptConnection, at now: Duration) {
+        self.number = opening.attempt
+        self.transport = .webSocket
+        self.connection = kept.connection
+        self.rung = opening.rung
+        self.startedAt = now
+        self.kept = kept
+        self.stage = .streaming
+    }
+
+    /// Whether any event came.
+    var hasEvents: Bool { self.lastEvent != nil }
+
+    /// Whether the rest of a response is read.
+    var isResumed: Bool {
+        guard case .resume = self.rung else { return false }
+        return true
     }
 }
 

@@ -16,29 +16,10 @@ extension AttemptFailure {
         case .closed(let code, _): return "ws.close.\(code)"
         case .timeout(let budget): return "timeout.\(budget.rawValue)"
         case .transport(let failure) where failure.cause == .timedOut: return "timeout.\(failure.phase.rawValue)"
-        case .transport, .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent, .eventTooLarge,
-            .requestTooLarge:
+        case .transport, .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent,
+            .contradictoryEvents, .sequenceGap, .eventTooLarge, .requestTooLarge:
             var details = ChappieTransportFailure.Details()
             return self.code(details: &details).name
-        }
-    }
-
-    /// Whether the connection was gone, rather than the exchange wrong: a kept connection may have died unnoticed.
-    var isLossOfConnection: Bool {
-        switch self {
-        case .closed: true
-        case .transport(let failure):
-            switch failure.cause {
-            case .connectionLost, .peerUnresponsive: true
-            case .invalidRequest, .unresolvable, .unreachable, .timedOut, .certificateRejected, .tlsHandshakeFailed,
-                .trustAnchorsUnreadable, .notHTTP, .headerSectionTooLarge, .openingHandshakeInvalid,
-                .protocolViolation, .messageTooLarge, .unsupportedTransferCoding, .unsupportedContentCoding,
-                .corruptContentCoding, .cancelled, .unavailable:
-                false
-            }
-        case .endedEarly, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete,
-            .unexpectedContentType, .binaryMessage, .undecodableEvent, .eventTooLarge, .timeout, .requestTooLarge:
-            false
         }
     }
 
@@ -51,7 +32,8 @@ extension AttemptFailure {
         case .requestTooLarge: return .send
         case .timeout(.firstEvent): return .firstEvent
         case .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete, .binaryMessage,
-            .undecodableEvent, .eventTooLarge, .timeout(.idle), .timeout(.total):
+            .undecodableEvent, .contradictoryEvents, .sequenceGap, .eventTooLarge, .timeout(.idle),
+            .timeout(.progress), .timeout(.total):
             return hasEvents ? .stream : .firstEvent
         }
     }
@@ -67,6 +49,10 @@ extension AttemptFailure {
         case .unexpectedContentType: return .unexpectedContentType
         case .binaryMessage: return .binaryMessage
         case .undecodableEvent: return .undecodableEvent
+        case .contradictoryEvents(let violation):
+            details.detail = violation.rawValue
+            return .contradictoryEvents
+        case .sequenceGap: return .sequenceGap
         case .eventTooLarge(let limit):
             details.limit = limit
             return .eventTooLarge
@@ -134,7 +120,7 @@ extension ChappieTransportFailure.Phase {
     }
 }
 
-extension ChappieTransportFailure.ReplaySafety {
+extension ChappieReplaySafety {
     /// The public word for the state machine's verdict.
     init(_ safety: ReplaySafety) {
         switch safety {

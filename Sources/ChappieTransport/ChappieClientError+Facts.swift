@@ -57,8 +57,7 @@ extension ChappieClientError {
 
     /// Whether the same request may succeed later without anybody changing anything but the credential.
     ///
-    /// Output that was delivered before the error may differ the second time: see
-    /// `ChappieTransportFailure.replaySafety`.
+    /// Output that was delivered before the error may differ the second time: see `replaySafety`.
     public var isRetryable: Bool { self.facts.retryGuidance != .none }
 
     /// What to do before the same request is sent again.
@@ -69,6 +68,20 @@ extension ChappieClientError {
 
     /// Whether the error points to a defect, of this program or of the server, that its authors want to know about.
     public var shouldReport: Bool { self.facts.shouldReport }
+
+    /// Whether sending the request again is safe, as far as the error alone can tell: where it cannot, the worst.
+    ///
+    /// `ChappieStreamReport.replaySafety` of the stream's handle is exact.
+    public var replaySafety: ChappieReplaySafety {
+        switch self {
+        case .missingCredential, .missingRefreshToken, .missingAccountID: .notSent
+        case .transport(let failure): failure.replaySafety
+        case .reauthenticationRequired, .usageLimitReached, .missingToolHandler, .toolApprovalDenied,
+            .toolExecutionFailed, .toolLoopLimitExceeded, .responseTerminalFailure,
+            .streamingTransportReplayDiverged, .httpError, .invalidResponse:
+            .outputDelivered
+        }
+    }
 
     private var facts: ErrorFacts {
         switch self {
@@ -111,6 +124,10 @@ extension ChappieTransportFailure {
         case .notHTTP, .unexpectedContentType: ErrorFacts(.server, requiresUserAction: true)
         case .headerSectionTooLarge, .eventTooLarge, .unsupportedContentCoding, .unsupportedTransferCoding:
             ErrorFacts(.server, shouldReport: true)
+        case .responseExpired: ErrorFacts(.validation, requiresUserAction: true)
+        case .circuitOpen:
+            ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
+        case .sequenceGap: ErrorFacts(.network, .afterNetworkFailure)
         case .unavailable: ErrorFacts(.internal, .afterServerFailure, shouldReport: true)
         default: .wrongData
         }

@@ -1,6 +1,4 @@
-/// How streaming turns choose and change their transport.
-///
-/// Immutable.
+/// How streaming turns choose and change their transport, and how far they recover.
 public struct ChappieStreamingTransportPolicy: Sendable, Equatable {
     /// Whether a turn begins with a WebSocket.
     ///
@@ -14,6 +12,42 @@ public struct ChappieStreamingTransportPolicy: Sendable, Equatable {
     ///
     /// Default true.
     public let fallsBackToHTTPSSE: Bool
+    /// How long the upgrade to a WebSocket may take before a connection for HTTP/SSE is opened beside it.
+    ///
+    /// Default 2 s; nil for never. The request is sent once, over whichever is ready first.
+    public var hedgeDelay: Duration? = .seconds(2)
+    /// How long the fallback to HTTP/SSE lasts.
+    ///
+    /// Default `.sticky`.
+    public var fallback: Fallback = .sticky
+    /// How far a broken response is recovered.
+    ///
+    /// Default `.verify`.
+    public var recovery: ChappieRecoveryPolicy = .verify
+    /// Whether finished items of a broken response go into the input of the request that follows, so that only the
+    /// unfinished one is made again.
+    ///
+    /// Default false. Tool calls go with their outputs, if `ChappieTransportConfiguration.toolOutput` gives them; items
+    /// behind the first call without one are made again.
+    public var carriesFinishedItems = false
+    /// The age at which a kept WebSocket is replaced before the next turn.
+    ///
+    /// Default 55 min, because servers end them after 60; nil for none.
+    public var maximumConnectionAge: Duration? = .seconds(55 * 60)
+    /// The quiet after which a kept WebSocket is pinged before the next turn uses it.
+    ///
+    /// Default 5 s; nil for never. `ChappieTimeouts.livenessCheck` is the time the answer may take.
+    public var livenessCheckDelay: Duration? = .seconds(5)
+
+    /// How long the fallback to HTTP/SSE lasts.
+    public enum Fallback: Sendable, Equatable {
+        /// For the rest of the instance's life.
+        case sticky
+        /// Until a WebSocket can be opened again, which is tried in background with a turn after each cooldown.
+        ///
+        /// No request is sent to find out.
+        case adaptive(cooldown: Duration)
+    }
 
     /// A policy.
     public init(
@@ -28,6 +62,13 @@ public struct ChappieStreamingTransportPolicy: Sendable, Equatable {
 
     /// WebSocket first, five reconnections, then HTTP/SSE.
     public static let `default` = Self()
+    /// WebSocket first, and again after a cooldown once the instance has fallen back.
+    public static func adaptive(cooldown: Duration = .seconds(300)) -> Self {
+        var policy = Self()
+        policy.fallback = .adaptive(cooldown: max(.zero, cooldown))
+        return policy
+    }
+
     /// Never a WebSocket.
     public static let httpSSEOnly = Self(
         prefersWebSocket: false,
@@ -73,4 +114,48 @@ public struct ChappieRateLimitBackoffPolicy: Sendable, Equatable {
     public static let `default` = Self()
     /// No retry.
     public static let disabled = Self(maxRetries: 0)
+}
+
+/// How far a broken response is recovered.
+///
+/// Each rung is the cheapest that is sound: a response that the server goes on with (`background` and `store`) is
+/// resumed at its last event; one of which nothing was delivered is asked for again; any other is asked for again and
+/// compared with what was delivered.
+public enum ChappieRecoveryPolicy: String, Sendable, Hashable, CaseIterable {
+    /// Every rung.
+    ///
+    /// The default.
+    case verify
+    /// The request is not sent again once output was delivered.
+    case resumeOnly
+    /// A request that the server may have is never sent again.
+    ///
+    /// Nor is its response resumed.
+    case never
+}
+
+/// When an instance stops asking a server that keeps failing.
+///
+/// Immutable. Turns are counted that end with an error of category `server` or `network`; any other end, a cancellation
+/// apart, begins the count again.
+public struct ChappieCircuitBreakerPolicy: Sendable, Equatable {
+    /// How many such turns in a row open the circuit.
+    ///
+    /// Default 5; 0 for never.
+    public let failureThreshold: Int
+    /// How long turns then fail at once, before one may try again.
+    ///
+    /// Default 60 s.
+    public let openDuration: Duration
+
+    /// A policy; negative values become zero.
+    public init(failureThreshold: Int = 5, openDuration: Duration = .seconds(60)) {
+        self.failureThreshold = max(0, failureThreshold)
+        self.openDuration = max(.zero, openDuration)
+    }
+
+    /// Five turns, 60 s.
+    public static let `default` = Self()
+    /// Every turn is tried.
+    public static let disabled = Self(failureThreshold: 0)
 }

@@ -66,8 +66,16 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         case reconnecting
         /// The stream goes on over HTTP/SSE, and why.
         case fellBack
+        /// The rest of the response is read from where it broke.
+        case resumed
         /// A replay has caught up with what was delivered: `byteCount` bytes were compared and withheld.
         case replayVerified
+        /// Nothing with content has come for a while, and the stream waits on.
+        case stalled
+        /// An event of a type that is not known here; `reason` is the type, cut to 64 bytes. Once for each type.
+        case unknownEvent
+        /// Numbers of the response's events are missing; the server may have used them for something else.
+        case sequenceGap
     }
 
     /// What happened.
@@ -82,6 +90,8 @@ public struct ChappieDiagnostic: Sendable, Equatable {
     public let reason: String?
     /// Bytes of UTF-8.
     public let byteCount: Int?
+    /// The rung of the recovery ladder that the attempt stands on.
+    public let rung: ChappieRecoveryRung?
 
     init(
         kind: Kind,
@@ -89,7 +99,8 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         attempt: Int? = nil,
         limit: Int? = nil,
         reason: String? = nil,
-        byteCount: Int? = nil
+        byteCount: Int? = nil,
+        rung: ChappieRecoveryRung? = nil
     ) {
         self.kind = kind
         self.transport = transport
@@ -97,5 +108,16 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         self.limit = limit
         self.reason = reason
         self.byteCount = byteCount
+        self.rung = rung
     }
+}
+
+/// How an attempt after a failed one goes on.
+public enum ChappieRecoveryRung: String, Sendable, Codable, CaseIterable {
+    /// The request is sent again; nothing was delivered.
+    case sentAgain
+    /// The rest of the response is asked for.
+    case resumed
+    /// The request is sent again, and what was delivered is compared and withheld.
+    case verifiedReplay
 }

@@ -32,6 +32,10 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
         public var outcome: String?
         /// True when the connection had carried an earlier turn.
         public var reusedConnection = false
+        /// How the attempt goes on after a failed one; nil for the first, and where no request had been sent.
+        public var rung: ChappieRecoveryRung?
+        /// True for a connection over HTTP/SSE that was opened beside a slow upgrade.
+        public var isHedge = false
     }
 
     /// Every attempt, in order.
@@ -44,6 +48,8 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
     public var fallbackReason: String?
     /// Bytes of replayed output that were compared and withheld.
     public var verifiedReplayByteCount = 0
+    /// Whether sending the request again is safe: exact, for any way the stream has ended.
+    public var replaySafety: ChappieReplaySafety = .notSent
 
     init() {}
 }

@@ -11,6 +11,9 @@ public struct ChappieTransportConfiguration: Sendable {
     /// Gives the credential: once at the beginning of a turn, and once more when the server rejects it.
     public typealias CredentialSource = @Sendable (CredentialRequest) async throws -> ChappieCredential?
 
+    /// Gives the output item of a finished call, whose item is given as JSON.
+    public typealias ToolOutputSource = @Sendable (_ call: String) async throws -> [UInt8]
+
     /// Why a credential is asked for.
     public enum CredentialRequest: Sendable, Equatable {
         /// A turn begins.
@@ -31,6 +34,14 @@ public struct ChappieTransportConfiguration: Sendable {
     public var policy: ChappieStreamingTransportPolicy = .default
     /// How status code 429 is treated.
     public var rateLimitBackoff: ChappieRateLimitBackoffPolicy = .default
+    /// When turns fail without being tried.
+    public var circuitBreaker: ChappieCircuitBreakerPolicy = .default
+    /// Gives the output of a finished tool call as an input item, a JSON object in UTF-8.
+    ///
+    /// Default: none, and then calls are not carried. It is asked for calls of a broken response that are given back to
+    /// the server (`ChappieStreamingTransportPolicy.carriesFinishedItems`), with the call's item; a tool that runs is to
+    /// be waited for, and not started again.
+    public var toolOutput: ToolOutputSource?
     /// How often a failed HTTP/SSE attempt is tried again in one turn.
     ///
     /// Default 5.
@@ -102,10 +113,18 @@ public struct ChappieTimeouts: Sendable, Equatable {
     ///
     /// Default 60 s.
     public var firstEvent: Duration? = .seconds(60)
-    /// Between two events; `keepalive` events and comments do not count.
+    /// Between two signs of life that the server gives of its own accord: events, keepalives, comments, pings.
     ///
-    /// Default 300 s.
+    /// Default 300 s. Its answers to our pings do not count.
     public var idle: Duration? = .seconds(300)
+    /// Between two events with something to say; keepalives, comments and pings do not count.
+    ///
+    /// Default 30 min: a model may reason for long.
+    public var progress: Duration? = .seconds(1_800)
+    /// The time without such an event after which a `stalled` diagnostic is delivered.
+    ///
+    /// Default 30 s.
+    public var stall: Duration? = .seconds(30)
     /// The whole turn, retries included.
     ///
     /// Default none.
@@ -118,6 +137,10 @@ public struct ChappieTimeouts: Sendable, Equatable {
     ///
     /// Default 10 s.
     public var pongTimeout: Duration = .seconds(10)
+    /// How long a kept WebSocket may take to answer a ping before the next turn uses it.
+    ///
+    /// Default 2 s; after that the turn opens another one.
+    public var livenessCheck: Duration = .seconds(2)
 
     /// The defaults.
     public init() {}

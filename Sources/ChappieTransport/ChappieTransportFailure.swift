@@ -75,21 +75,21 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let requestTooLarge = Self("request.too-large")
         /// The body has a transfer coding other than `chunked`.
         public static let unsupportedTransferCoding = Self("http.transfer-coding")
+        /// Events cannot belong to one response; `detail` says which rule they break.
+        public static let contradictoryEvents = Self("event.contradictory")
+        /// Events of a response that can be resumed are missing.
+        public static let sequenceGap = Self("event.sequence-gap")
+        /// The response cannot be resumed any more: servers keep a background response's stream for five minutes, and
+        /// the response for about ten; it may be complete, and can be asked for without streaming.
+        public static let responseExpired = Self("resume.expired")
+        /// The turn was not tried, because the turns before it failed; `details.retryAfter` says when one will be.
+        public static let circuitOpen = Self("circuit.open")
         /// The system has no descriptors, threads or memory left.
         public static let unavailable = Self("unavailable")
     }
 
     /// Whether sending the request again is safe.
-    public enum ReplaySafety: String, Sendable, CaseIterable {
-        /// The server has not seen the whole request.
-        case notSent
-        /// The server has seen it, and nothing of its answer was delivered.
-        case sentNoOutput
-        /// Output was delivered: another answer may differ.
-        case outputDelivered
-        /// The response was complete.
-        case completed
-    }
+    public typealias ReplaySafety = ChappieReplaySafety
 
     /// What went wrong.
     public let code: Code
@@ -124,6 +124,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public var receivedByteCount = 0
         /// Time since the last byte of the last attempt.
         public var sinceLastByte: Duration?
+        /// How long it is before trying again makes sense, where that is known.
+        public var retryAfter: Duration?
 
         init() {}
     }
@@ -142,4 +144,16 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         self.replaySafety = progress.replaySafety
         self.details = details
     }
+}
+
+/// Whether sending a request again is safe.
+public enum ChappieReplaySafety: String, Sendable, Codable, CaseIterable {
+    /// The server has not seen the whole request.
+    case notSent
+    /// The server may have seen it, and nothing of its answer was delivered.
+    case sentNoOutput
+    /// Output was delivered: another answer may differ.
+    case outputDelivered
+    /// The response was complete.
+    case completed
 }

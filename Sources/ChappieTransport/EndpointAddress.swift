@@ -1,3 +1,4 @@
+import StreamSession
 import StreamTransport
 
 #if canImport(FoundationEssentials)
@@ -30,5 +31,26 @@ extension TransportEndpoint {
             port: port,
             target: target
         )
+    }
+
+    /// The place of a response, and where in it to go on.
+    mutating func resume(at cursor: ResumeCursor) {
+        let parts = self.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let id = Self.pathSegment(cursor.responseID)
+        var query = "stream=true"
+        if let number = cursor.lastSequenceNumber { query += "&starting_after=\(number)" }
+        if parts.count > 1 { query += "&" + parts[1] }
+        self.target = "\(parts[0])/\(id)?\(query)"
+    }
+
+    /// Percent-encodes everything but the unreserved characters (RFC 3986 section 2.3).
+    private static func pathSegment(_ text: String) -> String {
+        text.utf8.reduce(into: "") { segment, byte in
+            let scalar = Unicode.Scalar(byte)
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "-", ".", "_", "~": segment.unicodeScalars.append(scalar)
+            default: segment += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
     }
 }

@@ -2,103 +2,173 @@ import StreamSession
 import StreamTransport
 
 /// What the turns of one instance share: the configuration, the transport, and what was learnt about the network.
+///
+/// It has no task: what happens in background is looked at when a turn begins.
 final class Engine: Sendable {
     private struct State {
-        var staysOnHTTP = false
+        var standing: WebSocketStanding
+        var breaker: CircuitBreaker
         var kept: KeptConnection?
-    }
-
-    /// A WebSocket that carried a whole response and can carry the next one.
-    struct KeptConnection {
-        let connection: any TransportConnection
-        /// Whom the connection speaks for.
-        let credential: ChappieCredential?
+        var pending: PendingUpgrade?
     }
 
     let configuration: ChappieTransportConfiguration
     let transport: any StreamTransport
     let clock: TurnClock
-    private let state = LockedValue(State())
+    private let state: LockedValue<State>
 
     init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
         self.configuration = configuration
         self.transport = transport
         self.clock = clock
+        let breaker = configuration.circuitBreaker
+        self.state = LockedValue(
+            State(
+                standing: WebSocketStanding(fallback: .init(configuration.policy.fallback)),
+                breaker: CircuitBreaker(
+                    failureThreshold: breaker.failureThreshold, openDuration: breaker.openDuration)))
     }
 
     deinit {
-        self.state.withLock { $0.kept }?.connection.close()
+        let (kept, pending) = self.state.withLock { ($0.kept, $0.pending) }
+        kept?.connection.close()
+        pending?.connection.cancel()
     }
 
-    /// Whether WebSockets were found not to work: sticky, as the policy documents.
-    var staysOnHTTP: Bool { self.state.withLock { $0.staysOnHTTP } }
+    // MARK: Verdicts
 
     /// Whether a turn with these bodies may begin with a WebSocket.
     func availability(for bodies: RequestBodies) -> TurnStateMachine.WebSocketAvailability {
-        if self.staysOnHTTP { return .condemned }
+        if bodies.isBackground { return .background }
+        if self.state.withLock({ $0.standing.isCondemned }) { return .condemned }
         return bodies.isTooLargeForWebSocket ? .requestTooLarge : .available
     }
 
-    /// Gives WebSockets up for the rest of the instance's life.
-    func stayOnHTTP() {
+    /// Gives WebSockets up, for as long as the policy says.
+    func condemnWebSocket() {
+        let now = self.clock.now()
         let kept = self.state.withLock { state in
-            state.staysOnHTTP = true
-            return state.kept.take()
+            state.standing.condemned(now: now)
+            return state.standing.isCondemned ? state.kept.take() : nil
         }
         kept?.connection.close()
     }
+
+    /// A WebSocket was established.
+    func webSocketEstablished() {
+        self.state.withLock { $0.standing.established() }
+    }
+
+    /// An upgrade has failed that a turn did not wait for.
+    func raceFailed(_ failureClass: FailureClass) {
+        let now = self.clock.now()
+        self.state.withLock { $0.standing.raceFailed(failureClass, now: now) }
+    }
+
+    /// Whether a turn may be tried, and what it has to report when it is over.
+    func permission() -> CircuitBreaker.Permission {
+        let now = self.clock.now()
+        return self.state.withLock { $0.breaker.permission(now: now) }
+    }
+
+    /// A turn is over.
+    func ended(_ permission: CircuitBreaker.Permission, _ outcome: CircuitBreaker.Outcome) {
+        let now = self.clock.now()
+        self.state.withLock { $0.breaker.ended(permission, outcome, now: now) }
+    }
+
+    // MARK: Connections
 
     /// Keeps a connection for the next turn.
     ///
     /// An older one that nobody took is closed.
     func keep(_ connection: KeptConnection) {
         let surplus: KeptConnection? = self.state.withLock { state in
-            guard !state.staysOnHTTP else { return connection }
+            guard !state.standing.isCondemned else { return connection }
             defer { state.kept = connection }
             return state.kept
         }
         surplus?.connection.close()
     }
 
-    /// The kept connection, if it is still alive and speaks for `credential`.
-    func takeKeptConnection(for credential: ChappieCredential?) -> (any TransportConnection)? {
+    /// Lets an opening handshake go on in background; an older one is given up.
+    func park(_ upgrade: PendingUpgrade) {
+        let surplus = self.state.withLock { state in
+            defer { state.pending = upgrade }
+            return state.pending
+        }
+        surplus?.connection.cancel()
+    }
+
+    /// Looks at what happened in background since the last turn, and begins a probe when one is due.
+    func prepare(for credential: ChappieCredential?) {
+        self.settlePendingUpgrade()
+        let now = self.clock.now()
+        guard self.configuration.policy.prefersWebSocket,
+            self.state.withLock({ $0.standing.beginsProbe(now: now) })
+        else { return }
+        let builder = TransportRequestBuilder(configuration: self.configuration, credential: credential)
+        guard let request = builder.upgrade() else { return self.probeEnded(succeeded: false) }
+        self.park(
+            PendingUpgrade(
+                connection: self.transport.connect(request), credential: credential, startedAt: now, purpose: .probe))
+    }
+
+    /// The kept connection, if it speaks for `credential`, is young enough, and has nothing to say.
+    func takeKeptConnection(for credential: ChappieCredential?) -> KeptConnection? {
         guard let kept = self.state.withLock({ $0.kept.take() }) else { return nil }
+        let age = self.clock.now() - kept.startedAt
+        let isYoung = self.configuration.policy.maximumConnectionAge.map { age < $0 } ?? true
         // A connection that has something to say between two turns is closing, or out of step.
-        guard kept.credential == credential, kept.connection.next() == nil else {
+        guard isYoung, kept.credential == credential, kept.connection.next() == nil else {
             kept.connection.close()
             return nil
         }
-        return kept.connection
-    }
-}
-
-/// Where a turn gets its time from: the system, or a test.
-package struct TurnClock: Sendable {
-    /// Time since some fixed moment.
-    let now: @Sendable () -> Duration
-    /// Waits, or throws `CancellationError`.
-    let sleep: @Sendable (Duration) async throws -> Void
-    /// A number from 0 to 1, for jitter.
-    let fraction: @Sendable () -> Double
-
-    /// A clock of these parts.
-    package init(
-        now: @escaping @Sendable () -> Duration,
-        sleep: @escaping @Sendable (Duration) async throws -> Void,
-        fraction: @escaping @Sendable () -> Double
-    ) {
-        self.now = now
-        self.sleep = sleep
-        self.fraction = fraction
+        return kept
     }
 
-    /// The system's.
-    static let system: TurnClock = {
-        let start = ContinuousClock.now
-        return TurnClock(
-            now: { ContinuousClock.now - start },
-            sleep: { try await Task.sleep(for: $0) },
-            fraction: { Double.random(in: 0..<1) }
-        )
-    }()
+    private func settlePendingUpgrade() {
+        guard let upgrade = self.state.withLock({ $0.pending.take() }) else { return }
+        switch upgrade.connection.next() {
+        case nil:
+            // Its own limit of time ends it, if nothing else does.
+            let hasOther = self.state.withLock { state in
+                if state.pending == nil { state.pending = upgrade }
+                return state.pending?.connection !== upgrade.connection
+            }
+            if hasOther { upgrade.connection.cancel() }
+        case .opened(let head) where head.statusCode == 101:
+            self.upgradeSucceeded(upgrade)
+        case .opened(let head):
+            upgrade.connection.cancel()
+            self.upgradeFailed(upgrade, .upgradeStatus(RefusalFacts(statusCode: head.statusCode)))
+        case .ended(let end):
+            self.upgradeFailed(upgrade, AttemptFailure(end, beforeFirstEvent: true))
+        case .ready, .pong, .payload:
+            upgrade.connection.cancel()
+        }
+    }
+
+    private func upgradeSucceeded(_ upgrade: PendingUpgrade) {
+        switch upgrade.purpose {
+        case .race: self.webSocketEstablished()
+        case .probe: self.probeEnded(succeeded: true)
+        }
+        self.keep(
+            KeptConnection(
+                connection: upgrade.connection, credential: upgrade.credential, startedAt: upgrade.startedAt,
+                keptAt: self.clock.now()))
+    }
+
+    private func upgradeFailed(_ upgrade: PendingUpgrade, _ failure: AttemptFailure) {
+        switch upgrade.purpose {
+        case .race: self.raceFailed(failure.failureClass)
+        case .probe: self.probeEnded(succeeded: false)
+        }
+    }
+
+    private func probeEnded(succeeded: Bool) {
+        let now = self.clock.now()
+        self.state.withLock { $0.standing.probeEnded(succeeded: succeeded, now: now) }
+    }
 }

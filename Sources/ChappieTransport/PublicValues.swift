@@ -65,6 +65,26 @@ extension ChappieClientError {
     }
 }
 
+extension ChappieClientError {
+    /// A turn that is not tried.
+    init(circuitOpenFor duration: Duration, transport: ChappieTransportKind) {
+        var details = ChappieTransportFailure.Details()
+        details.retryAfter = duration
+        self = .transport(
+            ChappieTransportFailure(
+                code: .circuitOpen, phase: .connect, transport: transport,
+                progress: (attempts: 0, replaySafety: .notSent), details: details))
+    }
+
+    /// What the error says to the circuit breaker: only failures of the server and of the network count.
+    var circuitOutcome: CircuitBreaker.Outcome {
+        switch self.category {
+        case .server, .network: .failed(isCounted: true)
+        case .auth, .validation, .permission, .rateLimit, .internal: .failed(isCounted: false)
+        }
+    }
+}
+
 extension ChappieTransportKind {
     init(_ kind: TransportKind) {
         switch kind {
@@ -79,17 +99,52 @@ extension RetryPolicy {
     init(_ configuration: ChappieTransportConfiguration) {
         let policy = configuration.policy
         let rateLimit = configuration.rateLimitBackoff
+        var streaming = StreamingPolicy(
+            prefersWebSocket: policy.prefersWebSocket,
+            maxWebSocketReconnectionAttempts: policy.maxWebSocketReconnectionAttempts,
+            fallsBackToHTTPSSE: policy.fallsBackToHTTPSSE,
+            maxHTTPRetries: configuration.maxHTTPRetries)
+        streaming.hedgeDelay = policy.hedgeDelay.map { max(.zero, $0) }
+        streaming.recovery = RecoveryPolicy(policy.recovery)
+        streaming.carriesFinishedItems = policy.carriesFinishedItems
         self.init(
-            streaming: StreamingPolicy(
-                prefersWebSocket: policy.prefersWebSocket,
-                maxWebSocketReconnectionAttempts: policy.maxWebSocketReconnectionAttempts,
-                fallsBackToHTTPSSE: policy.fallsBackToHTTPSSE,
-                maxHTTPRetries: configuration.maxHTTPRetries),
+            streaming: streaming,
             backoff: BackoffSchedule(initialDelay: configuration.reconnectDelay),
             rateLimit: RateLimitBackoffPolicy(
                 maxRetries: rateLimit.maxRetries,
                 initialDelay: rateLimit.initialDelay,
                 maximumDelay: rateLimit.maximumDelay,
                 respectsRetryAfterHeader: rateLimit.respectsRetryAfterHeader))
+    }
+}
+
+extension RecoveryPolicy {
+    init(_ policy: ChappieRecoveryPolicy) {
+        switch policy {
+        case .verify: self = .verify
+        case .resumeOnly: self = .resumeOnly
+        case .never: self = .never
+        }
+    }
+}
+
+extension WebSocketStanding.Fallback {
+    init(_ fallback: ChappieStreamingTransportPolicy.Fallback) {
+        switch fallback {
+        case .sticky: self = .sticky
+        case .adaptive(let cooldown): self = .adaptive(cooldown: max(.zero, cooldown))
+        }
+    }
+}
+
+extension ChappieRecoveryRung {
+    /// Nil for an attempt before which no request had been sent.
+    init?(_ rung: TurnStateMachine.Opening.Rung) {
+        switch rung {
+        case .first: return nil
+        case .again: self = .sentAgain
+        case .resume: self = .resumed
+        case .verify: self = .verifiedReplay
+        }
     }
 }

@@ -1,4 +1,5 @@
 import ResponseEvents
+import StreamSession
 import StreamTransport
 
 /// Makes the transport's request from the configuration and the credential.
@@ -11,14 +12,27 @@ struct TransportRequestBuilder {
         ["content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms"]
         + UsageLimitHeaders.fieldNames
 
-    /// The request of one attempt; nil when the base URL cannot be used.
-    func request(for kind: ChappieTransportKind, body: [UInt8]) -> TransportRequest? {
+    /// The upgrade to a WebSocket; nil when the base URL cannot be used.
+    func upgrade() -> TransportRequest? {
+        self.request(.webSocket(offersCompression: self.configuration.offersCompression), for: .webSocket)
+    }
+
+    /// The request over HTTP; nil when the base URL cannot be used.
+    func post(_ body: [UInt8]) -> TransportRequest? { self.request(.post(body: body), for: .httpSSE) }
+
+    /// Asks for the events of a response behind a place; nil when the base URL cannot be used.
+    func resumption(at cursor: ResumeCursor) -> TransportRequest? {
+        var request = self.request(.get, for: .httpSSE)
+        request?.endpoint.resume(at: cursor)
+        return request
+    }
+
+    private func request(_ exchange: TransportRequest.Exchange, for kind: ChappieTransportKind) -> TransportRequest? {
         guard let endpoint = TransportEndpoint(baseURL: self.configuration.baseURL) else { return nil }
         var request = TransportRequest(
             endpoint: endpoint,
-            exchange: kind == .webSocket
-                ? .webSocket(offersCompression: self.configuration.offersCompression) : .post(body: body),
-            fields: self.fields(for: kind),
+            exchange: exchange,
+            fields: self.fields(for: kind, hasBody: exchange.hasBody),
             capturedFieldNames: Self.capturedFieldNames
         )
         request.limits.messageByteCount = max(0, self.configuration.limits.eventByteCount)
@@ -31,11 +45,11 @@ struct TransportRequestBuilder {
     }
 
     /// No field twice: the credential goes before the caller's fields, and those before the engine's own.
-    private func fields(for kind: ChappieTransportKind) -> [HTTPField] {
+    private func fields(for kind: ChappieTransportKind, hasBody: Bool) -> [HTTPField] {
         let identity = self.identityFields
         let additional = self.configuration.additionalFields.map { HTTPField($0.name, $0.value) }
             .filter { field in !identity.contains { $0.hasName(of: field) } }
-        let own = self.ownFields(for: kind).filter { field in !additional.contains { $0.hasName(of: field) } }
+        let own = self.ownFields(for: kind, hasBody: hasBody).filter { field in !additional.contains { $0.hasName(of: field) } }
         return identity + own + additional
     }
 
@@ -45,17 +59,26 @@ struct TransportRequestBuilder {
         return [HTTPField("Authorization", "Bearer \(credential.bearerToken)")] + account
     }
 
-    private func ownFields(for kind: ChappieTransportKind) -> [HTTPField] {
+    private func ownFields(for kind: ChappieTransportKind, hasBody: Bool) -> [HTTPField] {
         var fields = [HTTPField("User-Agent", "chappie-transport/\(ChappieTransportVersion.current)")]
         switch kind {
         case .webSocket:
             fields.append(HTTPField("OpenAI-Beta", "responses_websockets=2026-02-06"))
         case .httpSSE:
             fields.append(HTTPField("Accept", "text/event-stream"))
-            fields.append(HTTPField("Content-Type", "application/json"))
+            if hasBody { fields.append(HTTPField("Content-Type", "application/json")) }
             if self.configuration.offersCompression { fields.append(HTTPField("Accept-Encoding", "gzip, deflate")) }
         }
         return fields
+    }
+}
+
+extension TransportRequest.Exchange {
+    fileprivate var hasBody: Bool {
+        switch self {
+        case .post: true
+        case .webSocket, .get: false
+        }
     }
 }
 

@@ -10,13 +10,19 @@ extension TurnDriver {
     func perform(_ action: TurnStateMachine.Action) async {
         switch action {
         case .open(let opening):
-            self.open(opening)
+            await self.open(opening)
+        case .openHedge(let opening):
+            self.openHedge(opening)
         case .wait(let delay, let opening):
             await self.wait(delay, before: opening)
         case .refreshCredential(let opening):
             await self.refreshCredential(before: opening)
         case .send:
             self.send()
+        case .release:
+            self.release()
+        case .park:
+            self.keepRival()
         case .receive, .ignore, .deliver:
             await self.receive()
         case .finish:
@@ -28,25 +34,60 @@ extension TurnDriver {
 
     // MARK: Opening
 
-    private func open(_ opening: TurnStateMachine.Opening) {
+    private func open(_ opening: TurnStateMachine.Opening) async {
         if case .fallBack = opening.reason { self.announce(opening) }
+        guard await self.carryItems(opening.rung) else { return }
         if opening.reason == .first, opening.transport == .webSocket,
             let kept = self.engine.takeKeptConnection(for: self.credential)
         {
-            self.begin(Attempt(of: opening, on: kept, isReused: true, at: self.engine.clock.now()))
-            self.attempt?.stage = .streaming
-            self.action = self.machine.opened(attempt: opening.attempt)
-            return
+            return await self.lend(kept, to: opening)
         }
         self.connect(opening)
     }
 
+    /// Uses a connection that an earlier turn has left, if it is alive.
+    private func lend(_ kept: KeptConnection, to opening: TurnStateMachine.Opening) async {
+        guard await self.isAlive(kept) else {
+            kept.connection.cancel()
+            if self.outcome == nil { self.connect(opening) }
+            return
+        }
+        self.begin(Attempt(of: opening, on: kept, at: self.engine.clock.now()))
+        self.action = self.machine.lent(attempt: opening.attempt)
+    }
+
+    /// Whether a kept connection answers, when it has been quiet for so long that it is asked.
+    private func isAlive(_ kept: KeptConnection) async -> Bool {
+        let clock = self.engine.clock
+        let configuration = self.engine.configuration
+        guard let delay = configuration.policy.livenessCheckDelay, clock.now() - kept.lastReceived >= delay else {
+            return true
+        }
+        let isCancelled = self.shared.withLock { shared in
+            shared.connection = kept.connection
+            return shared.isCancelled
+        }
+        if isCancelled { return false }
+        kept.connection.ping()
+        let deadline = clock.now() + min(configuration.timeouts.livenessCheck, self.remainingTotal ?? .seconds(86_400))
+        while true {
+            if let event = kept.connection.next() {
+                guard case .pong = event else { return false }
+                return true
+            }
+            let remaining = deadline - clock.now()
+            guard remaining > .zero else { return false }
+            if await kept.connection.wait(for: remaining) == .cancelled {
+                self.stop()
+                return false
+            }
+        }
+    }
+
     /// Opens a connection of its own for an attempt.
     func connect(_ opening: TurnStateMachine.Opening) {
-        let builder = TransportRequestBuilder(configuration: self.engine.configuration, credential: self.credential)
-        let kind = ChappieTransportKind(opening.transport)
-        self.transport = kind
-        guard let request = builder.request(for: kind, body: self.bodies?.http ?? []) else {
+        self.transport = ChappieTransportKind(opening.transport)
+        guard let request = self.transportRequest(for: opening) else {
             let fault = "the base URL needs a host and one of the schemes http, https, ws, wss"
             self.action = self.machine.failed(
                 .transport(TransportFailure(phase: .send, cause: .invalidRequest(fault))), attempt: opening.attempt,
@@ -54,45 +95,73 @@ extension TurnDriver {
             return
         }
         let connection = self.engine.transport.connect(request)
-        var attempt = Attempt(of: opening, on: connection, isReused: false, at: self.engine.clock.now())
-        if kind == .httpSSE { attempt.requestedAt = attempt.startedAt }
+        var attempt = Attempt(of: opening, on: connection, at: self.engine.clock.now())
+        if attempt.transport == .httpSSE { attempt.requestedAt = attempt.startedAt }
         self.begin(attempt)
     }
 
-    private func begin(_ attempt: Attempt) {
+    /// What goes to the transport for an attempt; nil when the base URL cannot be used.
+    func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
+        let builder = TransportRequestBuilder(configuration: self.engine.configuration, credential: self.credential)
+        if case .resume(let cursor) = opening.rung { return builder.resumption(at: cursor) }
+        switch opening.transport {
+        case .webSocket: return builder.upgrade()
+        case .http: return builder.post(self.bodies?.http ?? [])
+        }
+    }
+
+    /// Makes an attempt the one whose answer is read.
+    func begin(_ attempt: Attempt) {
         self.attempt = attempt
         self.transport = attempt.transport
         self.evidence = FailureEvidence()
         self.parser.reset(lastEventID: "")
+        if !attempt.isResumed { self.order = ResponseOrder(previousResponseID: attempt.kept?.lastResponseID) }
+        self.finishedItems.removeAll()
+        self.enter(attempt)
         let isCancelled = self.shared.withLock { shared in
             shared.connection = attempt.connection
-            var entry = ChappieStreamReport.Attempt(number: attempt.number, transport: attempt.transport)
-            entry.reusedConnection = attempt.isReused
-            shared.report.attempts.append(entry)
             shared.report.reconnects = self.machine.reconnectCount
             return shared.isCancelled
         }
         if isCancelled { attempt.connection.cancel() }
     }
 
+    /// Puts an attempt into the report.
+    func enter(_ attempt: Attempt, isHedge: Bool = false) {
+        self.shared.withLock { shared in
+            var entry = ChappieStreamReport.Attempt(number: attempt.number, transport: attempt.transport)
+            entry.reusedConnection = attempt.kept != nil
+            entry.rung = ChappieRecoveryRung(attempt.rung)
+            entry.isHedge = isHedge
+            shared.report.attempts.append(entry)
+        }
+    }
+
     /// Says why there is another attempt.
     private func announce(_ opening: TurnStateMachine.Opening) {
         switch opening.reason {
-        case .first, .credential, .rateLimit:
+        case .first, .hedge, .replacement, .credential, .rateLimit:
             return
         case .reconnect(let retry, let limit, let failure):
             self.report(
                 ChappieDiagnostic(
                     kind: .reconnecting, transport: ChappieTransportKind(opening.transport), attempt: retry,
-                    limit: limit, reason: failure.tag))
+                    limit: limit, reason: failure.tag, rung: ChappieRecoveryRung(opening.rung)))
         case .fallBack(let failure):
-            self.shared.withLock { $0.report.fallbackReason = failure.tag }
-            self.report(ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: failure.tag))
+            self.noteFallback(because: failure.tag, rung: ChappieRecoveryRung(opening.rung))
         }
+    }
+
+    /// Tells of a stream that goes on over HTTP.
+    func noteFallback(because tag: String, rung: ChappieRecoveryRung?) {
+        self.shared.withLock { $0.report.fallbackReason = tag }
+        self.report(ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: tag, rung: rung))
     }
 
     private func send() {
         guard let bodies = self.bodies, self.attempt != nil else { return }
+        self.closeRival(outcome: "lost-race")
         self.attempt?.requestedAt = self.engine.clock.now()
         self.attempt?.connection.send(bodies.webSocket, as: .text)
     }
@@ -138,7 +207,7 @@ extension TurnDriver {
         do {
             self.credential = try await self.engine.configuration.credential(.rejected)
         } catch {
-            self.outcome = .failed(error)
+            self.end(.failed(error))
             return
         }
         self.action = self.machine.credentialRefreshed(
@@ -149,27 +218,33 @@ extension TurnDriver {
 
     private func finish() {
         self.deliver(.completed)
+        self.closeRival(outcome: "lost-race")
         guard let attempt = self.attempt else { return }
         self.noteStatistics(of: attempt, outcome: "completed")
         self.attempt = nil
         self.shared.withLock { $0.connection = nil }
         if attempt.transport == .webSocket {
-            self.engine.keep(Engine.KeptConnection(connection: attempt.connection, credential: self.credential))
+            self.engine.keep(
+                KeptConnection(
+                    connection: attempt.connection, credential: self.credential,
+                    startedAt: attempt.kept?.startedAt ?? attempt.startedAt, keptAt: self.engine.clock.now(),
+                    lastResponseID: self.responseID))
         } else {
             attempt.connection.cancel()
         }
-        self.outcome = .completed
+        self.end(.completed)
     }
 
     private func fail(_ failure: TurnFailure) {
-        if self.machine.condemnsWebSocket { self.engine.stayOnHTTP() }
+        if self.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         let error = self.error(for: failure)
         self.closeAttempt(outcome: failure.failure?.tag ?? (error as? ChappieClientError)?.tag ?? "failed")
-        self.outcome = .failed(error)
+        self.end(.failed(error))
     }
 
     /// Closes the attempt's connection, if there is one, and notes how it ended.
     func closeAttempt(outcome: String) {
+        self.closeRival(outcome: "lost-race")
         guard let attempt = self.attempt else { return }
         self.noteStatistics(of: attempt, outcome: outcome)
         if !attempt.closesByItself { attempt.connection.cancel() }

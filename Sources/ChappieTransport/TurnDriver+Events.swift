@@ -5,15 +5,15 @@ import StreamTransport
 /// Decoded events, turned into inputs of the state machine and into what the consumer gets.
 extension TurnDriver {
     /// Handles the JSON of one event.
-    func receivedEvent(_ json: UnsafeRawBufferPointer) {
-        guard let attempt = self.attempt else { return }
+    func receivedEvent(_ json: UnsafeRawBufferPointer, attempt: Int) {
+        guard self.machine.isReading(attempt) else { return }
         // Some servers end their streams with it; whether the response is complete is another matter.
         if unsafe ResponseEventDecoder.isEndSentinel(json) { return }
         do throws(ResponseEventError) {
             let event = unsafe try self.decoder.decode(json)
-            self.noteProgress(of: event)
-            guard self.action == nil else { return }
-            unsafe self.handle(event, json: json, attempt: attempt.number)
+            self.noteProgress(of: event, attempt: attempt)
+            guard self.counts(event, attempt: attempt) else { return }
+            unsafe self.handle(event, json: json, attempt: attempt)
         } catch {
             switch error {
             case .missingType:
@@ -25,8 +25,8 @@ extension TurnDriver {
                 self.failed(.eventTooLarge(limit: self.engine.configuration.limits.eventByteCount))
             case .invalidUTF8:
                 // RFC 6455 section 8.1: a text message that is not UTF-8 fails the connection.
-                if attempt.transport == .webSocket {
-                    attempt.connection.fail(code: 1007)
+                if self.attempt?.transport == .webSocket {
+                    self.attempt?.connection.fail(code: 1007)
                     self.attempt?.closesByItself = true
                 }
                 self.failed(.undecodableEvent)
@@ -34,19 +34,50 @@ extension TurnDriver {
         }
     }
 
-    private func noteProgress(of event: ResponseEvent) {
-        if case .keepalive = event.kind { return self.checkProgress() }
+    private func noteProgress(of event: ResponseEvent, attempt: Int) {
         let now = self.engine.clock.now()
-        if self.attempt?.hasEvents == false { self.noteFirstEvent(at: now) }
-        self.attempt?.hasEvents = true
+        if self.attempt?.hasEvents == false {
+            self.noteFirstEvent(at: now)
+            self.machine.eventReceived(attempt: attempt)
+        }
+        self.attempt?.lastEvent = now
+        if case .keepalive = event.kind { return self.checkProgress() }
         self.attempt?.lastProgress = now
+        self.attempt?.isKnownToStall = false
     }
 
     /// Signs of life do not excuse a model that says nothing.
     private func checkProgress() {
-        guard let attempt = self.attempt, let budget = self.nearestDeadline(of: attempt), budget.remaining <= .zero
+        guard let attempt = self.attempt, let deadline = self.nearestDeadline(of: attempt), deadline.remaining <= .zero
         else { return }
-        self.timedOut(budget.kind)
+        switch deadline.kind {
+        case .budget(let budget): self.timedOut(budget)
+        // The wait for the next event notices them.
+        case .stall, .hedge: return
+        }
+    }
+
+    /// Whether an event belongs to the response and has not come before.
+    private func counts(_ event: ResponseEvent, attempt: Int) -> Bool {
+        switch self.machine.numbered(event.sequenceNumber, fingerprint: event.fingerprint, attempt: attempt) {
+        case .read:
+            return true
+        case .readBehindGap:
+            self.noteGap()
+            return true
+        case .skip:
+            return false
+        case .end(let failure, let action):
+            if let failure { self.follow(action, after: failure) } else { self.action = action }
+            return false
+        }
+    }
+
+    /// Tells of missing numbers, once in an attempt.
+    private func noteGap() {
+        guard self.attempt?.hasGap == false else { return }
+        self.attempt?.hasGap = true
+        self.report(ChappieDiagnostic(kind: .sequenceGap, transport: self.attempt?.transport))
     }
 
     private func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
@@ -71,9 +102,29 @@ extension TurnDriver {
             unsafe self.receivedError(error, json: json)
         case .rateLimits(let snapshot):
             self.merge(snapshot)
-        case .created, .outputItemAdded, .metadata, .keepalive, .contentFree, .other, .unknown:
+        case .created(let responseID):
+            self.named(responseID, attempt: attempt)
+            unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+        case .unknown:
+            self.noteUnknown(event)
+            unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+        case .outputItemAdded, .metadata, .keepalive, .contentFree, .other:
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         }
+    }
+
+    private func named(_ responseID: String?, attempt: Int) {
+        guard let responseID else { return }
+        self.responseID = responseID
+        self.machine.responseNamed(responseID, attempt: attempt)
+    }
+
+    /// Tells of a type of event that is not known here, once.
+    private func noteUnknown(_ event: ResponseEvent) {
+        guard self.engine.configuration.reportsDiagnostics else { return }
+        let type = unsafe String(decoding: event.typeName.utf8.prefix(64), as: UTF8.self)
+        guard self.unknownTypes.count < 64, self.unknownTypes.insert(type).inserted else { return }
+        self.report(ChappieDiagnostic(kind: .unknownEvent, transport: self.attempt?.transport, reason: type))
     }
 
     // MARK: Output
@@ -89,7 +140,7 @@ extension TurnDriver {
             self.deliver(unsafe ChappieStreamEvent(slot.kind, BorrowedText(validatedUTF8: remainder)))
         case .ignore:
             return
-        case .open, .send, .receive, .wait, .refreshCredential, .finish, .fail:
+        case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
             self.action = action
         }
     }
@@ -112,6 +163,7 @@ extension TurnDriver {
         json: UnsafeRawBufferPointer,
         attempt: Int
     ) {
+        self.noteFinished(item, at: outputIndex, attempt: attempt)
         guard self.engine.configuration.rawEvents != .none else { return }
         switch item.kind {
         case .functionCall, .customToolCall:
@@ -136,7 +188,8 @@ extension TurnDriver {
 
     private func passOn(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         let type = String(event.typeName)
-        guard case .deliver = self.machine.rawReceived(type: type, attempt: attempt) else { return }
+        guard case .deliver = self.machine.rawReceived(
+            type: type, outputIndex: event.kind.outputIndex, attempt: attempt) else { return }
         self.deliver(.raw(type: type, payload: unsafe String(decoding: json, as: UTF8.self)))
     }
 
@@ -167,6 +220,33 @@ extension TurnDriver {
             errorMessage: event.facts.message, incompleteReason: nil)
         self.failed(
             .errorEvent(self.refusal(event.facts, statusCode: event.statusCode, fields: event.headers)))
+    }
+}
+
+extension ResponseEvent {
+    /// A number that two different events hardly share: of the type, and of what is delivered of a delta.
+    ///
+    /// Padding, and whatever else a server may write differently when it sends an event again, is no part of it.
+    fileprivate var fingerprint: UInt64 {
+        guard self.sequenceNumber != nil else { return 0 }
+        let type = unsafe self.typeName.utf8.span
+        guard case .delta(_, _, _, let text) = self.kind else {
+            return EventFingerprint.of(type: type, content: type.extracting(..<0))
+        }
+        return EventFingerprint.of(type: type, content: unsafe text.utf8.span)
+    }
+}
+
+extension ResponseEvent.Kind {
+    /// The place of the item that the event belongs to, where it says so.
+    fileprivate var outputIndex: Int? {
+        switch self {
+        case .delta(_, let outputIndex, _, _), .outputItemAdded(let outputIndex, _), .outputItemDone(let outputIndex, _):
+            outputIndex
+        case .created, .completed, .failed, .incomplete, .error, .rateLimits, .metadata, .keepalive, .contentFree,
+            .other, .unknown:
+            nil
+        }
     }
 }
 

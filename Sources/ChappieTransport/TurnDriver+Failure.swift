@@ -51,7 +51,7 @@ extension TurnDriver {
             // RFC 9110 section 15.5.2. What the server says about it may hold anything: only the code is passed on.
             let code = failure.failure?.refusal?.errorCode
             return ChappieClientError.reauthenticationRequired(code ?? "the server answered 401")
-        case .throttled, .exhausted, .fatal:
+        case .throttled, .exhausted, .fatal, .notRecovered:
             break
         }
         guard let cause = failure.failure else { return ChappieClientError.invalidResponse }
@@ -60,6 +60,8 @@ extension TurnDriver {
 
     private func error(for failure: AttemptFailure) -> ChappieClientError {
         switch failure {
+        case .httpStatus(let facts) where self.attempt?.isResumed == true && facts.saysThatResponseIsGone:
+            return .transport(self.transportFailure(for: failure, code: .responseExpired))
         case .upgradeStatus(let facts), .httpStatus(let facts):
             return .httpError(facts.statusCode ?? 0, self.evidence.body)
         case .errorEvent(let facts):
@@ -68,12 +70,14 @@ extension TurnDriver {
         case .responseFailed, .responseIncomplete:
             return self.evidence.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
         case .transport, .closed, .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent,
-            .eventTooLarge, .timeout, .requestTooLarge:
+            .contradictoryEvents, .sequenceGap, .eventTooLarge, .timeout, .requestTooLarge:
             return .transport(self.transportFailure(for: failure))
         }
     }
 
-    private func transportFailure(for failure: AttemptFailure) -> ChappieTransportFailure {
+    private func transportFailure(
+        for failure: AttemptFailure, code known: ChappieTransportFailure.Code? = nil
+    ) -> ChappieTransportFailure {
         var details = ChappieTransportFailure.Details()
         details.closeReason = self.evidence.closeReason
         details.statusCode = self.evidence.statusCode
@@ -84,7 +88,7 @@ extension TurnDriver {
                 details.sinceLastByte = self.engine.clock.now() - startedAt - last
             }
         }
-        let code = failure.code(details: &details)
+        let code = known ?? failure.code(details: &details)
         return ChappieTransportFailure(
             code: code,
             phase: failure.phase(hasEvents: self.attempt?.hasEvents ?? false),
@@ -124,35 +128,15 @@ extension TurnDriver {
             update(&shared.report.attempts[index])
         }
     }
+}
 
-    // MARK: Budgets
-
-    /// The budget that ends first, and what is left of it; nil when none applies.
-    func nearestDeadline(of attempt: Attempt) -> (kind: AttemptFailure.TimeBudget, remaining: Duration)? {
-        let now = self.engine.clock.now()
-        let timeouts = self.engine.configuration.timeouts
-        var nearest: (kind: AttemptFailure.TimeBudget, remaining: Duration)?
-        func consider(_ kind: AttemptFailure.TimeBudget, _ budget: Duration?, since start: Duration?) {
-            guard let budget, let start else { return }
-            let remaining = start + budget - now
-            if nearest.map({ remaining < $0.remaining }) ?? true { nearest = (kind, remaining) }
+extension RefusalFacts {
+    /// Whether the answer to a resumption means that the server has the response no more, or streams it no more.
+    fileprivate var saysThatResponseIsGone: Bool {
+        switch self.statusCode {
+        case 400, 404, 410: true
+        default: false
         }
-        if attempt.hasEvents {
-            consider(.idle, timeouts.idle, since: attempt.lastProgress)
-        } else {
-            consider(.firstEvent, timeouts.firstEvent, since: attempt.requestedAt)
-        }
-        consider(.total, timeouts.total, since: self.startedAt)
-        return nearest
-    }
-
-    /// Whether the whole turn has taken longer than it may.
-    var isOverTotalBudget: Bool { self.remainingTotal.map { $0 <= .zero } ?? false }
-
-    /// What the whole turn may still take, never less than nothing; nil when it has no budget.
-    var remainingTotal: Duration? {
-        guard let total = self.engine.configuration.timeouts.total, let startedAt = self.startedAt else { return nil }
-        return max(.zero, startedAt + total - self.engine.clock.now())
     }
 }
 

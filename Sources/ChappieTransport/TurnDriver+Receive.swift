@@ -8,14 +8,17 @@ extension TurnDriver {
     /// Handles one thing from the connection, waiting for it if need be.
     func receive() async {
         guard let attempt = self.attempt else { return }
+        if self.rival != nil, self.receiveFromRival() { return }
         guard let event = attempt.connection.next() else {
             return await self.waitForConnection(attempt)
         }
         // A peer that never pauses is not excused from the budget of the whole turn.
         if self.isOverTotalBudget { return self.timedOut(.total) }
         switch event {
-        case .ready, .pong:
-            // Nothing was held, and nobody asked.
+        case .ready:
+            self.action = self.machine.ready(attempt: attempt.number)
+        case .pong:
+            // Nobody asked.
             return
         case .opened(let head):
             self.opened(head)
@@ -27,14 +30,34 @@ extension TurnDriver {
     }
 
     private func waitForConnection(_ attempt: Attempt) async {
-        let budget = self.nearestDeadline(of: attempt)
-        if let budget, budget.remaining <= .zero { return self.timedOut(budget.kind) }
-        switch await attempt.connection.wait(for: budget?.remaining) {
+        let deadline = self.nearestDeadline(of: attempt)
+        if let deadline, deadline.remaining <= .zero { return self.passed(deadline.kind) }
+        let outcome =
+            if let rival = self.rival {
+                await self.engine.transport.wait(
+                    for: [attempt.connection, rival.connection], atMost: deadline?.remaining)
+            } else {
+                await attempt.connection.wait(for: deadline?.remaining)
+            }
+        switch outcome {
         case .ready: return
         case .cancelled: self.stop()
         case .deadlinePassed:
             // What came in the last moment counts, and the service's clock is coarse: the next step looks again.
             return
+        }
+    }
+
+    private func passed(_ deadline: TurnDeadline) {
+        guard let attempt = self.attempt else { return }
+        switch deadline {
+        case .budget(let budget):
+            self.timedOut(budget)
+        case .stall:
+            self.attempt?.isKnownToStall = true
+            self.report(ChappieDiagnostic(kind: .stalled, transport: attempt.transport))
+        case .hedge:
+            self.action = self.machine.hedgeDue(attempt: attempt.number)
         }
     }
 
@@ -62,8 +85,12 @@ extension TurnDriver {
             self.deliverUsageLimits(in: head)
         }
         self.report(ChappieDiagnostic(kind: .connected, transport: attempt.transport))
-        self.action = attempt.replacesReused ? .send : self.machine.opened(attempt: attempt.number)
-        if self.machine.condemnsWebSocket { self.engine.stayOnHTTP() }
+        if attempt.isResumed { self.report(ChappieDiagnostic(kind: .resumed, transport: attempt.transport)) }
+        if attempt.transport == .webSocket { self.engine.webSocketEstablished() }
+        self.action = self.machine.opened(attempt: attempt.number)
+        if self.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
+        // The response is here: the upgrade beside it is for a later turn.
+        if attempt.transport == .httpSSE { self.parkRival() }
     }
 
     /// Whether the content type is `text/event-stream`.
@@ -87,9 +114,9 @@ extension TurnDriver {
         case (.refused, _):
             unsafe self.collect(payload.bytes)
         case (.streaming, .text):
-            unsafe self.receivedEvent(payload.bytes)
+            unsafe self.receivedEvent(payload.bytes, attempt: attempt.number)
         case (.streaming, .body):
-            unsafe self.receivedEventStream(payload.bytes)
+            unsafe self.receivedEventStream(payload.bytes, attempt: attempt.number)
         case (.streaming, .binary), (.opening, _):
             self.failed(.binaryMessage)
         }
@@ -103,14 +130,14 @@ extension TurnDriver {
         if bytes.count >= room { self.refused() }
     }
 
-    private func receivedEventStream(_ bytes: UnsafeRawBufferPointer) {
+    /// Parses a piece of an event stream.
+    ///
+    /// What stands in it behind the end of the attempt is stale, and the state machine ignores it.
+    private func receivedEventStream(_ bytes: UnsafeRawBufferPointer, attempt: Int) {
         do {
             unsafe try self.parser.parse(bytes) { item in
-                // After the end of an attempt the rest of the piece belongs to nobody.
-                guard self.action == nil, case .event(let event) = unsafe item, unsafe !event.data.isEmpty else {
-                    return
-                }
-                unsafe self.receivedEvent(event.data)
+                guard case .event(let event) = unsafe item, unsafe !event.data.isEmpty else { return }
+                unsafe self.receivedEvent(event.data, attempt: attempt)
             }
         } catch {
             guard self.action == nil else { return }
@@ -124,20 +151,10 @@ extension TurnDriver {
         self.attempt?.closesByItself = true
         guard let attempt = self.attempt else { return }
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
-        switch end {
-        case .complete where attempt.stage == .refused:
-            self.refused()
-        case .complete:
-            self.failed(.endedEarly)
-        case .closed(let code, let reason):
-            self.evidence.closeReason = reason
-            self.failed(.closed(code: code, beforeFirstEvent: !attempt.hasEvents))
-        case .failed where attempt.stage == .refused:
-            // The status code is known, and says more than the way the body ended.
-            self.refused()
-        case .failed(let failure):
-            self.failed(.transport(failure))
-        }
+        // The status code is known, and says more than the way the body ended.
+        if attempt.stage == .refused { return self.refused() }
+        if case .closed(_, let reason) = end { self.evidence.closeReason = reason }
+        self.failed(AttemptFailure(end, beforeFirstEvent: !attempt.hasEvents))
     }
 
     /// The body of a refusal is there, as much of it as is kept.
@@ -153,20 +170,37 @@ extension TurnDriver {
     /// Ends the attempt and asks what follows.
     func failed(_ failure: AttemptFailure) {
         guard let attempt = self.attempt else { return }
-        if attempt.isReused, !attempt.hasEvents, failure.isLossOfConnection {
-            return self.replaceReusedConnection(attempt)
-        }
-        self.action = self.machine.failed(failure, attempt: attempt.number, jitter: self.engine.clock.fraction())
-        if case .fail = self.action { return }
-        self.closeAttempt(outcome: failure.tag)
-        if self.machine.condemnsWebSocket { self.engine.stayOnHTTP() }
+        self.follow(
+            self.machine.failed(failure, attempt: attempt.number, jitter: self.engine.clock.fraction()), after: failure)
     }
 
-    /// A kept connection had died before it was used again: a fresh one takes its place, and nothing was lost.
-    private func replaceReusedConnection(_ attempt: Attempt) {
-        self.closeAttempt(outcome: "replaced")
-        self.connect(TurnStateMachine.Opening(attempt: attempt.number, transport: .webSocket, reason: .first))
-        self.attempt?.replacesReused = true
+    /// Does what the state machine says about the end of the attempt.
+    func follow(_ action: TurnStateMachine.Action, after failure: AttemptFailure) {
+        self.action = action
+        switch action {
+        case .fail:
+            return
+        case .ignore:
+            self.continueWithRival(after: failure)
+        case .open(let opening) where opening.reason == .replacement:
+            self.closeAttempt(outcome: "replaced")
+        case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential, .finish:
+            // The upgrade beside a POST that has failed may still serve a later turn.
+            if self.attempt?.transport == .httpSSE { self.parkRival() }
+            self.closeAttempt(outcome: failure.tag)
+            if self.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
+        }
+    }
+}
+
+extension AttemptFailure {
+    /// How a connection came to its end, as the end of an attempt.
+    init(_ end: TransportEnd, beforeFirstEvent: Bool) {
+        switch end {
+        case .complete: self = .endedEarly
+        case .closed(let code, _): self = .closed(code: code, beforeFirstEvent: beforeFirstEvent)
+        case .failed(let failure): self = .transport(failure)
+        }
     }
 }
 

@@ -14,6 +14,7 @@ final class TurnDriver: @unchecked Sendable {
         var isBusy = false
         var isCancelled = false
         var connection: (any TransportConnection)?
+        var rivalConnection: (any TransportConnection)?
         var pause: Task<Void, any Error>?
         var report = ChappieStreamReport()
     }
@@ -29,9 +30,25 @@ final class TurnDriver: @unchecked Sendable {
     private var nextEvent = 0
     /// What the stream ends with once `events` is empty: nil while it runs.
     var outcome: Outcome?
-    /// The running attempt.
+    /// The running attempt: the one that carries the request, or is the first that may.
     var attempt: Attempt?
+    /// The other attempt of a race.
+    var rival: Attempt?
     var bodies: RequestBodies?
+    /// The request as the caller made it.
+    var originalBodies: RequestBodies?
+    /// Finished items of the attempt that runs, in order, without a gap.
+    var finishedItems: [FinishedItem] = []
+    /// Items that earlier attempts have finished, and their tools' outputs: a part of the request.
+    var carriedItems: [[UInt8]] = []
+    /// Judges the shape of the response that is read.
+    var order = ResponseOrder()
+    /// The server's name for the newest response.
+    var responseID: String?
+    /// Types of events that the consumer was told are not known here.
+    var unknownTypes: Set<String> = []
+    /// What the instance wants to know of the turn's end.
+    private var permission: CircuitBreaker.Permission?
     var parser: EventStreamParser
     var decoder: ResponseEventDecoder
     var credential: ChappieCredential?
@@ -94,6 +111,20 @@ final class TurnDriver: @unchecked Sendable {
         }
     }
 
+    /// Ends the turn, once.
+    func end(_ outcome: Outcome) {
+        guard self.outcome == nil else { return }
+        self.outcome = outcome
+        let safety = ChappieReplaySafety(self.machine.replaySafety)
+        self.shared.withLock { $0.report.replaySafety = safety }
+        guard let permission = self.permission.take() else { return }
+        switch outcome {
+        case .completed: self.engine.ended(permission, .succeeded)
+        case .failed(let error as ChappieClientError): self.engine.ended(permission, error.circuitOutcome)
+        case .failed: self.engine.ended(permission, .abandoned)
+        }
+    }
+
     /// Appends an event for the consumer.
     func deliver(_ event: ChappieStreamEvent) {
         self.events.append(event)
@@ -119,15 +150,30 @@ final class TurnDriver: @unchecked Sendable {
         do {
             let bodies = try RequestBodies(self.request)
             self.bodies = bodies
+            self.originalBodies = bodies
+            guard self.isPermitted() else { return }
             self.credential = try await self.engine.configuration.credential(.connecting)
+            self.engine.prepare(for: self.credential)
             self.machine = TurnStateMachine(
-                policy: RetryPolicy(self.engine.configuration), webSocket: self.engine.availability(for: bodies))
+                policy: RetryPolicy(self.engine.configuration), webSocket: self.engine.availability(for: bodies),
+                isResumable: bodies.isResumable)
             self.action = self.machine.started()
         } catch let error as ResponseRequestBodyError {
-            self.outcome = .failed(ChappieClientError(invalidBody: error, transport: self.transport))
+            self.end(.failed(ChappieClientError(invalidBody: error, transport: self.transport)))
         } catch {
-            self.outcome = .failed(error)
+            self.end(.failed(error))
         }
+    }
+
+    /// Asks the circuit breaker; false when it ends the turn.
+    private func isPermitted() -> Bool {
+        let permission = self.engine.permission()
+        guard case .refused(let retryAfter) = permission else {
+            self.permission = permission
+            return true
+        }
+        self.end(.failed(ChappieClientError(circuitOpenFor: retryAfter, transport: self.transport)))
+        return false
     }
 
     /// Ends the turn as cancelled.
@@ -136,19 +182,19 @@ final class TurnDriver: @unchecked Sendable {
         // What is decoded and was not taken is not wanted any more.
         self.nextEvent = self.events.count
         self.closeAttempt(outcome: "cancelled")
-        self.outcome = .failed(CancellationError())
+        self.end(.failed(CancellationError()))
     }
 
     // MARK: Anyone
 
     /// Closes the connection and ends the stream with `CancellationError`.
     func cancel() {
-        let (connection, pause) = self.shared.withLock { shared in
+        let (connections, pause) = self.shared.withLock { shared in
             shared.isCancelled = true
-            return (shared.connection, shared.pause)
+            return ([shared.connection, shared.rivalConnection], shared.pause)
         }
         pause?.cancel()
-        connection?.cancel()
+        for connection in connections { connection?.cancel() }
     }
 
     /// What the turn went through so far.

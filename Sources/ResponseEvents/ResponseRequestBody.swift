@@ -68,6 +68,19 @@ package struct ResponseRequestBody: Equatable, Sendable {
         self.members["input"].flatMap { JSONArrayText($0) }?.elements.map { Array($0.json) }
     }
 
+    /// Whether the response is made in background, which a WebSocket cannot ask for.
+    package var isBackground: Bool { self.isTrue("background") }
+
+    /// The input as items, each as JSON text; nil when it is neither a text nor an array, nor absent.
+    var inputItems: [[UInt8]]? {
+        guard let input = self.members["input"] else { return [] }
+        if let elements = self.inputElements { return elements }
+        guard input.first == UInt8(ascii: "\"") else { return nil }
+        return [Array(#"{"type":"message","role":"user","content":"#.utf8) + input + Array("}".utf8)]
+    }
+
+    mutating func replaceInput(with json: [UInt8]) { self.members["input"] = json[...] }
+
     /// Whether two requests differ in nothing but their input and what concerns one sending only.
     package func isContinuation(of other: ResponseRequestBody) -> Bool {
         let ignored: Set<String> = [

@@ -26,6 +26,10 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     case binaryMessage
     /// An event that is not JSON, or that lacks what its type needs.
     case undecodableEvent
+    /// Events that cannot belong to one response; which rule they break.
+    case contradictoryEvents(ResponseOrder.Violation)
+    /// Events of a response that can be resumed are missing.
+    case sequenceGap(expected: Int, found: Int)
     /// An event over the limit, in bytes.
     case eventTooLarge(limit: Int)
     /// A budget of time ran out.
@@ -37,14 +41,27 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     package enum TimeBudget: String, Sendable, Equatable, CaseIterable {
         /// The first event of the response.
         case firstEvent
-        /// The next event.
+        /// The next sign of life.
         case idle
+        /// The next event with content.
+        case progress
         /// The whole turn.
         case total
     }
 
     /// The delay that the server asked for.
     package var retryAfter: Duration? { self.refusal?.retryAfter }
+
+    /// True when the server refused the request, and so has not begun to work on it.
+    var isRefusal: Bool {
+        switch self {
+        case .upgradeStatus, .httpStatus: true
+        case .transport, .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete,
+            .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap,
+            .eventTooLarge, .timeout, .requestTooLarge:
+            false
+        }
+    }
 
     /// The usage limit that the server named.
     package var usageLimit: UsageLimitFacts? { self.refusal?.usageLimit }
@@ -55,7 +72,7 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         case .upgradeStatus(let facts), .httpStatus(let facts), .errorEvent(let facts), .responseFailed(let facts):
             facts
         case .transport, .closed, .endedEarly, .responseIncomplete, .unexpectedContentType, .binaryMessage,
-            .undecodableEvent, .eventTooLarge, .timeout, .requestTooLarge:
+            .undecodableEvent, .contradictoryEvents, .sequenceGap, .eventTooLarge, .timeout, .requestTooLarge:
             nil
         }
     }

@@ -6,6 +6,8 @@ package enum FailureClass: String, Sendable, Equatable, CaseIterable {
     case definite
     /// A WebSocket probably cannot work here: worth one more attempt.
     case probable
+    /// This machine has no network: worth one more attempt, and no verdict about anything.
+    case offline
     /// The connection is gone, and another may live.
     case transient
     /// The response failed, and the transport is fine.
@@ -29,8 +31,18 @@ package enum FailureClass: String, Sendable, Equatable, CaseIterable {
         case forThisRequest
         /// When the retries are used up.
         case afterRetries
+        /// The same, and it says nothing about the WebSocket.
+        case withoutVerdict
         /// Never: HTTP would fare no better.
         case never
+    }
+
+    /// True when more than one retry is hardly worth it.
+    var isProbablyThereToStay: Bool {
+        switch self {
+        case .probable, .offline: true
+        case .definite, .transient, .server, .size, .credential, .throttle, .usageLimit, .fatal: false
+        }
     }
 
     /// When a turn leaves the WebSocket after such a failure.
@@ -39,6 +51,7 @@ package enum FailureClass: String, Sendable, Equatable, CaseIterable {
         case .definite: .atOnce
         case .size: .forThisRequest
         case .probable, .transient: .afterRetries
+        case .offline: .withoutVerdict
         case .server, .credential, .throttle, .usageLimit, .fatal: .never
         }
     }

@@ -1,6 +1,14 @@
 // The one table that says what a failure means. It is pure: no state, no clock, no message text.
 import StreamTransport
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 extension AttemptFailure {
     /// What the failure means.
     package var failureClass: FailureClass {
@@ -11,10 +19,22 @@ extension AttemptFailure {
         case .upgradeStatus(let facts): facts.classOfUpgrade
         case .httpStatus(let facts), .responseFailed(let facts): facts.classOfAnswer
         case .errorEvent(let facts): facts.classOfErrorEvent
-        case .binaryMessage, .undecodableEvent: .probable
-        case .timeout(.firstEvent), .timeout(.idle): .transient
+        case .binaryMessage, .undecodableEvent, .contradictoryEvents: .probable
+        case .sequenceGap, .timeout(.firstEvent), .timeout(.idle), .timeout(.progress): .transient
         case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .timeout(.total): .fatal
         case .requestTooLarge: .size
+        }
+    }
+
+    /// Whether the connection was gone, rather than the exchange wrong: a kept connection may have died unnoticed.
+    var isLossOfConnection: Bool {
+        switch self {
+        case .closed: true
+        case .transport(let failure): failure.cause == .connectionLost || failure.cause == .peerUnresponsive
+        case .endedEarly, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete,
+            .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap,
+            .eventTooLarge, .timeout, .requestTooLarge:
+            false
         }
     }
 
@@ -48,12 +68,20 @@ extension TransportFailure {
         case .certificateRejected, .headerSectionTooLarge, .openingHandshakeInvalid,
             .unsupportedTransferCoding, .unsupportedContentCoding:
             .definite
-        case .unresolvable, .unreachable, .tlsHandshakeFailed, .notHTTP, .protocolViolation: .probable
+        case .unresolvable(let code): code == Self.temporaryNameFailure ? .offline : .probable
+        case .unreachable(let code): Self.errorsWithoutNetwork.contains(code) ? .offline : .probable
+        case .tlsHandshakeFailed, .notHTTP, .protocolViolation: .probable
         case .timedOut: self.classOfTimeout
         case .connectionLost: self.classOfLoss
         case .corruptContentCoding, .peerUnresponsive: .transient
         }
     }
+
+    /// No name server answers.
+    private static let temporaryNameFailure = EAI_AGAIN
+
+    /// No interface is up, or no route leads anywhere.
+    private static let errorsWithoutNetwork: Set<Int32> = [ENETDOWN, ENETUNREACH]
 
     private var classOfTimeout: FailureClass {
         switch self.phase {
@@ -79,7 +107,7 @@ extension RefusalFacts {
         case .throttle: return .throttle
         // Overload is the server's answer to the request, whatever it was asked over.
         case .fatal where self.errorCode == ErrorCode.overloaded: return .fatal
-        case .definite, .probable, .transient, .server, .size, .credential, .fatal, nil: break
+        case .definite, .probable, .offline, .transient, .server, .size, .credential, .fatal, nil: break
         }
         switch self.statusCode ?? 0 {
         case 401: return .credential

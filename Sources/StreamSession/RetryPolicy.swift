@@ -35,7 +35,7 @@ package struct RetryPolicy: Sendable, Equatable {
     package func delay(before retry: Retry, after failure: AttemptFailure, fraction: Double) -> Duration? {
         guard retry.number <= self.streaming.retryLimit(on: retry.transport) else { return nil }
         switch retry.failureClass {
-        case .probable:
+        case .probable, .offline:
             guard retry.numberOfProbable <= Self.probableRetryLimit else { return nil }
         case .transient, .server:
             break

@@ -10,6 +10,12 @@ package struct StreamingPolicy: Sendable, Equatable {
     package let fallsBackToHTTPSSE: Bool
     /// How often a failed POST is tried again in one turn.
     package let maxHTTPRetries: Int
+    /// How long an upgrade may take before a connection for HTTP is opened beside it; nil for as long as it takes.
+    package var hedgeDelay: Duration?
+    /// How far a broken response is recovered.
+    package var recovery: RecoveryPolicy = .verify
+    /// Whether finished items of a broken response go into the next request's input.
+    package var carriesFinishedItems = false
 
     /// A policy.
     package init(
@@ -31,6 +37,16 @@ package struct StreamingPolicy: Sendable, Equatable {
         case .http: self.maxHTTPRetries
         }
     }
+}
+
+/// How far a broken response is recovered.
+package enum RecoveryPolicy: String, Sendable, Hashable, CaseIterable {
+    /// Every rung: the request is sent again, and what was delivered is compared.
+    case verify
+    /// The request is not sent again once output was delivered; a response that can be resumed is.
+    case resumeOnly
+    /// A request that the server may have is never sent again.
+    case never
 }
 
 /// Which wire protocol an attempt uses.

@@ -5,6 +5,12 @@ extension TurnStateMachine {
     package enum Action: Equatable, Sendable {
         /// Start this attempt.
         case open(Opening)
+        /// Start this attempt beside the one that runs, with a request that is held.
+        case openHedge(Opening)
+        /// Let the held request go.
+        case release
+        /// The WebSocket has opened too late for this turn: keep it for a later one.
+        case park
         /// Write the request to the WebSocket that is open.
         case send
         /// Read the response; the request went out with the attempt's start.
@@ -31,12 +37,35 @@ extension TurnStateMachine {
         package let transport: TransportKind
         /// Why there is an attempt.
         package let reason: Reason
+        /// What is asked for.
+        package let rung: Rung
 
         /// An attempt.
-        package init(attempt: Int, transport: TransportKind, reason: Reason) {
+        package init(attempt: Int, transport: TransportKind, reason: Reason, rung: Rung = .first) {
             self.attempt = attempt
             self.transport = transport
             self.reason = reason
+            self.rung = rung
+        }
+
+        /// The rung of the recovery ladder that an attempt stands on.
+        package enum Rung: Equatable, Sendable {
+            /// None: nothing has failed after the request was sent.
+            case first
+            /// The request is sent again; nothing was delivered.
+            case again(carrying: Int = 0)
+            /// The rest of the response is asked for.
+            case resume(ResumeCursor)
+            /// The request is sent again, and what was delivered is compared.
+            case verify(carrying: Int = 0)
+
+            /// How many finished items of the attempt before go into the request's input.
+            package var carriedItemCount: Int {
+                switch self {
+                case .first, .resume: 0
+                case .again(let count), .verify(let count): count
+                }
+            }
         }
 
         /// Why there is an attempt.
@@ -47,6 +76,10 @@ extension TurnStateMachine {
             case reconnect(retry: Int, limit: Int, AttemptFailure)
             /// The WebSocket was given up.
             case fallBack(AttemptFailure)
+            /// The upgrade takes long.
+            case hedge
+            /// The connection that was lent had died: a fresh one takes its place, in the same attempt.
+            case replacement
             /// The last one came too soon.
             case rateLimit(retry: Int, limit: Int)
             /// The last one's credential was not accepted, and there is a new one.
@@ -71,6 +104,8 @@ package struct TurnFailure: Error, Equatable, Sendable {
         case usageLimit
         /// The credential is not accepted.
         case credential
+        /// What could be tried is not allowed: the policy forbids to send the request again.
+        case notRecovered
         /// The consumer has gone.
         case cancelled
     }

@@ -14,6 +14,8 @@ extension TurnStateMachine {
         var rateLimit = 0
         /// The failure that made the credential be replaced, which happens once.
         var refusedCredential: AttemptFailure?
+        /// Whether a connection beside an upgrade has failed: one is enough.
+        var failedHedge = false
         /// The transports that have carried content.
         var provenTransports: Set<TransportKind> = []
 
@@ -31,7 +33,7 @@ extension TurnStateMachine {
         }
 
         mutating func spend(_ retry: RetryPolicy.Retry) {
-            let probable = retry.failureClass == .probable ? 1 : 0
+            let probable = retry.failureClass.isProbablyThereToStay ? 1 : 0
             switch retry.transport {
             case .webSocket:
                 self.onWebSocket += 1
@@ -56,14 +58,18 @@ extension TurnStateMachine {
             self.noteEvidence(of: failure, on: transport)
             return self.decide(failure, attempt: attempt, transport: transport, jitter: jitter)
 
-        case .exchanging(attempt, let transport, _):
-            return self.decide(failure, attempt: attempt, transport: transport, jitter: jitter)
+        case .racing(let race) where race.isAbout(attempt):
+            if failure == .timeout(.total) { return self.fail(.fatal, failure) }
+            return self.failed(failure, of: attempt, in: race, jitter: jitter)
+
+        case .exchanging(let exchange) where exchange.attempt == attempt:
+            return self.failed(failure, in: exchange, jitter: jitter)
 
         case .backingOff(let opening) where opening.attempt == attempt && failure == .timeout(.total),
             .refreshing(let opening) where opening.attempt == attempt && failure == .timeout(.total):
             return self.fail(.fatal, failure)
 
-        case .connecting, .exchanging, .backingOff, .refreshing, .finished:
+        case .connecting, .racing, .exchanging, .backingOff, .refreshing, .finished:
             // A connection that was given up still reports its end.
             return .ignore
 
@@ -72,7 +78,14 @@ extension TurnStateMachine {
         }
     }
 
-    private mutating func decide(
+    /// A connection that was lent may have died unnoticed: then a fresh one takes its place, and no retry is spent.
+    private mutating func failed(_ failure: AttemptFailure, in exchange: Exchange, jitter: Double) -> Action {
+        guard exchange.isLent, !exchange.hasEvents, failure.isLossOfConnection, self.policy.streaming.recovery != .never
+        else { return self.decide(failure, attempt: exchange.attempt, transport: exchange.transport, jitter: jitter) }
+        return self.open(Opening(attempt: exchange.attempt, transport: .webSocket, reason: .replacement))
+    }
+
+    mutating func decide(
         _ failure: AttemptFailure, attempt: Int, transport: TransportKind, jitter: Double
     ) -> Action {
         let broken = BrokenAttempt(attempt: attempt, transport: transport, failure: failure)
@@ -80,7 +93,7 @@ extension TurnStateMachine {
         switch failureClass {
         case .definite, .size:
             return self.leaveTransport(broken, failureClass)
-        case .probable, .transient, .server:
+        case .probable, .offline, .transient, .server:
             return self.retry(broken, failureClass, jitter: jitter)
         case .credential:
             return self.refreshCredential(broken)
@@ -99,18 +112,38 @@ extension TurnStateMachine {
         let attempt: Int
         let transport: TransportKind
         let failure: AttemptFailure
+    }
 
-        /// Another one on the same transport.
-        func retry(_ reason: Opening.Reason) -> Opening {
-            Opening(attempt: self.attempt + 1, transport: self.transport, reason: reason)
+    /// The attempt after a broken one, on the cheapest rung that is sound; nil when the policy allows none.
+    private func next(after broken: BrokenAttempt, on transport: TransportKind, _ reason: Opening.Reason) -> Opening? {
+        guard let rung = self.nextRung(after: broken) else { return nil }
+        return Opening(attempt: self.attemptCount + 1, transport: transport, reason: reason, rung: rung)
+    }
+
+    /// A response that the server goes on with is never asked for a second time, whatever was delivered of it.
+    private func nextRung(after broken: BrokenAttempt) -> Opening.Rung? {
+        let recovery = self.policy.streaming.recovery
+        if let cursor = self.cursor { return .resume(cursor) }
+        guard self.ledger.hasDelivered else {
+            guard recovery == .never, self.mayHaveSentRequest, !broken.failure.isRefusal else {
+                return self.mayHaveSentRequest ? .again(carrying: self.carriedItemCount) : .first
+            }
+            return nil
         }
+        return recovery == .verify ? .verify(carrying: self.carriedItemCount) : nil
+    }
+
+    private var carriedItemCount: Int {
+        guard self.policy.streaming.carriesFinishedItems, self.ledger.canSettle(itemCount: self.finishedItemCount)
+        else { return 0 }
+        return self.finishedItemCount
     }
 
     /// The table's class, except that a transport which has carried content in this turn is not doubted because it
     /// cannot be reached: then it is the network that comes and goes.
     private func failureClass(of broken: BrokenAttempt) -> FailureClass {
         let failureClass = broken.failure.failureClass
-        guard failureClass == .probable, broken.failure.precedesAnswer,
+        guard failureClass.isProbablyThereToStay, broken.failure.precedesAnswer,
             self.usedRetries.provenTransports.contains(broken.transport)
         else { return failureClass }
         return .transient
@@ -121,9 +154,12 @@ extension TurnStateMachine {
         guard let delay = self.policy.delay(before: retry, after: broken.failure, fraction: jitter) else {
             return self.leaveTransport(broken, failureClass)
         }
-        self.usedRetries.spend(retry)
         let limit = self.policy.streaming.retryLimit(on: broken.transport)
-        let opening = broken.retry(.reconnect(retry: retry.number, limit: limit, broken.failure))
+        let reason = Opening.Reason.reconnect(retry: retry.number, limit: limit, broken.failure)
+        guard let opening = self.next(after: broken, on: broken.transport, reason) else {
+            return self.fail(.notRecovered, broken.failure)
+        }
+        self.usedRetries.spend(retry)
         self.state = .backingOff(opening)
         return .wait(delay, then: opening)
     }
@@ -137,30 +173,35 @@ extension TurnStateMachine {
         }
         switch failureClass.fallback {
         case .atOnce: self.verdict = .condemned
-        case .forThisRequest: break
+        case .forThisRequest, .withoutVerdict: break
         case .afterRetries: self.verdict = .condemnedIfHTTPAnswers
         case .never: return self.fail(kind, broken.failure)
         }
+        guard let opening = self.next(after: broken, on: .http, .fallBack(broken.failure)) else {
+            return self.fail(.notRecovered, broken.failure)
+        }
         self.fallbackReason = broken.failure
-        return self.open(
-            Opening(attempt: broken.attempt + 1, transport: .http, reason: .fallBack(broken.failure)))
+        return self.open(opening)
     }
 
     private mutating func refreshCredential(_ broken: BrokenAttempt) -> Action {
-        guard self.usedRetries.refusedCredential == nil else { return self.fail(.credential, broken.failure) }
+        guard self.usedRetries.refusedCredential == nil,
+            let opening = self.next(after: broken, on: broken.transport, .credential)
+        else { return self.fail(.credential, broken.failure) }
         self.usedRetries.refusedCredential = broken.failure
-        let opening = broken.retry(.credential)
         self.state = .refreshing(opening)
         return .refreshCredential(then: opening)
     }
 
     private mutating func waitForRateLimit(_ broken: BrokenAttempt) -> Action {
         let retry = self.usedRetries.rateLimit + 1
-        guard let delay = self.policy.rateLimit.delay(beforeRetry: retry, after: broken.failure) else {
+        let reason = Opening.Reason.rateLimit(retry: retry, limit: self.policy.rateLimit.maxRetries)
+        guard let delay = self.policy.rateLimit.delay(beforeRetry: retry, after: broken.failure),
+            let opening = self.next(after: broken, on: broken.transport, reason)
+        else {
             return self.fail(broken.failure.usageLimit == nil ? .throttled : .usageLimit, broken.failure)
         }
         self.usedRetries.rateLimit = retry
-        let opening = broken.retry(.rateLimit(retry: retry, limit: self.policy.rateLimit.maxRetries))
         self.state = .backingOff(opening)
         return .wait(delay, then: opening)
     }
@@ -178,9 +219,11 @@ extension TurnStateMachine {
     }
 
     /// Learns what the end of an attempt without `opened` says about the request and the network.
-    private mutating func noteEvidence(of failure: AttemptFailure, on transport: TransportKind) {
+    ///
+    /// A held request that was not released is one that was not sent, whatever the server answers.
+    mutating func noteEvidence(of failure: AttemptFailure, on transport: TransportKind, wasReleased: Bool = true) {
         // A WebSocket carries no request before it is open.
-        guard transport == .http else { return }
+        guard transport == .http, wasReleased else { return }
         switch failure {
         case .transport(let failure):
             switch failure.phase {
@@ -194,7 +237,7 @@ extension TurnStateMachine {
             self.mayHaveSentRequest = true
             self.httpAnswered()
         case .closed, .endedEarly, .upgradeStatus, .errorEvent, .responseFailed, .responseIncomplete, .binaryMessage,
-            .undecodableEvent, .eventTooLarge, .timeout:
+            .undecodableEvent, .contradictoryEvents, .sequenceGap, .eventTooLarge, .timeout:
             self.mayHaveSentRequest = true
         }
     }

@@ -3,41 +3,63 @@
 extension TurnStateMachine {
     /// A delta of output that the consumer is to see: whole UTF-8.
     package mutating func deltaReceived(_ bytes: Span<UInt8>, in slot: ReplaySlot, attempt: Int) -> Action {
-        guard self.isExchanging(attempt) else { return .ignore }
+        guard self.isReading(attempt) else { return .ignore }
         return self.perform(self.ledger.admit(bytes, in: slot))
     }
 
     /// A finished tool call that is to be handed over.
     package mutating func toolCallReceived(_ call: ReplayedToolCall, attempt: Int) -> Action {
-        guard self.isExchanging(attempt) else { return .ignore }
+        guard self.isReading(attempt) else { return .ignore }
         return self.perform(self.ledger.admitToolCall(call))
     }
 
     /// An event of the wire that is to be passed on unparsed.
-    package mutating func rawReceived(type: String, attempt: Int) -> Action {
-        guard self.isExchanging(attempt) else { return .ignore }
-        return self.ledger.admitRaw(type: type) ? .deliver(from: 0) : .ignore
+    ///
+    /// The output index is that of the item it belongs to, where it says so.
+    package mutating func rawReceived(type: String, outputIndex: Int? = nil, attempt: Int) -> Action {
+        guard self.isReading(attempt) else { return .ignore }
+        return self.ledger.admitRaw(type: type, outputIndex: outputIndex) ? .deliver(from: 0) : .ignore
     }
 
     /// An event with content arrived, whether or not the consumer sees it.
     ///
     /// From then on the transport is known to carry responses.
     package mutating func contentReceived(attempt: Int) -> Action {
-        guard self.isExchanging(attempt) else { return .ignore }
-        if case .exchanging(_, let transport, hasContent: false) = self.state {
-            self.state = .exchanging(attempt: attempt, transport: transport, hasContent: true)
-            self.usedRetries.provenTransports.insert(transport)
+        guard self.isReading(attempt), case .exchanging(var exchange) = self.state, !exchange.hasContent else {
+            return .ignore
         }
+        exchange.hasContent = true
+        self.state = .exchanging(exchange)
+        self.usedRetries.provenTransports.insert(exchange.transport)
         return .ignore
     }
 
+    /// An event arrived, whatever it says: the connection is alive.
+    package mutating func eventReceived(attempt: Int) {
+        guard self.isReading(attempt), case .exchanging(var exchange) = self.state, !exchange.hasEvents else {
+            return
+        }
+        exchange.hasEvents = true
+        self.state = .exchanging(exchange)
+    }
+
+    /// An item of the response is finished, and can be given back to the server as input.
+    package mutating func itemFinished(outputIndex: Int, attempt: Int) -> Bool {
+        guard self.isReading(attempt), outputIndex == self.finishedItemCount else { return false }
+        self.finishedItemCount += 1
+        return true
+    }
+
     /// True when the response of this attempt is being read; false when the input about it is stale.
-    func isExchanging(_ attempt: Int) -> Bool {
+    package func isReading(_ attempt: Int) -> Bool {
         switch self.state {
-        case .exchanging(attempt, _, _):
+        case .exchanging(let exchange) where exchange.attempt == attempt:
             return true
         case .connecting(let current, _):
             precondition(attempt != current, "output of an attempt that has not opened")
+            return false
+        case .racing(let race):
+            precondition(!race.isAbout(attempt), "output of an attempt that has not opened")
             return false
         case .exchanging, .backingOff, .refreshing, .finished:
             // A connection that was given up, or whose response diverged, may still hold events.

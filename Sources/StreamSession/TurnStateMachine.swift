@@ -1,4 +1,4 @@
-/// Decides what one streaming turn does next: open, send, deliver, wait, fall back, finish or fail.
+/// Decides what one streaming turn does next: open, race, send, deliver, wait, fall back, resume, finish or fail.
 ///
 /// It performs no I/O, reads no clock, starts no task and draws no random number. Its owner is the stream's one
 /// consumer, whose driver performs the actions and reports what comes of them.
@@ -11,14 +11,26 @@ package struct TurnStateMachine: Sendable {
         case idle
         /// An attempt was started, and no answer is there.
         case connecting(attempt: Int, transport: TransportKind)
+        /// An upgrade is under way, and a connection for HTTP beside it; one of them carries the request.
+        case racing(Race)
         /// The WebSocket is established, or the response's header section is there.
-        case exchanging(attempt: Int, transport: TransportKind, hasContent: Bool)
+        case exchanging(Exchange)
         /// A delay runs before the next attempt.
         case backingOff(Opening)
         /// The credential is replaced before the next attempt.
         case refreshing(Opening)
         /// Nothing happens any more.
         case finished(Ending)
+    }
+
+    /// A response that is being read.
+    struct Exchange: Equatable {
+        let attempt: Int
+        let transport: TransportKind
+        /// True when the connection had carried an earlier turn.
+        var isLent = false
+        var hasEvents = false
+        var hasContent = false
     }
 
     enum Ending: Equatable {
@@ -34,6 +46,8 @@ package struct TurnStateMachine: Sendable {
         case condemned
         /// This turn's request is larger than a message may be.
         case requestTooLarge
+        /// This turn's response is made in background, which only HTTP can ask for.
+        case background
     }
 
     /// What the turn has found out about the WebSocket for the turns after it.
@@ -52,6 +66,12 @@ package struct TurnStateMachine: Sendable {
     var usedRetries = UsedRetries()
     var verdict: Verdict = .open
     var mayHaveSentRequest = false
+    /// The numbers of the response that is read, over all attempts that read the same one.
+    var tracker: SequenceTracker
+    /// The server's name for that response.
+    var responseID: String?
+    /// Finished items of the attempt that runs, counted from the first one without a gap.
+    var finishedItemCount = 0
 
     /// How many attempts were started.
     package internal(set) var attemptCount = 0
@@ -59,11 +79,23 @@ package struct TurnStateMachine: Sendable {
     package internal(set) var reconnectCount = 0
     /// What made the turn give up the WebSocket.
     package internal(set) var fallbackReason: AttemptFailure?
+    /// How an upgrade failed that the turn did not wait for.
+    ///
+    /// The turn goes on over HTTP; whether the WebSocket works here is for the turns after it to find out.
+    package internal(set) var failedRace: FailureClass?
 
     /// A turn that has not begun.
-    package init(policy: RetryPolicy, webSocket: WebSocketAvailability = .available) {
+    ///
+    /// - Parameters:
+    ///   - policy: what may be tried again, and after how long.
+    ///   - webSocket: whether a WebSocket may be used.
+    ///   - isResumable: whether the server can be asked for the rest of a broken response.
+    package init(
+        policy: RetryPolicy, webSocket: WebSocketAvailability = .available, isResumable: Bool = false
+    ) {
         self.policy = policy
         self.webSocket = webSocket
+        self.tracker = SequenceTracker(isResumable: isResumable && policy.streaming.recovery != .never)
     }
 
     /// True once the instance's later turns should begin with HTTP.
@@ -100,26 +132,33 @@ extension TurnStateMachine {
         case .finished:
             // The consumer may cancel before its driver has begun.
             return .ignore
-        case .connecting, .exchanging, .backingOff, .refreshing:
+        case .connecting, .racing, .exchanging, .backingOff, .refreshing:
             preconditionFailure("a turn begins once")
         }
     }
 
-    /// The WebSocket is established, or the response to the POST has a good header section.
+    /// The WebSocket is established, or the response to the request has a good header section.
     package mutating func opened(attempt: Int) -> Action {
         switch self.state {
         case .connecting(attempt, let transport):
-            self.state = .exchanging(attempt: attempt, transport: transport, hasContent: false)
-            self.mayHaveSentRequest = true
-            switch transport {
-            case .webSocket:
-                return .send
-            case .http:
-                self.httpAnswered()
-                return .receive
-            }
-        case .connecting, .exchanging, .backingOff, .refreshing, .finished:
+            return self.begin(Exchange(attempt: attempt, transport: transport))
+        case .racing(let race) where race.isAbout(attempt):
+            return self.opened(attempt, in: race)
+        case .connecting, .racing, .exchanging, .backingOff, .refreshing, .finished:
             // The answer of an attempt that was given up. A second answer to the same one must not send twice.
+            return .ignore
+        case .idle:
+            preconditionFailure("no attempt was started")
+        }
+    }
+
+    /// A WebSocket that has carried an earlier turn takes the place of the attempt's own.
+    package mutating func lent(attempt: Int) -> Action {
+        switch self.state {
+        case .connecting(attempt, .webSocket):
+            return self.begin(Exchange(attempt: attempt, transport: .webSocket, isLent: true))
+        case .connecting, .racing, .exchanging, .backingOff, .refreshing, .finished:
+            // The turn may be cancelled while the connection is asked whether it is alive.
             return .ignore
         case .idle:
             preconditionFailure("no attempt was started")
@@ -131,7 +170,7 @@ extension TurnStateMachine {
         switch self.state {
         case .backingOff(let opening) where opening.attempt == attempt:
             return self.open(opening)
-        case .connecting, .exchanging, .backingOff, .refreshing, .finished:
+        case .connecting, .racing, .exchanging, .backingOff, .refreshing, .finished:
             // The timer of a wait that the total time-out or a cancellation has cut short.
             return .ignore
         case .idle:
@@ -144,7 +183,7 @@ extension TurnStateMachine {
         switch self.state {
         case .refreshing(let opening) where opening.attempt == attempt:
             return changed ? self.open(opening) : self.fail(.credential, self.usedRetries.refusedCredential)
-        case .connecting, .exchanging, .backingOff, .refreshing, .finished:
+        case .connecting, .racing, .exchanging, .backingOff, .refreshing, .finished:
             // The refresh of a turn that has been cancelled in the meantime.
             return .ignore
         case .idle:
@@ -154,7 +193,7 @@ extension TurnStateMachine {
 
     /// The server says that the response is complete.
     package mutating func completed(attempt: Int) -> Action {
-        guard self.isExchanging(attempt) else { return .ignore }
+        guard self.isReading(attempt) else { return .ignore }
         switch self.ledger.finish() {
         case .whole:
             self.state = .finished(.completed)
@@ -167,7 +206,7 @@ extension TurnStateMachine {
     /// The consumer has gone, or does not want more.
     package mutating func cancelled() -> Action {
         switch self.state {
-        case .idle, .connecting, .exchanging, .backingOff, .refreshing:
+        case .idle, .connecting, .racing, .exchanging, .backingOff, .refreshing:
             return self.fail(.cancelled, nil)
         case .finished:
             // The end may be on its way to a consumer that cancels.
@@ -179,16 +218,43 @@ extension TurnStateMachine {
 // MARK: - Steps shared by inputs
 
 extension TurnStateMachine {
-    /// Starts an attempt; the consumer's output so far is expected again.
+    /// Starts an attempt; the consumer's output so far is expected again, unless the response goes on.
     mutating func open(_ opening: Opening) -> Action {
         self.state = .connecting(attempt: opening.attempt, transport: opening.transport)
-        self.attemptCount = opening.attempt
-        self.ledger.beginReplay()
+        self.attemptCount = max(self.attemptCount, opening.attempt)
+        switch opening.rung {
+        case .resume:
+            break
+        case .first, .again, .verify:
+            self.expectReplay(settling: opening.rung.carriedItemCount)
+        }
         switch opening.reason {
-        case .first, .fallBack: break
+        case .first, .fallBack, .hedge, .replacement: break
         case .reconnect, .rateLimit, .credential: self.reconnectCount += 1
         }
         return .open(opening)
+    }
+
+    /// Another response follows: it has to begin with what was delivered of those before.
+    private mutating func expectReplay(settling itemCount: Int) {
+        let isSettled = self.ledger.beginReplay(settling: itemCount)
+        assert(isSettled, "the ledger was asked before whether these items can be settled")
+        self.tracker = SequenceTracker(isResumable: self.tracker.isResumable)
+        self.responseID = nil
+        self.finishedItemCount = 0
+    }
+
+    /// The connection of an attempt is there: on a WebSocket the request follows, on HTTP it has gone out.
+    mutating func begin(_ exchange: Exchange) -> Action {
+        self.state = .exchanging(exchange)
+        self.mayHaveSentRequest = true
+        switch exchange.transport {
+        case .webSocket:
+            return .send
+        case .http:
+            self.httpAnswered()
+            return .receive
+        }
     }
 
     /// Ends the turn with an error.
@@ -203,14 +269,18 @@ extension TurnStateMachine {
     }
 
     private mutating func openFirst() -> Action {
-        guard self.policy.streaming.prefersWebSocket, self.webSocket != .condemned else {
+        guard self.policy.streaming.prefersWebSocket else {
             return self.open(Opening(attempt: 1, transport: .http, reason: .first))
         }
-        guard self.webSocket == .requestTooLarge else {
+        switch self.webSocket {
+        case .available:
             return self.open(Opening(attempt: 1, transport: .webSocket, reason: .first))
+        case .condemned, .background:
+            return self.open(Opening(attempt: 1, transport: .http, reason: .first))
+        case .requestTooLarge:
+            guard self.policy.streaming.fallsBackToHTTPSSE else { return self.fail(.fatal, .requestTooLarge) }
+            self.fallbackReason = .requestTooLarge
+            return self.open(Opening(attempt: 1, transport: .http, reason: .fallBack(.requestTooLarge)))
         }
-        guard self.policy.streaming.fallsBackToHTTPSSE else { return self.fail(.fatal, .requestTooLarge) }
-        self.fallbackReason = .requestTooLarge
-        return self.open(Opening(attempt: 1, transport: .http, reason: .fallBack(.requestTooLarge)))
     }
 }

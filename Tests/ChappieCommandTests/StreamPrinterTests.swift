@@ -9,8 +9,10 @@ private let snapshot = ChappieUsageLimitSnapshot(
     primary: .init(usedPercent: 42, windowMinutes: 300, resetsAt: Date(timeIntervalSince1970: 1_795_255_200)),
     secondary: .init(usedPercent: 7.5, windowMinutes: nil, resetsAt: nil), planType: "plus")
 
-private func failure(_ error: any Error, deliveredOutput: Bool = false) -> StreamFailure {
-    StreamFailure(error, report: ChappieStreamReport(), deliveredOutput: deliveredOutput)
+private func failure(_ error: any Error, replaySafety: ChappieReplaySafety = .notSent) -> StreamFailure {
+    var report = ChappieStreamReport()
+    report.replaySafety = replaySafety
+    return StreamFailure(error, report: report)
 }
 
 private let connectionLost: ChappieClientError = {
@@ -62,7 +64,7 @@ private let connectionLost: ChappieClientError = {
     @Test func aFailureIsTheLastLine() {
         var printer = StreamJSONPrinter()
         #expect(
-            printer.printed(failure(connectionLost)).output
+            printer.printed(failure(connectionLost, replaySafety: .outputDelivered)).output
                 == #"{"type":"error","tag":"connection.lost","category":"network","retryable":true,"#
                 + #""safeDescription":"The connection broke (while reading the response, HTTP, 3 attempts). "#
                 + #"Try again in a moment.","replaySafety":"outputDelivered","attempts":3,"requestID":"req_1"}"# + "\n")
@@ -71,7 +73,7 @@ private let connectionLost: ChappieClientError = {
     @Test func aDivergenceCarriesTheDeliveredText() {
         var printer = StreamJSONPrinter()
         let line = printer.printed(
-            failure(ChappieClientError.streamingTransportReplayDiverged("so far"), deliveredOutput: true)
+            failure(ChappieClientError.streamingTransportReplayDiverged("so far"), replaySafety: .outputDelivered)
         ).output
         #expect(line.contains(#""tag":"replay.diverged""#))
         #expect(line.hasSuffix(#""replaySafety":"outputDelivered","attempts":0,"deliveredText":"so far"}"# + "\n"))
@@ -90,10 +92,11 @@ private let connectionLost: ChappieClientError = {
         var attempted = ChappieStreamReport()
         attempted.attempts = [.init(number: 1, transport: .webSocket, requestID: "req_9")]
         let error = ChappieClientError.httpError(500, "")
-        #expect(StreamFailure(error, report: .init(), deliveredOutput: false).replaySafety == .notSent)
-        #expect(StreamFailure(error, report: attempted, deliveredOutput: false).replaySafety == .sentNoOutput)
-        #expect(StreamFailure(error, report: attempted, deliveredOutput: true).replaySafety == .outputDelivered)
-        #expect(StreamFailure(error, report: attempted, deliveredOutput: true).requestID == "req_9")
+        for safety in ChappieReplaySafety.allCases {
+            attempted.replaySafety = safety
+            #expect(StreamFailure(error, report: attempted).replaySafety == safety)
+        }
+        #expect(StreamFailure(error, report: attempted).requestID == "req_9")
     }
 
     @Test func anUnknownErrorIsADefect() {

@@ -75,7 +75,9 @@ import Testing
                 .diagnostic(.init(kind: .connected, transport: .webSocket)),
                 .textDelta("Hel"),
                 .diagnostic(
-                    .init(kind: .reconnecting, transport: .webSocket, attempt: 1, limit: 5, reason: "ws.close.1006")),
+                    .init(
+                        kind: .reconnecting, transport: .webSocket, attempt: 1, limit: 5, reason: "ws.close.1006",
+                        rung: .verifiedReplay)),
                 .diagnostic(.init(kind: .connected, transport: .webSocket)),
                 .diagnostic(.init(kind: .replayVerified, transport: .webSocket, byteCount: 3)),
                 .textDelta("lo"),
@@ -157,7 +159,9 @@ import Testing
         #expect(
             news
                 == .diagnostic(
-                    .init(kind: .reconnecting, transport: .webSocket, attempt: 1, limit: 5, reason: "ws.close.1006")))
+                    .init(
+                        kind: .reconnecting, transport: .webSocket, attempt: 1, limit: 5, reason: "ws.close.1006",
+                        rung: .sentAgain)))
         #expect(fixture.clock.sleeps.isEmpty)
     }
 }

@@ -42,25 +42,39 @@ import Testing
         #expect((outcome.error == nil) == isInTime)
     }
 
-    @Test func keepalivesAreNotEvents() async {
+    @Test func aKeepaliveIsAFirstSignOfLifeAndNoProgress() async {
         let fixture = Self.fixture([
-            .opened(101), .request, .pause(.seconds(3)), .text(Event.keepalive), .pause(.seconds(3)),
-            .text(Event.created),
-        ]) { $0.firstEvent = .seconds(5) }
+            .opened(101), .request, .pause(.seconds(3)), .text(Event.keepalive), .pause(.seconds(6)),
+            .text(Event.created), .text(Event.completed),
+        ]) {
+            $0.firstEvent = .seconds(5)
+            $0.idle = .seconds(7)
+            $0.progress = .seconds(8)
+        }
         let start = fixture.clock.now
         let outcome = await fixture.run()
-        #expect(outcome.outcomes == ["timeout.firstEvent"])
-        #expect(fixture.clock.now - start == .seconds(5))
-        #expect(outcome.report.attempts[0].firstEvent == nil)
+        #expect(outcome.outcomes == ["timeout.progress"])
+        #expect(fixture.clock.now - start == .seconds(8))
     }
 
-    @Test func keepalivesDoNotProlongQuiet() async {
+    @Test(arguments: [(4, nil), (5, "timeout.idle"), (6, "timeout.idle")])
+    func keepalivesProlongQuiet(seconds: Int, failure: String?) async {
+        let fixture = Self.fixture([
+            .opened(101), .request, .text(Event.text("a")), .pause(.seconds(4)), .text(Event.keepalive),
+            .pause(.seconds(seconds)), .text(Event.completed),
+        ]) { $0.idle = .seconds(5) }
+        let outcome = await fixture.run()
+        // What comes in the very moment counts.
+        #expect(outcome.outcomes == [seconds == 5 ? "completed" : failure ?? "completed"])
+    }
+
+    @Test func keepalivesDoNotProlongAStandstill() async {
         let fixture = Self.fixture([
             .opened(101), .request, .text(Event.text("a")), .pause(.seconds(3)), .text(Event.keepalive),
             .pause(.seconds(3)), .text(Event.completed),
-        ]) { $0.idle = .seconds(5) }
+        ]) { $0.progress = .seconds(5) }
         let outcome = await fixture.run()
-        #expect(outcome.outcomes == ["timeout.idle"])
+        #expect(outcome.outcomes == ["timeout.progress"])
         #expect(outcome.transportFailure?.phase == .stream)
         #expect(outcome.transportFailure?.replaySafety == .outputDelivered)
     }
@@ -95,13 +109,13 @@ import Testing
         let fixture = Self.fixture([
             .opened(101), .request, .text(Event.text("a")), .text(Event.keepalive), .text(Event.text("b")),
             .text(Event.completed),
-        ]) { $0.idle = .seconds(5) }
+        ]) { $0.progress = .seconds(5) }
         let outcome = await Self.texts(of: fixture, pausingFor: .seconds(6))
         #expect(outcome.text == "a")
-        #expect(outcome.outcomes == ["timeout.idle"])
+        #expect(outcome.outcomes == ["timeout.progress"])
     }
 
-    @Test func commentsDoNotProlongQuiet() async {
+    @Test func commentsProlongQuiet() async {
         let fixture = Self.fixture(
             [
                 .opened(200), .body(Event.sse(Event.text("a"))), .pause(.seconds(3)), .body(": ping\n\n"),
@@ -109,7 +123,18 @@ import Testing
             ], isHTTP: true
         ) { $0.idle = .seconds(5) }
         let outcome = await fixture.run()
-        #expect(outcome.outcomes == ["timeout.idle"])
+        #expect(outcome.outcomes == ["completed"])
+    }
+
+    @Test func commentsDoNotProlongAStandstill() async {
+        let fixture = Self.fixture(
+            [
+                .opened(200), .body(Event.sse(Event.text("a"))), .pause(.seconds(3)), .body(": ping\n\n"),
+                .pause(.seconds(3)), .body(Event.sse(Event.completed)),
+            ], isHTTP: true
+        ) { $0.progress = .seconds(5) }
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.progress"])
     }
 
     @Test func everyEventBeginsTheQuietAnew() async {
@@ -169,6 +194,7 @@ import Testing
         ]) {
             $0.firstEvent = nil
             $0.idle = nil
+            $0.progress = nil
         }
         let outcome = await fixture.run()
         #expect(outcome.error == nil)

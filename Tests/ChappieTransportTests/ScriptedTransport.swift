@@ -94,10 +94,12 @@ final class ScriptedConnection: TransportConnection {
 
     private let state: LockedValue<State>
     private let clock: ManualClock
+    private let start: Duration
 
     init(_ steps: [ScriptStep], clock: ManualClock) {
         self.state = LockedValue(State(steps: steps))
         self.clock = clock
+        self.start = clock.now
     }
 
     /// What was done to the connection, in order.
@@ -128,7 +130,9 @@ final class ScriptedConnection: TransportConnection {
                 return .ended(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
             }
             Self.skipFinishedWaits(&state, now: now)
-            return Self.takeEvent(&state)
+            let event = Self.takeEvent(&state)
+            if case .payload = event { state.statistics.lastHeard = now - self.start }
+            return event
         }
     }
 

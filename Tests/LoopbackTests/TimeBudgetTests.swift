@@ -91,12 +91,12 @@ import Testing
             },
             client: { client in
                 Self.once(wire)(&client)
-                client.timeouts.idle = Self.budget
+                client.timeouts.progress = Self.budget
             })
         #expect(turn.outcome.text == "one")
         #expect(turn.outcome.transportFailure?.code == .timedOut)
         #expect(turn.outcome.transportFailure?.phase == .stream)
-        #expect(turn.outcome.report.attempts.map(\.outcome) == ["timeout.idle"])
+        #expect(turn.outcome.report.attempts.map(\.outcome) == ["timeout.progress"])
     }
 
     @Test func aPeerThatAnswersNoPingsIsGivenUp() async throws {

@@ -175,7 +175,8 @@ import Testing
         let fallbacks = FailureClass.allCases.map(\.fallback)
         #expect(
             fallbacks == [
-                .atOnce, .afterRetries, .afterRetries, .never, .forThisRequest, .never, .never, .never, .never,
+                .atOnce, .afterRetries, .withoutVerdict, .afterRetries, .never, .forThisRequest, .never, .never,
+                .never, .never,
             ])
     }
 

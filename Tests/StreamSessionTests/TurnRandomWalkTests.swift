@@ -58,15 +58,16 @@ struct RandomWalk {
 
     init(responses: Responses, random: SplitMix64) {
         var random = random
-        let streaming = StreamingPolicy(
+        var streaming = StreamingPolicy(
             prefersWebSocket: random.chance(0.8),
             maxWebSocketReconnectionAttempts: random.below(6),
             fallsBackToHTTPSSE: random.chance(0.8),
             maxHTTPRetries: random.below(6))
+        streaming.hedgeDelay = random.chance(0.5) ? .seconds(2) : nil
         self.policy = RetryPolicy(
             streaming: streaming, rateLimit: RateLimitBackoffPolicy(maxRetries: random.below(3)))
         let webSocket = TurnStateMachine.WebSocketAvailability.allCases
-        self.machine = TurnStateMachine(policy: self.policy, webSocket: webSocket[random.below(9) % 3])
+        self.machine = TurnStateMachine(policy: self.policy, webSocket: webSocket[random.below(12) % 4])
         self.changes = responses == .changing
         self.response = SimulatedResponse(random: &random)
         self.random = random
@@ -90,6 +91,7 @@ struct RandomWalk {
         case .open(let opening):
             if self.random.chance(0.01) { return try self.end(self.machine.cancelled()) }
             try self.begin(opening)
+            if self.machine.hedgeDelay != nil, self.random.chance(0.3) { return try self.race() }
             return self.random.chance(0.7) ? self.machine.opened(attempt: self.attempt) : self.fail()
         case .send, .receive:
             return try self.stream()
@@ -102,19 +104,63 @@ struct RandomWalk {
             return self.machine.credentialRefreshed(attempt: opening.attempt, changed: self.random.chance(0.7))
         case .finish, .fail:
             return try self.end(action)
-        case .deliver, .ignore:
+        case .deliver, .ignore, .openHedge, .release, .park:
             throw BrokenPromise(what: "\(action) where a step was due")
         }
     }
 
+    /// An upgrade and a connection over HTTP beside it: whatever happens to them, at most one carries the request.
+    private mutating func race() throws -> TurnStateMachine.Action? {
+        let upgrade = self.attempt
+        guard case .openHedge(let opening) = self.machine.hedgeDue(attempt: upgrade), opening.attempt == upgrade + 1,
+            opening.transport == .http
+        else { throw BrokenPromise(what: "no hedge") }
+        var sender: Int?
+        while true {
+            let isUpgrades = self.random.chance(0.5)
+            let subject = isUpgrades ? upgrade : opening.attempt
+            let action: TurnStateMachine.Action
+            switch self.random.below(4) {
+            case 0: action = self.failure(of: subject)
+            case 1 where !isUpgrades: action = self.machine.ready(attempt: subject)
+            case 2 where !isUpgrades && sender != subject: continue
+            default: action = self.machine.opened(attempt: subject)
+            }
+            switch action {
+            case .ignore, .park:
+                continue
+            case .release:
+                guard sender == nil else { throw BrokenPromise(what: "two requests") }
+                sender = subject
+            case .send, .receive:
+                guard sender == nil || sender == subject else { throw BrokenPromise(what: "two requests") }
+                self.attempt = subject
+                return action
+            case .open, .wait, .refreshCredential, .fail:
+                self.attempt = opening.attempt
+                self.attemptIsOver = true
+                return action
+            case .openHedge, .deliver, .finish:
+                throw BrokenPromise(what: "\(action) in a race")
+            }
+        }
+    }
+
+    private mutating func failure(of attempt: Int) -> TurnStateMachine.Action {
+        let failures = SimulatedResponse.failures
+        return self.machine.failed(
+            failures[self.random.below(failures.count)], attempt: attempt, jitter: self.random.fraction())
+    }
+
     private mutating func begin(_ opening: TurnStateMachine.Opening) throws {
-        guard self.attemptIsOver, opening.attempt == self.attempt + 1 else {
+        // The connection beside an upgrade has a number of its own, whether or not it was needed.
+        guard self.attemptIsOver, opening.attempt > self.attempt, opening.attempt == self.machine.attemptCount else {
             throw BrokenPromise(what: "attempt \(opening.attempt) after \(self.attempt)")
         }
         let streaming = self.policy.streaming
         let limit =
             2 + streaming.maxWebSocketReconnectionAttempts + streaming.maxHTTPRetries
-            + self.policy.rateLimit.maxRetries + 1
+            + self.policy.rateLimit.maxRetries + 1 + (streaming.hedgeDelay == nil ? 0 : 16)
         guard opening.attempt <= limit else { throw BrokenPromise(what: "more attempts than budgets") }
         self.attempt = opening.attempt
         self.attemptIsOver = false
@@ -154,15 +200,14 @@ struct RandomWalk {
             try self.consumer.consume(self.response, range, from: offset)
             return nil
         case .ignore: return nil
-        case .open, .send, .receive, .wait, .refreshCredential, .finish, .fail: return action
+        case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
+            return action
         }
     }
 
     private mutating func fail() -> TurnStateMachine.Action {
         self.attemptIsOver = true
-        let failures = SimulatedResponse.failures
-        return self.machine.failed(
-            failures[self.random.below(failures.count)], attempt: self.attempt, jitter: self.random.fraction())
+        return self.failure(of: self.attempt)
     }
 
     private mutating func sendStaleInputs() throws {
@@ -182,7 +227,7 @@ struct RandomWalk {
         switch action {
         case .finish: self.ending = "finished"
         case .fail(let failure): self.ending = failure.kind.rawValue
-        case .open, .send, .receive, .deliver, .wait, .refreshCredential, .ignore:
+        case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential, .ignore:
             throw BrokenPromise(what: "\(action) instead of an end")
         }
         guard self.machine.deliveredText == self.consumer.text else { throw BrokenPromise(what: "delivered text") }

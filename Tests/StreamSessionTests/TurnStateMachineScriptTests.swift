@@ -96,7 +96,7 @@ import Testing
         turn.fail(Self.reset)
         #expect(
             turn.last
-                == .open(.init(attempt: 3, transport: .http, reason: .fallBack(Self.reset))))
+                == .open(.init(attempt: 3, transport: .http, reason: .fallBack(Self.reset), rung: .verify())))
         #expect(!turn.machine.condemnsWebSocket)
         turn.open()
         #expect(turn.last == .receive)

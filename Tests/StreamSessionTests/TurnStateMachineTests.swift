@@ -101,7 +101,8 @@ import Testing
     func failed(place: Place) {
         var machine = place.machine
         let opening = TurnStateMachine.Opening(
-            attempt: 2, transport: place.transport, reason: .reconnect(retry: 1, limit: 5, .endedEarly))
+            attempt: 2, transport: place.transport, reason: .reconnect(retry: 1, limit: 5, .endedEarly),
+            rung: place == .connectingWebSocket ? .first : .again())
         let expected: TurnStateMachine.Action =
             switch place {
             case .connectingWebSocket, .connectingHTTP, .exchangingWebSocket, .exchangingHTTP:

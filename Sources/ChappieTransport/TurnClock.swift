@@ -1,0 +1,30 @@
+/// Where a turn gets its time from: the system, or a test.
+package struct TurnClock: Sendable {
+    /// Time since some fixed moment.
+    let now: @Sendable () -> Duration
+    /// Waits, or throws `CancellationError`.
+    let sleep: @Sendable (Duration) async throws -> Void
+    /// A number from 0 to 1, for jitter.
+    let fraction: @Sendable () -> Double
+
+    /// A clock of these parts.
+    package init(
+        now: @escaping @Sendable () -> Duration,
+        sleep: @escaping @Sendable (Duration) async throws -> Void,
+        fraction: @escaping @Sendable () -> Double
+    ) {
+        self.now = now
+        self.sleep = sleep
+        self.fraction = fraction
+    }
+
+    /// The system's.
+    static let system: TurnClock = {
+        let start = ContinuousClock.now
+        return TurnClock(
+            now: { ContinuousClock.now - start },
+            sleep: { try await Task.sleep(for: $0) },
+            fraction: { Double.random(in: 0..<1) }
+        )
+    }()
+}

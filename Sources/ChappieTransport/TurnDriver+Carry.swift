@@ -1,0 +1,43 @@
+import ResponseEvents
+import StreamSession
+
+/// Finished items of a broken response, given back to the server as input.
+extension TurnDriver {
+    /// One finished item of the attempt that runs.
+    struct FinishedItem {
+        /// The item as it was sent.
+        let json: [UInt8]
+        let isCall: Bool
+    }
+
+    /// Remembers a finished item, if it may be given back.
+    ///
+    /// A call may only with its output, so without a source of outputs it ends what can be carried.
+    func noteFinished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
+        let configuration = self.engine.configuration
+        guard configuration.policy.carriesFinishedItems, self.bodies?.takesItems == true else { return }
+        let isCall = item.kind == .functionCall || item.kind == .customToolCall
+        guard !isCall || configuration.toolOutput != nil,
+            self.machine.itemFinished(outputIndex: outputIndex, attempt: attempt)
+        else { return }
+        self.finishedItems.append(FinishedItem(json: unsafe Array(item.json.utf8), isCall: isCall))
+    }
+
+    /// Puts finished items into the request, with the outputs of calls; false when that ends the turn.
+    func carryItems(_ rung: TurnStateMachine.Opening.Rung) async -> Bool {
+        guard rung.carriedItemCount > 0 else { return true }
+        do {
+            for item in self.finishedItems.prefix(rung.carriedItemCount) {
+                self.carriedItems.append(item.json)
+                guard item.isCall, let source = self.engine.configuration.toolOutput else { continue }
+                self.carriedItems.append(try await source(String(decoding: item.json, as: UTF8.self)))
+            }
+        } catch {
+            self.end(.failed(error))
+            return false
+        }
+        self.finishedItems.removeAll()
+        self.bodies = self.originalBodies?.carrying(self.carriedItems) ?? self.bodies
+        return true
+    }
+}

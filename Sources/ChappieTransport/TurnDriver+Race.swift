@@ -1,0 +1,124 @@
+import StreamSession
+import StreamTransport
+
+/// Two connections for one request: a slow upgrade, and HTTP beside it. The state machine says which one carries it.
+extension TurnDriver {
+    /// Opens a connection over HTTP beside the upgrade, with a request that waits.
+    func openHedge(_ opening: TurnStateMachine.Opening) {
+        guard var request = self.transportRequest(for: opening) else { return }
+        request.isHeld = true
+        let rival = Attempt(of: opening, on: self.engine.transport.connect(request), at: self.engine.clock.now())
+        self.rival = rival
+        self.enter(rival, isHedge: true)
+        let isCancelled = self.shared.withLock { shared in
+            shared.rivalConnection = rival.connection
+            return shared.isCancelled
+        }
+        if isCancelled { rival.connection.cancel() }
+    }
+
+    /// Sends the request that was held; the upgrade becomes the rival.
+    func release() {
+        if self.rival?.transport == .httpSSE {
+            self.exchangeRivals()
+            self.noteFallback(because: "upgrade.slow", rung: nil)
+        }
+        self.attempt?.requestedAt = self.engine.clock.now()
+        self.attempt?.connection.release()
+    }
+
+    /// Handles one thing from the rival; false when it has nothing to say.
+    func receiveFromRival() -> Bool {
+        guard let rival = self.rival, let event = rival.connection.next() else { return false }
+        switch event {
+        case .ready:
+            self.action = self.machine.ready(attempt: rival.number)
+        case .opened(let head) where rival.transport == .webSocket && head.statusCode == 101:
+            self.engine.webSocketEstablished()
+            self.action = self.machine.opened(attempt: rival.number)
+            // Whichever of the two may send is the attempt.
+            if self.action == .send { self.exchangeRivals() }
+        case .opened(let head):
+            let facts = RefusalFacts(statusCode: head.statusCode)
+            self.rivalFailed(rival.transport == .webSocket ? .upgradeStatus(facts) : .httpStatus(facts))
+        case .ended(let end):
+            self.rivalFailed(AttemptFailure(end, beforeFirstEvent: true))
+        case .payload, .pong:
+            // Nothing was asked for on this connection.
+            self.rivalFailed(.undecodableEvent)
+        }
+        return true
+    }
+
+    private func rivalFailed(_ failure: AttemptFailure) {
+        guard let rival = self.rival else { return }
+        self.action = self.machine.failed(failure, attempt: rival.number, jitter: self.engine.clock.fraction())
+        self.closeRival(outcome: failure.tag)
+        self.noteRace()
+    }
+
+    /// The attempt that runs has failed, and the state machine goes on with the other one.
+    func continueWithRival(after failure: AttemptFailure) {
+        guard let attempt = self.attempt, let rival = self.rival else { return }
+        self.noteStatistics(of: attempt, outcome: failure.tag)
+        attempt.connection.cancel()
+        self.rival = nil
+        self.attempt = rival
+        self.transport = rival.transport
+        self.evidence = FailureEvidence()
+        self.shared.withLock { shared in
+            shared.connection = rival.connection
+            shared.rivalConnection = nil
+        }
+        if rival.transport == .httpSSE { self.noteFallback(because: failure.tag, rung: nil) }
+        self.noteRace()
+    }
+
+    /// Tells the instance how the upgrade has fared.
+    private func noteRace() {
+        if self.machine.condemnsWebSocket { return self.engine.condemnWebSocket() }
+        if let failureClass = self.machine.failedRace { self.engine.raceFailed(failureClass) }
+    }
+
+    /// The upgrade has succeeded too late for this turn: the next one can have it.
+    func keepRival() {
+        guard let rival = self.takeRival(outcome: "kept") else { return }
+        self.engine.keep(
+            KeptConnection(
+                connection: rival.connection, credential: self.credential, startedAt: rival.startedAt,
+                keptAt: self.engine.clock.now()))
+    }
+
+    /// Lets the upgrade go on in background, for a later turn.
+    func parkRival() {
+        guard let rival = self.takeRival(outcome: "parked") else { return }
+        self.engine.park(
+            PendingUpgrade(
+                connection: rival.connection, credential: self.credential, startedAt: rival.startedAt, purpose: .race))
+    }
+
+    /// Takes the rival out of the turn and leaves its connection as it is.
+    private func takeRival(outcome: String) -> Attempt? {
+        guard let rival = self.rival else { return nil }
+        self.rival = nil
+        self.shared.withLock { $0.rivalConnection = nil }
+        self.noteStatistics(of: rival, outcome: outcome)
+        return rival
+    }
+
+    /// Closes the rival's connection, if there is one, and notes how it ended.
+    func closeRival(outcome: String) {
+        self.takeRival(outcome: outcome)?.connection.cancel()
+    }
+
+    private func exchangeRivals() {
+        guard let rival = self.rival, let attempt = self.attempt else { return }
+        self.attempt = rival
+        self.rival = attempt
+        self.transport = rival.transport
+        self.shared.withLock { shared in
+            shared.connection = rival.connection
+            shared.rivalConnection = attempt.connection
+        }
+    }
+}

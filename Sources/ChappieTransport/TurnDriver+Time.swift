@@ -1,0 +1,57 @@
+import StreamSession
+import StreamTransport
+
+/// What a turn waits for no longer than so.
+enum TurnDeadline: Equatable {
+    /// A budget: the attempt fails.
+    case budget(AttemptFailure.TimeBudget)
+    /// The consumer is told that there is no progress.
+    case stall
+    /// HTTP is opened beside the upgrade.
+    case hedge
+}
+
+/// Two clocks: whether the server lives, and whether the response gets on.
+extension TurnDriver {
+    /// The deadline that comes first, and what is left until then; nil when there is none.
+    func nearestDeadline(of attempt: Attempt) -> (kind: TurnDeadline, remaining: Duration)? {
+        let now = self.engine.clock.now()
+        let timeouts = self.engine.configuration.timeouts
+        var nearest: (kind: TurnDeadline, remaining: Duration)?
+        func consider(_ kind: TurnDeadline, _ limit: Duration?, since start: Duration?) {
+            guard let limit, let start else { return }
+            let remaining = start + limit - now
+            if nearest.map({ remaining < $0.remaining }) ?? true { nearest = (kind, remaining) }
+        }
+        consider(.budget(.total), timeouts.total, since: self.startedAt)
+        if attempt.hasEvents {
+            consider(.budget(.idle), timeouts.idle, since: self.lastSignOfLife(of: attempt))
+            consider(.budget(.progress), timeouts.progress, since: attempt.lastProgress ?? attempt.requestedAt)
+        } else {
+            consider(.budget(.firstEvent), timeouts.firstEvent, since: attempt.requestedAt)
+        }
+        if self.engine.configuration.reportsDiagnostics, !attempt.isKnownToStall {
+            consider(.stall, timeouts.stall, since: attempt.lastProgress ?? attempt.requestedAt)
+        }
+        if attempt.stage == .opening, self.rival == nil, attempt.transport == .webSocket {
+            consider(.hedge, self.machine.hedgeDelay, since: attempt.startedAt)
+        }
+        return nearest
+    }
+
+    /// When the server last sent something of its own accord: an event, a comment, a ping.
+    private func lastSignOfLife(of attempt: Attempt) -> Duration? {
+        let connectionStart = attempt.kept?.startedAt ?? attempt.startedAt
+        guard let heard = attempt.connection.statistics.lastHeard else { return attempt.lastEvent }
+        return attempt.lastEvent.map { max($0, connectionStart + heard) } ?? connectionStart + heard
+    }
+
+    /// Whether the whole turn has taken longer than it may.
+    var isOverTotalBudget: Bool { self.remainingTotal.map { $0 <= .zero } ?? false }
+
+    /// What the whole turn may still take, never less than nothing; nil when it has no budget.
+    var remainingTotal: Duration? {
+        guard let total = self.engine.configuration.timeouts.total, let startedAt = self.startedAt else { return nil }
+        return max(.zero, startedAt + total - self.engine.clock.now())
+    }
+}

@@ -1,0 +1,64 @@
+// What the numbers of a response's events say, and taking a response up where it broke.
+
+extension TurnStateMachine {
+    /// What to do with an event, by its number.
+    package enum NumberedEvent: Equatable, Sendable {
+        /// Read it.
+        case read
+        /// Read it, and tell that numbers are missing before it.
+        case readBehindGap
+        /// Nothing: it has come before.
+        case skip
+        /// Nothing: the attempt has ended with it, for this reason, and this follows.
+        case end(AttemptFailure?, Action)
+    }
+
+    /// Where the response can be taken up again; nil when the server does not keep it, or has not named it.
+    var cursor: ResumeCursor? {
+        guard self.tracker.isResumable, let responseID = self.responseID else { return nil }
+        return ResumeCursor(responseID: responseID, lastSequenceNumber: self.tracker.last)
+    }
+
+    /// The server has named the response; the first name counts.
+    package mutating func responseNamed(_ responseID: String, attempt: Int) {
+        guard self.isReading(attempt), self.responseID == nil else { return }
+        self.responseID = responseID
+    }
+
+    /// An event of the response has arrived.
+    ///
+    /// - Parameters:
+    ///   - number: the event's number, if it has one.
+    ///   - fingerprint: a number that two different events hardly share.
+    ///   - attempt: the attempt it came in.
+    package mutating func numbered(_ number: Int?, fingerprint: UInt64, attempt: Int) -> NumberedEvent {
+        guard self.isReading(attempt) else { return .skip }
+        let verdict = self.tracker.received(number, fingerprint: fingerprint)
+        switch self.tracker.consequence(of: verdict) {
+        case .deliver:
+            guard case .gap = verdict else { return .read }
+            return .readBehindGap
+        case .drop:
+            return .skip
+        case .fail:
+            guard case .gap(let expected, let found) = verdict else { return .end(nil, self.fail(.diverged, nil)) }
+            // The missing events are asked for, as after a cut.
+            let failure = AttemptFailure.sequenceGap(expected: expected, found: found)
+            return .end(failure, self.failed(failure, attempt: attempt, jitter: 0.5))
+        }
+    }
+}
+
+/// Where to go on in a response that the server keeps.
+package struct ResumeCursor: Equatable, Sendable {
+    /// The response's identifier.
+    package let responseID: String
+    /// The number of the newest event that came; nil when none had one.
+    package let lastSequenceNumber: Int?
+
+    /// A place in a response.
+    package init(responseID: String, lastSequenceNumber: Int?) {
+        self.responseID = responseID
+        self.lastSequenceNumber = lastSequenceNumber
+    }
+}
