@@ -1,0 +1,234 @@
+// The rungs of the recovery ladder, and what each policy allows of them.
+import StreamSession
+import StreamTransport
+import Testing
+
+@Suite struct TurnStateMachineRecoveryTests {
+    private static let reset = AttemptFailure.transport(TransportFailure(phase: .stream, cause: .connectionLost))
+
+    /// A response over HTTP that the server keeps, of which the first numbers have come.
+    private static func background(
+        upTo last: Int, recovery: RecoveryPolicy = .verify, isNamed: Bool = true
+    ) -> TurnStateMachine {
+        var streaming = StreamingPolicy()
+        streaming.recovery = recovery
+        var machine = TurnStateMachine(
+            policy: RetryPolicy(streaming: streaming), webSocket: .background, isResumable: true)
+        #expect(machine.started() == .open(.first(.http)))
+        #expect(machine.opened(attempt: 1) == .receive)
+        if isNamed { machine.responseNamed("resp_1", attempt: 1) }
+        for number in 0..<(last + 1) {
+            #expect(machine.numbered(number, fingerprint: UInt64(number) + 7, attempt: 1) == .read)
+        }
+        return machine
+    }
+
+    private static func next(
+        _ rung: TurnStateMachine.Opening.Rung, retry: Int = 1, after failure: AttemptFailure = Self.reset
+    ) -> TurnStateMachine.Opening {
+        .init(
+            attempt: retry + 1, transport: .http, reason: .reconnect(retry: retry, limit: 5, failure), rung: rung)
+    }
+
+    // MARK: Resuming
+
+    @Test func aKeptResponseIsResumedBehindItsLastEvent() {
+        var machine = Self.background(upTo: 4)
+        #expect(machine.deltaReceived("Hello", attempt: 1) == .deliver(from: 0))
+        let next = Self.next(.resume(ResumeCursor(responseID: "resp_1", lastSequenceNumber: 4)))
+        #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) == .wait(.milliseconds(200), then: next))
+        #expect(machine.timerFired(attempt: 2) == .open(next))
+        #expect(machine.opened(attempt: 2) == .receive)
+        // Nothing is expected again.
+        #expect(machine.isReplayVerified)
+        #expect(machine.numbered(4, fingerprint: 11, attempt: 2) == .skip)
+        #expect(machine.numbered(5, fingerprint: 12, attempt: 2) == .read)
+        #expect(machine.deltaReceived(" there", attempt: 2) == .deliver(from: 0))
+        #expect(machine.completed(attempt: 2) == .finish)
+        #expect(machine.deliveredText == "Hello there")
+        #expect(machine.verifiedReplayByteCount == 0)
+    }
+
+    @Test func aResponseIsResumedEvenIfNothingWasDelivered() {
+        var machine = Self.background(upTo: 0)
+        let next = Self.next(.resume(ResumeCursor(responseID: "resp_1", lastSequenceNumber: 0)))
+        #expect(machine.failed(.endedEarly, attempt: 1, jitter: 0.5) != .ignore)
+        #expect(machine.timerFired(attempt: 2) == .open(Self.next(next.rung, after: .endedEarly)))
+    }
+
+    @Test func withoutANameItIsSentAgain() {
+        var machine = Self.background(upTo: 2, isNamed: false)
+        #expect(
+            machine.failed(Self.reset, attempt: 1, jitter: 0.5) == .wait(.milliseconds(200), then: Self.next(.again())))
+    }
+
+    @Test func aGapIsAskedForAgain() {
+        var machine = Self.background(upTo: 4)
+        let failure = AttemptFailure.sequenceGap(expected: 5, found: 7)
+        let next = Self.next(.resume(ResumeCursor(responseID: "resp_1", lastSequenceNumber: 4)), after: failure)
+        #expect(
+            machine.numbered(7, fingerprint: 99, attempt: 1)
+                == .end(failure, .wait(.milliseconds(200), then: next)))
+        #expect(machine.numbered(5, fingerprint: 12, attempt: 1) == .skip)
+    }
+
+    @Test func anotherEventWithTheSameNumberIsADivergence() {
+        var machine = Self.background(upTo: 4)
+        #expect(machine.numbered(3, fingerprint: 1_234, attempt: 1) == .end(nil, .fail(TurnFailure(.diverged))))
+        #expect(machine.completed(attempt: 1) == .ignore)
+    }
+
+    @Test func resumingHasTheBudgetOfHTTP() {
+        var machine = Self.background(upTo: 4)
+        for attempt in 1...5 {
+            guard case .wait(_, let opening) = machine.failed(Self.reset, attempt: attempt, jitter: 0.5) else {
+                Issue.record("no retry \(attempt)")
+                return
+            }
+            #expect(opening.rung == .resume(ResumeCursor(responseID: "resp_1", lastSequenceNumber: 4)))
+            #expect(machine.timerFired(attempt: attempt + 1) == .open(opening))
+        }
+        #expect(machine.failed(Self.reset, attempt: 6, jitter: 0.5) == .fail(TurnFailure(.exhausted, Self.reset)))
+    }
+
+    // MARK: Policies
+
+    @Test(arguments: RecoveryPolicy.allCases)
+    func nothingWasDelivered(recovery: RecoveryPolicy) {
+        var turn = Self.turn(recovery)
+        turn.open()
+        turn.fail(Self.reset)
+        let isAllowed = recovery != .never
+        #expect(turn.openings.last?.rung == (isAllowed ? .again() : .first))
+        if !isAllowed { #expect(turn.last == .fail(TurnFailure(.notRecovered, Self.reset))) }
+    }
+
+    @Test(arguments: RecoveryPolicy.allCases)
+    func outputWasDelivered(recovery: RecoveryPolicy) {
+        var turn = Self.turn(recovery)
+        turn.open()
+        turn.receive("Hello")
+        turn.fail(Self.reset)
+        let isAllowed = recovery == .verify
+        #expect(turn.openings.last?.rung == (isAllowed ? .verify() : .first))
+        if !isAllowed { #expect(turn.last == .fail(TurnFailure(.notRecovered, Self.reset))) }
+        #expect(turn.machine.replaySafety == .outputDelivered)
+    }
+
+    @Test(arguments: RecoveryPolicy.allCases)
+    func nothingWasSent(recovery: RecoveryPolicy) {
+        var turn = Self.turn(recovery)
+        turn.fail(.transport(TransportFailure(phase: .connect, cause: .unreachable(code: 111))))
+        #expect(turn.openings.map(\.rung) == [.first, .first])
+        turn.fail(.upgradeStatus(RefusalFacts(statusCode: 426)))
+        #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .http])
+    }
+
+    @Test(arguments: RecoveryPolicy.allCases)
+    func aRefusedRequestMayBeSentAgain(recovery: RecoveryPolicy) {
+        var streaming = StreamingPolicy(prefersWebSocket: false)
+        streaming.recovery = recovery
+        var turn = ScriptedTurn(streaming)
+        turn.fail(.httpStatus(RefusalFacts(statusCode: 503)))
+        #expect(turn.openings.last?.rung == .again())
+        turn.fail(.httpStatus(RefusalFacts(statusCode: 429)))
+        #expect(turn.openings.count == 3)
+    }
+
+    @Test(arguments: RecoveryPolicy.allCases)
+    func aKeptResponse(recovery: RecoveryPolicy) {
+        var machine = Self.background(upTo: 1, recovery: recovery)
+        _ = machine.deltaReceived("Hello", attempt: 1)
+        let cursor = ResumeCursor(responseID: "resp_1", lastSequenceNumber: 1)
+        let expected: TurnStateMachine.Action =
+            recovery == .never
+            ? .fail(TurnFailure(.notRecovered, Self.reset))
+            : .wait(.milliseconds(200), then: Self.next(.resume(cursor)))
+        #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) == expected)
+    }
+
+    // MARK: Connections that were lent
+
+    private static let losses: [AttemptFailure] = [
+        .closed(code: 1000, beforeFirstEvent: true), .closed(code: 1006, beforeFirstEvent: true), Self.reset,
+        .transport(TransportFailure(phase: .stream, cause: .peerUnresponsive)),
+    ]
+
+    private static func lent(_ recovery: RecoveryPolicy = .verify) -> TurnStateMachine {
+        var streaming = StreamingPolicy()
+        streaming.recovery = recovery
+        var machine = TurnStateMachine(policy: RetryPolicy(streaming: streaming))
+        _ = machine.started()
+        #expect(machine.lent(attempt: 1) == .send)
+        return machine
+    }
+
+    @Test(arguments: Self.losses)
+    func aLostConnectionThatWasLentIsReplacedOnce(failure: AttemptFailure) {
+        var machine = Self.lent()
+        let replacement = TurnStateMachine.Opening(attempt: 1, transport: .webSocket, reason: .replacement)
+        #expect(machine.failed(failure, attempt: 1, jitter: 0.5) == .open(replacement))
+        #expect(machine.reconnectCount == 0)
+        #expect(machine.opened(attempt: 1) == .send)
+        let next = TurnStateMachine.Opening(
+            attempt: 2, transport: .webSocket, reason: .reconnect(retry: 1, limit: 5, failure), rung: .again())
+        #expect(machine.failed(failure, attempt: 1, jitter: 0.5) == .wait(.milliseconds(200), then: next))
+    }
+
+    @Test func afterAnEventItCostsARetry() {
+        var machine = Self.lent()
+        machine.eventReceived(attempt: 1)
+        #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) != .ignore)
+        #expect(machine.timerFired(attempt: 2) != .ignore)
+        #expect(machine.reconnectCount == 1)
+    }
+
+    @Test func anAnswerIsNoLoss() {
+        var machine = Self.lent()
+        let failure = AttemptFailure.errorEvent(RefusalFacts(statusCode: 400))
+        #expect(machine.failed(failure, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.fatal, failure)))
+    }
+
+    @Test func whatMayHaveBeenSentIsNotSentAgainWithoutRecovery() {
+        var machine = Self.lent(.never)
+        #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.notRecovered, Self.reset)))
+    }
+
+    // MARK: Items that are carried
+
+    @Test func finishedItemsAreCarriedWithoutAGap() {
+        var streaming = StreamingPolicy()
+        streaming.carriesFinishedItems = true
+        var turn = ScriptedTurn(streaming)
+        turn.open()
+        turn.receive("Hello")
+        let isCounted = [0, 2, 0].map { turn.machine.itemFinished(outputIndex: $0, attempt: 1) }
+        #expect(isCounted == [true, false, false])
+        _ = turn.machine.deltaReceived("Sec", in: ReplaySlot(.text, outputIndex: 1), attempt: 1)
+        turn.fail(Self.reset)
+        #expect(turn.openings.last?.rung == .verify(carrying: 1))
+        turn.open()
+        // The second item is the first of the next response.
+        let action = turn.machine.deltaReceived(
+            Array("Second".utf8).span, in: ReplaySlot(.text, outputIndex: 0), attempt: 2)
+        #expect(action == .deliver(from: 3))
+        turn.complete()
+        #expect(turn.last == .finish)
+        #expect(turn.machine.deliveredText == "HelloSecond")
+    }
+
+    @Test func withoutTheOptionNothingIsCarried() {
+        var turn = ScriptedTurn()
+        turn.open()
+        turn.receive("Hello")
+        _ = turn.machine.itemFinished(outputIndex: 0, attempt: 1)
+        turn.fail(Self.reset)
+        #expect(turn.openings.last?.rung == .verify())
+    }
+
+    private static func turn(_ recovery: RecoveryPolicy) -> ScriptedTurn {
+        var streaming = StreamingPolicy()
+        streaming.recovery = recovery
+        return ScriptedTurn(streaming)
+    }
+}
