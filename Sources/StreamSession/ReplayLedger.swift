@@ -170,7 +170,7 @@ package struct ReplayLedger: Sendable {
 
     /// Decides about a finished tool call, and records it when it is to be delivered.
     ///
-    /// A call that comes twice in one attempt is delivered once. Another call in its place contradicts it.
+    /// A call that comes twice in one attempt is delivered once. Another call with the same output index is another one.
     package mutating func admitToolCall(_ call: ReplayedToolCall) -> Admission {
         guard self.phase != .diverged, let call = call.shifted(by: self.settledItemCount) else { return self.diverge() }
         switch self.calls.match(call) {

@@ -3,7 +3,7 @@
 /// Immutable values, owned by nobody. Two are equal when their bytes are: Swift's string comparison would take
 /// canonically equivalent arguments for the same, which they are not for a tool. Call identifiers are no part of it, as
 /// a server that is asked again gives new ones.
-package struct ReplayedToolCall: Sendable, Equatable {
+package struct ReplayedToolCall: Sendable, Hashable {
     /// What is called.
     package enum Kind: Sendable {
         /// A function, whose arguments are JSON.
@@ -44,6 +44,16 @@ package struct ReplayedToolCall: Sendable, Equatable {
             && (left.namespace == nil) == (right.namespace == nil)
             && (left.namespace ?? "").utf8.elementsEqual((right.namespace ?? "").utf8)
             && left.arguments.utf8.elementsEqual(right.arguments.utf8)
+    }
+
+    /// Feeds every byte that equality looks at.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(self.kind)
+        hasher.combine(self.outputIndex)
+        for text in [self.name, self.namespace ?? "", self.arguments] {
+            hasher.combine(text.utf8.count)
+            for byte in text.utf8 { hasher.combine(byte) }
+        }
     }
 
     /// The call of an item so many positions further on; nil where there is none.

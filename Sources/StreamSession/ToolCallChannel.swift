@@ -1,22 +1,23 @@
 /// The finished tool calls that were handed over, in order, and how many of them a replay has repeated.
 ///
-/// It is a part of `ReplayLedger` and belongs to its owner.
+/// It is a part of `ReplayLedger` and belongs to its owner. A call is known by all that it consists of, not by its
+/// position alone: some servers give several items of a response the same one.
 struct ToolCallChannel: Sendable {
     /// How a call that has arrived relates to those that were handed over.
     enum Match: Equatable {
-        /// None was handed over in its place.
+        /// It was never handed over.
         case unknown
         /// It is the next one that had to come again; it counts as repeated from here on.
         case expected
         /// It has come in this attempt already.
         case repeated
-        /// Another one was handed over in its place, or it comes too early.
+        /// It comes before others that must come first.
         case contradiction
     }
 
     private var calls: [ReplayedToolCall] = []
-    /// Where the call of an output index stands.
-    private var positions: [Int: Int] = [:]
+    /// Where a call stands.
+    private var positions: [ReplayedToolCall: Int] = [:]
     /// How many calls are not expected again.
     private var settledCount = 0
     /// How many calls the attempt that runs has repeated or produced, the settled ones among them.
@@ -33,15 +34,15 @@ struct ToolCallChannel: Sendable {
 
     /// Records a new call; the channel must be caught up.
     mutating func append(_ call: ReplayedToolCall) {
-        self.positions[call.outputIndex] = self.calls.count
+        self.positions[call] = self.calls.count
         self.calls.append(call)
         self.cursor = self.calls.count
     }
 
     /// Compares a call with those that were handed over.
     mutating func match(_ call: ReplayedToolCall) -> Match {
-        guard let position = self.positions[call.outputIndex] else { return .unknown }
-        guard position <= self.cursor, self.calls[position] == call else { return .contradiction }
+        guard let position = self.positions[call] else { return .unknown }
+        guard position <= self.cursor else { return .contradiction }
         guard position == self.cursor else { return .repeated }
         self.cursor += 1
         return .expected

@@ -51,10 +51,25 @@ import Testing
         #expect(ledger.admitToolCall(call) == .diverged)
     }
 
-    @Test func anotherCallInAPlaceThatIsTakenIsADivergenceWithoutAReplayToo() {
+    @Test func callsThatShareAPositionAreToldApart() {
         var ledger = ReplayLedger()
-        _ = ledger.admitToolCall(.weather(0))
+        #expect(ledger.admitToolCall(.weather(0)) == .deliver(from: 0))
+        #expect(ledger.admitToolCall(.weather(0, arguments: "{}")) == .deliver(from: 0))
+        #expect(ledger.admitToolCall(.weather(0)) == .swallow)
+        ledger.beginReplay()
+        #expect(ledger.admitToolCall(.weather(0)) == .swallow)
+        #expect(!ledger.isCaughtUp)
+        #expect(ledger.admitToolCall(.weather(0, arguments: "{}")) == .swallow)
+        #expect(ledger.isCaughtUp)
+        ledger.beginReplay()
         #expect(ledger.admitToolCall(.weather(0, arguments: "{}")) == .diverged)
+    }
+
+    @Test func equalCallsHashAlike() {
+        let call = ReplayedToolCall(outputIndex: 0, name: "get", namespace: nil, arguments: "é")
+        let spelled = ReplayedToolCall(outputIndex: 0, name: "get", namespace: nil, arguments: "e\u{301}")
+        #expect(Set([call, spelled]).count == 2)
+        #expect(Set([call, ReplayedToolCall(outputIndex: 0, name: "get", arguments: "\u{E9}")]).count == 1)
     }
 
     @Test func callsComeAgainInTheirOrder() {

@@ -1,0 +1,37 @@
+/// A set of output indices, one bit each.
+///
+/// It is a part of `ResponseOrder` and belongs to its owner. It grows with its largest index, to 8 KiB at most.
+struct ItemIndexSet: Sendable {
+    /// The largest index that it can hold.
+    static let maximumIndex = 65_535
+
+    private var words: [UInt64] = []
+
+    /// True when the index is in the set.
+    func contains(_ index: Int) -> Bool {
+        let word = index >> 6
+        return self.words.indices.contains(word) && self.words[word] & (1 << UInt64(index & 63)) != 0
+    }
+
+    /// Adds an index from 0 to the largest; false when it was there.
+    mutating func insert(_ index: Int) -> Bool {
+        precondition(index >= 0 && index <= Self.maximumIndex, "an index out of range")
+        guard !self.contains(index) else { return false }
+        let word = index >> 6
+        if word >= self.words.count {
+            self.words.append(contentsOf: repeatElement(0, count: word + 1 - self.words.count))
+        }
+        self.words[word] |= 1 << UInt64(index & 63)
+        return true
+    }
+
+    /// How many of the indices 0, 1, 2 … are in the set before the first that is not.
+    var leadingCount: Int {
+        var count = 0
+        for word in self.words {
+            count += (~word).trailingZeroBitCount
+            guard word == .max else { break }
+        }
+        return count
+    }
+}

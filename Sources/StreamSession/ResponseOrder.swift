@@ -1,0 +1,215 @@
+/// Judges the order of one response's events.
+///
+/// It belongs to the turn's state machine, and with it to the stream's one consumer. It performs no I/O. One value
+/// judges one response, over as many connections as it is fetched with.
+///
+/// # The order
+///
+/// A response is created, items are added, written and done, and it ends once. Many servers keep to that loosely, and
+/// most of what they do is harmless, because neither identifiers nor announcements decide what is delivered: the
+/// replay ledger compares slots and bytes. So little is a violation:
+///
+/// | what comes | verdict |
+/// |---|---|
+/// | a response that is created again before it has output | tolerated: a gateway asked another server |
+/// | a response that is created again after it has output | violation: its text would follow text of the first |
+/// | an index below 0 or above 65,535 | violation: it is no position, and what is remembered is bounded |
+/// | output before the response is created, or of items never added | tolerated: some servers announce nothing |
+/// | an item added or done twice, output of an item that is done | tolerated: some servers give several items one index |
+/// | an end with another response identifier | tolerated, it ends the response: some encrypt identifiers anew each time |
+/// | whatever names the response before on this connection | foreign |
+/// | whatever comes after the end: a second end, another response | foreign |
+///
+/// Item identifiers are not looked at. Some servers change them from event to event.
+package struct ResponseOrder: Sendable {
+    /// What an event is to its response.
+    package enum Verdict: Equatable, Sendable {
+        /// It is where it belongs.
+        case fine
+        /// It is read like any other, but worth a diagnostic; each oddity is reported once, then it is fine.
+        case tolerated(Oddity)
+        /// It is no part of the response that is read, and must be dropped: it does not end it either.
+        case foreign
+        /// The response cannot be read on.
+        case violation(Violation)
+    }
+
+    /// What some servers do.
+    package enum Oddity: UInt8, Sendable, CaseIterable {
+        /// The response was created twice before it had output.
+        case createdAgain
+        /// Output or an item came before the response was created.
+        case notCreated
+        /// The response has another identifier than it was created with.
+        case responseIDChanged
+        /// Output or the end of an item that was never added.
+        case itemNotAdded
+        /// An item with the same index was added before.
+        case itemAddedAgain
+        /// An item with the same index was done before.
+        case itemDoneAgain
+        /// Output of an item that was done.
+        case itemContinued
+    }
+
+    /// What would break the promise.
+    package enum Violation: Hashable, Sendable, CaseIterable {
+        /// A position that is none, or too high.
+        case indexOutOfRange
+        /// Another response, or the same once more, begins where one has output.
+        case responseRestarted
+    }
+
+    private enum Phase {
+        /// Nothing has named the response yet.
+        case beginning
+        /// The response before on this connection has begun to speak again.
+        case foreign
+        /// The response is read; the identifier is nil when the server told none.
+        case reading(responseID: String?)
+        case ended
+    }
+
+    /// The largest output or part index.
+    package static let maximumIndex = ItemIndexSet.maximumIndex
+
+    private let previousResponseID: String?
+    private var phase: Phase = .beginning
+    private var hasOutput = false
+    private var added = ItemIndexSet()
+    private var done = ItemIndexSet()
+    /// A bit for each oddity that was seen.
+    private var seenOddities: UInt8 = 0
+
+    /// Nothing has come yet.
+    ///
+    /// - Parameter previousResponseID: the response before on the same connection, which may still have something to
+    ///   say.
+    package init(previousResponseID: String? = nil) { self.previousResponseID = previousResponseID }
+
+    /// How many items are done, from the first on without a gap.
+    ///
+    /// It is 0 when items cannot be told apart by their indices, because they were not announced or share one: such
+    /// items cannot be given back to the server in place of the output that was delivered at their indices.
+    package var finishedItemCount: Int {
+        let ambiguous: [Oddity] = [.itemNotAdded, .itemAddedAgain, .itemDoneAgain, .itemContinued]
+        return ambiguous.contains(where: self.hasSeen) ? 0 : self.done.leadingCount
+    }
+
+    /// True when the response was odd in this way.
+    package func hasSeen(_ oddity: Oddity) -> Bool { self.seenOddities & (1 << oddity.rawValue) != 0 }
+
+    /// The server says that a response begins.
+    package mutating func created(responseID: String?) -> Verdict {
+        switch self.phase {
+        case .beginning, .foreign:
+            self.phase = self.isPrevious(responseID) ? .foreign : .reading(responseID: responseID)
+            return self.isPrevious(responseID) ? .foreign : .fine
+
+        case .reading:
+            guard !self.isPrevious(responseID) else { return .foreign }
+            guard !self.hasOutput else { return .violation(.responseRestarted) }
+            self.phase = .reading(responseID: responseID)
+            return self.tolerate(.createdAgain)
+
+        case .ended:
+            return .foreign
+        }
+    }
+
+    /// Another event, which is neither output nor an end, names its response.
+    package mutating func mentioned(responseID: String?) -> Verdict {
+        guard !self.isPrevious(responseID) else { return .foreign }
+        switch self.phase {
+        case .beginning: return .fine
+        case .foreign:
+            guard responseID != nil else { return .foreign }
+            self.phase = .beginning
+            return .fine
+        case .reading(let known): return self.judge(responseID, known: known)
+        case .ended: return .foreign
+        }
+    }
+
+    /// An item begins.
+    package mutating func itemAdded(_ outputIndex: Int) -> Verdict {
+        self.judgeOutput(outputIndex) { order in
+            order.added.insert(outputIndex) ? .fine : order.tolerate(.itemAddedAgain)
+        }
+    }
+
+    /// An item is finished.
+    package mutating func itemDone(_ outputIndex: Int) -> Verdict {
+        self.judgeOutput(outputIndex) { order in
+            order.hasOutput = true
+            guard order.done.insert(outputIndex) else { return order.tolerate(.itemDoneAgain) }
+            return order.added.contains(outputIndex) ? .fine : order.tolerate(.itemNotAdded)
+        }
+    }
+
+    /// More output of a slot.
+    package mutating func delta(in slot: ReplaySlot) -> Verdict {
+        self.judgeOutput(slot.outputIndex, slot.partIndex) { order in
+            order.hasOutput = true
+            guard !order.done.contains(slot.outputIndex) else { return order.tolerate(.itemContinued) }
+            return order.added.contains(slot.outputIndex) ? .fine : order.tolerate(.itemNotAdded)
+        }
+    }
+
+    /// The response ends, well or not.
+    package mutating func terminal(responseID: String?) -> Verdict {
+        switch self.phase {
+        case .beginning:
+            guard !self.isPrevious(responseID) else { return .foreign }
+            self.phase = .ended
+            return .fine
+
+        case .foreign:
+            if responseID == nil || self.isPrevious(responseID) {
+                self.phase = .beginning
+                return .foreign
+            }
+            self.phase = .ended
+            return .fine
+
+        case .reading(let known):
+            guard !self.isPrevious(responseID) else { return .foreign }
+            self.phase = .ended
+            return self.judge(responseID, known: known)
+
+        case .ended:
+            return .foreign
+        }
+    }
+
+    private func isPrevious(_ responseID: String?) -> Bool {
+        responseID != nil && responseID == self.previousResponseID
+    }
+
+    private mutating func judge(_ responseID: String?, known: String?) -> Verdict {
+        guard let responseID, let known, responseID != known else { return .fine }
+        return self.tolerate(.responseIDChanged)
+    }
+
+    private mutating func judgeOutput(
+        _ outputIndex: Int, _ partIndex: Int = 0, _ judge: (inout Self) -> Verdict
+    ) -> Verdict {
+        switch self.phase {
+        case .foreign, .ended:
+            return .foreign
+
+        case .beginning, .reading:
+            let range = 0...Self.maximumIndex
+            guard range.contains(outputIndex), range.contains(partIndex) else { return .violation(.indexOutOfRange) }
+            let verdict = judge(&self)
+            guard case .beginning = self.phase, case .fine = verdict else { return verdict }
+            return self.tolerate(.notCreated)
+        }
+    }
+
+    private mutating func tolerate(_ oddity: Oddity) -> Verdict {
+        guard !self.hasSeen(oddity) else { return .fine }
+        self.seenOddities |= 1 << oddity.rawValue
+        return .tolerated(oddity)
+    }
+}

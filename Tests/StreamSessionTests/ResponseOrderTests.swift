@@ -1,0 +1,248 @@
+// What is odd, what is foreign, and what cannot be read on.
+import StreamSession
+import Testing
+
+@Suite struct ResponseOrderTests {
+    /// A response that has been created, with one item added.
+    private static func begun(after previous: String? = nil) -> ResponseOrder {
+        var order = ResponseOrder(previousResponseID: previous)
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0) == .fine)
+        return order
+    }
+
+    @Test func aResponseInOrderIsFine() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.mentioned(responseID: "a") == .fine)
+        for item in 0..<3 {
+            #expect(order.itemAdded(item) == .fine)
+            for part in 0..<3 { #expect(order.delta(in: .text(item, part: part)) == .fine) }
+            #expect(order.itemDone(item) == .fine)
+            #expect(order.finishedItemCount == item + 1)
+        }
+        #expect(order.mentioned(responseID: nil) == .fine)
+        #expect(order.terminal(responseID: "a") == .fine)
+        for oddity in ResponseOrder.Oddity.allCases { #expect(!order.hasSeen(oddity)) }
+    }
+
+    @Test func itemsMayOverlap() {
+        var order = Self.begun()
+        #expect(order.itemAdded(1) == .fine)
+        #expect(order.delta(in: .text(1)) == .fine)
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(1) == .fine)
+        #expect(order.finishedItemCount == 0)
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.finishedItemCount == 2)
+    }
+
+    // MARK: Ends
+
+    @Test func aSecondEndIsForeign() {
+        for second in ["a", "b", nil] {
+            var order = Self.begun()
+            #expect(order.terminal(responseID: "a") == .fine)
+            #expect(order.terminal(responseID: second) == .foreign)
+        }
+    }
+
+    /// Recorded of a server: an error without an identifier, then the failed response.
+    @Test func anErrorAndThenAFailedResponseAreOneEnd() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.terminal(responseID: nil) == .fine)
+        #expect(order.terminal(responseID: "a") == .foreign)
+    }
+
+    @Test func nothingBelongsToAResponseAfterItsEnd() {
+        var order = Self.begun()
+        #expect(order.terminal(responseID: "a") == .fine)
+        #expect(order.delta(in: .text(0)) == .foreign)
+        #expect(order.delta(in: .text(-1)) == .foreign)
+        #expect(order.itemAdded(1) == .foreign)
+        #expect(order.itemDone(0) == .foreign)
+        #expect(order.mentioned(responseID: "a") == .foreign)
+        // Two whole responses in one stream, as a gateway that asks twice sends them.
+        #expect(order.created(responseID: "b") == .foreign)
+        #expect(order.delta(in: .text(0)) == .foreign)
+        #expect(order.terminal(responseID: "b") == .foreign)
+        #expect(order.finishedItemCount == 0)
+    }
+
+    @Test func anEndWithoutABeginningIsAnEnd() {
+        var order = ResponseOrder()
+        #expect(order.terminal(responseID: nil) == .fine)
+        #expect(order.terminal(responseID: nil) == .foreign)
+    }
+
+    @Test func anEndWithAnotherIdentifierIsAnEnd() {
+        var order = Self.begun(after: "z")
+        #expect(order.mentioned(responseID: "b") == .tolerated(.responseIDChanged))
+        #expect(order.terminal(responseID: "c") == .fine)
+        #expect(order.delta(in: .text(0)) == .foreign)
+        order = Self.begun()
+        #expect(order.terminal(responseID: "b") == .tolerated(.responseIDChanged))
+        #expect(order.terminal(responseID: "a") == .foreign)
+    }
+
+    // MARK: The response before
+
+    @Test func aLateEndOfTheResponseBeforeEndsNothing() {
+        var order = ResponseOrder(previousResponseID: "z")
+        #expect(order.terminal(responseID: "z") == .foreign)
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.terminal(responseID: "z") == .foreign)
+        #expect(order.mentioned(responseID: "z") == .foreign)
+        #expect(order.itemAdded(0) == .fine)
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.terminal(responseID: "z") == .foreign)
+        #expect(order.terminal(responseID: "a") == .fine)
+    }
+
+    @Test func theResponseBeforeSpeaksUntilThisOneBegins() {
+        var order = ResponseOrder(previousResponseID: "z")
+        #expect(order.created(responseID: "z") == .foreign)
+        #expect(order.itemAdded(0) == .foreign)
+        #expect(order.delta(in: .text(0)) == .foreign)
+        #expect(order.itemDone(0) == .foreign)
+        #expect(order.mentioned(responseID: nil) == .foreign)
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0) == .fine)
+        #expect(order.finishedItemCount == 0)
+        #expect(order.terminal(responseID: "a") == .fine)
+    }
+
+    @Test(arguments: ["z", nil])
+    func theResponseBeforeEndsAgain(responseID: String?) {
+        var order = ResponseOrder(previousResponseID: "z")
+        #expect(order.created(responseID: "z") == .foreign)
+        #expect(order.delta(in: .text(0)) == .foreign)
+        #expect(order.terminal(responseID: responseID) == .foreign)
+        // A server that announces nothing.
+        #expect(order.delta(in: .text(0)) == .tolerated(.itemNotAdded))
+        #expect(order.terminal(responseID: "a") == .fine)
+    }
+
+    @Test func anEndOfThisResponseIsSeenThroughTheOneBefore() {
+        var order = ResponseOrder(previousResponseID: "z")
+        #expect(order.created(responseID: "z") == .foreign)
+        #expect(order.mentioned(responseID: "a") == .fine)
+        #expect(order.itemAdded(0) == .tolerated(.notCreated))
+        order = ResponseOrder(previousResponseID: "z")
+        #expect(order.created(responseID: "z") == .foreign)
+        #expect(order.terminal(responseID: "a") == .fine)
+        #expect(order.terminal(responseID: "a") == .foreign)
+    }
+
+    @Test func theResponseBeforeMayBeginInTheMiddleWithoutHarm() {
+        var order = Self.begun(after: "z")
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.created(responseID: "z") == .foreign)
+        #expect(order.delta(in: .text(0)) == .fine)
+    }
+
+    // MARK: Beginnings
+
+    @Test(arguments: ["a", "b", nil])
+    func aResponseMayBeCreatedAgainBeforeItHasOutput(responseID: String?) {
+        var order = Self.begun()
+        #expect(order.created(responseID: responseID) == .tolerated(.createdAgain))
+        #expect(order.created(responseID: responseID) == .fine)
+        #expect(order.terminal(responseID: responseID) == .fine)
+    }
+
+    @Test(arguments: ["a", "b", nil])
+    func aResponseMayNotBeCreatedAgainAfterOutput(responseID: String?) {
+        var order = Self.begun()
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.created(responseID: responseID) == .violation(.responseRestarted))
+        order = Self.begun()
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.created(responseID: responseID) == .violation(.responseRestarted))
+    }
+
+    @Test func aServerThatAnnouncesNothingIsTolerated() {
+        var order = ResponseOrder()
+        #expect(order.delta(in: .text(0)) == .tolerated(.itemNotAdded))
+        #expect(order.delta(in: .text(0)) == .tolerated(.notCreated))
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.finishedItemCount == 0)
+        #expect(order.terminal(responseID: "a") == .fine)
+    }
+
+    @Test func aResponseMayBeCreatedLate() {
+        var order = ResponseOrder()
+        #expect(order.itemAdded(0) == .tolerated(.notCreated))
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.delta(in: .text(0)) == .fine)
+    }
+
+    // MARK: Items
+
+    @Test func oneIndexForSeveralItemsIsTolerated() {
+        var order = Self.begun()
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.finishedItemCount == 1)
+        #expect(order.itemAdded(0) == .tolerated(.itemAddedAgain))
+        #expect(order.finishedItemCount == 0)
+        #expect(order.delta(in: .text(0)) == .tolerated(.itemContinued))
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(0) == .tolerated(.itemDoneAgain))
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.terminal(responseID: "a") == .fine)
+    }
+
+    @Test func anItemThatIsDoneWithoutBeingAddedIsTolerated() {
+        var order = Self.begun()
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.itemDone(1) == .tolerated(.itemNotAdded))
+        #expect(order.finishedItemCount == 0)
+        #expect(order.hasSeen(.itemNotAdded))
+        #expect(!order.hasSeen(.itemContinued))
+    }
+
+    @Test(arguments: [-1, Int.min, 65_536, Int.max])
+    func anIndexThatIsNoneIsAViolation(index: Int) {
+        var order = Self.begun()
+        #expect(order.delta(in: .text(index)) == .violation(.indexOutOfRange))
+        #expect(order.delta(in: .text(0, part: index)) == .violation(.indexOutOfRange))
+        #expect(order.itemAdded(index) == .violation(.indexOutOfRange))
+        #expect(order.itemDone(index) == .violation(.indexOutOfRange))
+        // It leaves no trace.
+        #expect(order.created(responseID: "a") == .tolerated(.createdAgain))
+    }
+
+    @Test func theLastIndexIsOneLikeAnyOther() {
+        var order = Self.begun()
+        let last = ResponseOrder.maximumIndex
+        #expect(last == 65_535)
+        #expect(order.itemAdded(last) == .fine)
+        #expect(order.delta(in: .text(last, part: last)) == .fine)
+        #expect(order.itemDone(last) == .fine)
+        #expect(order.delta(in: .text(last)) == .tolerated(.itemContinued))
+    }
+
+    @Test func everyItemMayBeDone() {
+        var order = ResponseOrder()
+        _ = order.created(responseID: "a")
+        for index in 0...ResponseOrder.maximumIndex {
+            #expect(order.itemAdded(index) == .fine)
+            #expect(order.itemDone(index) == .fine)
+        }
+        #expect(order.finishedItemCount == 65_536)
+    }
+
+    @Test(arguments: [0, 1, 63, 64, 65, 127, 128, 200])
+    func finishedItemsAreCountedUpToTheFirstGap(count: Int) {
+        var order = ResponseOrder()
+        _ = order.created(responseID: "a")
+        for index in 0..<300 { _ = order.itemAdded(index) }
+        for index in (0..<300).reversed() where index != count { #expect(order.itemDone(index) == .fine) }
+        #expect(order.finishedItemCount == count)
+    }
+}
