@@ -19,9 +19,11 @@ extension StreamCommand {
             .init("request", "FILE", "a whole request body as JSON; the options above override its fields"),
             .init("http-only", "never open a WebSocket"),
             .init("max-reconnects", "N", "how often each transport is tried again; default 5"),
-            .init("hedge-delay", "S", "seconds after which HTTP is opened beside a slow upgrade; default 2, 0 for never"),
             .init(
-                "recovery", "WHICH", "what may be done about a broken response: verify, resumeOnly or never; default verify"
+                "hedge-delay", "S", "seconds after which HTTP is opened beside a slow upgrade; default 2, 0 for never"),
+            .init(
+                "recovery", "WHICH",
+                "what may be done about a broken response: verify, resumeOnly or never; default verify"
             ),
             .init("connect-timeout", "S", "seconds to connect; default 10, 0 for no limit"),
             .init("first-event-timeout", "S", "seconds to the first event; default 60, 0 for no limit"),

@@ -1,8 +1,8 @@
+import ResponseEvents
+import ServerSentEvents
 import StreamSession
 import StreamTransport
 
-import ResponseEvents
-import ServerSentEvents
 /// One attempt of a turn: its connection, and how far it has come.
 ///
 /// It belongs to the turn's driver.

@@ -50,7 +50,7 @@ extension AttemptFailure {
         case .binaryMessage: return .binaryMessage
         case .undecodableEvent: return .undecodableEvent
         case .contradictoryEvents(let violation):
-            details.detail = violation.rawValue
+            details.detail = violation.word
             return .contradictoryEvents
         case .sequenceGap: return .sequenceGap
         case .eventTooLarge(let limit):
@@ -60,6 +60,16 @@ extension AttemptFailure {
         case .requestTooLarge: return .requestTooLarge
         case .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete:
             preconditionFailure("an answer of the server is not a failure below HTTP")
+        }
+    }
+}
+
+extension ResponseOrder.Violation {
+    /// A fixed word for reports.
+    fileprivate var word: String {
+        switch self {
+        case .indexOutOfRange: "index-out-of-range"
+        case .responseRestarted: "response-restarted"
         }
     }
 }

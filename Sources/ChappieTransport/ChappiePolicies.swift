@@ -136,8 +136,8 @@ public enum ChappieRecoveryPolicy: String, Sendable, Hashable, CaseIterable {
 
 /// When an instance stops asking a server that keeps failing.
 ///
-/// Immutable. Turns are counted that end with an error of category `server` or `network`; any other end, a cancellation
-/// apart, begins the count again.
+/// Immutable. Turns are counted that end with an error of category `server` or `network`. A complete response begins the
+/// count again; other errors and cancellations say nothing.
 public struct ChappieCircuitBreakerPolicy: Sendable, Equatable {
     /// How many such turns in a row open the circuit.
     ///

@@ -65,16 +65,28 @@ final class Engine: Sendable {
         self.state.withLock { $0.standing.raceFailed(failureClass, now: now) }
     }
 
-    /// Whether a turn may be tried, and what it has to report when it is over.
+    /// Whether a turn may be tried.
+    ///
+    /// A ticket is answered once: with `succeeded`, `failed` or `abandoned`.
     func permission() -> CircuitBreaker.Permission {
         let now = self.clock.now()
         return self.state.withLock { $0.breaker.permission(now: now) }
     }
 
-    /// A turn is over.
-    func ended(_ permission: CircuitBreaker.Permission, _ outcome: CircuitBreaker.Outcome) {
+    /// A turn has shown that the server works.
+    func succeeded(_ ticket: CircuitBreaker.Ticket) {
+        self.state.withLock { $0.breaker.succeeded(ticket) }
+    }
+
+    /// A turn has failed; whether that counts.
+    func failed(_ ticket: CircuitBreaker.Ticket, isCounted: Bool) {
         let now = self.clock.now()
-        self.state.withLock { $0.breaker.ended(permission, outcome, now: now) }
+        self.state.withLock { $0.breaker.failed(ticket, isCounted: isCounted, now: now) }
+    }
+
+    /// A turn was given up.
+    func abandoned(_ ticket: CircuitBreaker.Ticket) {
+        self.state.withLock { $0.breaker.abandoned(ticket) }
     }
 
     // MARK: Connections

@@ -76,11 +76,11 @@ extension ChappieClientError {
                 progress: (attempts: 0, replaySafety: .notSent), details: details))
     }
 
-    /// What the error says to the circuit breaker: only failures of the server and of the network count.
-    var circuitOutcome: CircuitBreaker.Outcome {
+    /// Whether the circuit breaker counts the error: only failures of the server and of the network.
+    var countsAgainstServer: Bool {
         switch self.category {
-        case .server, .network: .failed(isCounted: true)
-        case .auth, .validation, .permission, .rateLimit, .internal: .failed(isCounted: false)
+        case .server, .network: true
+        case .auth, .validation, .permission, .rateLimit, .internal: false
         }
     }
 }

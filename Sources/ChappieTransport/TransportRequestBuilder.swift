@@ -49,7 +49,9 @@ struct TransportRequestBuilder {
         let identity = self.identityFields
         let additional = self.configuration.additionalFields.map { HTTPField($0.name, $0.value) }
             .filter { field in !identity.contains { $0.hasName(of: field) } }
-        let own = self.ownFields(for: kind, hasBody: hasBody).filter { field in !additional.contains { $0.hasName(of: field) } }
+        let own = self.ownFields(for: kind, hasBody: hasBody).filter { field in
+            !additional.contains { $0.hasName(of: field) }
+        }
         return identity + own + additional
     }
 

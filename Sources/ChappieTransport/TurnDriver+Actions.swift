@@ -116,7 +116,7 @@ extension TurnDriver {
         self.transport = attempt.transport
         self.evidence = FailureEvidence()
         self.parser.reset(lastEventID: "")
-        if !attempt.isResumed { self.order = ResponseOrder(previousResponseID: attempt.kept?.lastResponseID) }
+        self.order = ResponseOrder(previousResponseID: attempt.kept?.lastResponseID)
         self.finishedItems.removeAll()
         self.enter(attempt)
         let isCancelled = self.shared.withLock { shared in

@@ -59,6 +59,15 @@ extension TurnDriver {
 
     /// Whether an event belongs to the response and has not come before.
     private func counts(_ event: ResponseEvent, attempt: Int) -> Bool {
+        switch self.order.judge(event) {
+        case .fine, .tolerated:
+            break
+        case .foreign:
+            return false
+        case .violation(let violation):
+            self.failed(.contradictoryEvents(violation))
+            return false
+        }
         switch self.machine.numbered(event.sequenceNumber, fingerprint: event.fingerprint, attempt: attempt) {
         case .read:
             return true
@@ -81,7 +90,7 @@ extension TurnDriver {
     }
 
     private func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
-        if !event.kind.isContentFree { _ = self.machine.contentReceived(attempt: attempt) }
+        if !event.kind.isContentFree { self.contentReceived(event, attempt: attempt) }
         if self.engine.configuration.rawEvents == .all { unsafe self.passOn(event, json: json, attempt: attempt) }
         switch event.kind {
         case .delta(let kind, let outputIndex, let partIndex, let text):
@@ -111,6 +120,11 @@ extension TurnDriver {
         case .outputItemAdded, .metadata, .keepalive, .contentFree, .other:
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         }
+    }
+
+    private func contentReceived(_ event: ResponseEvent, attempt: Int) {
+        _ = self.machine.contentReceived(attempt: attempt)
+        if !event.kind.isTerminal { self.serverAnswered() }
     }
 
     private func named(_ responseID: String?, attempt: Int) {
@@ -188,8 +202,10 @@ extension TurnDriver {
 
     private func passOn(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         let type = String(event.typeName)
-        guard case .deliver = self.machine.rawReceived(
-            type: type, outputIndex: event.kind.outputIndex, attempt: attempt) else { return }
+        guard
+            case .deliver = self.machine.rawReceived(
+                type: type, outputIndex: event.kind.outputIndex, attempt: attempt)
+        else { return }
         self.deliver(.raw(type: type, payload: unsafe String(decoding: json, as: UTF8.self)))
     }
 
@@ -223,6 +239,27 @@ extension TurnDriver {
     }
 }
 
+extension ResponseOrder {
+    /// What the event is to the response that is read.
+    fileprivate mutating func judge(_ event: ResponseEvent) -> Verdict {
+        switch event.kind {
+        case .created(let responseID): self.created(responseID: responseID)
+        case .delta(let kind, let outputIndex, let partIndex, _):
+            self.delta(
+                in: ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex)
+                    ?? ReplaySlot(.toolCall, outputIndex: outputIndex, partIndex: partIndex))
+        case .outputItemAdded(let outputIndex, _): self.itemAdded(outputIndex)
+        case .outputItemDone(let outputIndex, _): self.itemDone(outputIndex)
+        case .completed(let summary), .failed(let summary), .incomplete(let summary):
+            self.terminal(responseID: summary.id)
+        case .error: self.terminal(responseID: nil)
+        case .contentFree, .other, .unknown: self.mentioned(responseID: nil)
+        // They are about the connection and the account, not about a response.
+        case .rateLimits, .metadata, .keepalive: .fine
+        }
+    }
+}
+
 extension ResponseEvent {
     /// A number that two different events hardly share: of the type, and of what is delivered of a delta.
     ///
@@ -241,7 +278,8 @@ extension ResponseEvent.Kind {
     /// The place of the item that the event belongs to, where it says so.
     fileprivate var outputIndex: Int? {
         switch self {
-        case .delta(_, let outputIndex, _, _), .outputItemAdded(let outputIndex, _), .outputItemDone(let outputIndex, _):
+        case .delta(_, let outputIndex, _, _), .outputItemAdded(let outputIndex, _),
+            .outputItemDone(let outputIndex, _):
             outputIndex
         case .created, .completed, .failed, .incomplete, .error, .rateLimits, .metadata, .keepalive, .contentFree,
             .other, .unknown:

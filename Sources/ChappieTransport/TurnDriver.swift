@@ -47,8 +47,9 @@ final class TurnDriver: @unchecked Sendable {
     var responseID: String?
     /// Types of events that the consumer was told are not known here.
     var unknownTypes: Set<String> = []
-    /// What the instance wants to know of the turn's end.
-    private var permission: CircuitBreaker.Permission?
+    /// What the circuit breaker wants to have answered.
+    private var ticket: CircuitBreaker.Ticket?
+    private var isProbe = false
     var parser: EventStreamParser
     var decoder: ResponseEventDecoder
     var credential: ChappieCredential?
@@ -117,12 +118,18 @@ final class TurnDriver: @unchecked Sendable {
         self.outcome = outcome
         let safety = ChappieReplaySafety(self.machine.replaySafety)
         self.shared.withLock { $0.report.replaySafety = safety }
-        guard let permission = self.permission.take() else { return }
+        guard let ticket = self.ticket.take() else { return }
         switch outcome {
-        case .completed: self.engine.ended(permission, .succeeded)
-        case .failed(let error as ChappieClientError): self.engine.ended(permission, error.circuitOutcome)
-        case .failed: self.engine.ended(permission, .abandoned)
+        case .completed: self.engine.succeeded(ticket)
+        case .failed(let error as ChappieClientError): self.engine.failed(ticket, isCounted: error.countsAgainstServer)
+        case .failed: self.engine.abandoned(ticket)
         }
+    }
+
+    /// The server works: others need not wait for the end of a turn that was let through to find that out.
+    func serverAnswered() {
+        guard self.isProbe, let ticket = self.ticket.take() else { return }
+        self.engine.succeeded(ticket)
     }
 
     /// Appends an event for the consumer.
@@ -167,13 +174,17 @@ final class TurnDriver: @unchecked Sendable {
 
     /// Asks the circuit breaker; false when it ends the turn.
     private func isPermitted() -> Bool {
-        let permission = self.engine.permission()
-        guard case .refused(let retryAfter) = permission else {
-            self.permission = permission
-            return true
+        switch self.engine.permission() {
+        case .allowed(let ticket):
+            self.ticket = ticket
+        case .probe(let ticket):
+            self.ticket = ticket
+            self.isProbe = true
+        case .refused(let retryAfter):
+            self.end(.failed(ChappieClientError(circuitOpenFor: retryAfter, transport: self.transport)))
+            return false
         }
-        self.end(.failed(ChappieClientError(circuitOpenFor: retryAfter, transport: self.transport)))
-        return false
+        return true
     }
 
     /// Ends the turn as cancelled.

@@ -17,10 +17,11 @@
 /// | output before the response is created, or of items never added | tolerated: some servers announce nothing |
 /// | an item added or done twice, output of an item that is done | tolerated: some servers give several items one index |
 /// | an end with another response identifier | tolerated, it ends the response: some encrypt identifiers anew each time |
-/// | whatever names the response before on this connection | foreign |
+/// | an end, or news, of the response before on this connection | foreign |
 /// | whatever comes after the end: a second end, another response | foreign |
 ///
-/// Item identifiers are not looked at. Some servers change them from event to event.
+/// Item identifiers are not looked at. Some servers change them from event to event. Some give every response the same
+/// identifier: one that is created with the identifier of the response before is the response that was asked for.
 package struct ResponseOrder: Sendable {
     /// What an event is to its response.
     package enum Verdict: Equatable, Sendable {
@@ -63,8 +64,6 @@ package struct ResponseOrder: Sendable {
     private enum Phase {
         /// Nothing has named the response yet.
         case beginning
-        /// The response before on this connection has begun to speak again.
-        case foreign
         /// The response is read; the identifier is nil when the server told none.
         case reading(responseID: String?)
         case ended
@@ -102,9 +101,9 @@ package struct ResponseOrder: Sendable {
     /// The server says that a response begins.
     package mutating func created(responseID: String?) -> Verdict {
         switch self.phase {
-        case .beginning, .foreign:
-            self.phase = self.isPrevious(responseID) ? .foreign : .reading(responseID: responseID)
-            return self.isPrevious(responseID) ? .foreign : .fine
+        case .beginning:
+            self.phase = .reading(responseID: responseID)
+            return .fine
 
         case .reading:
             guard !self.isPrevious(responseID) else { return .foreign }
@@ -122,10 +121,6 @@ package struct ResponseOrder: Sendable {
         guard !self.isPrevious(responseID) else { return .foreign }
         switch self.phase {
         case .beginning: return .fine
-        case .foreign:
-            guard responseID != nil else { return .foreign }
-            self.phase = .beginning
-            return .fine
         case .reading(let known): return self.judge(responseID, known: known)
         case .ended: return .foreign
         }
@@ -160,15 +155,7 @@ package struct ResponseOrder: Sendable {
     package mutating func terminal(responseID: String?) -> Verdict {
         switch self.phase {
         case .beginning:
-            guard !self.isPrevious(responseID) else { return .foreign }
-            self.phase = .ended
-            return .fine
-
-        case .foreign:
-            if responseID == nil || self.isPrevious(responseID) {
-                self.phase = .beginning
-                return .foreign
-            }
+            guard self.hasOutput || !self.isPrevious(responseID) else { return .foreign }
             self.phase = .ended
             return .fine
 
@@ -182,8 +169,11 @@ package struct ResponseOrder: Sendable {
         }
     }
 
+    /// Whether the identifier is that of the response before, and not also that of the one that is read.
     private func isPrevious(_ responseID: String?) -> Bool {
-        responseID != nil && responseID == self.previousResponseID
+        guard let responseID, responseID == self.previousResponseID else { return false }
+        guard case .reading(let known) = self.phase else { return true }
+        return known != responseID
     }
 
     private mutating func judge(_ responseID: String?, known: String?) -> Verdict {
@@ -195,7 +185,7 @@ package struct ResponseOrder: Sendable {
         _ outputIndex: Int, _ partIndex: Int = 0, _ judge: (inout Self) -> Verdict
     ) -> Verdict {
         switch self.phase {
-        case .foreign, .ended:
+        case .ended:
             return .foreign
 
         case .beginning, .reading:

@@ -12,10 +12,14 @@ import Testing
     @Test func aThrottledRequestHasItsOwnBudgetAndDelays() {
         var turn = ScriptedTurn(StreamingPolicy(prefersWebSocket: false))
         turn.fail(Self.throttled())
-        #expect(turn.last == .open(.init(attempt: 2, transport: .http, reason: .rateLimit(retry: 1, limit: 2), rung: .again())))
+        #expect(
+            turn.last
+                == .open(.init(attempt: 2, transport: .http, reason: .rateLimit(retry: 1, limit: 2), rung: .again())))
         turn.fail(.endedEarly)
         turn.fail(Self.throttled())
-        #expect(turn.last == .open(.init(attempt: 4, transport: .http, reason: .rateLimit(retry: 2, limit: 2), rung: .again())))
+        #expect(
+            turn.last
+                == .open(.init(attempt: 4, transport: .http, reason: .rateLimit(retry: 2, limit: 2), rung: .again())))
         turn.fail(Self.throttled())
         #expect(turn.last == .fail(TurnFailure(.throttled, Self.throttled())))
         #expect(turn.waits == [.seconds(1), .milliseconds(200), .seconds(2)])

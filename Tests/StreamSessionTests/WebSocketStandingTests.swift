@@ -9,27 +9,27 @@ import Testing
         #expect(!standing.isCondemned)
         standing.condemned(now: .zero)
         #expect(standing.isCondemned)
-        #expect(!standing.beginsProbe(now: .seconds(1_000_000)))
+        Self.expectProbe(&standing, at: .seconds(1_000_000), false)
         standing.established()
         #expect(standing.isCondemned)
     }
 
     @Test func anAdaptiveOneIsLookedAtAgainAfterEachCooldown() {
         var standing = WebSocketStanding(fallback: Self.adaptive)
-        #expect(!standing.beginsProbe(now: .seconds(100)))
+        Self.expectProbe(&standing, at: .seconds(100), false)
         standing.condemned(now: .seconds(100))
-        #expect(!standing.beginsProbe(now: .seconds(159)))
-        #expect(standing.beginsProbe(now: .seconds(160)))
+        Self.expectProbe(&standing, at: .seconds(159), false)
+        Self.expectProbe(&standing, at: .seconds(160), true)
         // One at a time, and HTTP until it is over.
-        #expect(!standing.beginsProbe(now: .seconds(500)))
+        Self.expectProbe(&standing, at: .seconds(500), false)
         #expect(standing.isCondemned)
         standing.probeEnded(succeeded: false, now: .seconds(170))
-        #expect(!standing.beginsProbe(now: .seconds(229)))
-        #expect(standing.beginsProbe(now: .seconds(230)))
+        Self.expectProbe(&standing, at: .seconds(229), false)
+        Self.expectProbe(&standing, at: .seconds(230), true)
         standing.condemned(now: .seconds(231))
         standing.probeEnded(succeeded: true, now: .seconds(232))
         #expect(!standing.isCondemned)
-        #expect(!standing.beginsProbe(now: .seconds(1_000)))
+        Self.expectProbe(&standing, at: .seconds(1_000), false)
     }
 
     @Test func theEndOfAProbeThatWasNotBegunSaysNothing() {
@@ -56,5 +56,13 @@ import Testing
         #expect(standing.isCondemned == (failureClass == .definite))
         standing.raceFailed(failureClass, now: .zero)
         #expect(standing.isCondemned == (failureClass == .definite || failureClass == .probable))
+    }
+
+    private static func expectProbe(
+        _ standing: inout WebSocketStanding, at now: Duration, _ isDue: Bool,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let begins = standing.beginsProbe(now: now)
+        #expect(begins == isDue, sourceLocation: sourceLocation)
     }
 }
