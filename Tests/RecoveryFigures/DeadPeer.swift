@@ -1,0 +1,40 @@
+// How soon a peer that has gone without a word is noticed.
+import ChappieTestServer
+import ChappieTransport
+
+/// Times from the last byte of a peer to the moment at which the turn gives it up.
+enum DeadPeer {
+    private static let pingInterval = Duration.milliseconds(300)
+    private static let pongTimeout = Duration.milliseconds(200)
+
+    /// The peer stops reading and writing in the middle of a response.
+    static func found(runs: Int) async throws -> Figure {
+        var model = ChappieTestServer.ScriptedModel(seed: 1, textByteCount: 600)
+        model.includesReasoning = false
+        let server = try ChappieTestServer(
+            configuration: .init(model: .scripted(model), faults: [.init(.stall(afterByte: 1_000, origin: .body))]))
+        defer { server.stop() }
+        let configuration = try ChappieTransportConfiguration.loopback(server.baseURL) { configuration in
+            configuration.policy = .init(maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)
+            configuration.timeouts.pingInterval = Self.pingInterval
+            configuration.timeouts.pongTimeout = Self.pongTimeout
+        }
+        var values: [Double] = []
+        for _ in 0..<runs {
+            values.append(try await self.silence(ChappieStreamingTransport(configuration: configuration)))
+        }
+        // The service's clock is a few milliseconds coarse.
+        let bound = (Self.pingInterval + Self.pongTimeout).milliseconds + 10
+        return Figure("dead peer: ping after 300 ms, pong within 200", values: values, bound: bound)
+    }
+
+    private static func silence(_ transport: ChappieStreamingTransport) async throws -> Double {
+        do {
+            for try await _ in transport.stream(ChappieTransportRequest(prompt: "hi", model: "m")) {}
+        } catch ChappieClientError.transport(let failure) where failure.code == .peerUnresponsive {
+            guard let silence = failure.details.sinceLastByte else { throw ChappieClientError.invalidResponse }
+            return silence.milliseconds
+        }
+        throw ChappieClientError.invalidResponse
+    }
+}

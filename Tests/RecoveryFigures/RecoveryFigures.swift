@@ -1,0 +1,28 @@
+// What recovery costs: how soon text comes when a WebSocket does not, how soon a dead peer and a cancellation are
+// noticed, and how much of an event's decoding its verification costs. Everything on loopback.
+import ChappieTestServer
+import ChappieTransport
+
+/// Measures everything, prints a table, and fails when a figure is past its bound.
+@main struct RecoveryFigures {
+    static func main() async throws {
+        let runs = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 40
+        print("\(Figure.heading)")
+        var areAllHeld = true
+        func report(_ figure: Figure) {
+            print(figure.line)
+            if !figure.isHeld { areAllHeld = false }
+        }
+        let roundTrip = try await FirstText.roundTrip(runs: runs)
+        report(roundTrip)
+        for figure in try await FirstText.refusedUpgrades(runs: runs, roundTrip: roundTrip.median) { report(figure) }
+        for figure in try await FirstText.blackHoles(runs: runs, roundTrip: roundTrip.median) { report(figure) }
+        report(try await DeadPeer.found(runs: max(5, runs / 4)))
+        report(try await Cancellation.closed(runs: runs * 5))
+        report(VerificationCost.measured())
+        guard areAllHeld else { throw FigurePastItsBound() }
+    }
+}
+
+/// A figure that is worse than it may be; which one stands in the table.
+struct FigurePastItsBound: Error {}

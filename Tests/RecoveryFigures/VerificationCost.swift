@@ -1,0 +1,66 @@
+// How much of the decoding of an event its verification costs.
+import ResponseEvents
+import StreamSession
+
+/// Nanoseconds of decoding and of verifying the same events.
+enum VerificationCost {
+    /// Events of a response with a delta of a word or two each, as models send them.
+    private static let events: [[UInt8]] = (0..<2_000).map { number in
+        Array(
+            (#"{"type":"response.output_text.delta","sequence_number":\#(number),"item_id":"msg_0a1b2c3d4e5f60718293"#
+                + #"a4b5c6d7e8f9","output_index":0,"content_index":0,"delta":" word\#(number)","logprobs":[],"#
+                + #""obfuscation":"aZ3kQ9xw"}"#).utf8)
+    }
+
+    private static let slot = ReplaySlot(.text, outputIndex: 0)
+
+    /// The verification's share of the decoding, in percent, several times.
+    static func measured() -> Figure {
+        let deltas = (0..<Self.events.count).map { Array(" word\($0)".utf8) }
+        let shares = (0..<15).map { _ in 100 * self.verifying(deltas) / self.decoding() }
+        var figure = Figure("verifying a delta, of decoding its event", unit: "%", values: shares, bound: 5)
+        figure.boundedQuantile = 0.5
+        return figure
+    }
+
+    /// The events one behind the other, each with room behind it, as the decoder wants it.
+    private static let corpus: (bytes: [UInt8], ranges: [Range<Int>]) = {
+        var bytes: [UInt8] = []
+        var ranges: [Range<Int>] = []
+        for event in Self.events {
+            ranges.append(bytes.count..<bytes.count + event.count)
+            bytes += event + [UInt8](repeating: 0, count: 64)
+        }
+        return (bytes, ranges)
+    }()
+
+    private static func decoding() -> Double {
+        var decoder = ResponseEventDecoder(maximumByteCount: 1 << 20)
+        var byteCount = 0
+        let time = self.corpus.bytes.withUnsafeBytes { bytes in
+            ContinuousClock().measure {
+                for range in self.corpus.ranges {
+                    guard let event = try? decoder.decode(UnsafeRawBufferPointer(rebasing: bytes[range])),
+                        case .delta(_, _, _, let text) = event.kind
+                    else { preconditionFailure("an event that is none") }
+                    byteCount += text.utf8.count
+                }
+            }
+        }
+        precondition(byteCount > self.events.count * 6)
+        return time.milliseconds
+    }
+
+    private static func verifying(_ deltas: [[UInt8]]) -> Double {
+        var ledger = ReplayLedger()
+        for delta in deltas { _ = ledger.admit(delta.span, in: self.slot) }
+        ledger.beginReplay()
+        let time = ContinuousClock().measure {
+            for delta in deltas {
+                precondition(ledger.admit(delta.span, in: self.slot) == .swallow)
+            }
+        }
+        precondition(ledger.isCaughtUp && ledger.verifiedByteCount > 0)
+        return time.milliseconds
+    }
+}
