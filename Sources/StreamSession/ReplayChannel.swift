@@ -15,20 +15,14 @@
 /// The bytes are held once, in an array that grows by half, so at most a third of it is reserve. Beside them stands one
 /// run of some five bytes for each change of the slot (`ReplayRunLog`); the slot of the last byte needs none.
 struct ReplayChannel: Sendable {
-    /// How far a replay begins into what was delivered, because the items before it are settled.
-    private struct Mark {
-        var byteCount = 0
-        var position: ReplayRunLog.Position = .start
-    }
-
     /// Everything that was delivered.
     private(set) var bytes: [UInt8] = []
     /// Every run but the last one.
     private var runs = ReplayRunLog()
     /// The slot of the last byte.
     private var lastSlot = ReplayRunLog.Run.none.slot
-    /// What is settled.
-    private var settled = Mark()
+    /// How far into what was delivered a replay begins, because the items before it are settled.
+    private var settledByteCount = 0
     /// How many bytes the attempt that runs has repeated or produced, the settled ones among them.
     private var cursor = 0
     /// The run that the cursor stands in; without meaning when the channel is caught up.
@@ -44,8 +38,8 @@ struct ReplayChannel: Sendable {
 
     /// Expects everything again that is not settled, from the first byte.
     mutating func rewind() {
-        self.cursor = self.settled.byteCount
-        self.position = self.settled.position
+        self.cursor = self.settledByteCount
+        self.position = .start
         self.expectNextRun()
     }
 
@@ -87,15 +81,14 @@ struct ReplayChannel: Sendable {
         self.lastSlot = slot
     }
 
-    /// The run behind the cursor; the last one is in no log, because it still grows.
+    /// The run that still grows; it is in no log yet.
+    private var lastRun: ReplayRunLog.Run { ReplayRunLog.Run(slot: self.lastSlot, end: self.bytes.count) }
+
     private mutating func expectNextRun() {
         guard !self.isCaughtUp else { return }
         repeat {
-            guard self.runs.advance(&self.position) else {
-                self.expected = ReplayRunLog.Run(slot: self.lastSlot, end: self.bytes.count)
-                return
-            }
-            self.expected = self.position.run
+            self.expected = self.runs.advance(&self.position) ? self.position.run : self.lastRun
+            // Runs that are settled stand before the cursor.
         } while self.expected.end <= self.cursor
     }
 
@@ -111,32 +104,33 @@ struct ReplayChannel: Sendable {
 
 extension ReplayChannel {
     /// True when what was delivered of some items has come in this attempt and stands before everything else.
-    func canSettle(_ items: Range<Int>) -> Bool { self.mark(behind: items) != nil }
+    func canSettle(_ items: Range<Int>) -> Bool { self.byteCount(ofSettled: items) != nil }
 
     /// Expects what was delivered of some items no more; they must be such that can be settled.
     mutating func settle(_ items: Range<Int>) {
-        guard let mark = self.mark(behind: items) else { preconditionFailure("the items cannot be settled") }
-        self.settled = mark
+        guard let byteCount = self.byteCount(ofSettled: items) else {
+            preconditionFailure("the items cannot be settled")
+        }
+        self.settledByteCount = byteCount
     }
 
-    private func mark(behind items: Range<Int>) -> Mark? {
-        var mark = self.settled
-        var position = self.settled.position
+    /// Where the output of some items ends; nil when it cannot be settled.
+    private func byteCount(ofSettled items: Range<Int>) -> Int? {
+        var end = self.settledByteCount
         var hasOthers = false
-        while self.runs.advance(&position) {
-            guard position.run.end > self.settled.byteCount else { continue }
-            if items.contains(position.run.slot.outputIndex) {
+        var position = ReplayRunLog.Position.start
+        var isLast = false
+        while !isLast {
+            isLast = !self.runs.advance(&position)
+            let run = isLast ? self.lastRun : position.run
+            guard run.end > self.settledByteCount else { continue }
+            if items.contains(run.slot.outputIndex) {
                 guard !hasOthers else { return nil }
-                mark = Mark(byteCount: position.run.end, position: position)
+                end = run.end
             } else {
                 hasOthers = true
             }
         }
-        if self.bytes.count > self.settled.byteCount, items.contains(self.lastSlot.outputIndex) {
-            guard !hasOthers else { return nil }
-            // The last run is written into the log when another begins, so the position stays before it.
-            mark.byteCount = self.bytes.count
-        }
-        return mark.byteCount <= self.cursor ? mark : nil
+        return end <= self.cursor ? end : nil
     }
 }

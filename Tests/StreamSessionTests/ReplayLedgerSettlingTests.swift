@@ -265,6 +265,21 @@ import Testing
         #expect(counts.admit("a", outputIndex: 0) == false)
     }
 
+    @Test func settledItemsMakeRoomInTheTable() {
+        var counts = RawEventCounts()
+        for index in 0..<RawEventCounts.maximumItemCount { _ = counts.admit("a", outputIndex: index) }
+        counts.settle(0..<10)
+        counts.rewind()
+        for index in 10..<RawEventCounts.maximumItemCount { #expect(counts.admit("a", outputIndex: index) == false) }
+        for index in 0..<10 {
+            // Each has a count of its own.
+            #expect(counts.admit("a", outputIndex: RawEventCounts.maximumItemCount + index) == true)
+        }
+        #expect(counts.admit("a") == true)
+        counts.rewind()
+        #expect(counts.admit("a") == false)
+    }
+
     // MARK: At random
 
     /// A response of several items, cut again and again, whose finished items are given back whenever that is possible.

@@ -139,6 +139,7 @@ import Testing
         _ = ledger.admit("two", in: .text(1))
         ledger.beginReplay()
         #expect(ledger.admit("one!", in: .text(0)) == .diverged)
+        #expect(ledger.verifiedByteCount == 0)
     }
 
     @Test func aNewSlotBeforeADeliveredOneIsWholeDiverges() {
