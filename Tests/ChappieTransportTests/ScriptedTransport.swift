@@ -124,7 +124,8 @@ final class ScriptedConnection: TransportConnection {
 
     private let state: LockedValue<State>
     private let clock: ManualClock
-    private let start: Duration
+    /// When it was asked for.
+    let start: Duration
 
     init(_ steps: [ScriptStep], clock: ManualClock) {
         self.state = LockedValue(State(steps: steps))
