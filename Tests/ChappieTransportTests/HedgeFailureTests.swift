@@ -177,6 +177,16 @@ import Testing
         #expect(await fixture.run().text == "b")
     }
 
+    @Test func eachConnectionHasItsOwnRequestID() async {
+        let rival: [ScriptStep] =
+            [.ready, .request, .opened(200, fields: ["x-request-id": "h"])]
+            + [.body(Event.sse(Event.completed)), .ended(.complete)]
+        let fixture = Self.fixture([[], rival])
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["parked", "completed"])
+        #expect(outcome.report.attempts.map(\.requestID) == [nil, "h"])
+    }
+
     // MARK: Both fail
 
     @Test func afterADefiniteFailureTheHedgeIsAnAttemptLikeAnyOther() async {
