@@ -21,10 +21,18 @@ extension TurnDriver {
     func release() {
         if self.rival?.transport == .httpSSE {
             self.exchangeRivals()
-            self.noteFallback(because: "upgrade.slow", rung: nil)
+            self.evidence = FailureEvidence()
+            self.noteFallback(because: self.rivalRefusal?.tag ?? "upgrade.slow", rung: nil)
         }
         self.attempt?.requestedAt = self.engine.clock.now()
         self.attempt?.connection.release()
+        // Nobody waits for the body of a refusal any more.
+        if let refusal = self.rivalRefusal { self.rivalFailed(refusal) }
+    }
+
+    /// What the rival was refused with, when it is an upgrade whose refusal still has a body to come.
+    private var rivalRefusal: AttemptFailure? {
+        self.rival?.head.map { .upgradeStatus(RefusalFacts(statusCode: $0.statusCode)) }
     }
 
     /// Handles one thing from the rival; false when it has nothing to say.

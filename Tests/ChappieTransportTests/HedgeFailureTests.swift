@@ -177,6 +177,25 @@ import Testing
         #expect(await fixture.run().text == "b")
     }
 
+    @Test(arguments: [404, 401])
+    func aRefusalWhoseBodyIsOnItsWayIsJudgedByItsStatus(_ status: Int) async {
+        let upgrade: [ScriptStep] =
+            [.pause(.seconds(3)), .opened(status, fields: ["x-request-id": "u"])]
+            + [.pause(.seconds(5)), .body("no"), .ended(.complete)]
+        let rival: [ScriptStep] = .held(
+            readyAfter: .seconds(2), answerAfter: .seconds(9), Event.text("a"), Event.completed)
+        let fixture = Self.fixture([upgrade, rival, .webSocket(Event.text("b"), Event.completed)])
+        let first = await fixture.run()
+        #expect(first.text == "a")
+        #expect(first.outcomes == ["http.\(status)", "completed"])
+        #expect(first.report.fallbackReason == "http.\(status)")
+        #expect(first.report.attempts.map(\.requestID) == ["u", nil])
+        #expect(first.report.attempts.map(\.statusCode) == [status, 200])
+        #expect(fixture.sentRequestCount == 1)
+        let second = await fixture.run()
+        #expect(second.report.attempts.map(\.transport) == [status == 404 ? .httpSSE : .webSocket])
+    }
+
     @Test func eachConnectionHasItsOwnRequestID() async {
         let rival: [ScriptStep] =
             [.ready, .request, .opened(200, fields: ["x-request-id": "h"])]
