@@ -72,6 +72,20 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
+    @Test func aReconnectionIsHedgedToo() async {
+        let fixture = TurnFixture([
+            .broken(Event.created, Event.text("He")), [], .held(Event.text("Hel"), Event.text("lo"), Event.completed),
+        ]) { $0.reportsDiagnostics = true }
+        let outcome = await fixture.run()
+        #expect(outcome.text == "Hello")
+        #expect(fixture.connectionStarts == [.zero, .milliseconds(200), .milliseconds(2_200)])
+        #expect(outcome.outcomes == ["ws.close.1006", "parked", "completed"])
+        #expect(outcome.report.attempts.map(\.isHedge) == [false, false, true])
+        #expect(outcome.report.attempts.map(\.rung) == [nil, .verifiedReplay, .verifiedReplay])
+        #expect(outcome.diagnostics.filter { $0.kind == .fellBack }.map(\.rung) == [.verifiedReplay])
+        #expect(fixture.sentRequestCount == 2)
+    }
+
     // MARK: Who sends
 
     @Test func anUpgradeThatOpensFirstCarriesTheRequest() async {
