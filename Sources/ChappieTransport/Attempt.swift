@@ -69,6 +69,9 @@ struct Attempt {
     /// Whether any event came.
     var hasEvents: Bool { self.lastEvent != nil }
 
+    /// How the attempt goes on after a failed one.
+    var recoveryRung: ChappieRecoveryRung? { ChappieRecoveryRung(self.rung) }
+
     /// Whether the rest of a response is read.
     var isResumed: Bool {
         guard case .resume = self.rung else { return false }

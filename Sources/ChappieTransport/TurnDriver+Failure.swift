@@ -111,7 +111,7 @@ extension TurnDriver {
             entry.receivedByteCount = statistics.receivedByteCount
             entry.sentByteCount = statistics.sentByteCount
             entry.statusCode = attempt.head?.statusCode
-            entry.requestID = self.evidence.requestID
+            entry.requestID = attempt.head?.requestID
             entry.outcome = outcome
         }
     }
@@ -128,6 +128,11 @@ extension TurnDriver {
             update(&shared.report.attempts[index])
         }
     }
+}
+
+extension ResponseHead {
+    /// The server's name for the request.
+    var requestID: String? { self.value(of: "x-request-id") ?? self.value(of: "x-oai-request-id") }
 }
 
 extension RefusalFacts {

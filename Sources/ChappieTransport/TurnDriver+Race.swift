@@ -5,6 +5,10 @@ import StreamTransport
 extension TurnDriver {
     /// Opens a connection over HTTP beside the upgrade, with a request that waits.
     func openHedge(_ opening: TurnStateMachine.Opening) {
+        // It asks for what the upgrade is to ask for.
+        let opening = TurnStateMachine.Opening(
+            attempt: opening.attempt, transport: opening.transport, reason: opening.reason,
+            rung: self.attempt?.rung ?? opening.rung)
         guard var request = self.transportRequest(for: opening) else { return }
         request.isHeld = true
         let rival = Attempt(of: opening, on: self.engine.transport.connect(request), at: self.engine.clock.now())
@@ -21,10 +25,18 @@ extension TurnDriver {
     func release() {
         if self.rival?.transport == .httpSSE {
             self.exchangeRivals()
-            self.noteFallback(because: "upgrade.slow", rung: nil)
+            self.evidence = FailureEvidence()
+            self.noteFallback(because: self.rivalRefusal?.tag ?? "upgrade.slow", rung: self.attempt?.recoveryRung)
         }
         self.attempt?.requestedAt = self.engine.clock.now()
         self.attempt?.connection.release()
+        // Nobody waits for the body of a refusal any more.
+        if let refusal = self.rivalRefusal { self.rivalFailed(refusal) }
+    }
+
+    /// What the rival was refused with, when it is an upgrade whose refusal still has a body to come.
+    private var rivalRefusal: AttemptFailure? {
+        self.rival?.head.map { .upgradeStatus(RefusalFacts(statusCode: $0.statusCode)) }
     }
 
     /// Handles one thing from the rival; false when it has nothing to say.
@@ -70,7 +82,7 @@ extension TurnDriver {
             shared.connection = rival.connection
             shared.rivalConnection = nil
         }
-        if rival.transport == .httpSSE { self.noteFallback(because: failure.tag, rung: nil) }
+        if rival.transport == .httpSSE { self.noteFallback(because: failure.tag, rung: rival.recoveryRung) }
         self.noteRace()
     }
 

@@ -73,7 +73,7 @@ extension TurnDriver {
         guard var attempt = self.attempt else { return }
         attempt.head = head
         self.evidence.statusCode = head.statusCode
-        self.evidence.requestID = head.value(of: "x-request-id") ?? head.value(of: "x-oai-request-id")
+        self.evidence.requestID = head.requestID
         let isAccepted = attempt.transport == .webSocket ? head.statusCode == 101 : head.statusCode == 200
         attempt.stage = isAccepted ? .streaming : .refused
         // The body of a refusal has as much time as a first event has.

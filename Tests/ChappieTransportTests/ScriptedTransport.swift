@@ -26,6 +26,8 @@ enum ScriptStep: Sendable {
     case ready
     /// A ping is answered; nothing more happens before it was sent.
     case pong
+    /// The peer sends something that is no event, such as a ping of its own.
+    case heard
     /// Nothing happens, and no time passes, until somebody cancels; the signal says that somebody waits.
     case hang(Signal)
 }
@@ -61,6 +63,34 @@ final class ScriptedTransport: StreamTransport {
             return connection
         }
     }
+
+    /// Lets time go on to whatever comes first on any of the connections.
+    ///
+    /// One that hangs holds time up for all of them.
+    func wait(for connections: [any TransportConnection], atMost duration: Duration?) async -> TransportWaitOutcome {
+        let scripted = connections.compactMap { $0 as? ScriptedConnection }
+        precondition(scripted.count == connections.count, "connections of another transport")
+        for connection in scripted { connection.noteWait(duration) }
+        if Task.isCancelled { return .cancelled }
+        let obstacles = scripted.map { $0.obstacle() }
+        var earliest: Duration?
+        for (connection, obstacle) in zip(scripted, obstacles) {
+            switch obstacle {
+            case .none: return .ready
+            case .time(let remaining): earliest = min(earliest ?? remaining, remaining)
+            case .silence: break
+            case .hang(let signal): return await connection.park(signal)
+            }
+        }
+        guard let earliest, earliest <= duration ?? earliest else {
+            // Nothing will ever happen: only a cancellation ends this wait.
+            guard let duration else { return await scripted[0].park(nil) }
+            self.clock.advance(by: duration)
+            return .deadlinePassed
+        }
+        self.clock.advance(by: earliest)
+        return .ready
+    }
 }
 
 /// A connection that plays its script.
@@ -94,7 +124,8 @@ final class ScriptedConnection: TransportConnection {
 
     private let state: LockedValue<State>
     private let clock: ManualClock
-    private let start: Duration
+    /// When it was asked for.
+    let start: Duration
 
     init(_ steps: [ScriptStep], clock: ManualClock) {
         self.state = LockedValue(State(steps: steps))
@@ -129,7 +160,7 @@ final class ScriptedConnection: TransportConnection {
                 state.hasEnded = true
                 return .ended(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
             }
-            Self.skipFinishedWaits(&state, now: now)
+            self.skipFinishedWaits(&state, now: now)
             let event = Self.takeEvent(&state)
             if case .payload = event { state.statistics.lastHeard = now - self.start }
             return event
@@ -137,10 +168,7 @@ final class ScriptedConnection: TransportConnection {
     }
 
     func wait(for duration: Duration?) async -> TransportWaitOutcome {
-        self.state.withLock { state in
-            state.loan.spoil()
-            state.waits.append(duration)
-        }
+        self.noteWait(duration)
         if Task.isCancelled { return .cancelled }
         switch self.obstacle() {
         case .none:
@@ -158,6 +186,14 @@ final class ScriptedConnection: TransportConnection {
             return .deadlinePassed
         case .hang(let signal):
             return await self.park(signal)
+        }
+    }
+
+    /// Takes back what was lent, and remembers the limit of a wait.
+    fileprivate func noteWait(_ duration: Duration?) {
+        self.state.withLock { state in
+            state.loan.spoil()
+            state.waits.append(duration)
         }
     }
 
@@ -197,7 +233,7 @@ final class ScriptedConnection: TransportConnection {
 
     // MARK: The script
 
-    private enum Obstacle {
+    fileprivate enum Obstacle {
         case none
         case time(Duration)
         case silence
@@ -205,15 +241,15 @@ final class ScriptedConnection: TransportConnection {
     }
 
     /// What stands between the consumer and the next event.
-    private func obstacle() -> Obstacle {
+    fileprivate func obstacle() -> Obstacle {
         let now = self.clock.now
         return self.state.withLock { state in
             if state.isCancelled, !state.hasEnded { return .none }
-            Self.skipFinishedWaits(&state, now: now)
+            self.skipFinishedWaits(&state, now: now)
             guard !state.hasEnded, state.next < state.steps.count else { return .silence }
             switch state.steps[state.next] {
             case .pause: return .time((state.pauseEnd ?? now) - now)
-            case .request: return .silence
+            case .request, .heard: return .silence
             case .pong: return state.pingCount > 0 ? .none : .silence
             case .hang(let signal): return .hang(signal)
             case .opened, .ready, .text, .textBytes, .binary, .body, .bodyBytes, .ended: return .none
@@ -221,7 +257,7 @@ final class ScriptedConnection: TransportConnection {
         }
     }
 
-    private static func skipFinishedWaits(_ state: inout State, now: Duration) {
+    private func skipFinishedWaits(_ state: inout State, now: Duration) {
         while state.next < state.steps.count {
             switch state.steps[state.next] {
             case .pause(let duration):
@@ -232,6 +268,8 @@ final class ScriptedConnection: TransportConnection {
             case .request:
                 guard state.sentCount > state.takenCount else { return }
                 state.takenCount += 1
+            case .heard:
+                state.statistics.lastHeard = now - self.start
             case .opened, .ready, .pong, .text, .textBytes, .binary, .body, .bodyBytes, .ended, .hang:
                 return
             }
@@ -259,13 +297,13 @@ final class ScriptedConnection: TransportConnection {
         case .ended(let end):
             state.hasEnded = true
             event = .ended(end)
-        case .pause, .request, .hang: return nil
+        case .pause, .request, .heard, .hang: return nil
         }
         state.next += 1
         return event
     }
 
-    private func park(_ signal: Signal?) async -> TransportWaitOutcome {
+    fileprivate func park(_ signal: Signal?) async -> TransportWaitOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let outcome: TransportWaitOutcome? = self.state.withLock { state in

@@ -1,0 +1,345 @@
+// Responses made in background and stored: a cut is followed by a request for the rest.
+
+import Foundation
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+/// Events with numbers, of a response that can be resumed.
+enum Numbered {
+    static func created(_ number: Int, id: String = "r") -> String {
+        #"{"type":"response.created","sequence_number":\#(number),"response":{"id":"\#(id)"}}"#
+    }
+
+    static func text(_ number: Int, _ text: String) -> String {
+        #"{"type":"response.output_text.delta","sequence_number":\#(number),"output_index":0,"content_index":0,"#
+            + #""delta":"\#(text)"}"#
+    }
+
+    static func call(_ number: Int) -> String {
+        #"{"type":"response.output_item.done","sequence_number":\#(number),"output_index":1,"item":"#
+            + #"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}}"#
+    }
+
+    static func inProgress(_ number: Int) -> String {
+        #"{"type":"response.in_progress","sequence_number":\#(number),"response":{"id":"r"}}"#
+    }
+
+    static func completed(_ number: Int) -> String {
+        #"{"type":"response.completed","sequence_number":\#(number),"response":{"id":"r","status":"completed"}}"#
+    }
+}
+
+@Suite struct CursorResumeTests {
+    static let lost = TransportEnd.failed(TransportFailure(phase: .stream, cause: .connectionLost))
+
+    static var request: ChappieTransportRequest {
+        var request = ChappieTransportRequest(body: Array(#"{"background":true,"store":true}"#.utf8))
+        request.prompt = "hi"
+        return request
+    }
+
+    private static func fixture(
+        _ scripts: [[ScriptStep]], _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
+    ) -> TurnFixture {
+        TurnFixture(scripts) {
+            $0.rawEvents = .none
+            $0.reportsDiagnostics = true
+            configure(&$0)
+        }
+    }
+
+    /// A response that breaks after "Hel", which has number 1.
+    private static let cut: [ScriptStep] = .eventStream(Numbered.created(0), Numbered.text(1, "Hel"), then: lost)
+    private static let rest: [ScriptStep] = .eventStream(Numbered.text(2, "lo"), Numbered.completed(3))
+
+    // MARK: The rung
+
+    @Test func aBackgroundResponseIsAskedForOverHTTPAtOnce() async {
+        let fixture = Self.fixture([.eventStream(Numbered.created(0), Numbered.text(1, "a"), Numbered.completed(2))])
+        let outcome = await fixture.run(Self.request)
+        #expect(
+            outcome.events == [.diagnostic(.init(kind: .connected, transport: .httpSSE)), .textDelta("a"), .completed])
+        #expect(fixture.transport.requests.map(\.isHeld) == [false])
+        #expect(fixture.transport.requests[0].body?.contains(#""background":true"#) == true)
+        #expect(outcome.report.fallbackReason == nil)
+    }
+
+    @Test func theNextTurnMayUseAWebSocket() async {
+        let fixture = Self.fixture([
+            .eventStream(Numbered.completed(0)), .webSocket(Event.text("b"), Event.completed),
+        ])
+        _ = await fixture.run(Self.request)
+        #expect(await fixture.run().text == "b")
+    }
+
+    @Test func afterACutTheRestIsAskedFor() async {
+        let fixture = Self.fixture([Self.cut, Self.rest]) {
+            $0.credential = { _ in ChappieCredential(bearerToken: "t", accountID: "acc") }
+            $0.additionalFields = [(name: "X-A", value: "b")]
+        }
+        let outcome = await fixture.run(Self.request)
+        #expect(
+            outcome.events == [
+                .diagnostic(.init(kind: .connected, transport: .httpSSE)),
+                .textDelta("Hel"),
+                .diagnostic(
+                    .init(
+                        kind: .reconnecting, transport: .httpSSE, attempt: 1, limit: 5, reason: "connection.lost",
+                        rung: .resumed)),
+                .diagnostic(.init(kind: .connected, transport: .httpSSE)),
+                .diagnostic(.init(kind: .resumed, transport: .httpSSE)),
+                .textDelta("lo"),
+                .completed,
+            ])
+        #expect(outcome.report.attempts.map(\.rung) == [nil, .resumed])
+        #expect(outcome.report.replaySafety == .completed)
+        #expect(outcome.report.verifiedReplayByteCount == 0)
+        let resumption = fixture.transport.requests[1]
+        #expect(resumption.isResumption)
+        #expect(resumption.endpoint.target == "/v1/responses/r?stream=true&starting_after=1")
+        #expect(resumption.value(of: "Authorization") == "Bearer t")
+        #expect(resumption.value(of: "ChatGPT-Account-ID") == "acc")
+        #expect(resumption.value(of: "X-A") == "b")
+        #expect(resumption.value(of: "Accept") == "text/event-stream")
+        #expect(resumption.value(of: "Content-Type") == nil)
+        #expect(fixture.clock.sleeps == [.milliseconds(200)])
+    }
+
+    @Test(arguments: [
+        ("r/1?a=b#c%d ü~", "r%2F1%3Fa%3Db%23c%25d%20%C3%BC~"), ("resp_A-z.9", "resp_A-z.9"), ("\u{1}", "%01"),
+        ("../x", "..%2Fx"),
+    ])
+    func identifiersArePercentEncoded(_ id: String, _ segment: String) async throws {
+        let json = try #require(String(data: try JSONEncoder().encode(id), encoding: .utf8))
+        let created = #"{"type":"response.created","sequence_number":7,"response":{"id":\#(json)}}"#
+        let fixture = Self.fixture([.eventStream(created, then: Self.lost), Self.rest])
+        _ = await fixture.run(Self.request)
+        #expect(
+            fixture.transport.requests[1].endpoint.target == "/v1/responses/\(segment)?stream=true&starting_after=7")
+    }
+
+    @Test func theQueryOfTheBaseURLStays() async throws {
+        let url = try #require(URL(string: "https://api.example/v1/?api-version=1&b=%20"))
+        let fixture = Self.fixture([Self.cut, Self.rest]) { $0.baseURL = url }
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hello")
+        #expect(
+            fixture.transport.requests.map(\.endpoint.target) == [
+                "/v1/responses?api-version=1&b=%20",
+                "/v1/responses/r?stream=true&starting_after=1&api-version=1&b=%20",
+            ])
+    }
+
+    @Test(arguments: [#"{"background":true}"#, #"{"background":true,"store":false}"#])
+    func aResponseThatIsNotStoredIsSentAgain(_ body: String) async {
+        let fixture = Self.fixture([
+            Self.cut,
+            .eventStream(Numbered.created(0), Numbered.text(1, "Hel"), Numbered.text(2, "lo"), Numbered.completed(3)),
+        ])
+        let outcome = await fixture.run(ChappieTransportRequest(body: Array(body.utf8)))
+        #expect(outcome.text == "Hello")
+        #expect(outcome.report.attempts.map(\.rung) == [nil, .verifiedReplay])
+        #expect(fixture.transport.requests.allSatisfy { !$0.isResumption })
+    }
+
+    @Test func aCutBeforeTheResponseIsNamedSendsTheRequestAgain() async {
+        let fixture = Self.fixture([
+            .eventStream(then: Self.lost), .eventStream(Numbered.inProgress(0), then: Self.lost), Self.cut, Self.rest,
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hello")
+        #expect(outcome.report.attempts.map(\.rung) == [nil, .sentAgain, .sentAgain, .resumed])
+        #expect(fixture.transport.requests.map(\.isResumption) == [false, false, false, true])
+    }
+
+    @Test func aNamedResponseIsResumedThoughNothingWasDelivered() async {
+        let fixture = Self.fixture([
+            .eventStream(Numbered.created(0), then: Self.lost),
+            .eventStream(Numbered.text(1, "a"), Numbered.completed(2)),
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "a")
+        #expect(fixture.transport.requests[1].endpoint.target == "/v1/responses/r?stream=true&starting_after=0")
+    }
+
+    @Test func severalCutsInARow() async {
+        let fixture = Self.fixture([
+            .eventStream(Numbered.created(0), Numbered.text(1, "a"), then: Self.lost),
+            .eventStream(then: Self.lost),
+            .eventStream(Numbered.text(2, "b"), then: .complete),
+            .eventStream(Numbered.text(3, "c"), then: Self.lost),
+            .eventStream(Numbered.text(4, "d"), Numbered.completed(5)),
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "abcd")
+        #expect(
+            fixture.transport.requests.dropFirst().map { $0.endpoint.target.split(separator: "=").last } == [
+                "1", "1", "2", "3",
+            ])
+        #expect(outcome.report.reconnects == 4)
+    }
+
+    @Test func rawEventsAndToolCallsAreNotRepeated() async {
+        let fixture = Self.fixture([
+            .eventStream(Numbered.created(0), Numbered.call(1), then: Self.lost),
+            .eventStream(Numbered.call(1), Numbered.inProgress(2), then: Self.lost),
+            .eventStream(Numbered.inProgress(2), Numbered.completed(3)),
+        ]) {
+            $0.rawEvents = .unsurfaced
+            $0.reportsDiagnostics = false
+        }
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.error == nil)
+        #expect(outcome.rawTypes == ["response.created", "response.output_item.done", "response.in_progress"])
+    }
+
+    // MARK: Numbers
+
+    @Test func whatComesOnceMoreIsDropped() async {
+        let fixture = Self.fixture([
+            Self.cut,
+            .eventStream(
+                Numbered.created(0), Numbered.text(1, "Hel"), Numbered.text(2, "l"), Numbered.text(2, "l"),
+                Numbered.text(3, "o"), Numbered.completed(4)),
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hello")
+        #expect(outcome.error == nil)
+    }
+
+    @Test func aCutInWhatComesOnceMoreChangesNothing() async {
+        let fixture = Self.fixture([
+            Self.cut, .eventStream(Numbered.created(0), then: Self.lost),
+            .eventStream(Numbered.text(1, "Hel"), then: Self.lost), Self.rest,
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hello")
+        #expect(fixture.transport.requests[3].endpoint.target.hasSuffix("starting_after=1"))
+    }
+
+    @Test func behindAGapTheMissingEventsAreAskedFor() async {
+        let fixture = Self.fixture([
+            .eventStream(Numbered.created(0), Numbered.text(1, "Hel"), Numbered.text(3, "o"), Numbered.completed(4)),
+            .eventStream(Numbered.text(2, "l"), Numbered.text(3, "o"), Numbered.completed(4)),
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hello")
+        #expect(outcome.outcomes == ["event.sequence-gap", "completed"])
+        #expect(outcome.report.reconnects == 1)
+        #expect(fixture.clock.sleeps == [.milliseconds(200)])
+        #expect(fixture.transport.requests[1].endpoint.target.hasSuffix("starting_after=1"))
+    }
+
+    @Test func aGapThatStaysIsAnError() async {
+        let gap: [ScriptStep] = .eventStream(Numbered.text(5, "o"), Numbered.completed(6))
+        let fixture = Self.fixture([Self.cut, gap, gap]) { $0.maxHTTPRetries = 2 }
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.transportFailure?.code == .sequenceGap)
+        #expect(outcome.transportFailure?.replaySafety == .outputDelivered)
+        #expect(outcome.text == "Hel")
+        #expect(outcome.outcomes == ["connection.lost", "event.sequence-gap", "event.sequence-gap"])
+    }
+
+    @Test func anotherEventWithTheSameNumberIsADivergence() async {
+        let fixture = Self.fixture([Self.cut, .eventStream(Numbered.text(1, "Hey"), Numbered.completed(2))])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.clientError == .streamingTransportReplayDiverged("Hel"))
+        #expect(outcome.text == "Hel")
+        #expect(fixture.transport.requests.count == 2)
+        #expect(fixture.calls(1) == [.cancel])
+        #expect(outcome.report.replaySafety == .outputDelivered)
+    }
+
+    @Test func aResponseWithoutNumbersOfWhichNothingWasDeliveredIsReadFromItsBeginning() async {
+        let fixture = Self.fixture([
+            .eventStream(Event.created, then: Self.lost),
+            .eventStream(Event.created, Event.text("a"), Event.completed),
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "a")
+        #expect(fixture.transport.requests[1].endpoint.target == "/v1/responses/r?stream=true")
+    }
+
+    // MARK: Refusals
+
+    @Test(arguments: [400, 404, 410])
+    func aResponseThatIsGoneIsAClearError(_ status: Int) async {
+        let fixture = Self.fixture([Self.cut, .refusal(status, body: "gone", fields: ["x-request-id": "q"])])
+        let outcome = await fixture.run(Self.request)
+        let failure = outcome.transportFailure
+        #expect(failure?.code == .responseExpired)
+        #expect(failure?.phase == .upgrade)
+        #expect(failure?.transport == .httpSSE)
+        #expect(failure?.attempts == 2)
+        #expect(failure?.replaySafety == .outputDelivered)
+        #expect(failure?.details.statusCode == status)
+        #expect(failure?.details.requestID == "q")
+        #expect(outcome.clientError?.tag == "resume.expired")
+        #expect(outcome.clientError?.category == .validation)
+        #expect(outcome.clientError?.isRetryable == false)
+        #expect(outcome.text == "Hel")
+        #expect(outcome.outcomes == ["connection.lost", "http.\(status)"])
+    }
+
+    @Test(arguments: [400, 404, 410])
+    func theSameStatusForTheFirstRequestIsAnOrdinaryError(_ status: Int) async {
+        let fixture = Self.fixture([.refusal(status, body: "no")])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.clientError == .httpError(status, "no"))
+    }
+
+    @Test(arguments: [403, 422])
+    func anotherRefusalOfTheResumptionIsWhatItSays(_ status: Int) async {
+        let fixture = Self.fixture([Self.cut, .refusal(status, body: "no")])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.clientError == .httpError(status, "no"))
+    }
+
+    @Test func aCredentialThatRanOutIsReplacedBeforeTheResumption() async {
+        let fixture = Self.fixture([Self.cut, .refusal(401), Self.rest]) {
+            $0.credential = { reason in ChappieCredential(bearerToken: reason == .connecting ? "old" : "new") }
+        }
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hello")
+        #expect(
+            fixture.transport.requests.map { $0.value(of: "Authorization") }
+                == ["old", "old", "new"].map {
+                    "Bearer \($0)"
+                })
+        #expect(fixture.transport.requests.map(\.isResumption) == [false, true, true])
+        #expect(outcome.report.attempts.map(\.rung) == [nil, .resumed, .resumed])
+    }
+
+    @Test(arguments: [(429, Duration.seconds(3)), (503, .seconds(3)), (500, .seconds(3))])
+    func aServerThatIsBusyIsAskedAgainForTheRest(_ status: Int, _ delay: Duration) async {
+        let fixture = Self.fixture([Self.cut, .refusal(status, fields: ["retry-after": "3"]), Self.rest])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hello")
+        #expect(fixture.clock.sleeps == [.milliseconds(200), delay])
+        #expect(fixture.transport.requests.map(\.isResumption) == [false, true, true])
+    }
+
+    @Test func aResumptionThatNeverWorksUsesTheRetriesUp() async {
+        let refused: [ScriptStep] = .failure(.connect, .unreachable(code: 111))
+        let fixture = Self.fixture([Self.cut] + [[ScriptStep]](repeating: refused, count: 9))
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.transportFailure?.code == .unreachable)
+        #expect(outcome.transportFailure?.attempts == 6)
+        #expect(outcome.transportFailure?.replaySafety == .outputDelivered)
+    }
+
+    @Test func aCancellationClosesTheResumption() async {
+        let signal = Signal()
+        let fixture = Self.fixture([Self.cut, [.hang(signal)]])
+        let handle = fixture.instance.streamHandle(Self.request)
+        let reading = Task { await TurnFixture.read(handle) }
+        await signal.wait()
+        handle.cancel()
+        let outcome = await reading.value
+        #expect(outcome.error is CancellationError)
+        #expect(fixture.calls(1).contains(.cancel))
+        #expect(outcome.report.replaySafety == .outputDelivered)
+    }
+}
