@@ -51,15 +51,12 @@ final class InboundArena: Sendable {
 
     // MARK: Service thread
 
-    /// Copies bytes in.
-    ///
-    /// False when reading has to stop until the consumer has caught up.
-    func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) -> Bool {
+    /// Copies bytes in, and pauses reading at the high watermark.
+    func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) {
         self.state.withLock { state in
-            guard !state.hasEnded else { return true }
+            guard !state.hasEnded else { return }
             state.filling.append(bytes, as: piece)
             state.isPaused = state.filling.weight + state.inHand >= self.highWatermark
-            return !state.isPaused
         }
     }
 

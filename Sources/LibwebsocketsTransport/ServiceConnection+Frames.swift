@@ -16,7 +16,7 @@ extension ServiceConnection {
             while let element = try self.channel?.reader.next(in: bytes, at: &position) {
                 switch element {
                 case .data(let piece, let range):
-                    _ = self.plan.arena.append(UnsafeRawBufferPointer(rebasing: bytes[range]), as: piece)
+                    self.plan.arena.append(UnsafeRawBufferPointer(rebasing: bytes[range]), as: piece)
                 case .ping:
                     self.answerPing()
                 case .pong:

@@ -218,7 +218,7 @@ final class ServiceConnection {
         }
         switch self.phase {
         case .receivingBody:
-            _ = self.plan.arena.append(bytes, as: nil)
+            self.plan.arena.append(bytes, as: nil)
             self.service.wake(self)
         case .upgraded, .ended:
             self.receivedFrames(bytes)

@@ -7,8 +7,7 @@ import WebSocketProtocol
 @testable import LibwebsocketsTransport
 
 extension InboundArena {
-    @discardableResult
-    func append(_ text: String, as piece: MessagePiece? = MessagePiece(kind: .text)) -> Bool {
+    func append(_ text: String, as piece: MessagePiece? = MessagePiece(kind: .text)) {
         Array(text.utf8).withUnsafeBytes { self.append($0, as: piece) }
     }
 }
@@ -60,7 +59,8 @@ extension InboundBuffer {
     @Test func nothingComesAfterTheEnd() throws {
         let arena = Self.arena()
         arena.finish(.complete)
-        #expect(arena.append("late"))
+        arena.append("late")
+        #expect(!arena.isPaused)
         arena.open(ResponseHead(statusCode: 200), coding: .none)
         let batch = try #require(arena.take(giving: InboundBuffer()))
         #expect(batch.buffer.isEmpty)
@@ -81,14 +81,17 @@ extension InboundBuffer {
     func readingPausesAtTheHighWatermark(_ excess: Int, _ pauses: Bool) {
         let record = MemoryLayout<InboundBuffer.Record>.stride
         let arena = Self.arena(high: 100 + record, low: 10)
-        #expect(arena.append(String(repeating: "x", count: 100 + excess)) == !pauses)
+        arena.append(String(repeating: "x", count: 100 + excess))
         #expect(arena.isPaused == pauses)
     }
 
     @Test func manyTinyRecordsPauseToo() {
         let arena = Self.arena(high: 10_000, low: 10)
         var count = 0
-        while arena.append("x") { count += 1 }
+        while !arena.isPaused {
+            arena.append("x")
+            count += 1
+        }
         #expect(count < 10_000 / MemoryLayout<InboundBuffer.Record>.stride)
     }
 
@@ -107,7 +110,8 @@ extension InboundBuffer {
     @Test(arguments: [(0, 0), (-5, -5), (10, 50), (10, -1), (Int.max, Int.max)])
     func anyWatermarksLetTheConsumerCatchUp(_ high: Int, _ low: Int) {
         let arena = Self.arena(high: high, low: low)
-        let pauses = !arena.append("0123456789")
+        arena.append("0123456789")
+        let pauses = arena.isPaused
         #expect(pauses == (high != .max))
         _ = arena.take(giving: InboundBuffer())
         #expect(arena.shouldResume(withUnread: 0) == pauses)
