@@ -17,9 +17,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum {
-    TICK_MILLISECONDS = 100,
+    // No deadline is worth more wake-ups than this, and libev waits for no less.
+    SHORTEST_TIMER_MICROSECONDS = 1000,
+    // The only timer that libwebsockets needs is of 5 s: flushing what is written before it closes.
+    REMINDER_SECONDS = 1,
     // libwebsockets waits this long by itself; every shorter wait is the caller's.
     LIBRARY_TIMEOUT_SECONDS = 86400,
     // Debian's build takes an unlimited descriptor count for an absurdly small one.
@@ -32,8 +36,10 @@ struct clws_service {
     clws_vhost *plain_vhost;
     ev_prepare round_end;
     ev_timer timer;
+    ev_timer reminder;
     lws_sorted_usec_list_t poll_timer;
-    bool is_ticking;
+    lws_usec_t poll_timer_due; // 0: not set
+    bool is_active;
     clws_callback callback;
     void *owner;
     uint8_t write_buffer[LWS_PRE + CLWS_BUFFER_SIZE];
@@ -135,20 +141,34 @@ static void round_ended(struct ev_loop *loop, ev_prepare *watcher, int events) {
     service->callback(service->owner, NULL, 0, CLWS_EVENT_ROUND_ENDED, NULL, 0);
 }
 
-static void loop_ticked(struct ev_loop *loop, ev_timer *watcher, int events) {
+static void timer_fired(struct ev_loop *loop, ev_timer *watcher, int events) {
     (void)loop;
     (void)events;
     clws_service *service = watcher->data;
-    service->callback(service->owner, NULL, 0, CLWS_EVENT_TICK, NULL, 0);
+    service->callback(service->owner, NULL, 0, CLWS_EVENT_TIMER_FIRED, NULL, 0);
+}
+
+static void remind(struct ev_loop *loop, ev_timer *watcher, int events) {
+    (void)loop;
+    (void)events;
+    clws_service *service = watcher->data;
     // libwebsockets' own timers fire late under a foreign loop; being woken makes it look at them.
     lws_cancel_service(service->context);
 }
 
-static void poll_ticked(lws_sorted_usec_list_t *timer) {
+static void poll_timer_fired(lws_sorted_usec_list_t *timer) {
     clws_service *service = lws_container_of(timer, clws_service, poll_timer);
-    service->callback(service->owner, NULL, 0, CLWS_EVENT_TICK, NULL, 0);
-    if (service->is_ticking)
-        lws_sul_schedule(service->context, 0, timer, poll_ticked, TICK_MILLISECONDS * LWS_US_PER_MS);
+    service->poll_timer_due = 0;
+    service->callback(service->owner, NULL, 0, CLWS_EVENT_TIMER_FIRED, NULL, 0);
+    // libwebsockets waits next, and this round has no other end.
+    service->callback(service->owner, NULL, 0, CLWS_EVENT_ROUND_ENDED, NULL, 0);
+}
+
+// libwebsockets waits for whole milliseconds, rounded down, and would ask again and again during the last one.
+static void sleep_last_millisecond(clws_service *service) {
+    if (!service->poll_timer_due) return;
+    lws_usec_t left = service->poll_timer_due - lws_now_usecs();
+    if (left > 0 && left < LWS_US_PER_MS) usleep((useconds_t)left);
 }
 
 static struct lws_context *create_context(clws_service *service) {
@@ -217,8 +237,10 @@ clws_service *clws_service_create(clws_callback user_callback, void *owner) {
         ev_prepare_init(&service->round_end, round_ended);
         service->round_end.data = service;
         ev_prepare_start(service->loop, &service->round_end);
-        ev_timer_init(&service->timer, loop_ticked, TICK_MILLISECONDS / 1000.0, TICK_MILLISECONDS / 1000.0);
+        ev_init(&service->timer, timer_fired);
         service->timer.data = service;
+        ev_timer_init(&service->reminder, remind, REMINDER_SECONDS, REMINDER_SECONDS);
+        service->reminder.data = service;
     }
     return service;
 }
@@ -228,22 +250,46 @@ void clws_service_run(clws_service *service) {
         ev_run(service->loop, 0);
         return;
     }
-    while (lws_service(service->context, 0) >= 0)
+    while (lws_service(service->context, 0) >= 0) {
         service->callback(service->owner, NULL, 0, CLWS_EVENT_ROUND_ENDED, NULL, 0);
+        sleep_last_millisecond(service);
+    }
 }
 
 void clws_service_wake(clws_service *service) { lws_cancel_service(service->context); }
 
-void clws_service_set_ticking(clws_service *service, bool ticking) {
-    if (service->is_ticking == ticking) return;
-    service->is_ticking = ticking;
-    if (service->loop && ticking) {
-        ev_now_update(service->loop);
-        ev_timer_again(service->loop, &service->timer);
-    } else if (service->loop) {
+void clws_service_set_timer(clws_service *service, int64_t microseconds) {
+    if (microseconds < SHORTEST_TIMER_MICROSECONDS) microseconds = SHORTEST_TIMER_MICROSECONDS;
+    if (service->loop) {
         ev_timer_stop(service->loop, &service->timer);
-    } else if (ticking) {
-        lws_sul_schedule(service->context, 0, &service->poll_timer, poll_ticked, TICK_MILLISECONDS * LWS_US_PER_MS);
+        // The loop's idea of the time is as old as its last wake-up.
+        ev_now_update(service->loop);
+        ev_timer_set(&service->timer, (double)microseconds / 1e6, 0);
+        ev_timer_start(service->loop, &service->timer);
+    } else {
+        service->poll_timer_due = lws_now_usecs() + microseconds;
+        lws_sul_schedule(service->context, 0, &service->poll_timer, poll_timer_fired, microseconds);
+    }
+}
+
+void clws_service_stop_timer(clws_service *service) {
+    if (service->loop) {
+        ev_timer_stop(service->loop, &service->timer);
+    } else {
+        service->poll_timer_due = 0;
+        lws_sul_schedule(service->context, 0, &service->poll_timer, poll_timer_fired, LWS_SET_TIMER_USEC_CANCEL);
+    }
+}
+
+void clws_service_set_active(clws_service *service, bool active) {
+    if (service->is_active == active) return;
+    service->is_active = active;
+    if (!service->loop) return; // there its timers are on time
+    if (active) {
+        ev_now_update(service->loop);
+        ev_timer_again(service->loop, &service->reminder);
+    } else {
+        ev_timer_stop(service->loop, &service->reminder);
     }
 }
 

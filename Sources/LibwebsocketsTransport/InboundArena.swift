@@ -35,6 +35,8 @@ final class InboundArena: Sendable {
         var inHand = 0
         var isPaused = false
         var waiter: Waiter?
+        /// The service thread looks at the waiter by then, and not before.
+        var watched: ContinuousClock.Instant?
         var statistics = TransportStatistics()
     }
 
@@ -79,13 +81,24 @@ final class InboundArena: Sendable {
         }
     }
 
-    /// Resumes a waiter whose time is over.
-    func expireWaiter(at now: ContinuousClock.Instant) {
-        let expired: CheckedContinuation<TransportWaitOutcome, Never>? = self.state.withLock { state in
-            guard let deadline = state.waiter?.deadline, deadline <= now else { return nil }
-            return state.waiter.take()?.continuation
+    /// What the service thread has to know when it looks at a connection.
+    struct Look: Equatable {
+        /// When the waiter's time is over.
+        var deadline: ContinuousClock.Instant?
+        /// Whether reading waits for the consumer.
+        var isPaused: Bool
+    }
+
+    /// Resumes a waiter whose time is over; otherwise the service thread comes back at its deadline.
+    func expireWaiter(at now: ContinuousClock.Instant) -> Look {
+        var expired: CheckedContinuation<TransportWaitOutcome, Never>?
+        let look = self.state.withLock { state in
+            if let deadline = state.waiter?.deadline, deadline <= now { expired = state.waiter.take()?.continuation }
+            state.watched = state.waiter?.deadline
+            return Look(deadline: state.watched, isPaused: state.isPaused)
         }
         expired?.resume(returning: .deadlinePassed)
+        return look
     }
 
     func updateStatistics(_ update: (inout TransportStatistics) -> Void) {
@@ -155,21 +168,33 @@ final class InboundArena: Sendable {
     }
 
     /// Waits for something to read.
-    func wait(until deadline: ContinuousClock.Instant?) async -> TransportWaitOutcome {
+    ///
+    /// `watch` is called when the service thread would look at the connection too late for the deadline. A consumer
+    /// that waits again and again, each time a little later, calls it once.
+    func wait(until deadline: ContinuousClock.Instant?, watch: () -> Void) async -> TransportWaitOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
+                var needsWatch = false
                 let outcome: TransportWaitOutcome? = self.state.withLock { state in
                     // Under the lock, so that `cancelWaiter` cannot come between this look and the parking.
                     if Task.isCancelled { return .cancelled }
                     if Self.isReady(state) || state.hasEnded { return .ready }
                     state.waiter = Waiter(continuation: continuation, deadline: deadline)
+                    needsWatch = Self.isNearer(deadline, than: state.watched)
+                    if needsWatch { state.watched = deadline }
                     return nil
                 }
                 if let outcome { continuation.resume(returning: outcome) }
+                if needsWatch { watch() }
             }
         } onCancel: {
             self.cancelWaiter()
         }
+    }
+
+    private static func isNearer(_ deadline: ContinuousClock.Instant?, than other: ContinuousClock.Instant?) -> Bool {
+        guard let deadline else { return false }
+        return other.map { deadline < $0 } ?? true
     }
 
     private static func isReady(_ state: State) -> Bool {

@@ -105,7 +105,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     func wait(for duration: Duration?) async -> TransportWaitOutcome {
         if self.head != nil || self.end != nil || self.hasEnded { return .ready }
         if self.nextRecord < self.reading.records.count || self.decoder.hasRest { return .ready }
-        return await self.arena.wait(until: duration.map { .now + $0 })
+        return await self.arena.wait(until: duration.map { .now + $0 }) { self.service.post(.watch(self.id)) }
     }
 
     // MARK: Any thread

@@ -120,25 +120,4 @@ extension ServiceConnection {
         self.closeDeadline = .now + self.plan.request.timeouts.close
         self.requestWrite()
     }
-
-    // MARK: Liveness
-
-    /// Pings after quiet, and gives the peer up when nothing comes back.
-    ///
-    /// Any byte is an answer.
-    func checkLiveness(_ now: ContinuousClock.Instant) {
-        if let deadline = self.closeDeadline, deadline <= now {
-            return self.finish(.closed(code: CloseCode.abnormalClosure.rawValue, reason: ""))
-        }
-        // While the consumer is behind, nothing is read: silence says nothing about the peer.
-        guard let interval = self.plan.request.timeouts.pingInterval, !self.plan.arena.isPaused else { return }
-        if let sent = self.channel?.pingSent, self.lastReceived < sent {
-            guard sent + self.plan.request.timeouts.pongTimeout <= now else { return }
-            self.finish(.failed(TransportFailure(phase: .stream, cause: .peerUnresponsive)))
-        } else if self.lastReceived + interval <= now {
-            self.channel?.pingSent = now
-            self.channel?.queue.appendControl(.ping, payload: [])
-            self.requestWrite()
-        }
-    }
 }

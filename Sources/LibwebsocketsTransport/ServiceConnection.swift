@@ -41,12 +41,12 @@ final class ServiceConnection {
     var channel: WebSocketChannel?
     /// When the closing handshake is given up.
     var closeDeadline: ContinuousClock.Instant?
-    /// When the newest byte came.
-    var lastReceived: ContinuousClock.Instant
+    /// When the service thread looks at the exchange next; it belongs to the service.
+    var lookDeadline: ContinuousClock.Instant?
 
     private(set) var stream: OpaquePointer?
     private var streamID: ConnectionID?
-    private var isTCPConnected = false
+    private(set) var isTCPConnected = false
     private var certificateCode: Int32?
     /// How much of the request's body was given to the library.
     var sentBodyByteCount = 0
@@ -59,7 +59,6 @@ final class ServiceConnection {
     init(plan: ConnectionPlan, service: Service) {
         self.plan = plan
         self.service = service
-        self.lastReceived = plan.started
         guard case .webSocket(let offersCompression) = plan.request.exchange else {
             self.offer = nil
             self.handshake = nil
@@ -127,6 +126,9 @@ final class ServiceConnection {
         }
     }
 
+    /// Whether the request asks for a WebSocket.
+    var isUpgrade: Bool { self.handshake != nil }
+
     // MARK: Events of the socket
 
     /// Handles one event; false when the socket has to be closed.
@@ -163,7 +165,7 @@ final class ServiceConnection {
             self.connectionEnded(wholeBody: false)
         case .failed:
             self.connectionFailed(clws_failure(rawValue: UInt32(truncatingIfNeeded: event.count)) ?? .other)
-        case .woken, .tick, .roundEnded, .destroyed:
+        case .woken, .timerFired, .roundEnded, .destroyed:
             preconditionFailure("the service keeps these to itself")
         }
     }
@@ -181,12 +183,11 @@ final class ServiceConnection {
 
     private func headReceived(statusCode: Int, on stream: OpaquePointer) {
         self.noteProgress(\.opened)
-        self.lastReceived = .now
         let head = HeadReader(stream: stream, request: self.plan.request)
         do throws(TransportFailure) {
             switch (self.handshake, statusCode) {
             case (let handshake?, 101):
-                let channel = try head.channel(of: handshake, offer: self.offer)
+                let channel = try head.channel(of: handshake, offer: self.offer, at: .now)
                 self.phase = .upgraded
                 self.channel = channel
                 self.plan.arena.open(
@@ -210,8 +211,9 @@ final class ServiceConnection {
     }
 
     private func received(_ bytes: UnsafeRawBufferPointer) {
-        self.lastReceived = .now
-        let since = self.lastReceived - self.plan.started
+        let now = ContinuousClock.now
+        let since = now - self.plan.started
+        self.channel?.liveness.received(at: now)
         self.plan.arena.updateStatistics {
             $0.receivedByteCount += bytes.count
             $0.lastReceived = since
@@ -292,35 +294,6 @@ final class ServiceConnection {
     /// Closes the socket at once.
     func cancel() {
         self.finish(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
-    }
-
-    /// Looks at every limit of time.
-    func tick(_ now: ContinuousClock.Instant) {
-        self.plan.arena.expireWaiter(at: now)
-        switch self.phase {
-        case .resolving, .connecting, .requesting:
-            self.checkConnectTimeout(now)
-        case .upgraded:
-            self.checkLiveness(now)
-        case .receivingBody:
-            break
-        case .ended:
-            if let deadline = self.closeDeadline, deadline <= now { self.closeSocket() }
-        }
-    }
-
-    private func checkConnectTimeout(_ now: ContinuousClock.Instant) {
-        guard let limit = self.plan.request.timeouts.connect, self.plan.started + limit <= now else { return }
-        let phase: TransportFailure.Phase
-        switch self.phase {
-        case .resolving: phase = .resolve
-        case .connecting: phase = self.isTCPConnected ? .tls : .connect
-        case .requesting, .receivingBody, .upgraded, .ended:
-            // A response to a POST may take as long as the consumer allows.
-            if case .post = self.plan.request.exchange { return }
-            phase = .upgrade
-        }
-        self.finish(.failed(TransportFailure(phase: phase, cause: .timedOut)))
     }
 
     // MARK: The end

@@ -77,6 +77,8 @@ enum ServiceCommand: Sendable {
     case cancel(ConnectionID)
     /// The consumer has caught up: read on.
     case resume(ConnectionID)
+    /// The consumer waits with a deadline that is nearer than any before.
+    case watch(ConnectionID)
 }
 
 /// Names a connection, and each of its sockets, for the life of the process.

@@ -10,6 +10,10 @@ extension InboundArena {
     func append(_ text: String, as piece: MessagePiece? = MessagePiece(kind: .text)) {
         Array(text.utf8).withUnsafeBytes { self.append($0, as: piece) }
     }
+
+    func wait(until deadline: ContinuousClock.Instant?) async -> TransportWaitOutcome {
+        await self.wait(until: deadline) {}
+    }
 }
 
 extension InboundBuffer {
@@ -173,10 +177,61 @@ extension InboundBuffer {
         let arena = Self.arena()
         let deadline = ContinuousClock.now + .seconds(1_000)
         let task = Task.immediate { await arena.wait(until: deadline) }
-        arena.expireWaiter(at: deadline - .nanoseconds(1))
-        arena.expireWaiter(at: deadline)
+        #expect(arena.expireWaiter(at: deadline - .nanoseconds(1)) == .init(deadline: deadline, isPaused: false))
+        #expect(arena.expireWaiter(at: deadline) == .init(deadline: nil, isPaused: false))
         #expect(await task.value == .deadlinePassed)
-        arena.expireWaiter(at: deadline)
+        #expect(arena.expireWaiter(at: deadline) == .init(deadline: nil, isPaused: false))
+    }
+
+    @Test func aLookSaysWhetherReadingIsPaused() {
+        let arena = Self.arena(high: 1, low: 0)
+        arena.append("a")
+        #expect(arena.expireWaiter(at: .now) == .init(deadline: nil, isPaused: true))
+    }
+
+    /// Waits until a deadline and lets something arrive; how often the service thread was asked to watch.
+    private static func watches(_ deadlines: [ContinuousClock.Instant?], of arena: InboundArena) async -> [Bool] {
+        var result: [Bool] = []
+        for deadline in deadlines {
+            let count = LockedValue(0)
+            let task = Task.immediate { await arena.wait(until: deadline) { count.withLock { $0 += 1 } } }
+            result.append(count.withLock { $0 } == 1)
+            arena.append("a")
+            arena.takeReadyWaiter()?.resume(returning: .ready)
+            #expect(await task.value == .ready)
+            _ = arena.take(giving: InboundBuffer())
+        }
+        return result
+    }
+
+    @Test func onlyANearerDeadlineIsWatched() async {
+        let arena = Self.arena()
+        let start = ContinuousClock.now + .seconds(1_000)
+        let deadlines = [nil, 5, 6, 7, 5, nil, 4, 4, 9].map { $0.map { start + .seconds($0) } }
+        #expect(
+            await Self.watches(deadlines, of: arena)
+                == [false, true, false, false, false, false, true, false, false])
+    }
+
+    @Test func aLookIsFollowedByTheNextDeadline() async {
+        let arena = Self.arena()
+        let start = ContinuousClock.now + .seconds(1_000)
+        #expect(await Self.watches([start], of: arena) == [true])
+        // Nobody waits: the next deadline is asked for again, however late it is.
+        #expect(arena.expireWaiter(at: start).deadline == nil)
+        #expect(await Self.watches([start + .seconds(50)], of: arena) == [true])
+
+        let task = Task.immediate { await arena.wait(until: start + .seconds(60)) }
+        #expect(arena.expireWaiter(at: start + .seconds(50)).deadline == start + .seconds(60))
+        arena.cancelWaiter()
+        #expect(await task.value == .cancelled)
+        #expect(await Self.watches([start + .seconds(61), start + .seconds(59)], of: arena) == [false, true])
+    }
+
+    @Test func whoDoesNotParkIsNotWatched() async {
+        let arena = Self.arena()
+        arena.append("a")
+        #expect(await arena.wait(until: .now) { Issue.record("there is something to read") } == .ready)
     }
 
     // MARK: Threads

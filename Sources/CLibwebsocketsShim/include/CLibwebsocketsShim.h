@@ -30,8 +30,8 @@ typedef struct clws_stream clws_stream;
 typedef enum CLWS_CLOSED_ENUM clws_event {
     /// `clws_service_wake` was called, once or more. No stream.
     CLWS_EVENT_WOKEN CLWS_SWIFT_NAME("woken"),
-    /// 100 ms have passed while ticking is on. No stream.
-    CLWS_EVENT_TICK CLWS_SWIFT_NAME("tick"),
+    /// The time that `clws_service_set_timer` has set is over. No stream.
+    CLWS_EVENT_TIMER_FIRED CLWS_SWIFT_NAME("timerFired"),
     /// The loop has handled everything that was ready and is about to wait. No stream.
     CLWS_EVENT_ROUND_ENDED CLWS_SWIFT_NAME("roundEnded"),
     /// TCP is established.
@@ -88,8 +88,12 @@ clws_service *clws_service_create(clws_callback callback, void *owner);
 void clws_service_run(clws_service *service);
 /// Makes the service thread report `CLWS_EVENT_WOKEN`. From any thread.
 void clws_service_wake(clws_service *service);
-/// Turns `CLWS_EVENT_TICK` on and off. Off at first.
-void clws_service_set_ticking(clws_service *service, bool ticking);
+/// Sets the one timer: `CLWS_EVENT_TIMER_FIRED` follows once, so many microseconds from now or 1,000, whichever is more.
+void clws_service_set_timer(clws_service *service, int64_t microseconds);
+/// Stops the timer.
+void clws_service_stop_timer(clws_service *service);
+/// Says whether there are connections: while there are, libwebsockets is reminded of its own timers. False at first.
+void clws_service_set_active(clws_service *service, bool active);
 
 /// Settings for connections without TLS.
 clws_vhost *clws_plain_vhost(clws_service *service);
