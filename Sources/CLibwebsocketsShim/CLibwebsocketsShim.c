@@ -1,5 +1,6 @@
 // What Swift cannot do with libwebsockets itself: macros, bit-fields, variadics, differences between versions.
 // It has no policy; the service thread owns everything in it.
+#define _GNU_SOURCE // memmem
 #include "CLibwebsocketsShim.h"
 
 #include <errno.h>
@@ -342,9 +343,21 @@ bool clws_write_fields(void *cursor, size_t room, const uint8_t *fields, size_t 
     return true;
 }
 
-void clws_set_body_pending(clws_stream *stream, bool pending) {
-    lws_client_http_body_pending((struct lws *)stream, pending);
-    if (pending) lws_callback_on_writable((struct lws *)stream);
+ptrdiff_t clws_take_back(void *cursor, size_t room, uint8_t *buffer, size_t capacity) {
+    char **position = cursor;
+    // libwebsockets says how much room is left of a buffer whose size is ours, less these few bytes.
+    const size_t reserve = 12, size = LWS_PRE + CLWS_BUFFER_SIZE - reserve;
+    if (room > size) return -1;
+    const char *end = *position, *start = end - (size - room);
+    if (end - start < 5 || memcmp(start, "POST ", 5) != 0) return -1;
+    char *line_end = memmem(start, (size_t)(end - start), "\r\n", 2);
+    if (!line_end) return -1;
+    const char *fields = line_end + 2;
+    size_t count = (size_t)(end - fields);
+    if (count > capacity) return -1;
+    memcpy(buffer, fields, count);
+    *position = line_end; // libwebsockets ends the header section with a line break: here, the request line
+    return (ptrdiff_t)count;
 }
 
 int clws_copy_field(clws_stream *stream, const char *name, char *buffer, int capacity) {
@@ -370,15 +383,24 @@ void clws_request_write(clws_stream *stream) { lws_callback_on_writable((struct 
 
 uint8_t *clws_write_buffer(clws_service *service) { return service->write_buffer + LWS_PRE; }
 
-bool clws_write(clws_service *service, clws_stream *stream, size_t count, clws_write_kind kind) {
-    enum lws_write_protocol protocol = kind == CLWS_WRITE_UPGRADED ? LWS_WRITE_RAW
-                                       : kind == CLWS_WRITE_BODY   ? LWS_WRITE_HTTP
-                                                                   : LWS_WRITE_HTTP_FINAL;
-    return lws_write((struct lws *)stream, service->write_buffer + LWS_PRE, count, protocol) >= (int)count;
+bool clws_write(clws_service *service, clws_stream *stream, size_t count) {
+    return lws_write((struct lws *)stream, service->write_buffer + LWS_PRE, count, LWS_WRITE_RAW) >= (int)count;
 }
 
+bool clws_is_write_pending(clws_stream *stream) { return lws_partial_buffered((struct lws *)stream); }
+
 void clws_kill(clws_stream *stream) {
-    lws_set_timeout((struct lws *)stream, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
+    struct lws *wsi = (struct lws *)stream;
+    if (!lws_partial_buffered(wsi)) {
+        lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
+        return;
+    }
+    // Asked to close, libwebsockets would go on writing what it holds, for up to 5 s; a time-out it obeys. And the
+    // system would go on with what it holds, however long the peer takes to read it, if it were not told to forget it.
+    struct linger forget = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(lws_get_socket_fd(wsi), SOL_SOCKET, SO_LINGER, &forget, sizeof forget);
+    lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC);
+    lws_cancel_service(lws_get_context(wsi));
 }
 
 void clws_sha1(const uint8_t *bytes, size_t count, uint8_t *digest) { lws_SHA1(bytes, count, digest); }

@@ -8,6 +8,8 @@ import WebSocketProtocol
 final class InboundArena: Sendable {
     /// What the consumer takes in one go.
     struct Batch {
+        /// Whether a held request can be let go, once.
+        var isReady = false
         /// The response's head, once.
         var head: ResponseHead?
         /// How the content of the records is coded, with the head.
@@ -26,6 +28,7 @@ final class InboundArena: Sendable {
     }
 
     private struct State {
+        var isReady = false
         var head: ResponseHead?
         var coding: PayloadCoding = .none
         var filling: InboundBuffer
@@ -65,6 +68,13 @@ final class InboundArena: Sendable {
     /// Whether reading must wait for the consumer.
     var isPaused: Bool { self.state.withLock { $0.isPaused } }
 
+    /// Says that a held request can be let go.
+    func announceReady() {
+        self.state.withLock { state in
+            if !state.hasEnded { state.isReady = true }
+        }
+    }
+
     func open(_ head: ResponseHead, coding: PayloadCoding) {
         self.state.withLock { state in
             guard !state.hasEnded else { return }
@@ -76,7 +86,7 @@ final class InboundArena: Sendable {
     /// Takes the waiter that has something to read now.
     func takeReadyWaiter() -> CheckedContinuation<TransportWaitOutcome, Never>? {
         self.state.withLock { state in
-            guard state.waiter != nil, Self.isReady(state) else { return nil }
+            guard state.waiter != nil, Self.hasNews(state) else { return nil }
             return state.waiter.take()?.continuation
         }
     }
@@ -126,6 +136,7 @@ final class InboundArena: Sendable {
             if !state.hasEnded {
                 state.hasEnded = true
                 state.end = end
+                state.isReady = false
                 state.filling.removeAll()
             }
             return state.waiter.take()?.continuation
@@ -145,10 +156,11 @@ final class InboundArena: Sendable {
     /// Swaps an empty buffer for what has arrived; nil when nothing has.
     func take(giving empty: InboundBuffer) -> Batch? {
         self.state.withLock { state in
-            guard state.head != nil || state.end != nil || !state.filling.isEmpty else { return nil }
+            guard Self.hasNews(state) else { return nil }
             let batch = Batch(
-                head: state.head.take(), coding: state.coding, buffer: state.filling, end: state.end.take(),
-                isPaused: state.isPaused)
+                isReady: state.isReady, head: state.head.take(), coding: state.coding, buffer: state.filling,
+                end: state.end.take(), isPaused: state.isPaused)
+            state.isReady = false
             state.inHand = state.filling.weight
             state.filling = empty
             return batch
@@ -178,7 +190,7 @@ final class InboundArena: Sendable {
                 let outcome: TransportWaitOutcome? = self.state.withLock { state in
                     // Under the lock, so that `cancelWaiter` cannot come between this look and the parking.
                     if Task.isCancelled { return .cancelled }
-                    if Self.isReady(state) || state.hasEnded { return .ready }
+                    if Self.hasNews(state) || state.hasEnded { return .ready }
                     state.waiter = Waiter(continuation: continuation, deadline: deadline)
                     needsWatch = Self.isNearer(deadline, than: state.watched)
                     if needsWatch { state.watched = deadline }
@@ -197,7 +209,7 @@ final class InboundArena: Sendable {
         return other.map { deadline < $0 } ?? true
     }
 
-    private static func isReady(_ state: State) -> Bool {
-        state.head != nil || state.end != nil || !state.filling.isEmpty
+    private static func hasNews(_ state: State) -> Bool {
+        state.isReady || state.head != nil || state.end != nil || !state.filling.isEmpty
     }
 }

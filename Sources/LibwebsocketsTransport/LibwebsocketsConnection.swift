@@ -16,6 +16,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     /// Whether reading had stopped when the batch in hand was taken: then every record read is told to the arena.
     private var isBehind = false
     private var spare = InboundBuffer()
+    private var isReady = false
     private var head: ResponseHead?
     private var end: TransportEnd?
     private var hasEnded = false
@@ -31,6 +32,10 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     func next() -> TransportEvent? {
         while !self.hasEnded {
+            if self.isReady {
+                self.isReady = false
+                return .ready
+            }
             if let head = self.head.take() { return .opened(head) }
             do {
                 if let payload = try self.nextPayload() { return .payload(payload) }
@@ -68,6 +73,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.nextRecord = 0
         self.unread = batch.buffer.byteCount
         if batch.head != nil { try self.decoder.begin(batch.coding) }
+        self.isReady = batch.isReady
         self.head = batch.head
         self.end = batch.end
         self.isBehind = batch.isPaused
@@ -103,7 +109,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     }
 
     func wait(for duration: Duration?) async -> TransportWaitOutcome {
-        if self.head != nil || self.end != nil || self.hasEnded { return .ready }
+        if self.isReady || self.head != nil || self.end != nil || self.hasEnded { return .ready }
         if self.nextRecord < self.reading.records.count || self.decoder.hasRest { return .ready }
         return await self.arena.wait(until: duration.map { .now + $0 }) { self.service.post(.watch(self.id)) }
     }
@@ -114,7 +120,9 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.service.post(.send(self.id, message, kind))
     }
 
-    func release() {}
+    func release() {
+        self.service.post(.release(self.id))
+    }
 
     func ping() {}
 

@@ -16,6 +16,7 @@ final class Service: @unchecked Sendable {
     private var connections: [ConnectionID: ServiceConnection] = [:]
     private var streams: [ConnectionID: ServiceConnection] = [:]
     private var virtualHosts: [TrustAnchors: OpaquePointer] = [:]
+    private var uploading: [ServiceConnection] = []
     private var waking: [ServiceConnection] = []
     private var deadlines = DeadlineQueue()
     /// What the loop's timer is set to.
@@ -95,6 +96,8 @@ final class Service: @unchecked Sendable {
             self.perform(on: id) { $0.resolved(answer) }
         case .send(let id, let message, let kind):
             self.perform(on: id) { $0.send(message, as: kind) }
+        case .release(let id):
+            self.perform(on: id) { $0.release() }
         case .close(let id, let code):
             self.perform(on: id) { $0.close(code: code) }
         case .cancel(let id):
@@ -140,6 +143,7 @@ final class Service: @unchecked Sendable {
     }
 
     private func roundEnded() {
+        self.continueUploads()
         self.setTimer()
         self.resumeWaiters()
     }
@@ -155,7 +159,20 @@ final class Service: @unchecked Sendable {
         clws_service_set_timer(pointer, microseconds)
     }
 
-    // MARK: Waiters
+    // MARK: Uploads and waiters
+
+    private func continueUploads() {
+        guard !self.uploading.isEmpty else { return }
+        for connection in self.uploading.take() {
+            if connection.continueUpload() { self.uploading.append(connection) }
+            self.expect(connection, by: connection.nextDeadline(isPaused: false))
+        }
+    }
+
+    /// Has the rest of a connection's request written, beginning when the round ends.
+    func upload(_ connection: ServiceConnection) {
+        self.uploading.append(connection)
+    }
 
     /// Once per round, so that a consumer is woken once for everything that came with it.
     private func resumeWaiters() {

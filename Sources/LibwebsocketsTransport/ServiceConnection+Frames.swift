@@ -68,7 +68,7 @@ extension ServiceConnection {
     func writeFrames(on stream: OpaquePointer, service: OpaquePointer) {
         let buffer = UnsafeMutableBufferPointer(start: clws_write_buffer(service), count: Int(CLWS_BUFFER_SIZE))
         guard let count = self.channel?.queue.fill(buffer), count > 0 else { return }
-        guard clws_write(service, stream, count, .upgraded) else { return self.closeSocket() }
+        guard clws_write(service, stream, count) else { return self.closeSocket() }
         guard let channel = self.channel else { return }
         self.plan.arena.updateStatistics {
             $0.sentByteCount += count

@@ -1,7 +1,7 @@
 import StreamTransport
 import WebSocketProtocol
 
-/// The limits of time of an exchange: connecting, pings, the closing handshake, and its consumer's wait.
+/// The limits of time of an exchange: connecting, pings, the peer's last word, and its consumer's wait.
 extension ServiceConnection {
     /// When the exchange itself has to be looked at next; nil when no limit runs.
     ///
@@ -41,14 +41,14 @@ extension ServiceConnection {
             self.connectTimedOut(in: .resolve)
         case .connecting:
             self.connectTimedOut(in: self.isTCPConnected ? .tls : .connect)
-        case .requesting:
+        case .requesting where self.isUpgrade:
             self.connectTimedOut(in: .upgrade)
+        case .requesting, .receivingBody:
+            self.connectionEnded(wholeBody: false)
         case .upgraded where self.closeDeadline != nil:
             self.finish(.closed(code: CloseCode.abnormalClosure.rawValue, reason: ""))
         case .upgraded:
             self.checkLiveness(now)
-        case .receivingBody:
-            break
         case .ended:
             self.closeSocket()
         }

@@ -39,7 +39,7 @@ final class ServiceConnection {
     var phase = Phase.resolving
     /// The WebSocket, from the 101 on.
     var channel: WebSocketChannel?
-    /// When the closing handshake is given up.
+    /// When the peer's last word is waited for no longer: its close frame, or its answer to what it stopped reading.
     var closeDeadline: ContinuousClock.Instant?
     /// When the service thread looks at the exchange next; it belongs to the service.
     var lookDeadline: ContinuousClock.Instant?
@@ -48,12 +48,14 @@ final class ServiceConnection {
     private var streamID: ConnectionID?
     private(set) var isTCPConnected = false
     private var certificateCode: Int32?
-    /// How much of the request's body was given to the library.
-    var sentBodyByteCount = 0
+    /// What is left of the request to write; a WebSocket has none.
+    var upload: RequestUpload?
+    /// Whether a held request was let go.
+    var isReleased = false
     /// Whether the socket is closed when the event in hand has been handled.
     var mustClose = false
     private var isInsideCallback = false
-    private let handshake: OpeningHandshake?
+    let handshake: OpeningHandshake?
     private let offer: PerMessageDeflateOffer?
 
     init(plan: ConnectionPlan, service: Service) {
@@ -150,7 +152,7 @@ final class ServiceConnection {
         case .certificateRejected:
             self.certificateCode = Int32(truncatingIfNeeded: event.count)
         case .fieldsDue:
-            self.writeFields(to: event, on: stream)
+            self.writeFields(to: event)
         case .headReceived:
             self.headReceived(statusCode: event.count, on: stream)
         case .readable:
@@ -168,17 +170,6 @@ final class ServiceConnection {
         case .woken, .timerFired, .roundEnded, .destroyed:
             preconditionFailure("the service keeps these to itself")
         }
-    }
-
-    private func writeFields(to event: StreamEvent, on stream: OpaquePointer) {
-        self.noteProgress(\.connected)
-        self.phase = .requesting
-        let fields = RequestFields.bytes(for: self.plan.request, handshake: self.handshake)
-        guard clws_write_fields(event.payload, event.count, fields, fields.count, self.handshake != nil) else {
-            return self.finish(
-                .failed(TransportFailure(phase: .send, cause: .invalidRequest("the fields are larger than 60 KiB"))))
-        }
-        if self.handshake == nil { clws_set_body_pending(stream, true) }
     }
 
     private func headReceived(statusCode: Int, on stream: OpaquePointer) {
@@ -229,7 +220,8 @@ final class ServiceConnection {
         }
     }
 
-    private func connectionEnded(wholeBody: Bool) {
+    /// The peer has closed the connection, or it was lost.
+    func connectionEnded(wholeBody: Bool) {
         switch self.phase {
         case .ended:
             self.mustClose = true
@@ -314,6 +306,8 @@ final class ServiceConnection {
 
     /// Closes the socket, after the event in hand when it is one of its own.
     func closeSocket() {
+        self.closeDeadline = nil
+        self.upload = nil
         guard let stream = self.stream else {
             if self.streamID == nil { self.service.remove(self) }
             return
@@ -330,7 +324,8 @@ final class ServiceConnection {
         self.plan.arena.takeReadyWaiter()?.resume(returning: .ready)
     }
 
-    private func noteProgress(_ moment: WritableKeyPath<TransportStatistics, Duration?>) {
+    /// Notes when a moment of the exchange was reached.
+    func noteProgress(_ moment: WritableKeyPath<TransportStatistics, Duration?>) {
         let since = ContinuousClock.now - self.plan.started
         self.plan.arena.updateStatistics { $0[keyPath: moment] = since }
     }

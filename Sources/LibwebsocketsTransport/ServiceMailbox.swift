@@ -71,6 +71,8 @@ enum ServiceCommand: Sendable {
     case resolved(ConnectionID, Resolver.Answer)
     /// Send a message.
     case send(ConnectionID, [UInt8], OutboundKind)
+    /// Let a held request go.
+    case release(ConnectionID)
     /// Start the closing handshake with this code.
     case close(ConnectionID, UInt16)
     /// Close the socket.

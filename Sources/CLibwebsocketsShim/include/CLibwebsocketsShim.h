@@ -127,8 +127,10 @@ bool clws_connect(clws_service *service, const clws_target *target);
 ///
 /// `replaces_connection` removes libwebsockets' own `connection: close`. False when there is no room.
 bool clws_write_fields(void *cursor, size_t room, const uint8_t *fields, size_t count, bool replaces_connection);
-/// Announces a request body, within `CLWS_EVENT_FIELDS_DUE` (true), and its end (false).
-void clws_set_body_pending(clws_stream *stream, bool pending);
+/// Takes everything behind the request line back, within `CLWS_EVENT_FIELDS_DUE`, so that the line goes out alone.
+///
+/// How many bytes were copied to `buffer`: whole field lines. -1 when the request does not look as it should.
+ptrdiff_t clws_take_back(void *cursor, size_t room, uint8_t *buffer, size_t capacity);
 
 /// Copies a field's value, NUL-terminated; its length, or -1 when it is absent or does not fit.
 ///
@@ -141,18 +143,11 @@ bool clws_read(clws_stream *stream);
 void clws_request_write(clws_stream *stream);
 /// Where the bytes for the next `clws_write` go: `CLWS_BUFFER_SIZE` bytes.
 uint8_t *clws_write_buffer(clws_service *service);
-/// What `clws_write` sends.
-typedef enum CLWS_CLOSED_ENUM clws_write_kind {
-    /// Bytes on an upgraded connection.
-    CLWS_WRITE_UPGRADED CLWS_SWIFT_NAME("upgraded"),
-    /// A piece of a request body.
-    CLWS_WRITE_BODY CLWS_SWIFT_NAME("body"),
-    /// The last piece.
-    CLWS_WRITE_BODY_END CLWS_SWIFT_NAME("bodyEnd"),
-} clws_write_kind;
-/// Writes the first `count` bytes of the write buffer; false when the stream has to end.
-bool clws_write(clws_service *service, clws_stream *stream, size_t count, clws_write_kind kind);
-/// Closes the socket; `CLWS_EVENT_DESTROYED` follows, after this call or within it.
+/// Writes the first `count` bytes of the write buffer; false when the stream can take no more.
+bool clws_write(clws_service *service, clws_stream *stream, size_t count);
+/// Whether libwebsockets still holds a part of what was written, which it gives to the socket by itself.
+bool clws_is_write_pending(clws_stream *stream);
+/// Closes the socket at once, whatever was not sent; `CLWS_EVENT_DESTROYED` follows, after this call or within it.
 void clws_kill(clws_stream *stream);
 
 /// SHA-1 (RFC 3174), as RFC 6455 section 1.3 wants it; `digest` is 20 bytes.
