@@ -57,10 +57,22 @@ final class InboundArena: Sendable {
     // MARK: Service thread
 
     /// Copies bytes in, and pauses reading at the high watermark.
-    func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) {
+    ///
+    /// `moment` is the time since the start.
+    func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?, at moment: Duration) {
         self.state.withLock { state in
+            state.statistics.lastHeard = moment
             guard !state.hasEnded else { return }
             state.filling.append(bytes, as: piece)
+            state.isPaused = state.filling.weight + state.inHand >= self.highWatermark
+        }
+    }
+
+    /// Notes that a ping of the consumer was answered, between the messages before and after it.
+    func appendPong() {
+        self.state.withLock { state in
+            guard !state.hasEnded else { return }
+            state.filling.appendPong()
             state.isPaused = state.filling.weight + state.inHand >= self.highWatermark
         }
     }

@@ -38,7 +38,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
             }
             if let head = self.head.take() { return .opened(head) }
             do {
-                if let payload = try self.nextPayload() { return .payload(payload) }
+                if let event = try self.nextEvent() { return event }
             } catch {
                 return self.fail(error)
             }
@@ -55,15 +55,23 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         return nil
     }
 
-    /// The next payload of the batch in hand; nil when it has no more.
-    private func nextPayload() throws(PayloadDecoder.Failure) -> InboundPayload? {
-        if let payload = try self.decoder.rest() { return payload }
+    /// The next payload or pong of the batch in hand; nil when it has no more.
+    private func nextEvent() throws(PayloadDecoder.Failure) -> TransportEvent? {
+        if let payload = try self.decoder.rest() { return .payload(payload) }
         while self.nextRecord < self.reading.records.count {
             let record = self.reading.records[self.nextRecord]
             self.nextRecord += 1
             self.unread -= record.count
             if self.isBehind { self.noteProgress() }
-            if let payload = try self.decoder.decode(record, self.reading.bytes(of: record)) { return payload }
+            let bytes = self.reading.bytes(of: record)
+            switch record.content {
+            case .pong:
+                return .pong
+            case .message(let piece):
+                if let payload = try self.decoder.decode(bytes, as: piece) { return .payload(payload) }
+            case .body:
+                if let payload = try self.decoder.decode(bytes, as: nil) { return .payload(payload) }
+            }
         }
         return nil
     }
@@ -124,7 +132,9 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.service.post(.release(self.id))
     }
 
-    func ping() {}
+    func ping() {
+        self.service.post(.ping(self.id))
+    }
 
     func close() {
         self.service.post(.close(self.id, 1000))

@@ -96,6 +96,8 @@ final class Service: @unchecked Sendable {
             self.perform(on: id) { $0.resolved(answer) }
         case .send(let id, let message, let kind):
             self.perform(on: id) { $0.send(message, as: kind) }
+        case .ping(let id):
+            self.perform(on: id) { $0.ping() }
         case .release(let id):
             self.perform(on: id) { $0.release() }
         case .close(let id, let code):

@@ -6,22 +6,24 @@ import WebSocketProtocol
 extension ServiceConnection {
     // MARK: Reading
 
-    /// Reads frames.
+    /// Reads frames; `moment` is the time since the start.
     ///
     /// Control frames are handled here, and at once; data goes to the consumer.
-    func receivedFrames(_ bytes: UnsafeRawBufferPointer) {
+    func receivedFrames(_ bytes: UnsafeRawBufferPointer, at moment: Duration) {
         guard self.channel != nil else { return }
         var position = 0
         do throws(FrameError) {
             while let element = try self.channel?.reader.next(in: bytes, at: &position) {
                 switch element {
                 case .data(let piece, let range):
-                    self.plan.arena.append(UnsafeRawBufferPointer(rebasing: bytes[range]), as: piece)
+                    self.plan.arena.append(UnsafeRawBufferPointer(rebasing: bytes[range]), as: piece, at: moment)
                 case .ping:
+                    self.plan.arena.updateStatistics { $0.lastHeard = moment }
                     self.answerPing()
                 case .pong:
-                    break
+                    self.pongReceived()
                 case .close:
+                    self.plan.arena.updateStatistics { $0.lastHeard = moment }
                     self.closeReceived()
                 }
             }
@@ -29,6 +31,11 @@ extension ServiceConnection {
             self.violated(error)
         }
         self.service.wake(self)
+    }
+
+    private func pongReceived() {
+        guard let payload = self.channel?.reader.controlPayload else { return }
+        if self.channel?.pings.settle(with: payload) == true { self.plan.arena.appendPong() }
     }
 
     private func answerPing() {
@@ -61,6 +68,17 @@ extension ServiceConnection {
         guard case .upgraded = self.phase, let channel = self.channel, channel.closing.allowsSending else { return }
         self.channel?.queue.appendMessage(message, as: kind == .text ? .text : .binary)
         self.plan.arena.updateStatistics { $0.requestSent = false }
+        self.requestWrite()
+    }
+
+    /// Sends a ping of the consumer.
+    ///
+    /// Its payload tells its answer from those to the pings that are sent after quiet, which have none.
+    func ping() {
+        guard case .upgraded = self.phase, let channel = self.channel, channel.closing.allowsSending else { return }
+        let payload = (0..<8).map { _ in UInt8.random(in: 0 ... .max) }
+        self.channel?.queue.appendControl(.ping, payload: payload)
+        self.channel?.pings.sent(payload)
         self.requestWrite()
     }
 

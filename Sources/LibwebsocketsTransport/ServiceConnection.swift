@@ -173,7 +173,12 @@ final class ServiceConnection {
     }
 
     private func headReceived(statusCode: Int, on stream: OpaquePointer) {
-        self.noteProgress(\.opened)
+        let moment = ContinuousClock.now - self.plan.started
+        self.plan.arena.updateStatistics {
+            $0.opened = moment
+            $0.lastReceived = moment
+            $0.lastHeard = moment
+        }
         let head = HeadReader(stream: stream, request: self.plan.request)
         do throws(TransportFailure) {
             switch (self.handshake, statusCode) {
@@ -203,18 +208,18 @@ final class ServiceConnection {
 
     private func received(_ bytes: UnsafeRawBufferPointer) {
         let now = ContinuousClock.now
-        let since = now - self.plan.started
+        let moment = now - self.plan.started
         self.channel?.liveness.received(at: now)
         self.plan.arena.updateStatistics {
             $0.receivedByteCount += bytes.count
-            $0.lastReceived = since
+            $0.lastReceived = moment
         }
         switch self.phase {
         case .receivingBody:
-            self.plan.arena.append(bytes, as: nil)
+            self.plan.arena.append(bytes, as: nil, at: moment)
             self.service.wake(self)
         case .upgraded, .ended:
-            self.receivedFrames(bytes)
+            self.receivedFrames(bytes, at: moment)
         case .resolving, .connecting, .requesting:
             preconditionFailure("body bytes before the header section")
         }

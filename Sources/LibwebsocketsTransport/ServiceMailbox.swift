@@ -71,6 +71,8 @@ enum ServiceCommand: Sendable {
     case resolved(ConnectionID, Resolver.Answer)
     /// Send a message.
     case send(ConnectionID, [UInt8], OutboundKind)
+    /// Send a ping.
+    case ping(ConnectionID)
     /// Let a held request go.
     case release(ConnectionID)
     /// Start the closing handshake with this code.

@@ -11,6 +11,7 @@ struct WebSocketChannel {
     /// How marked messages are compressed.
     let coding: PayloadCoding
     var liveness: Liveness
+    var pings = OutstandingPings()
     /// Whether the socket is closed as soon as everything is written.
     var disconnectsWhenWritten = false
 

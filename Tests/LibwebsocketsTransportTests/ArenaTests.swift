@@ -8,7 +8,7 @@ import WebSocketProtocol
 
 extension InboundArena {
     func append(_ text: String, as piece: MessagePiece? = MessagePiece(kind: .text)) {
-        Array(text.utf8).withUnsafeBytes { self.append($0, as: piece) }
+        Array(text.utf8).withUnsafeBytes { self.append($0, as: piece, at: .zero) }
     }
 
     func wait(until deadline: ContinuousClock.Instant?) async -> TransportWaitOutcome {
@@ -121,11 +121,64 @@ extension InboundBuffer {
         #expect(arena.shouldResume(withUnread: 0) == pauses)
     }
 
+    @Test func aHeldRequestIsReadyOnce() throws {
+        let arena = Self.arena()
+        arena.announceReady()
+        #expect(try #require(arena.take(giving: InboundBuffer())).isReady)
+        #expect(arena.take(giving: InboundBuffer()) == nil)
+        arena.open(ResponseHead(statusCode: 200), coding: .none)
+        #expect(try !#require(arena.take(giving: InboundBuffer())).isReady)
+    }
+
+    @Test func afterTheEndNothingIsReady() throws {
+        let ended = Self.arena()
+        ended.finish(.complete)
+        ended.announceReady()
+        #expect(try !#require(ended.take(giving: InboundBuffer())).isReady)
+        let aborted = Self.arena()
+        aborted.announceReady()
+        aborted.abort(.complete)
+        #expect(try !#require(aborted.take(giving: InboundBuffer())).isReady)
+    }
+
+    @Test func aPongStandsWhereItCame() throws {
+        let arena = Self.arena()
+        let piece = MessagePiece(kind: .text)
+        arena.append("a")
+        arena.appendPong()
+        arena.append("b")
+        let batch = try #require(arena.take(giving: InboundBuffer()))
+        #expect(batch.buffer.records.map(\.content) == [.message(piece), .pong, .message(piece)])
+        #expect(batch.buffer.texts == ["a", "", "b"])
+        arena.finish(.complete)
+        arena.appendPong()
+        #expect(try #require(arena.take(giving: InboundBuffer())).buffer.isEmpty)
+    }
+
+    @Test func pongsWithoutEndPauseReading() {
+        let arena = Self.arena(high: 10_000, low: 10)
+        var count = 0
+        while !arena.isPaused {
+            arena.appendPong()
+            count += 1
+        }
+        #expect(count <= 10_000 / MemoryLayout<InboundBuffer.Record>.stride + 1)
+    }
+
+    @Test func dataIsHeardAndAPongIsNot() {
+        let arena = Self.arena()
+        #expect(arena.statistics.lastHeard == nil)
+        Array("a".utf8).withUnsafeBytes { arena.append($0, as: nil, at: .seconds(3)) }
+        arena.appendPong()
+        #expect(arena.statistics.lastHeard == .seconds(3))
+    }
+
     // MARK: Waiting
 
     @Test func whatIsThereNeedsNoWait() async {
         for prepare in [
-            { $0.append("a") }, { $0.finish(.complete) }, { $0.open(ResponseHead(statusCode: 200), coding: .none) },
+            { $0.append("a") }, { $0.finish(.complete) }, { $0.announceReady() }, { $0.appendPong() },
+            { $0.open(ResponseHead(statusCode: 200), coding: .none) },
         ] as [@Sendable (InboundArena) -> Void] {
             let arena = Self.arena()
             prepare(arena)
@@ -290,7 +343,7 @@ extension InboundBuffer {
         Self.append("a", as: first, to: buffer)
         Self.append("b", as: last, to: buffer)
         #expect(buffer.texts == ["a", "b"])
-        #expect(buffer.records.map(\.piece) == [first, last])
+        #expect(buffer.records.map(\.content) == [.message(first), .message(last)])
         #expect(buffer.weight == 2 + 2 * MemoryLayout<InboundBuffer.Record>.stride)
     }
 
