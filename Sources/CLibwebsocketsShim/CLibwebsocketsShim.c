@@ -1,5 +1,6 @@
 // What Swift cannot do with libwebsockets itself: macros, bit-fields, variadics, differences between versions.
 // It has no policy; the service thread owns everything in it.
+#define _GNU_SOURCE // memmem
 #include "CLibwebsocketsShim.h"
 
 #include <errno.h>
@@ -17,9 +18,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum {
-    TICK_MILLISECONDS = 100,
+    // No deadline is worth more wake-ups than this, and libev waits for no less.
+    SHORTEST_TIMER_MICROSECONDS = 1000,
+    // The only timer that libwebsockets needs is of 5 s: flushing what is written before it closes.
+    REMINDER_SECONDS = 1,
     // libwebsockets waits this long by itself; every shorter wait is the caller's.
     LIBRARY_TIMEOUT_SECONDS = 86400,
     // Debian's build takes an unlimited descriptor count for an absurdly small one.
@@ -32,8 +37,10 @@ struct clws_service {
     clws_vhost *plain_vhost;
     ev_prepare round_end;
     ev_timer timer;
+    ev_timer reminder;
     lws_sorted_usec_list_t poll_timer;
-    bool is_ticking;
+    lws_usec_t poll_timer_due; // 0: not set
+    bool is_active;
     clws_callback callback;
     void *owner;
     uint8_t write_buffer[LWS_PRE + CLWS_BUFFER_SIZE];
@@ -135,20 +142,34 @@ static void round_ended(struct ev_loop *loop, ev_prepare *watcher, int events) {
     service->callback(service->owner, NULL, 0, CLWS_EVENT_ROUND_ENDED, NULL, 0);
 }
 
-static void loop_ticked(struct ev_loop *loop, ev_timer *watcher, int events) {
+static void timer_fired(struct ev_loop *loop, ev_timer *watcher, int events) {
     (void)loop;
     (void)events;
     clws_service *service = watcher->data;
-    service->callback(service->owner, NULL, 0, CLWS_EVENT_TICK, NULL, 0);
+    service->callback(service->owner, NULL, 0, CLWS_EVENT_TIMER_FIRED, NULL, 0);
+}
+
+static void remind(struct ev_loop *loop, ev_timer *watcher, int events) {
+    (void)loop;
+    (void)events;
+    clws_service *service = watcher->data;
     // libwebsockets' own timers fire late under a foreign loop; being woken makes it look at them.
     lws_cancel_service(service->context);
 }
 
-static void poll_ticked(lws_sorted_usec_list_t *timer) {
+static void poll_timer_fired(lws_sorted_usec_list_t *timer) {
     clws_service *service = lws_container_of(timer, clws_service, poll_timer);
-    service->callback(service->owner, NULL, 0, CLWS_EVENT_TICK, NULL, 0);
-    if (service->is_ticking)
-        lws_sul_schedule(service->context, 0, timer, poll_ticked, TICK_MILLISECONDS * LWS_US_PER_MS);
+    service->poll_timer_due = 0;
+    service->callback(service->owner, NULL, 0, CLWS_EVENT_TIMER_FIRED, NULL, 0);
+    // libwebsockets waits next, and this round has no other end.
+    service->callback(service->owner, NULL, 0, CLWS_EVENT_ROUND_ENDED, NULL, 0);
+}
+
+// libwebsockets waits for whole milliseconds, rounded down, and would ask again and again during the last one.
+static void sleep_last_millisecond(clws_service *service) {
+    if (!service->poll_timer_due) return;
+    lws_usec_t left = service->poll_timer_due - lws_now_usecs();
+    if (left > 0 && left < LWS_US_PER_MS) usleep((useconds_t)left);
 }
 
 static struct lws_context *create_context(clws_service *service) {
@@ -217,8 +238,10 @@ clws_service *clws_service_create(clws_callback user_callback, void *owner) {
         ev_prepare_init(&service->round_end, round_ended);
         service->round_end.data = service;
         ev_prepare_start(service->loop, &service->round_end);
-        ev_timer_init(&service->timer, loop_ticked, TICK_MILLISECONDS / 1000.0, TICK_MILLISECONDS / 1000.0);
+        ev_init(&service->timer, timer_fired);
         service->timer.data = service;
+        ev_timer_init(&service->reminder, remind, REMINDER_SECONDS, REMINDER_SECONDS);
+        service->reminder.data = service;
     }
     return service;
 }
@@ -228,22 +251,46 @@ void clws_service_run(clws_service *service) {
         ev_run(service->loop, 0);
         return;
     }
-    while (lws_service(service->context, 0) >= 0)
+    while (lws_service(service->context, 0) >= 0) {
         service->callback(service->owner, NULL, 0, CLWS_EVENT_ROUND_ENDED, NULL, 0);
+        sleep_last_millisecond(service);
+    }
 }
 
 void clws_service_wake(clws_service *service) { lws_cancel_service(service->context); }
 
-void clws_service_set_ticking(clws_service *service, bool ticking) {
-    if (service->is_ticking == ticking) return;
-    service->is_ticking = ticking;
-    if (service->loop && ticking) {
-        ev_now_update(service->loop);
-        ev_timer_again(service->loop, &service->timer);
-    } else if (service->loop) {
+void clws_service_set_timer(clws_service *service, int64_t microseconds) {
+    if (microseconds < SHORTEST_TIMER_MICROSECONDS) microseconds = SHORTEST_TIMER_MICROSECONDS;
+    if (service->loop) {
         ev_timer_stop(service->loop, &service->timer);
-    } else if (ticking) {
-        lws_sul_schedule(service->context, 0, &service->poll_timer, poll_ticked, TICK_MILLISECONDS * LWS_US_PER_MS);
+        // The loop's idea of the time is as old as its last wake-up.
+        ev_now_update(service->loop);
+        ev_timer_set(&service->timer, (double)microseconds / 1e6, 0);
+        ev_timer_start(service->loop, &service->timer);
+    } else {
+        service->poll_timer_due = lws_now_usecs() + microseconds;
+        lws_sul_schedule(service->context, 0, &service->poll_timer, poll_timer_fired, microseconds);
+    }
+}
+
+void clws_service_stop_timer(clws_service *service) {
+    if (service->loop) {
+        ev_timer_stop(service->loop, &service->timer);
+    } else {
+        service->poll_timer_due = 0;
+        lws_sul_schedule(service->context, 0, &service->poll_timer, poll_timer_fired, LWS_SET_TIMER_USEC_CANCEL);
+    }
+}
+
+void clws_service_set_active(clws_service *service, bool active) {
+    if (service->is_active == active) return;
+    service->is_active = active;
+    if (!service->loop) return; // there its timers are on time
+    if (active) {
+        ev_now_update(service->loop);
+        ev_timer_again(service->loop, &service->reminder);
+    } else {
+        ev_timer_stop(service->loop, &service->reminder);
     }
 }
 
@@ -296,9 +343,21 @@ bool clws_write_fields(void *cursor, size_t room, const uint8_t *fields, size_t 
     return true;
 }
 
-void clws_set_body_pending(clws_stream *stream, bool pending) {
-    lws_client_http_body_pending((struct lws *)stream, pending);
-    if (pending) lws_callback_on_writable((struct lws *)stream);
+ptrdiff_t clws_take_back(void *cursor, size_t room, uint8_t *buffer, size_t capacity) {
+    char **position = cursor;
+    // libwebsockets says how much room is left of a buffer whose size is ours, less these few bytes.
+    const size_t reserve = 12, size = LWS_PRE + CLWS_BUFFER_SIZE - reserve;
+    if (room > size) return -1;
+    const char *end = *position, *start = end - (size - room);
+    if (end - start < 5 || memcmp(start, "POST ", 5) != 0) return -1;
+    char *line_end = memmem(start, (size_t)(end - start), "\r\n", 2);
+    if (!line_end) return -1;
+    const char *fields = line_end + 2;
+    size_t count = (size_t)(end - fields);
+    if (count > capacity) return -1;
+    memcpy(buffer, fields, count);
+    *position = line_end; // libwebsockets ends the header section with a line break: here, the request line
+    return (ptrdiff_t)count;
 }
 
 int clws_copy_field(clws_stream *stream, const char *name, char *buffer, int capacity) {
@@ -324,15 +383,24 @@ void clws_request_write(clws_stream *stream) { lws_callback_on_writable((struct 
 
 uint8_t *clws_write_buffer(clws_service *service) { return service->write_buffer + LWS_PRE; }
 
-bool clws_write(clws_service *service, clws_stream *stream, size_t count, clws_write_kind kind) {
-    enum lws_write_protocol protocol = kind == CLWS_WRITE_UPGRADED ? LWS_WRITE_RAW
-                                       : kind == CLWS_WRITE_BODY   ? LWS_WRITE_HTTP
-                                                                   : LWS_WRITE_HTTP_FINAL;
-    return lws_write((struct lws *)stream, service->write_buffer + LWS_PRE, count, protocol) >= (int)count;
+bool clws_write(clws_service *service, clws_stream *stream, size_t count) {
+    return lws_write((struct lws *)stream, service->write_buffer + LWS_PRE, count, LWS_WRITE_RAW) >= (int)count;
 }
 
+bool clws_is_write_pending(clws_stream *stream) { return lws_partial_buffered((struct lws *)stream); }
+
 void clws_kill(clws_stream *stream) {
-    lws_set_timeout((struct lws *)stream, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
+    struct lws *wsi = (struct lws *)stream;
+    if (!lws_partial_buffered(wsi)) {
+        lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
+        return;
+    }
+    // Asked to close, libwebsockets would go on writing what it holds, for up to 5 s; a time-out it obeys. And the
+    // system would go on with what it holds, however long the peer takes to read it, if it were not told to forget it.
+    struct linger forget = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(lws_get_socket_fd(wsi), SOL_SOCKET, SO_LINGER, &forget, sizeof forget);
+    lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC);
+    lws_cancel_service(lws_get_context(wsi));
 }
 
 void clws_sha1(const uint8_t *bytes, size_t count, uint8_t *digest) { lws_SHA1(bytes, count, digest); }

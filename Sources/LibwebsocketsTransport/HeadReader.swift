@@ -35,10 +35,9 @@ struct HeadReader {
     }
 
     /// The WebSocket that the answer to a handshake establishes.
-    func channel(of handshake: OpeningHandshake, offer: PerMessageDeflateOffer?) throws(TransportFailure)
-        -> WebSocketChannel
-    {
-        let limit = self.request.limits.messageByteCount
+    func channel(
+        of handshake: OpeningHandshake, offer: PerMessageDeflateOffer?, at now: ContinuousClock.Instant
+    ) throws(TransportFailure) -> WebSocketChannel {
         do throws(OpeningHandshake.Failure) {
             let agreement = try handshake.validate(
                 OpeningHandshake.Response(
@@ -50,11 +49,11 @@ struct HeadReader {
                     subprotocol: self.value(of: "sec-websocket-protocol")),
                 expectedAccept: Self.digest(of: handshake.acceptInput))
             guard let offer, !agreement.extensions.isEmpty else {
-                return WebSocketChannel(coding: .none, messageByteCountLimit: limit)
+                return WebSocketChannel(coding: .none, request: self.request, at: now)
             }
             let deflate = try? PerMessageDeflateAgreement(agreement.extensions, offer: offer)
             guard let deflate else { throw .malformedExtensions }
-            return WebSocketChannel(coding: .messages(deflate), messageByteCountLimit: limit)
+            return WebSocketChannel(coding: .messages(deflate), request: self.request, at: now)
         } catch {
             throw TransportFailure(phase: .upgrade, cause: .openingHandshakeInvalid(error.fault))
         }

@@ -8,6 +8,8 @@ import WebSocketProtocol
 final class InboundArena: Sendable {
     /// What the consumer takes in one go.
     struct Batch {
+        /// Whether a held request can be let go, once.
+        var isReady = false
         /// The response's head, once.
         var head: ResponseHead?
         /// How the content of the records is coded, with the head.
@@ -26,6 +28,7 @@ final class InboundArena: Sendable {
     }
 
     private struct State {
+        var isReady = false
         var head: ResponseHead?
         var coding: PayloadCoding = .none
         var filling: InboundBuffer
@@ -35,6 +38,8 @@ final class InboundArena: Sendable {
         var inHand = 0
         var isPaused = false
         var waiter: Waiter?
+        /// The service thread looks at the waiter by then, and not before.
+        var watched: ContinuousClock.Instant?
         var statistics = TransportStatistics()
     }
 
@@ -51,20 +56,36 @@ final class InboundArena: Sendable {
 
     // MARK: Service thread
 
-    /// Copies bytes in.
+    /// Copies bytes in, and pauses reading at the high watermark.
     ///
-    /// False when reading has to stop until the consumer has caught up.
-    func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) -> Bool {
+    /// `moment` is the time since the start.
+    func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?, at moment: Duration) {
         self.state.withLock { state in
-            guard !state.hasEnded else { return true }
+            state.statistics.lastHeard = moment
+            guard !state.hasEnded else { return }
             state.filling.append(bytes, as: piece)
             state.isPaused = state.filling.weight + state.inHand >= self.highWatermark
-            return !state.isPaused
+        }
+    }
+
+    /// Notes that a ping of the consumer was answered, between the messages before and after it.
+    func appendPong() {
+        self.state.withLock { state in
+            guard !state.hasEnded else { return }
+            state.filling.appendPong()
+            state.isPaused = state.filling.weight + state.inHand >= self.highWatermark
         }
     }
 
     /// Whether reading must wait for the consumer.
     var isPaused: Bool { self.state.withLock { $0.isPaused } }
+
+    /// Says that a held request can be let go.
+    func announceReady() {
+        self.state.withLock { state in
+            if !state.hasEnded { state.isReady = true }
+        }
+    }
 
     func open(_ head: ResponseHead, coding: PayloadCoding) {
         self.state.withLock { state in
@@ -77,18 +98,29 @@ final class InboundArena: Sendable {
     /// Takes the waiter that has something to read now.
     func takeReadyWaiter() -> CheckedContinuation<TransportWaitOutcome, Never>? {
         self.state.withLock { state in
-            guard state.waiter != nil, Self.isReady(state) else { return nil }
+            guard state.waiter != nil, Self.hasNews(state) else { return nil }
             return state.waiter.take()?.continuation
         }
     }
 
-    /// Resumes a waiter whose time is over.
-    func expireWaiter(at now: ContinuousClock.Instant) {
-        let expired: CheckedContinuation<TransportWaitOutcome, Never>? = self.state.withLock { state in
-            guard let deadline = state.waiter?.deadline, deadline <= now else { return nil }
-            return state.waiter.take()?.continuation
+    /// What the service thread has to know when it looks at a connection.
+    struct Look: Equatable {
+        /// When the waiter's time is over.
+        var deadline: ContinuousClock.Instant?
+        /// Whether reading waits for the consumer.
+        var isPaused: Bool
+    }
+
+    /// Resumes a waiter whose time is over; otherwise the service thread comes back at its deadline.
+    func expireWaiter(at now: ContinuousClock.Instant) -> Look {
+        var expired: CheckedContinuation<TransportWaitOutcome, Never>?
+        let look = self.state.withLock { state in
+            if let deadline = state.waiter?.deadline, deadline <= now { expired = state.waiter.take()?.continuation }
+            state.watched = state.waiter?.deadline
+            return Look(deadline: state.watched, isPaused: state.isPaused)
         }
         expired?.resume(returning: .deadlinePassed)
+        return look
     }
 
     func updateStatistics(_ update: (inout TransportStatistics) -> Void) {
@@ -116,6 +148,7 @@ final class InboundArena: Sendable {
             if !state.hasEnded {
                 state.hasEnded = true
                 state.end = end
+                state.isReady = false
                 state.filling.removeAll()
             }
             return state.waiter.take()?.continuation
@@ -135,10 +168,11 @@ final class InboundArena: Sendable {
     /// Swaps an empty buffer for what has arrived; nil when nothing has.
     func take(giving empty: InboundBuffer) -> Batch? {
         self.state.withLock { state in
-            guard state.head != nil || state.end != nil || !state.filling.isEmpty else { return nil }
+            guard Self.hasNews(state) else { return nil }
             let batch = Batch(
-                head: state.head.take(), coding: state.coding, buffer: state.filling, end: state.end.take(),
-                isPaused: state.isPaused)
+                isReady: state.isReady, head: state.head.take(), coding: state.coding, buffer: state.filling,
+                end: state.end.take(), isPaused: state.isPaused)
+            state.isReady = false
             state.inHand = state.filling.weight
             state.filling = empty
             return batch
@@ -158,24 +192,36 @@ final class InboundArena: Sendable {
     }
 
     /// Waits for something to read.
-    func wait(until deadline: ContinuousClock.Instant?) async -> TransportWaitOutcome {
+    ///
+    /// `watch` is called when the service thread would look at the connection too late for the deadline. A consumer
+    /// that waits again and again, each time a little later, calls it once.
+    func wait(until deadline: ContinuousClock.Instant?, watch: () -> Void) async -> TransportWaitOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
+                var needsWatch = false
                 let outcome: TransportWaitOutcome? = self.state.withLock { state in
                     // Under the lock, so that `cancelWaiter` cannot come between this look and the parking.
                     if Task.isCancelled { return .cancelled }
-                    if Self.isReady(state) || state.hasEnded { return .ready }
+                    if Self.hasNews(state) || state.hasEnded { return .ready }
                     state.waiter = Waiter(continuation: continuation, deadline: deadline)
+                    needsWatch = Self.isNearer(deadline, than: state.watched)
+                    if needsWatch { state.watched = deadline }
                     return nil
                 }
                 if let outcome { continuation.resume(returning: outcome) }
+                if needsWatch { watch() }
             }
         } onCancel: {
             self.cancelWaiter()
         }
     }
 
-    private static func isReady(_ state: State) -> Bool {
-        state.head != nil || state.end != nil || !state.filling.isEmpty
+    private static func isNearer(_ deadline: ContinuousClock.Instant?, than other: ContinuousClock.Instant?) -> Bool {
+        guard let deadline else { return false }
+        return other.map { deadline < $0 } ?? true
+    }
+
+    private static func hasNews(_ state: State) -> Bool {
+        state.isReady || state.head != nil || state.end != nil || !state.filling.isEmpty
     }
 }

@@ -1,14 +1,23 @@
 import WebSocketProtocol
 
-/// Bytes with boundaries, in memory of which 64 more bytes can be read.
+/// Bytes with boundaries, and what happened between them, in memory of which 64 more bytes can be read.
 ///
 /// Owned by the arena while it fills and by the consumer while it is read; never by both.
 /// - Safety: passed on under the arena's lock, so that one thread at a time has it.
 final class InboundBuffer: @unchecked Sendable {
-    /// One piece of a message, or a run of a response body.
+    /// One piece of a message, a run of a response body, or the mark of an event between them.
     struct Record {
-        /// Where the bytes stand in their message; nil for a body.
-        let piece: MessagePiece?
+        /// What a record is.
+        enum Content: Equatable {
+            /// A piece of a message, and where its bytes stand in it.
+            case message(MessagePiece)
+            /// A run of a response body.
+            case body
+            /// The answer to a ping of the consumer, which has no bytes.
+            case pong
+        }
+
+        let content: Content
         let offset: Int
         var count: Int
     }
@@ -28,13 +37,20 @@ final class InboundBuffer: @unchecked Sendable {
         UnsafeRawBufferPointer(rebasing: self.memory.bytes[record.offset..<record.offset + record.count])
     }
 
+    /// Appends bytes: of a message, or, without a piece, of a body.
     func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) {
-        if piece == nil, let last = self.records.indices.last {
+        if piece == nil, let last = self.records.indices.last, self.records[last].content == .body {
             self.records[last].count += bytes.count
         } else {
-            self.records.append(Record(piece: piece, offset: self.memory.count, count: bytes.count))
+            let content = piece.map(Record.Content.message) ?? .body
+            self.records.append(Record(content: content, offset: self.memory.count, count: bytes.count))
         }
         self.memory.append(bytes)
+    }
+
+    /// Appends the mark of a pong.
+    func appendPong() {
+        self.records.append(Record(content: .pong, offset: self.memory.count, count: 0))
     }
 
     /// Empties it, and gives back memory that one large batch has needed.

@@ -16,6 +16,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     /// Whether reading had stopped when the batch in hand was taken: then every record read is told to the arena.
     private var isBehind = false
     private var spare = InboundBuffer()
+    private var isReady = false
     private var head: ResponseHead?
     private var end: TransportEnd?
     private var hasEnded = false
@@ -31,9 +32,13 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     func next() -> TransportEvent? {
         while !self.hasEnded {
+            if self.isReady {
+                self.isReady = false
+                return .ready
+            }
             if let head = self.head.take() { return .opened(head) }
             do {
-                if let payload = try self.nextPayload() { return .payload(payload) }
+                if let event = try self.nextEvent() { return event }
             } catch {
                 return self.fail(error)
             }
@@ -50,15 +55,23 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         return nil
     }
 
-    /// The next payload of the batch in hand; nil when it has no more.
-    private func nextPayload() throws(PayloadDecoder.Failure) -> InboundPayload? {
-        if let payload = try self.decoder.rest() { return payload }
+    /// The next payload or pong of the batch in hand; nil when it has no more.
+    private func nextEvent() throws(PayloadDecoder.Failure) -> TransportEvent? {
+        if let payload = try self.decoder.rest() { return .payload(payload) }
         while self.nextRecord < self.reading.records.count {
             let record = self.reading.records[self.nextRecord]
             self.nextRecord += 1
             self.unread -= record.count
             if self.isBehind { self.noteProgress() }
-            if let payload = try self.decoder.decode(record, self.reading.bytes(of: record)) { return payload }
+            let bytes = self.reading.bytes(of: record)
+            switch record.content {
+            case .pong:
+                return .pong
+            case .message(let piece):
+                if let payload = try self.decoder.decode(bytes, as: piece) { return .payload(payload) }
+            case .body:
+                if let payload = try self.decoder.decode(bytes, as: nil) { return .payload(payload) }
+            }
         }
         return nil
     }
@@ -68,6 +81,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.nextRecord = 0
         self.unread = batch.buffer.byteCount
         if batch.head != nil { try self.decoder.begin(batch.coding) }
+        self.isReady = batch.isReady
         self.head = batch.head
         self.end = batch.end
         self.isBehind = batch.isPaused
@@ -103,9 +117,9 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     }
 
     func wait(for duration: Duration?) async -> TransportWaitOutcome {
-        if self.head != nil || self.end != nil || self.hasEnded { return .ready }
+        if self.isReady || self.head != nil || self.end != nil || self.hasEnded { return .ready }
         if self.nextRecord < self.reading.records.count || self.decoder.hasRest { return .ready }
-        return await self.arena.wait(until: duration.map { .now + $0 })
+        return await self.arena.wait(until: duration.map { .now + $0 }) { self.service.post(.watch(self.id)) }
     }
 
     // MARK: Any thread
@@ -114,9 +128,13 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.service.post(.send(self.id, message, kind))
     }
 
-    func release() {}
+    func release() {
+        self.service.post(.release(self.id))
+    }
 
-    func ping() {}
+    func ping() {
+        self.service.post(.ping(self.id))
+    }
 
     func close() {
         self.service.post(.close(self.id, 1000))

@@ -53,13 +53,11 @@ struct PayloadDecoder {
     /// Whether `rest()` has something.
     var hasRest: Bool { self.pending != nil }
 
-    /// Takes the next record.
+    /// Takes the bytes of the next record: of a message, or, without a piece, of a body.
     ///
-    /// Nil when it completes nothing.
-    mutating func decode(_ record: InboundBuffer.Record, _ bytes: UnsafeRawBufferPointer) throws(Failure)
-        -> InboundPayload?
-    {
-        switch (record.piece, self.content) {
+    /// Nil when they complete nothing.
+    mutating func decode(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) throws(Failure) -> InboundPayload? {
+        switch (piece, self.content) {
         case (let piece?, .messages(let inflater)) where piece.isCompressed:
             return try self.inflate(bytes, of: piece, with: inflater)
         case (let piece?, _):

@@ -19,7 +19,15 @@ enum RequestFields {
             return "a field has a name or a value that RFC 9110 section 5 does not allow"
         }
         if request.fields.contains(where: Self.isReserved) { return "a field is one that the transport writes itself" }
+        if request.isHeld, !Self.canBeHeld(request.exchange) { return "only a POST can be held" }
         return nil
+    }
+
+    private static func canBeHeld(_ exchange: TransportRequest.Exchange) -> Bool {
+        switch exchange {
+        case .post: true
+        case .get, .webSocket: false
+        }
     }
 
     /// A second one of these could end the request where the peer does not expect it (RFC 9112 section 6.3).

@@ -16,7 +16,11 @@ final class Service: @unchecked Sendable {
     private var connections: [ConnectionID: ServiceConnection] = [:]
     private var streams: [ConnectionID: ServiceConnection] = [:]
     private var virtualHosts: [TrustAnchors: OpaquePointer] = [:]
+    private var uploading: [ServiceConnection] = []
     private var waking: [ServiceConnection] = []
+    private var deadlines = DeadlineQueue()
+    /// What the loop's timer is set to.
+    private var timerDeadline: ContinuousClock.Instant?
     private let lastID = LockedValue<UInt>(0)
 
     private init() {
@@ -62,10 +66,10 @@ final class Service: @unchecked Sendable {
         switch event {
         case .woken:
             for command in self.mailbox.drain() { self.perform(command) }
-        case .tick:
-            self.tick()
+        case .timerFired:
+            self.timerFired()
         case .roundEnded:
-            self.resumeWaiters()
+            self.roundEnded()
         case .destroyed:
             let id = ConnectionID(rawValue: id)
             self.streams.removeValue(forKey: id)?.streamDestroyed(id)
@@ -74,7 +78,9 @@ final class Service: @unchecked Sendable {
             let id = ConnectionID(rawValue: id)
             guard let stream, let connection = self.streams[id] else { return -1 }
             let event = StreamEvent(kind: event, payload: payload, count: count)
-            return connection.handle(event, on: stream, id: id) ? 0 : -1
+            let isAlive = connection.handle(event, on: stream, id: id)
+            self.expect(connection, by: connection.nextDeadline(isPaused: false))
+            return isAlive ? 0 : -1
         }
         return 0
     }
@@ -84,25 +90,90 @@ final class Service: @unchecked Sendable {
         case .open(let plan):
             let connection = ServiceConnection(plan: plan, service: self)
             self.connections[plan.id] = connection
-            if let pointer = self.pointer { clws_service_set_ticking(pointer, true) }
-            connection.start()
+            if let pointer = self.pointer { clws_service_set_active(pointer, true) }
+            self.perform(on: plan.id) { $0.start() }
         case .resolved(let id, let answer):
-            self.connections[id]?.resolved(answer)
+            self.perform(on: id) { $0.resolved(answer) }
         case .send(let id, let message, let kind):
-            self.connections[id]?.send(message, as: kind)
+            self.perform(on: id) { $0.send(message, as: kind) }
+        case .ping(let id):
+            self.perform(on: id) { $0.ping() }
+        case .release(let id):
+            self.perform(on: id) { $0.release() }
         case .close(let id, let code):
-            self.connections[id]?.close(code: code)
+            self.perform(on: id) { $0.close(code: code) }
         case .cancel(let id):
-            self.connections[id]?.cancel()
+            self.perform(on: id) { $0.cancel() }
         case .resume(let id):
-            self.connections[id]?.resumeReading()
+            self.perform(on: id) { $0.resumeReading() }
+        case .watch(let id):
+            self.look(at: id, .now)
         }
     }
 
-    private func tick() {
+    private func perform(on id: ConnectionID, _ action: (ServiceConnection) -> Void) {
+        guard let connection = self.connections[id] else { return }
+        action(connection)
+        self.expect(connection, by: connection.nextDeadline(isPaused: false))
+    }
+
+    // MARK: Time
+
+    /// Looks at a connection by then; a later moment than the one that is expected already changes nothing.
+    ///
+    /// Whatever comes for a connection moves its deadlines away, mostly, and costs this one comparison.
+    private func expect(_ connection: ServiceConnection, by deadline: ContinuousClock.Instant?) {
+        guard let deadline, connection.lookDeadline.map({ deadline < $0 }) ?? true else { return }
+        // It may have gone with the event in hand.
+        guard self.connections[connection.plan.id] === connection else { return }
+        connection.lookDeadline = deadline
+        self.deadlines.expect(deadline, for: connection.plan.id)
+    }
+
+    private func look(at id: ConnectionID, _ now: ContinuousClock.Instant) {
+        guard let connection = self.connections[id] else { return }
+        self.expect(connection, by: connection.look(at: now))
+    }
+
+    private func timerFired() {
         let now = ContinuousClock.now
-        for connection in Array(self.connections.values) { connection.tick(now) }
+        self.timerDeadline = nil
+        for id in self.deadlines.takeDue(at: now) {
+            self.connections[id]?.lookDeadline = nil
+            self.look(at: id, now)
+        }
+    }
+
+    private func roundEnded() {
+        self.continueUploads()
+        self.setTimer()
         self.resumeWaiters()
+    }
+
+    private func setTimer() {
+        let earliest = self.deadlines.earliest
+        guard earliest != self.timerDeadline, let pointer = self.pointer else { return }
+        self.timerDeadline = earliest
+        guard let earliest else { return clws_service_stop_timer(pointer) }
+        let (seconds, attoseconds) = (earliest - .now).components
+        // A year is as good as for ever.
+        let microseconds = min(seconds, 31_536_000) * 1_000_000 + attoseconds / 1_000_000_000_000
+        clws_service_set_timer(pointer, microseconds)
+    }
+
+    // MARK: Uploads and waiters
+
+    private func continueUploads() {
+        guard !self.uploading.isEmpty else { return }
+        for connection in self.uploading.take() {
+            if connection.continueUpload() { self.uploading.append(connection) }
+            self.expect(connection, by: connection.nextDeadline(isPaused: false))
+        }
+    }
+
+    /// Has the rest of a connection's request written, beginning when the round ends.
+    func upload(_ connection: ServiceConnection) {
+        self.uploading.append(connection)
     }
 
     /// Once per round, so that a consumer is woken once for everything that came with it.
@@ -145,7 +216,8 @@ final class Service: @unchecked Sendable {
     /// Forgets a connection that has ended and whose socket is gone.
     func remove(_ connection: ServiceConnection) {
         self.connections.removeValue(forKey: connection.plan.id)
-        if self.connections.isEmpty, let pointer = self.pointer { clws_service_set_ticking(pointer, false) }
+        self.deadlines.remove(connection.plan.id)
+        if self.connections.isEmpty, let pointer = self.pointer { clws_service_set_active(pointer, false) }
     }
 
     /// Whether there is something to trust; a file is read once.

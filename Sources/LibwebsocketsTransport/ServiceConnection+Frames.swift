@@ -6,22 +6,24 @@ import WebSocketProtocol
 extension ServiceConnection {
     // MARK: Reading
 
-    /// Reads frames.
+    /// Reads frames; `moment` is the time since the start.
     ///
     /// Control frames are handled here, and at once; data goes to the consumer.
-    func receivedFrames(_ bytes: UnsafeRawBufferPointer) {
+    func receivedFrames(_ bytes: UnsafeRawBufferPointer, at moment: Duration) {
         guard self.channel != nil else { return }
         var position = 0
         do throws(FrameError) {
             while let element = try self.channel?.reader.next(in: bytes, at: &position) {
                 switch element {
                 case .data(let piece, let range):
-                    _ = self.plan.arena.append(UnsafeRawBufferPointer(rebasing: bytes[range]), as: piece)
+                    self.plan.arena.append(UnsafeRawBufferPointer(rebasing: bytes[range]), as: piece, at: moment)
                 case .ping:
+                    self.plan.arena.updateStatistics { $0.lastHeard = moment }
                     self.answerPing()
                 case .pong:
-                    break
+                    self.pongReceived()
                 case .close:
+                    self.plan.arena.updateStatistics { $0.lastHeard = moment }
                     self.closeReceived()
                 }
             }
@@ -29,6 +31,11 @@ extension ServiceConnection {
             self.violated(error)
         }
         self.service.wake(self)
+    }
+
+    private func pongReceived() {
+        guard let payload = self.channel?.reader.controlPayload else { return }
+        if self.channel?.pings.settle(with: payload) == true { self.plan.arena.appendPong() }
     }
 
     private func answerPing() {
@@ -64,11 +71,22 @@ extension ServiceConnection {
         self.requestWrite()
     }
 
+    /// Sends a ping of the consumer.
+    ///
+    /// Its payload tells its answer from those to the pings that are sent after quiet, which have none.
+    func ping() {
+        guard case .upgraded = self.phase, let channel = self.channel, channel.closing.allowsSending else { return }
+        let payload = (0..<8).map { _ in UInt8.random(in: 0 ... .max) }
+        self.channel?.queue.appendControl(.ping, payload: payload)
+        self.channel?.pings.sent(payload)
+        self.requestWrite()
+    }
+
     /// Writes what fits into one write of the library.
     func writeFrames(on stream: OpaquePointer, service: OpaquePointer) {
         let buffer = UnsafeMutableBufferPointer(start: clws_write_buffer(service), count: Int(CLWS_BUFFER_SIZE))
         guard let count = self.channel?.queue.fill(buffer), count > 0 else { return }
-        guard clws_write(service, stream, count, .upgraded) else { return self.closeSocket() }
+        guard clws_write(service, stream, count) else { return self.closeSocket() }
         guard let channel = self.channel else { return }
         self.plan.arena.updateStatistics {
             $0.sentByteCount += count
@@ -119,26 +137,5 @@ extension ServiceConnection {
         self.channel?.queue.appendClose(frame)
         self.closeDeadline = .now + self.plan.request.timeouts.close
         self.requestWrite()
-    }
-
-    // MARK: Liveness
-
-    /// Pings after quiet, and gives the peer up when nothing comes back.
-    ///
-    /// Any byte is an answer.
-    func checkLiveness(_ now: ContinuousClock.Instant) {
-        if let deadline = self.closeDeadline, deadline <= now {
-            return self.finish(.closed(code: CloseCode.abnormalClosure.rawValue, reason: ""))
-        }
-        // While the consumer is behind, nothing is read: silence says nothing about the peer.
-        guard let interval = self.plan.request.timeouts.pingInterval, !self.plan.arena.isPaused else { return }
-        if let sent = self.channel?.pingSent, self.lastReceived < sent {
-            guard sent + self.plan.request.timeouts.pongTimeout <= now else { return }
-            self.finish(.failed(TransportFailure(phase: .stream, cause: .peerUnresponsive)))
-        } else if self.lastReceived + interval <= now {
-            self.channel?.pingSent = now
-            self.channel?.queue.appendControl(.ping, payload: [])
-            self.requestWrite()
-        }
     }
 }

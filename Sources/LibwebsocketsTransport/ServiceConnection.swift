@@ -39,25 +39,28 @@ final class ServiceConnection {
     var phase = Phase.resolving
     /// The WebSocket, from the 101 on.
     var channel: WebSocketChannel?
-    /// When the closing handshake is given up.
+    /// When the peer's last word is waited for no longer: its close frame, or its answer to what it stopped reading.
     var closeDeadline: ContinuousClock.Instant?
-    /// When the newest byte came.
-    var lastReceived: ContinuousClock.Instant
+    /// When the service thread looks at the exchange next; it belongs to the service.
+    var lookDeadline: ContinuousClock.Instant?
 
     private(set) var stream: OpaquePointer?
     private var streamID: ConnectionID?
-    private var isTCPConnected = false
+    private(set) var isTCPConnected = false
     private var certificateCode: Int32?
-    private var sentBodyByteCount = 0
+    /// What is left of the request to write; a WebSocket has none.
+    var upload: RequestUpload?
+    /// Whether a held request was let go.
+    var isReleased = false
+    /// Whether the socket is closed when the event in hand has been handled.
+    var mustClose = false
     private var isInsideCallback = false
-    private var mustClose = false
-    private let handshake: OpeningHandshake?
+    let handshake: OpeningHandshake?
     private let offer: PerMessageDeflateOffer?
 
     init(plan: ConnectionPlan, service: Service) {
         self.plan = plan
         self.service = service
-        self.lastReceived = plan.started
         guard case .webSocket(let offersCompression) = plan.request.exchange else {
             self.offer = nil
             self.handshake = nil
@@ -125,6 +128,9 @@ final class ServiceConnection {
         }
     }
 
+    /// Whether the request asks for a WebSocket.
+    var isUpgrade: Bool { self.handshake != nil }
+
     // MARK: Events of the socket
 
     /// Handles one event; false when the socket has to be closed.
@@ -146,7 +152,7 @@ final class ServiceConnection {
         case .certificateRejected:
             self.certificateCode = Int32(truncatingIfNeeded: event.count)
         case .fieldsDue:
-            self.writeFields(to: event, on: stream)
+            self.writeFields(to: event)
         case .headReceived:
             self.headReceived(statusCode: event.count, on: stream)
         case .readable:
@@ -161,30 +167,23 @@ final class ServiceConnection {
             self.connectionEnded(wholeBody: false)
         case .failed:
             self.connectionFailed(clws_failure(rawValue: UInt32(truncatingIfNeeded: event.count)) ?? .other)
-        case .woken, .tick, .roundEnded, .destroyed:
+        case .woken, .timerFired, .roundEnded, .destroyed:
             preconditionFailure("the service keeps these to itself")
         }
     }
 
-    private func writeFields(to event: StreamEvent, on stream: OpaquePointer) {
-        self.noteProgress(\.connected)
-        self.phase = .requesting
-        let fields = RequestFields.bytes(for: self.plan.request, handshake: self.handshake)
-        guard clws_write_fields(event.payload, event.count, fields, fields.count, self.handshake != nil) else {
-            return self.finish(
-                .failed(TransportFailure(phase: .send, cause: .invalidRequest("the fields are larger than 60 KiB"))))
-        }
-        if self.handshake == nil { clws_set_body_pending(stream, true) }
-    }
-
     private func headReceived(statusCode: Int, on stream: OpaquePointer) {
-        self.noteProgress(\.opened)
-        self.lastReceived = .now
+        let moment = ContinuousClock.now - self.plan.started
+        self.plan.arena.updateStatistics {
+            $0.opened = moment
+            $0.lastReceived = moment
+            $0.lastHeard = moment
+        }
         let head = HeadReader(stream: stream, request: self.plan.request)
         do throws(TransportFailure) {
             switch (self.handshake, statusCode) {
             case (let handshake?, 101):
-                let channel = try head.channel(of: handshake, offer: self.offer)
+                let channel = try head.channel(of: handshake, offer: self.offer, at: .now)
                 self.phase = .upgraded
                 self.channel = channel
                 self.plan.arena.open(
@@ -208,24 +207,26 @@ final class ServiceConnection {
     }
 
     private func received(_ bytes: UnsafeRawBufferPointer) {
-        self.lastReceived = .now
-        let since = self.lastReceived - self.plan.started
+        let now = ContinuousClock.now
+        let moment = now - self.plan.started
+        self.channel?.liveness.received(at: now)
         self.plan.arena.updateStatistics {
             $0.receivedByteCount += bytes.count
-            $0.lastReceived = since
+            $0.lastReceived = moment
         }
         switch self.phase {
         case .receivingBody:
-            _ = self.plan.arena.append(bytes, as: nil)
+            self.plan.arena.append(bytes, as: nil, at: moment)
             self.service.wake(self)
         case .upgraded, .ended:
-            self.receivedFrames(bytes)
+            self.receivedFrames(bytes, at: moment)
         case .resolving, .connecting, .requesting:
             preconditionFailure("body bytes before the header section")
         }
     }
 
-    private func connectionEnded(wholeBody: Bool) {
+    /// The peer has closed the connection, or it was lost.
+    func connectionEnded(wholeBody: Bool) {
         switch self.phase {
         case .ended:
             self.mustClose = true
@@ -276,46 +277,6 @@ final class ServiceConnection {
         self.service.remove(self)
     }
 
-    // MARK: Writing
-
-    /// Asks for a writable event, if there is a socket.
-    func requestWrite() {
-        if let stream = self.stream { clws_request_write(stream) }
-    }
-
-    private func write(on stream: OpaquePointer) {
-        guard let pointer = self.service.pointer else { return }
-        switch self.phase {
-        case .requesting, .receivingBody:
-            if case .post(let body) = self.plan.request.exchange { self.write(body, on: stream, service: pointer) }
-        case .upgraded, .ended:
-            self.writeFrames(on: stream, service: pointer)
-        case .resolving, .connecting:
-            return
-        }
-    }
-
-    private func write(_ body: [UInt8], on stream: OpaquePointer, service: OpaquePointer) {
-        let start = self.sentBodyByteCount
-        // Also for an empty body, once: the end has to be said.
-        guard start < body.count || (body.isEmpty && !self.plan.arena.statistics.requestSent) else { return }
-        let count = min(body.count - start, 16 << 10)
-        let buffer = UnsafeMutableBufferPointer(start: clws_write_buffer(service), count: count)
-        _ = buffer.update(fromContentsOf: body[start..<start + count])
-        let isLast = start + count == body.count
-        if isLast { clws_set_body_pending(stream, false) }
-        guard clws_write(service, stream, count, isLast ? .bodyEnd : .body) else {
-            self.mustClose = true
-            return
-        }
-        self.sentBodyByteCount += count
-        self.plan.arena.updateStatistics {
-            $0.sentByteCount += count
-            $0.requestSent = isLast
-        }
-        if !isLast { clws_request_write(stream) }
-    }
-
     // MARK: Commands
 
     /// The consumer has caught up.
@@ -330,35 +291,6 @@ final class ServiceConnection {
     /// Closes the socket at once.
     func cancel() {
         self.finish(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
-    }
-
-    /// Looks at every limit of time.
-    func tick(_ now: ContinuousClock.Instant) {
-        self.plan.arena.expireWaiter(at: now)
-        switch self.phase {
-        case .resolving, .connecting, .requesting:
-            self.checkConnectTimeout(now)
-        case .upgraded:
-            self.checkLiveness(now)
-        case .receivingBody:
-            break
-        case .ended:
-            if let deadline = self.closeDeadline, deadline <= now { self.closeSocket() }
-        }
-    }
-
-    private func checkConnectTimeout(_ now: ContinuousClock.Instant) {
-        guard let limit = self.plan.request.timeouts.connect, self.plan.started + limit <= now else { return }
-        let phase: TransportFailure.Phase
-        switch self.phase {
-        case .resolving: phase = .resolve
-        case .connecting: phase = self.isTCPConnected ? .tls : .connect
-        case .requesting, .receivingBody, .upgraded, .ended:
-            // A response to a POST may take as long as the consumer allows.
-            if case .post = self.plan.request.exchange { return }
-            phase = .upgrade
-        }
-        self.finish(.failed(TransportFailure(phase: phase, cause: .timedOut)))
     }
 
     // MARK: The end
@@ -379,6 +311,8 @@ final class ServiceConnection {
 
     /// Closes the socket, after the event in hand when it is one of its own.
     func closeSocket() {
+        self.closeDeadline = nil
+        self.upload = nil
         guard let stream = self.stream else {
             if self.streamID == nil { self.service.remove(self) }
             return
@@ -395,7 +329,8 @@ final class ServiceConnection {
         self.plan.arena.takeReadyWaiter()?.resume(returning: .ready)
     }
 
-    private func noteProgress(_ moment: WritableKeyPath<TransportStatistics, Duration?>) {
+    /// Notes when a moment of the exchange was reached.
+    func noteProgress(_ moment: WritableKeyPath<TransportStatistics, Duration?>) {
         let since = ContinuousClock.now - self.plan.started
         self.plan.arena.updateStatistics { $0[keyPath: moment] = since }
     }

@@ -71,12 +71,18 @@ enum ServiceCommand: Sendable {
     case resolved(ConnectionID, Resolver.Answer)
     /// Send a message.
     case send(ConnectionID, [UInt8], OutboundKind)
+    /// Send a ping.
+    case ping(ConnectionID)
+    /// Let a held request go.
+    case release(ConnectionID)
     /// Start the closing handshake with this code.
     case close(ConnectionID, UInt16)
     /// Close the socket.
     case cancel(ConnectionID)
     /// The consumer has caught up: read on.
     case resume(ConnectionID)
+    /// The consumer waits with a deadline that is nearer than any before.
+    case watch(ConnectionID)
 }
 
 /// Names a connection, and each of its sockets, for the life of the process.

@@ -1,3 +1,4 @@
+import StreamTransport
 import WebSocketProtocol
 
 /// An established WebSocket, without its socket.
@@ -9,15 +10,16 @@ struct WebSocketChannel {
     var queue = FrameQueue()
     /// How marked messages are compressed.
     let coding: PayloadCoding
-    /// When the ping went out that nothing has answered yet.
-    var pingSent: ContinuousClock.Instant?
+    var liveness: Liveness
+    var pings = OutstandingPings()
     /// Whether the socket is closed as soon as everything is written.
     var disconnectsWhenWritten = false
 
-    init(coding: PayloadCoding, messageByteCountLimit: Int) {
+    init(coding: PayloadCoding, request: TransportRequest, at now: ContinuousClock.Instant) {
         self.coding = coding
         self.reader = FrameReader(
             configuration: FrameReader.Configuration(
-                isCompressionNegotiated: coding != .none, messageByteLimit: messageByteCountLimit))
+                isCompressionNegotiated: coding != .none, messageByteLimit: request.limits.messageByteCount))
+        self.liveness = Liveness(timeouts: request.timeouts, at: now)
     }
 }

@@ -7,9 +7,12 @@ import WebSocketProtocol
 @testable import LibwebsocketsTransport
 
 extension InboundArena {
-    @discardableResult
-    func append(_ text: String, as piece: MessagePiece? = MessagePiece(kind: .text)) -> Bool {
-        Array(text.utf8).withUnsafeBytes { self.append($0, as: piece) }
+    func append(_ text: String, as piece: MessagePiece? = MessagePiece(kind: .text)) {
+        Array(text.utf8).withUnsafeBytes { self.append($0, as: piece, at: .zero) }
+    }
+
+    func wait(until deadline: ContinuousClock.Instant?) async -> TransportWaitOutcome {
+        await self.wait(until: deadline) {}
     }
 }
 
@@ -60,7 +63,8 @@ extension InboundBuffer {
     @Test func nothingComesAfterTheEnd() throws {
         let arena = Self.arena()
         arena.finish(.complete)
-        #expect(arena.append("late"))
+        arena.append("late")
+        #expect(!arena.isPaused)
         arena.open(ResponseHead(statusCode: 200), coding: .none)
         let batch = try #require(arena.take(giving: InboundBuffer()))
         #expect(batch.buffer.isEmpty)
@@ -81,14 +85,17 @@ extension InboundBuffer {
     func readingPausesAtTheHighWatermark(_ excess: Int, _ pauses: Bool) {
         let record = MemoryLayout<InboundBuffer.Record>.stride
         let arena = Self.arena(high: 100 + record, low: 10)
-        #expect(arena.append(String(repeating: "x", count: 100 + excess)) == !pauses)
+        arena.append(String(repeating: "x", count: 100 + excess))
         #expect(arena.isPaused == pauses)
     }
 
     @Test func manyTinyRecordsPauseToo() {
         let arena = Self.arena(high: 10_000, low: 10)
         var count = 0
-        while arena.append("x") { count += 1 }
+        while !arena.isPaused {
+            arena.append("x")
+            count += 1
+        }
         #expect(count < 10_000 / MemoryLayout<InboundBuffer.Record>.stride)
     }
 
@@ -107,17 +114,71 @@ extension InboundBuffer {
     @Test(arguments: [(0, 0), (-5, -5), (10, 50), (10, -1), (Int.max, Int.max)])
     func anyWatermarksLetTheConsumerCatchUp(_ high: Int, _ low: Int) {
         let arena = Self.arena(high: high, low: low)
-        let pauses = !arena.append("0123456789")
+        arena.append("0123456789")
+        let pauses = arena.isPaused
         #expect(pauses == (high != .max))
         _ = arena.take(giving: InboundBuffer())
         #expect(arena.shouldResume(withUnread: 0) == pauses)
+    }
+
+    @Test func aHeldRequestIsReadyOnce() throws {
+        let arena = Self.arena()
+        arena.announceReady()
+        #expect(try #require(arena.take(giving: InboundBuffer())).isReady)
+        #expect(arena.take(giving: InboundBuffer()) == nil)
+        arena.open(ResponseHead(statusCode: 200), coding: .none)
+        #expect(try !#require(arena.take(giving: InboundBuffer())).isReady)
+    }
+
+    @Test func afterTheEndNothingIsReady() throws {
+        let ended = Self.arena()
+        ended.finish(.complete)
+        ended.announceReady()
+        #expect(try !#require(ended.take(giving: InboundBuffer())).isReady)
+        let aborted = Self.arena()
+        aborted.announceReady()
+        aborted.abort(.complete)
+        #expect(try !#require(aborted.take(giving: InboundBuffer())).isReady)
+    }
+
+    @Test func aPongStandsWhereItCame() throws {
+        let arena = Self.arena()
+        let piece = MessagePiece(kind: .text)
+        arena.append("a")
+        arena.appendPong()
+        arena.append("b")
+        let batch = try #require(arena.take(giving: InboundBuffer()))
+        #expect(batch.buffer.records.map(\.content) == [.message(piece), .pong, .message(piece)])
+        #expect(batch.buffer.texts == ["a", "", "b"])
+        arena.finish(.complete)
+        arena.appendPong()
+        #expect(try #require(arena.take(giving: InboundBuffer())).buffer.isEmpty)
+    }
+
+    @Test func pongsWithoutEndPauseReading() {
+        let arena = Self.arena(high: 10_000, low: 10)
+        var count = 0
+        while !arena.isPaused {
+            arena.appendPong()
+            count += 1
+        }
+        #expect(count <= 10_000 / MemoryLayout<InboundBuffer.Record>.stride + 1)
+    }
+
+    @Test func dataIsHeardAndAPongIsNot() {
+        let arena = Self.arena()
+        #expect(arena.statistics.lastHeard == nil)
+        Array("a".utf8).withUnsafeBytes { arena.append($0, as: nil, at: .seconds(3)) }
+        arena.appendPong()
+        #expect(arena.statistics.lastHeard == .seconds(3))
     }
 
     // MARK: Waiting
 
     @Test func whatIsThereNeedsNoWait() async {
         for prepare in [
-            { $0.append("a") }, { $0.finish(.complete) }, { $0.open(ResponseHead(statusCode: 200), coding: .none) },
+            { $0.append("a") }, { $0.finish(.complete) }, { $0.announceReady() }, { $0.appendPong() },
+            { $0.open(ResponseHead(statusCode: 200), coding: .none) },
         ] as [@Sendable (InboundArena) -> Void] {
             let arena = Self.arena()
             prepare(arena)
@@ -169,10 +230,61 @@ extension InboundBuffer {
         let arena = Self.arena()
         let deadline = ContinuousClock.now + .seconds(1_000)
         let task = Task.immediate { await arena.wait(until: deadline) }
-        arena.expireWaiter(at: deadline - .nanoseconds(1))
-        arena.expireWaiter(at: deadline)
+        #expect(arena.expireWaiter(at: deadline - .nanoseconds(1)) == .init(deadline: deadline, isPaused: false))
+        #expect(arena.expireWaiter(at: deadline) == .init(deadline: nil, isPaused: false))
         #expect(await task.value == .deadlinePassed)
-        arena.expireWaiter(at: deadline)
+        #expect(arena.expireWaiter(at: deadline) == .init(deadline: nil, isPaused: false))
+    }
+
+    @Test func aLookSaysWhetherReadingIsPaused() {
+        let arena = Self.arena(high: 1, low: 0)
+        arena.append("a")
+        #expect(arena.expireWaiter(at: .now) == .init(deadline: nil, isPaused: true))
+    }
+
+    /// Waits until a deadline and lets something arrive; how often the service thread was asked to watch.
+    private static func watches(_ deadlines: [ContinuousClock.Instant?], of arena: InboundArena) async -> [Bool] {
+        var result: [Bool] = []
+        for deadline in deadlines {
+            let count = LockedValue(0)
+            let task = Task.immediate { await arena.wait(until: deadline) { count.withLock { $0 += 1 } } }
+            result.append(count.withLock { $0 } == 1)
+            arena.append("a")
+            arena.takeReadyWaiter()?.resume(returning: .ready)
+            #expect(await task.value == .ready)
+            _ = arena.take(giving: InboundBuffer())
+        }
+        return result
+    }
+
+    @Test func onlyANearerDeadlineIsWatched() async {
+        let arena = Self.arena()
+        let start = ContinuousClock.now + .seconds(1_000)
+        let deadlines = [nil, 5, 6, 7, 5, nil, 4, 4, 9].map { $0.map { start + .seconds($0) } }
+        #expect(
+            await Self.watches(deadlines, of: arena)
+                == [false, true, false, false, false, false, true, false, false])
+    }
+
+    @Test func aLookIsFollowedByTheNextDeadline() async {
+        let arena = Self.arena()
+        let start = ContinuousClock.now + .seconds(1_000)
+        #expect(await Self.watches([start], of: arena) == [true])
+        // Nobody waits: the next deadline is asked for again, however late it is.
+        #expect(arena.expireWaiter(at: start).deadline == nil)
+        #expect(await Self.watches([start + .seconds(50)], of: arena) == [true])
+
+        let task = Task.immediate { await arena.wait(until: start + .seconds(60)) }
+        #expect(arena.expireWaiter(at: start + .seconds(50)).deadline == start + .seconds(60))
+        arena.cancelWaiter()
+        #expect(await task.value == .cancelled)
+        #expect(await Self.watches([start + .seconds(61), start + .seconds(59)], of: arena) == [false, true])
+    }
+
+    @Test func whoDoesNotParkIsNotWatched() async {
+        let arena = Self.arena()
+        arena.append("a")
+        #expect(await arena.wait(until: .now) { Issue.record("there is something to read") } == .ready)
     }
 
     // MARK: Threads
@@ -231,7 +343,7 @@ extension InboundBuffer {
         Self.append("a", as: first, to: buffer)
         Self.append("b", as: last, to: buffer)
         #expect(buffer.texts == ["a", "b"])
-        #expect(buffer.records.map(\.piece) == [first, last])
+        #expect(buffer.records.map(\.content) == [.message(first), .message(last)])
         #expect(buffer.weight == 2 + 2 * MemoryLayout<InboundBuffer.Record>.stride)
     }
 

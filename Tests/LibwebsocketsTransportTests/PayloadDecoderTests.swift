@@ -50,8 +50,8 @@ import WebSocketProtocol
         for record in records {
             buffer.removeAll()
             record.bytes.withUnsafeBytes { buffer.append($0, as: record.piece) }
-            let taken = buffer.records[0]
-            if let payload = try decoder.decode(taken, buffer.bytes(of: taken)) { outputs.append(Output(payload)) }
+            let bytes = buffer.bytes(of: buffer.records[0])
+            if let payload = try decoder.decode(bytes, as: record.piece) { outputs.append(Output(payload)) }
             while decoder.hasRest {
                 if let payload = try decoder.rest() { outputs.append(Output(payload)) }
             }

@@ -56,6 +56,24 @@ import WebSocketProtocol
         #expect(RequestFields.fault(in: Self.request(fields: [HTTPField("x-" + name, "x")])) == nil)
     }
 
+    @Test func onlyAPostCanBeHeld() {
+        var request = Self.request()
+        request.isHeld = true
+        #expect(RequestFields.fault(in: request) == nil)
+        request.exchange = .get
+        #expect(RequestFields.fault(in: request) != nil)
+        request.exchange = .webSocket(offersCompression: true)
+        #expect(RequestFields.fault(in: request) != nil)
+        request.isHeld = false
+        #expect(RequestFields.fault(in: request) == nil)
+    }
+
+    @Test func aGetSaysNothingOfABody() {
+        var request = Self.request(fields: [HTTPField("A", "b")])
+        request.exchange = .get
+        #expect(RequestFields.bytes(for: request, handshake: nil) == Array("A: b\r\n".utf8))
+    }
+
     @Test(arguments: ["", "a", "a b", "a\tb", "é", "Bearer x.y-z_~+/=", "\"(),/:;<=>?@[\\]{}"])
     func anyOtherValueCanBeSent(_ value: String) {
         #expect(RequestFields.fault(in: Self.request(fields: [HTTPField("X-a!#$%&'*+-.^_`|~9", value)])) == nil)

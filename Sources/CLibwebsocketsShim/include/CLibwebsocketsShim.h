@@ -30,8 +30,8 @@ typedef struct clws_stream clws_stream;
 typedef enum CLWS_CLOSED_ENUM clws_event {
     /// `clws_service_wake` was called, once or more. No stream.
     CLWS_EVENT_WOKEN CLWS_SWIFT_NAME("woken"),
-    /// 100 ms have passed while ticking is on. No stream.
-    CLWS_EVENT_TICK CLWS_SWIFT_NAME("tick"),
+    /// The time that `clws_service_set_timer` has set is over. No stream.
+    CLWS_EVENT_TIMER_FIRED CLWS_SWIFT_NAME("timerFired"),
     /// The loop has handled everything that was ready and is about to wait. No stream.
     CLWS_EVENT_ROUND_ENDED CLWS_SWIFT_NAME("roundEnded"),
     /// TCP is established.
@@ -88,8 +88,12 @@ clws_service *clws_service_create(clws_callback callback, void *owner);
 void clws_service_run(clws_service *service);
 /// Makes the service thread report `CLWS_EVENT_WOKEN`. From any thread.
 void clws_service_wake(clws_service *service);
-/// Turns `CLWS_EVENT_TICK` on and off. Off at first.
-void clws_service_set_ticking(clws_service *service, bool ticking);
+/// Sets the one timer: `CLWS_EVENT_TIMER_FIRED` follows once, so many microseconds from now or 1,000, whichever is more.
+void clws_service_set_timer(clws_service *service, int64_t microseconds);
+/// Stops the timer.
+void clws_service_stop_timer(clws_service *service);
+/// Says whether there are connections: while there are, libwebsockets is reminded of its own timers. False at first.
+void clws_service_set_active(clws_service *service, bool active);
 
 /// Settings for connections without TLS.
 clws_vhost *clws_plain_vhost(clws_service *service);
@@ -123,8 +127,10 @@ bool clws_connect(clws_service *service, const clws_target *target);
 ///
 /// `replaces_connection` removes libwebsockets' own `connection: close`. False when there is no room.
 bool clws_write_fields(void *cursor, size_t room, const uint8_t *fields, size_t count, bool replaces_connection);
-/// Announces a request body, within `CLWS_EVENT_FIELDS_DUE` (true), and its end (false).
-void clws_set_body_pending(clws_stream *stream, bool pending);
+/// Takes everything behind the request line back, within `CLWS_EVENT_FIELDS_DUE`, so that the line goes out alone.
+///
+/// How many bytes were copied to `buffer`: whole field lines. -1 when the request does not look as it should.
+ptrdiff_t clws_take_back(void *cursor, size_t room, uint8_t *buffer, size_t capacity);
 
 /// Copies a field's value, NUL-terminated; its length, or -1 when it is absent or does not fit.
 ///
@@ -137,18 +143,11 @@ bool clws_read(clws_stream *stream);
 void clws_request_write(clws_stream *stream);
 /// Where the bytes for the next `clws_write` go: `CLWS_BUFFER_SIZE` bytes.
 uint8_t *clws_write_buffer(clws_service *service);
-/// What `clws_write` sends.
-typedef enum CLWS_CLOSED_ENUM clws_write_kind {
-    /// Bytes on an upgraded connection.
-    CLWS_WRITE_UPGRADED CLWS_SWIFT_NAME("upgraded"),
-    /// A piece of a request body.
-    CLWS_WRITE_BODY CLWS_SWIFT_NAME("body"),
-    /// The last piece.
-    CLWS_WRITE_BODY_END CLWS_SWIFT_NAME("bodyEnd"),
-} clws_write_kind;
-/// Writes the first `count` bytes of the write buffer; false when the stream has to end.
-bool clws_write(clws_service *service, clws_stream *stream, size_t count, clws_write_kind kind);
-/// Closes the socket; `CLWS_EVENT_DESTROYED` follows, after this call or within it.
+/// Writes the first `count` bytes of the write buffer; false when the stream can take no more.
+bool clws_write(clws_service *service, clws_stream *stream, size_t count);
+/// Whether libwebsockets still holds a part of what was written, which it gives to the socket by itself.
+bool clws_is_write_pending(clws_stream *stream);
+/// Closes the socket at once, whatever was not sent; `CLWS_EVENT_DESTROYED` follows, after this call or within it.
 void clws_kill(clws_stream *stream);
 
 /// SHA-1 (RFC 3174), as RFC 6455 section 1.3 wants it; `digest` is 20 bytes.

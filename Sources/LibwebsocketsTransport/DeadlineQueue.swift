@@ -1,0 +1,78 @@
+/// When each connection has to be looked at next: a binary heap in which every connection stands at most once.
+///
+/// It belongs to the service thread.
+struct DeadlineQueue {
+    private struct Entry {
+        var deadline: ContinuousClock.Instant
+        let id: ConnectionID
+    }
+
+    private var entries: [Entry] = []
+    private var positions: [ConnectionID: Int] = [:]
+
+    /// The nearest deadline of all.
+    var earliest: ContinuousClock.Instant? { self.entries.first?.deadline }
+
+    /// Gives a connection a deadline, or a nearer one than it has; a later one changes nothing.
+    mutating func expect(_ deadline: ContinuousClock.Instant, for id: ConnectionID) {
+        if let position = self.positions[id] {
+            guard deadline < self.entries[position].deadline else { return }
+            self.entries[position].deadline = deadline
+            self.moveUp(from: position)
+        } else {
+            self.entries.append(Entry(deadline: deadline, id: id))
+            self.positions[id] = self.entries.count - 1
+            self.moveUp(from: self.entries.count - 1)
+        }
+    }
+
+    /// Takes a connection out.
+    mutating func remove(_ id: ConnectionID) {
+        guard let position = self.positions.removeValue(forKey: id), let last = self.entries.popLast() else { return }
+        guard position < self.entries.count else { return }
+        self.entries[position] = last
+        self.positions[last.id] = position
+        self.moveUp(from: position)
+        self.moveDown(from: position)
+    }
+
+    /// Takes out every connection whose deadline is over, the nearest first.
+    mutating func takeDue(at now: ContinuousClock.Instant) -> [ConnectionID] {
+        var due: [ConnectionID] = []
+        while let first = self.entries.first, first.deadline <= now {
+            due.append(first.id)
+            self.remove(first.id)
+        }
+        return due
+    }
+
+    private mutating func moveUp(from start: Int) {
+        var position = start
+        while position > 0 {
+            let parent = (position - 1) / 2
+            guard self.entries[position].deadline < self.entries[parent].deadline else { return }
+            self.exchange(position, parent)
+            position = parent
+        }
+    }
+
+    private mutating func moveDown(from start: Int) {
+        var position = start
+        while true {
+            var nearest = position
+            for child in 2 * position + 1...2 * position + 2
+            where child < self.entries.count && self.entries[child].deadline < self.entries[nearest].deadline {
+                nearest = child
+            }
+            guard nearest != position else { return }
+            self.exchange(position, nearest)
+            position = nearest
+        }
+    }
+
+    private mutating func exchange(_ first: Int, _ second: Int) {
+        self.entries.swapAt(first, second)
+        self.positions[self.entries[first].id] = first
+        self.positions[self.entries[second].id] = second
+    }
+}

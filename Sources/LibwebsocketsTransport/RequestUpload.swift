@@ -1,0 +1,35 @@
+/// What of a request the library does not write itself, in the order in which it is written.
+///
+/// It belongs to the service thread.
+struct RequestUpload {
+    private let head: [UInt8]
+    private let body: [UInt8]
+    private var offset = 0
+
+    /// `head` is what is missing of the header section: nothing, unless the request was held.
+    init(head: [UInt8] = [], body: [UInt8]) {
+        self.head = head
+        self.body = body
+    }
+
+    /// Whether everything was taken.
+    var isComplete: Bool { self.offset == self.head.count + self.body.count }
+
+    /// How much of the body was taken.
+    var bodyByteCount: Int { max(0, self.offset - self.head.count) }
+
+    /// Moves the next bytes into a buffer; how many.
+    mutating func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        var filled = 0
+        for (part, start) in [(self.head, 0), (self.body, self.head.count)] {
+            let position = max(0, self.offset + filled - start)
+            let count = min(buffer.count - filled, part.count - position)
+            guard count > 0 else { continue }
+            let target = UnsafeMutableBufferPointer(rebasing: buffer[filled..<filled + count])
+            _ = target.update(fromContentsOf: part[position..<position + count])
+            filled += count
+        }
+        self.offset += filled
+        return filled
+    }
+}

@@ -1,0 +1,72 @@
+import StreamTransport
+import WebSocketProtocol
+
+/// The limits of time of an exchange: connecting, pings, the peer's last word, and its consumer's wait.
+extension ServiceConnection {
+    /// When the exchange itself has to be looked at next; nil when no limit runs.
+    ///
+    /// While reading is paused no ping is sent, because no answer would be read: silence says nothing then.
+    func nextDeadline(isPaused: Bool) -> ContinuousClock.Instant? {
+        switch self.phase {
+        case .resolving, .connecting:
+            return self.connectDeadline
+        case .requesting:
+            // The answer to anything but an upgrade may take as long as the consumer allows.
+            return self.isUpgrade ? self.connectDeadline : self.closeDeadline
+        case .upgraded:
+            return self.closeDeadline ?? (isPaused ? nil : self.channel?.liveness.deadline)
+        case .receivingBody, .ended:
+            return self.closeDeadline
+        }
+    }
+
+    private var connectDeadline: ContinuousClock.Instant? {
+        self.plan.request.timeouts.connect.map { self.plan.started + $0 }
+    }
+
+    /// Does what is due; when it has to be looked at again.
+    func look(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        let waiter = self.plan.arena.expireWaiter(at: now)
+        if let deadline = self.nextDeadline(isPaused: waiter.isPaused), deadline <= now {
+            self.deadlinePassed(now)
+        }
+        let next = self.nextDeadline(isPaused: waiter.isPaused)
+        guard let next, let deadline = waiter.deadline else { return next ?? waiter.deadline }
+        return min(next, deadline)
+    }
+
+    private func deadlinePassed(_ now: ContinuousClock.Instant) {
+        switch self.phase {
+        case .resolving:
+            self.connectTimedOut(in: .resolve)
+        case .connecting:
+            self.connectTimedOut(in: self.isTCPConnected ? .tls : .connect)
+        case .requesting where self.isUpgrade:
+            self.connectTimedOut(in: .upgrade)
+        case .requesting, .receivingBody:
+            self.connectionEnded(wholeBody: false)
+        case .upgraded where self.closeDeadline != nil:
+            self.finish(.closed(code: CloseCode.abnormalClosure.rawValue, reason: ""))
+        case .upgraded:
+            self.checkLiveness(now)
+        case .ended:
+            self.closeSocket()
+        }
+    }
+
+    private func connectTimedOut(in phase: TransportFailure.Phase) {
+        self.finish(.failed(TransportFailure(phase: phase, cause: .timedOut)))
+    }
+
+    private func checkLiveness(_ now: ContinuousClock.Instant) {
+        switch self.channel?.liveness.act(at: now) {
+        case .sendPing:
+            self.channel?.queue.appendControl(.ping, payload: [])
+            self.requestWrite()
+        case .giveUp:
+            self.finish(.failed(TransportFailure(phase: .stream, cause: .peerUnresponsive)))
+        case .wait, nil:
+            break
+        }
+    }
+}

@@ -1,0 +1,144 @@
+// When the service thread has to look at a connection, and what it does with a quiet peer.
+
+import StreamTransport
+import Testing
+
+@testable import LibwebsocketsTransport
+
+@Suite struct DeadlineQueueTests {
+    private static let start = ContinuousClock.now
+
+    private static func instant(_ seconds: Int) -> ContinuousClock.Instant { Self.start + .seconds(seconds) }
+
+    private static func queue(_ deadlines: [Int]) -> DeadlineQueue {
+        var queue = DeadlineQueue()
+        for (index, deadline) in deadlines.enumerated() {
+            queue.expect(Self.instant(deadline), for: ConnectionID(rawValue: UInt(index)))
+        }
+        return queue
+    }
+
+    private static func takeDue(_ queue: inout DeadlineQueue, at seconds: Int) -> [UInt] {
+        queue.takeDue(at: Self.instant(seconds)).map(\.rawValue)
+    }
+
+    @Test func anEmptyQueueHasNoDeadline() {
+        var queue = DeadlineQueue()
+        #expect(queue.earliest == nil)
+        #expect(queue.takeDue(at: Self.instant(1_000)).isEmpty)
+        queue.remove(ConnectionID(rawValue: 1))
+        #expect(queue.earliest == nil)
+    }
+
+    @Test func deadlinesComeOutInTheirOrderAndWhenTheyAreOver() {
+        var queue = Self.queue([5, 3, 9, 1, 7])
+        #expect(queue.earliest == Self.instant(1))
+        #expect(Self.takeDue(&queue, at: 0).isEmpty)
+        #expect(Self.takeDue(&queue, at: 5) == [3, 1, 0])
+        #expect(queue.earliest == Self.instant(7))
+        #expect(Self.takeDue(&queue, at: 100) == [4, 2])
+        #expect(queue.earliest == nil)
+    }
+
+    @Test func aNearerDeadlineCountsAndALaterOneDoesNot() {
+        var queue = Self.queue([5, 6])
+        queue.expect(Self.instant(8), for: ConnectionID(rawValue: 0))
+        #expect(queue.earliest == Self.instant(5))
+        queue.expect(Self.instant(2), for: ConnectionID(rawValue: 1))
+        #expect(queue.earliest == Self.instant(2))
+        #expect(Self.takeDue(&queue, at: 100) == [1, 0])
+    }
+
+    @Test(arguments: 0..<5 as Range<UInt>)
+    func whatIsRemovedIsGone(_ id: UInt) {
+        var queue = Self.queue([5, 3, 9, 1, 7])
+        queue.remove(ConnectionID(rawValue: id))
+        queue.remove(ConnectionID(rawValue: id))
+        #expect(Self.takeDue(&queue, at: 100) == [3, 1, 0, 4, 2].filter { $0 != id })
+    }
+
+    /// Against a dictionary that is sorted whenever it is asked.
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func anySequenceOfCallsIsLikeASortedList(seed: UInt64) {
+        var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        func random(below limit: UInt64) -> Int {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return Int(state % limit)
+        }
+        var queue = DeadlineQueue()
+        var model: [UInt: Int] = [:]
+        for _ in 0..<2_000 {
+            let id = UInt(random(below: 40))
+            switch random(below: 8) {
+            case 0:
+                queue.remove(ConnectionID(rawValue: id))
+                model[id] = nil
+            case 1:
+                let now = random(below: 1_000) / 4
+                let due = model.filter { $0.value <= now }
+                let taken = Self.takeDue(&queue, at: now)
+                #expect(taken.map { due[$0] } == due.values.sorted())
+                #expect(Set(taken).count == taken.count)
+                for id in taken { model[id] = nil }
+            default:
+                let deadline = random(below: 1_000)
+                queue.expect(Self.instant(deadline), for: ConnectionID(rawValue: id))
+                model[id] = min(model[id] ?? deadline, deadline)
+            }
+            #expect(queue.earliest == model.values.min().map(Self.instant))
+        }
+    }
+}
+
+@Suite struct LivenessTests {
+    private static let start = ContinuousClock.now
+
+    private static func liveness(interval: Duration? = .seconds(20), pongTimeout: Duration = .seconds(10)) -> Liveness {
+        var timeouts = TransportTimeouts()
+        timeouts.pingInterval = interval
+        timeouts.pongTimeout = pongTimeout
+        return Liveness(timeouts: timeouts, at: Self.start)
+    }
+
+    @Test func aPingIsDueAfterQuiet() {
+        var liveness = Self.liveness()
+        #expect(liveness.deadline == Self.start + .seconds(20))
+        #expect(liveness.act(at: Self.start + .seconds(20) - .nanoseconds(1)) == .wait)
+        #expect(liveness.act(at: Self.start + .seconds(20)) == .sendPing)
+        #expect(liveness.deadline == Self.start + .seconds(30))
+    }
+
+    @Test func whatComesPutsThePingOff() {
+        var liveness = Self.liveness()
+        liveness.received(at: Self.start + .seconds(15))
+        #expect(liveness.act(at: Self.start + .seconds(20)) == .wait)
+        #expect(liveness.deadline == Self.start + .seconds(35))
+        #expect(liveness.act(at: Self.start + .seconds(36)) == .sendPing)
+        #expect(liveness.deadline == Self.start + .seconds(46))
+    }
+
+    @Test func aPeerThatDoesNotAnswerIsGivenUp() {
+        var liveness = Self.liveness()
+        #expect(liveness.act(at: Self.start + .seconds(20)) == .sendPing)
+        #expect(liveness.act(at: Self.start + .seconds(30) - .nanoseconds(1)) == .wait)
+        #expect(liveness.act(at: Self.start + .seconds(30)) == .giveUp)
+    }
+
+    @Test func anyByteIsAnAnswer() {
+        var liveness = Self.liveness()
+        #expect(liveness.act(at: Self.start + .seconds(20)) == .sendPing)
+        liveness.received(at: Self.start + .seconds(29))
+        #expect(liveness.act(at: Self.start + .seconds(30)) == .wait)
+        #expect(liveness.deadline == Self.start + .seconds(49))
+        #expect(liveness.act(at: Self.start + .seconds(49)) == .sendPing)
+        #expect(liveness.act(at: Self.start + .seconds(59)) == .giveUp)
+    }
+
+    @Test func withoutAnIntervalNothingIsEverDue() {
+        var liveness = Self.liveness(interval: nil)
+        #expect(liveness.deadline == nil)
+        #expect(liveness.act(at: Self.start + .seconds(1_000_000)) == .wait)
+    }
+}
