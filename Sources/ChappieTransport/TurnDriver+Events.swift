@@ -185,7 +185,7 @@ extension TurnDriver {
             let action = self.machine.toolCallReceived(
                 ReplayedToolCall(
                     outputIndex: outputIndex, name: item.name ?? "", namespace: item.namespace,
-                    arguments: item.payload ?? ""),
+                    arguments: item.comparableArguments),
                 attempt: attempt)
             if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
             if case .fail = action { self.action = action }
@@ -271,6 +271,15 @@ extension ResponseEvent {
             return EventFingerprint.of(type: type, content: type.extracting(..<0))
         }
         return EventFingerprint.of(type: type, content: unsafe text.utf8.span)
+    }
+}
+
+extension ItemSummary {
+    /// What two calls of the same tool are compared by: JSON in one form, or the input as it is.
+    fileprivate var comparableArguments: String {
+        guard let payload = self.payload else { return "" }
+        guard case .functionCall = self.kind else { return payload }
+        return CanonicalJSON.text(of: payload)
     }
 }
 
