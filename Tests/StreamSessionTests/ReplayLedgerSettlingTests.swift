@@ -278,6 +278,7 @@ import Testing
         #expect(counts.admit("a") == true)
         counts.rewind()
         #expect(counts.admit("a") == false)
+        #expect(counts.admit("a") == true)
     }
 
     // MARK: At random
