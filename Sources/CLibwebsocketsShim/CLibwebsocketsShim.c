@@ -7,6 +7,7 @@
 #include <ev.h>
 #include <libwebsockets.h>
 #ifdef __linux__
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #endif
 #include <netinet/in.h>
@@ -16,6 +17,7 @@
 #include <openssl/x509.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -389,18 +391,33 @@ bool clws_write(clws_service *service, clws_stream *stream, size_t count) {
 
 bool clws_is_write_pending(clws_stream *stream) { return lws_partial_buffered((struct lws *)stream); }
 
+// Whether the system holds bytes that it could not send yet, because the peer does not read.
+static bool has_unsent(int descriptor) {
+#ifdef __linux__
+    int count = 0;
+    return ioctl(descriptor, SIOCOUTQNSD, &count) == 0 && count > 0;
+#else
+    (void)descriptor;
+    return false;
+#endif
+}
+
 void clws_kill(clws_stream *stream) {
     struct lws *wsi = (struct lws *)stream;
-    if (!lws_partial_buffered(wsi)) {
-        lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
-        return;
+    int descriptor = lws_get_socket_fd(wsi);
+    bool is_write_pending = lws_partial_buffered(wsi);
+    if (is_write_pending || has_unsent(descriptor)) {
+        // Or the system would send the rest before it says that the connection is closed, however long that takes.
+        struct linger forget = {.l_onoff = 1, .l_linger = 0};
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &forget, sizeof forget);
     }
-    // Asked to close, libwebsockets would go on writing what it holds, for up to 5 s; a time-out it obeys. And the
-    // system would go on with what it holds, however long the peer takes to read it, if it were not told to forget it.
-    struct linger forget = {.l_onoff = 1, .l_linger = 0};
-    setsockopt(lws_get_socket_fd(wsi), SOL_SOCKET, SO_LINGER, &forget, sizeof forget);
-    lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC);
-    lws_cancel_service(lws_get_context(wsi));
+    if (is_write_pending) {
+        // Asked to close, libwebsockets would go on writing for up to 5 s. A time-out it obeys.
+        lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC);
+        lws_cancel_service(lws_get_context(wsi));
+    } else {
+        lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
+    }
 }
 
 void clws_sha1(const uint8_t *bytes, size_t count, uint8_t *digest) { lws_SHA1(bytes, count, digest); }

@@ -1,0 +1,194 @@
+import LibwebsocketsTransport
+import StreamTransport
+import Testing
+
+/// How late a deadline may be, and that none is early.
+///
+/// A busy machine delays some of them, never most of them: medians are judged.
+@Suite(.timeLimit(.minutes(1))) struct TransportDeadlineTests {
+    private static let lateness = Duration.milliseconds(30)
+
+    private static func expectOnTime(
+        _ durations: [Duration], limit: Duration, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let sorted = durations.sorted()
+        #expect(sorted[0] >= limit, sourceLocation: sourceLocation)
+        #expect(sorted[sorted.count / 2] < limit + Self.lateness, sourceLocation: sourceLocation)
+    }
+
+    private static func measure(_ body: () async throws -> Void) async rethrows -> Duration {
+        let start = ContinuousClock.now
+        try await body()
+        return .now - start
+    }
+
+    @Test(arguments: [1, 30, 85])
+    func aWaitEndsAtItsDeadline(_ milliseconds: Int) async throws {
+        let (connection, peer) = try await RawServer().connectWebSocket()
+        var durations: [Duration] = []
+        for _ in 0..<15 {
+            durations.append(
+                await Self.measure {
+                    #expect(await connection.wait(for: .milliseconds(milliseconds)) == .deadlinePassed)
+                })
+        }
+        Self.expectOnTime(durations, limit: .milliseconds(milliseconds))
+        connection.cancel()
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test(arguments: [Duration.zero, .seconds(-1), .nanoseconds(1)])
+    func aWaitWithoutTimeEndsAtOnce(_ duration: Duration) async throws {
+        let (connection, peer) = try await RawServer().connectWebSocket()
+        for _ in 0..<10 { #expect(await connection.wait(for: duration) == .deadlinePassed) }
+        peer.writeText("text")
+        #expect(await connection.event() == .text("text"))
+        connection.cancel()
+    }
+
+    @Test func aNearDeadlineAfterAFarOneIsOnTime() async throws {
+        let (connection, peer) = try await RawServer().connectWebSocket()
+        var durations: [Duration] = []
+        for _ in 0..<15 {
+            let waiting = Task { await connection.wait(for: .seconds(1_000)) }
+            peer.writeText("text")
+            #expect(await waiting.value == .ready)
+            #expect(await connection.event() == .text("text"))
+            durations.append(
+                await Self.measure { #expect(await connection.wait(for: .milliseconds(20)) == .deadlinePassed) })
+        }
+        Self.expectOnTime(durations, limit: .milliseconds(20))
+        connection.cancel()
+    }
+
+    @Test func aFarDeadlineAfterANearOneIsOnTime() async throws {
+        let (connection, peer) = try await RawServer().connectWebSocket()
+        var durations: [Duration] = []
+        for _ in 0..<5 {
+            let waiting = Task { await connection.wait(for: .seconds(5)) }
+            peer.writeText("text")
+            #expect(await waiting.value == .ready)
+            #expect(await connection.event() == .text("text"))
+            let near = Task { await connection.wait(for: .milliseconds(200)) }
+            peer.writeText("text")
+            #expect(await near.value == .ready)
+            #expect(await connection.event() == .text("text"))
+            // The loop wakes for the near one in the middle of this wait.
+            durations.append(
+                await Self.measure { #expect(await connection.wait(for: .milliseconds(230)) == .deadlinePassed) })
+        }
+        Self.expectOnTime(durations, limit: .milliseconds(230))
+        connection.cancel()
+    }
+
+    @Test func manyConsumersWaitForDifferentTimes() async throws {
+        let server = try RawServer()
+        var all: [(connection: any TransportConnection, peer: RawPeer)] = []
+        for _ in 0..<100 { all.append(try await server.connectWebSocket()) }
+        let connections = all.map(\.connection)
+        await withTaskGroup(of: (Duration, Duration).self) { group in
+            for (index, connection) in connections.enumerated() {
+                let limit = Duration.milliseconds(20 + 7 * (index * 37 % 100))
+                group.addTask {
+                    (
+                        limit,
+                        await Self.measure { #expect(await connection.wait(for: limit) == .deadlinePassed) }
+                    )
+                }
+            }
+            var late: [Duration] = []
+            for await (limit, duration) in group { late.append(duration - limit) }
+            Self.expectOnTime(late, limit: .zero)
+        }
+        for connection in connections { connection.cancel() }
+    }
+
+    @Test func aDeadPeerIsFoundOnTime() async throws {
+        let server = try RawServer()
+        var durations: [Duration] = []
+        for _ in 0..<7 {
+            let (connection, peer) = try await server.connectWebSocket {
+                $0.pingInterval = .milliseconds(60)
+                $0.pongTimeout = .milliseconds(40)
+            }
+            let start = ContinuousClock.now
+            peer.writeText("text")
+            #expect(await connection.event() == .text("text"))
+            #expect(await connection.event() == .failed(.stream, .peerUnresponsive))
+            durations.append(.now - start)
+            #expect(await peer.readFrame() == RawPeer.Frame(opcode: 9, payload: []))
+            #expect(await peer.readToEnd().end == .end)
+        }
+        Self.expectOnTime(durations, limit: .milliseconds(100))
+    }
+
+    @Test func aPeerThatSpeaksIsNotDead() async throws {
+        let (connection, peer) = try await RawServer().connectWebSocket {
+            $0.pingInterval = .milliseconds(20)
+            $0.pongTimeout = .milliseconds(300)
+        }
+        // Anything is an answer to a ping, not a pong alone.
+        for number in 0..<10 {
+            #expect(await peer.readFrame() == RawPeer.Frame(opcode: 9, payload: []))
+            peer.writeText("\(number)")
+            #expect(await connection.event() == .text("\(number)"))
+        }
+        connection.cancel()
+    }
+
+    @Test func aClosingHandshakeIsGivenUpOnTime() async throws {
+        let server = try RawServer()
+        var durations: [Duration] = []
+        for _ in 0..<7 {
+            let (connection, peer) = try await server.connectWebSocket { $0.close = .milliseconds(50) }
+            durations.append(
+                await Self.measure {
+                    connection.close()
+                    #expect(await connection.event() == .ended(.closed(code: 1006, reason: "")))
+                })
+            #expect(await peer.readFrame()?.opcode == 8)
+            #expect(await peer.readToEnd().end == .end)
+        }
+        Self.expectOnTime(durations, limit: .milliseconds(50))
+    }
+
+    @Test(arguments: [false, true])
+    func anUnansweredUpgradeIsGivenUpOnTime(isSecure: Bool) async throws {
+        let server = try RawServer()
+        var durations: [Duration] = []
+        for _ in 0..<7 {
+            let start = ContinuousClock.now
+            let (connection, peer) = try await server.connect(.webSocket(offersCompression: false)) {
+                $0.timeouts.connect = .milliseconds(150)
+                $0.endpoint.isSecure = isSecure
+            }
+            #expect(await connection.event() == .failed(isSecure ? .tls : .upgrade, .timedOut))
+            durations.append(.now - start)
+            withExtendedLifetime(peer) {}
+        }
+        Self.expectOnTime(durations, limit: .milliseconds(150))
+    }
+
+    @Test func aConsumerThatIsBehindDoesNotCondemnThePeer() async throws {
+        let server = try RawServer()
+        let (connection, peer) = try await server.connect(.webSocket(offersCompression: false)) {
+            $0.limits.highWatermark = 10
+            $0.limits.lowWatermark = 5
+            $0.timeouts.pingInterval = .milliseconds(20)
+            $0.timeouts.pongTimeout = .milliseconds(20)
+        }
+        await peer.acceptWebSocket()
+        #expect(await connection.event() == .opened(101))
+        peer.writeText("0123456789")
+        _ = await connection.wait(for: nil)
+        // Reading is paused; many times the limit passes, on another connection.
+        let (other, otherPeer) = try await server.connectWebSocket()
+        #expect(await other.wait(for: .milliseconds(200)) == .deadlinePassed)
+        peer.writeText("end")
+        #expect(await connection.events(2) == [.text("0123456789"), .text("end")])
+        // It is read from again, and found dead if it is.
+        #expect(await connection.event() == .failed(.stream, .peerUnresponsive))
+        other.cancel()
+        withExtendedLifetime(otherPeer) {}
+    }
+}

@@ -1,0 +1,237 @@
+import Dispatch
+import Foundation
+import StreamTransport
+import Synchronization
+
+/// A listening socket on the loopback interface, and nothing above it: the test writes and reads every byte.
+///
+/// Blocking calls run on queues of their own, so that no task of a test ever blocks.
+final class RawServer: Sendable {
+    /// A system call failed.
+    struct Failure: Error {
+        let call: String
+        let code: Int32
+    }
+
+    let port: UInt16
+    private let descriptor: CInt
+    private let queue = DispatchQueue(label: "raw server")
+
+    /// Listens; `receiveBufferByteCount` bounds what the kernel takes from a client that is not read from.
+    init(receiveBufferByteCount: CInt? = nil) throws {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
+        self.descriptor = descriptor
+        if var size = receiveBufferByteCount {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
+        }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutableBytes(of: &address) { bytes in
+            let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+            return bind(descriptor, pointer, length) == 0 && listen(descriptor, 4096) == 0
+                && getsockname(descriptor, pointer, &length) == 0
+        }
+        self.port = UInt16(bigEndian: address.sin_port)
+        guard isListening else { throw Failure(call: "listen", code: errno) }
+    }
+
+    deinit {
+        close(self.descriptor)
+    }
+
+    /// Where a transport connects to.
+    var endpoint: TransportEndpoint {
+        TransportEndpoint(isSecure: false, host: "127.0.0.1", port: self.port, target: "/v1/responses")
+    }
+
+    /// The next connection.
+    func accept() async throws -> RawPeer {
+        try await withCheckedThrowingContinuation { continuation in
+            self.queue.async {
+                let descriptor = Glibc.accept(self.descriptor, nil, nil)
+                if descriptor >= 0 {
+                    continuation.resume(returning: RawPeer(descriptor: descriptor))
+                } else {
+                    continuation.resume(throwing: Failure(call: "accept", code: errno))
+                }
+            }
+        }
+    }
+}
+
+/// The server's end of one connection.
+final class RawPeer: Sendable {
+    /// What a read gave.
+    enum Received: Equatable, Sendable {
+        case bytes([UInt8])
+        /// The client has closed its end.
+        case end
+        /// The connection is gone: `ECONNRESET`, for one.
+        case failed(Int32)
+    }
+
+    private let descriptor: CInt
+    private let queue = DispatchQueue(label: "raw peer")
+    /// What was read beyond what was asked for.
+    private let rest = Mutex<[UInt8]>([])
+    private let isOpen = Mutex(true)
+
+    init(descriptor: CInt) {
+        self.descriptor = descriptor
+        var isOn: CInt = 1
+        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<CInt>.size))
+    }
+
+    deinit {
+        self.close()
+    }
+
+    /// What comes next, as it comes.
+    func receive() async -> Received {
+        await self.receiveTimed().0
+    }
+
+    /// What comes next, with the moment in which it was there.
+    func receiveTimed() async -> (Received, ContinuousClock.Instant) {
+        await withCheckedContinuation { continuation in
+            self.queue.async {
+                let received = self.receiveBlocking()
+                continuation.resume(returning: (received, .now))
+            }
+        }
+    }
+
+    /// Reads until the bytes end in `suffix`; what was read without it when the connection ends before.
+    func read(until suffix: String) async -> String {
+        let suffix = Array(suffix.utf8)
+        var bytes: [UInt8] = []
+        while !bytes.contains(suffix) {
+            guard case .bytes(let more) = await self.receive() else { break }
+            bytes += more
+        }
+        let end = bytes.end(of: suffix) ?? bytes.count
+        self.rest.withLock { $0 = Array(bytes[end...]) + $0 }
+        return String(decoding: bytes[..<end], as: UTF8.self)
+    }
+
+    /// Reads that many bytes; fewer when the connection ends before.
+    func read(count: Int) async -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count, case .bytes(let more) = await self.receive() { bytes += more }
+        let end = min(count, bytes.count)
+        self.rest.withLock { $0 = Array(bytes[end...]) + $0 }
+        return Array(bytes[..<end])
+    }
+
+    /// Reads to the end: the bytes, and how it ended.
+    func readToEnd() async -> (bytes: [UInt8], end: Received) {
+        var bytes: [UInt8] = []
+        while true {
+            let received = await self.receive()
+            guard case .bytes(let more) = received else { return (bytes, received) }
+            bytes += more
+        }
+    }
+
+    /// Writes; for bytes that fit into the kernel's buffer.
+    func write(_ bytes: [UInt8]) {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(self.descriptor, $0.baseAddress?.advanced(by: sent), $0.count - sent, CInt(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return }
+            sent += count
+        }
+    }
+
+    /// Writes text.
+    func write(_ text: String) {
+        self.write(Array(text.utf8))
+    }
+
+    /// Writes the letter x that often, on a thread of its own, for as long as the client takes to read it.
+    func writeInBackground(byteCount: Int) -> Task<Void, Never> {
+        Task {
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async {
+                    let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
+                    for start in stride(from: 0, to: byteCount, by: piece.count) {
+                        self.write(Array(piece[..<min(piece.count, byteCount - start)]))
+                    }
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
+    /// What is there at this moment; nil when nothing is.
+    func receivedSoFar() -> Received? {
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        let count = recv(self.descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
+        if count > 0 { return .bytes(Array(buffer[..<count])) }
+        if count == 0 { return .end }
+        return errno == EAGAIN ? nil : .failed(errno)
+    }
+
+    /// Ends what the client reads, and goes on reading.
+    func endWriting() {
+        shutdown(self.descriptor, CInt(SHUT_WR))
+    }
+
+    /// Closes with a FIN.
+    func close() {
+        let wasOpen = self.isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        guard wasOpen else { return }
+        shutdown(self.descriptor, CInt(SHUT_RDWR))
+        let descriptor = self.descriptor
+        self.queue.async { Glibc.close(descriptor) }
+    }
+
+    /// Closes with a RST.
+    func reset() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        let wasOpen = self.isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        if wasOpen { Glibc.close(self.descriptor) }
+    }
+
+    private func receiveBlocking() -> Received {
+        let rest = self.rest.withLock { rest in
+            defer { rest = [] }
+            return rest
+        }
+        if !rest.isEmpty { return .bytes(rest) }
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        let count = recv(self.descriptor, &buffer, buffer.count, 0)
+        if count > 0 { return .bytes(Array(buffer[..<count])) }
+        return count == 0 ? .end : .failed(errno)
+    }
+}
+
+extension [UInt8] {
+    /// Bytes whose place can be told, for 251 is no power of two.
+    static func counting(_ count: Int) -> [UInt8] {
+        var bytes: [UInt8] = Array(0...250)
+        while bytes.count < count { bytes += bytes }
+        return Array(bytes[..<count])
+    }
+
+    /// Where the first occurrence of a pattern ends.
+    func end(of pattern: [UInt8]) -> Int? {
+        guard self.count >= pattern.count else { return nil }
+        return (0...self.count - pattern.count).first { self[$0..<$0 + pattern.count].elementsEqual(pattern) }
+            .map { $0 + pattern.count }
+    }
+
+    fileprivate func contains(_ pattern: [UInt8]) -> Bool { self.end(of: pattern) != nil }
+}
