@@ -59,11 +59,11 @@ private:
             if (equals(key, "stream_id", 9)) { return this->take_text(value, token, this->stream_id); }
             break;
         case 12:
-            if (equals(key, "output_index", 12)) { return this->take_integer(value, token, event.output_index); }
+            if (equals(key, "output_index", 12)) { return this->take_index(value, token, event.output_index); }
             break;
         case 13:
-            if (equals(key, "content_index", 13)) { return this->take_integer(value, token, event.content_index); }
-            if (equals(key, "summary_index", 13)) { return this->take_integer(value, token, event.summary_index); }
+            if (equals(key, "content_index", 13)) { return this->take_index(value, token, event.content_index); }
+            if (equals(key, "summary_index", 13)) { return this->take_index(value, token, event.summary_index); }
             break;
         case 15:
             if (equals(key, "sequence_number", 15)) { return this->take_integer(value, token, event.sequence_number); }
@@ -85,6 +85,14 @@ private:
         field = integer_of(token);
         // What is such an integer needs no other check.
         return field == absent ? this->walk.check(value, token, depth) : csj_ok;
+    }
+
+    /// A position, where a number that is none must not be taken for a missing one.
+    csj_status take_index(ondemand::value &value, csj_text token, int64_t &field) noexcept {
+        const csj_status status = this->take_integer(value, token, field);
+        const bool is_number = token.bytes[0] == '-' || (token.bytes[0] >= '0' && token.bytes[0] <= '9');
+        if (field == absent && is_number) { field = csj_no_position; }
+        return status;
     }
 
     /// A text of an item or a response, where another type makes the whole object useless.

@@ -184,7 +184,7 @@ extension TurnDriver {
             let wasVerified = self.machine.isReplayVerified
             let action = self.machine.toolCallReceived(
                 ReplayedToolCall(
-                    outputIndex: outputIndex, name: item.name ?? "", namespace: item.namespace,
+                    item.kind == .functionCall ? .function : .custom, outputIndex: outputIndex, name: item.name ?? "", namespace: item.namespace,
                     arguments: item.comparableArguments),
                 attempt: attempt)
             if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }

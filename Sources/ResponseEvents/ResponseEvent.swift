@@ -19,7 +19,8 @@ package struct ResponseEvent {
     package enum Kind {
         /// The server began a response.
         case created(responseID: String?)
-        /// More text of one slot. `partIndex` is the content or the summary index; an absent index is 0.
+        /// More text of one slot. `partIndex` is the content or the summary index; an absent index is 0,
+        /// and a number that is no position is -1.
         case delta(DeltaKind, outputIndex: Int, partIndex: Int, text: BorrowedText)
         /// An output item begins.
         indirect case outputItemAdded(outputIndex: Int, ItemSummary)

@@ -77,13 +77,18 @@ package struct ResponseEventDecoder: ~Copyable {
         }
     }
 
-    private var outputIndex: Int { Int(presence: self.event.output_index) ?? 0 }
+    private var outputIndex: Int { Self.position(self.event.output_index) }
+
+    /// 0 for an absent index, and -1 for a number that is no position.
+    private static func position(_ index: Int64) -> Int {
+        index == Int64(csj_no_position) ? -1 : Int(presence: index) ?? 0
+    }
 
     private func delta(_ kind: ResponseEvent.DeltaKind, part: Int64) -> ResponseEvent.Kind {
         .delta(
             kind,
             outputIndex: self.outputIndex,
-            partIndex: Int(presence: part) ?? 0,
+            partIndex: Self.position(part),
             text: BorrowedText(self.event.delta) ?? .empty
         )
     }

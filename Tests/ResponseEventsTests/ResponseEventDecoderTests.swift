@@ -54,6 +54,23 @@ import Testing
         try withEvent(Array(json.utf8)) { #expect($0.sequenceNumber == number) }
     }
 
+    @Test(arguments: [
+        ("0", 0), ("7", 7), ("999999999999999999", 999_999_999_999_999_999), ("1000000000000000000", -1), ("-1", -1),
+        ("1.0", -1), ("1e2", -1), ("18446744073709551616", -1), ("\"7\"", 0), ("null", 0), ("[7]", 0), ("true", 0),
+    ])
+    func aNumberThatIsNoPositionIsNotTakenForAMissingOne(text: String, index: Int) throws {
+        let json =
+            #"{"type":"response.output_text.delta","output_index":\#(text),"content_index":\#(text),"delta":"a"}"#
+        try withEvent(Array(json.utf8)) { event in
+            guard case .delta(.text, let outputIndex, let partIndex, _) = event.kind else {
+                Issue.record("not that delta")
+                return
+            }
+            #expect(outputIndex == index)
+            #expect(partIndex == index)
+        }
+    }
+
     @Test func aFunctionCallIsCopiedOutOfItsItem() throws {
         let json = handMadeEvents.first { $0.contains("get_weather") } ?? ""
         try withEvent(Array(json.utf8)) { event in

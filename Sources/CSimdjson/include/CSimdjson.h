@@ -96,7 +96,11 @@ typedef struct csj_response {
     int32_t end_turn;
 } csj_response;
 
-/// One event. Integers are -1 when absent, negative, fractional, or past 18 digits.
+/// An index that is a number and no position: negative, fractional, or past 18 digits.
+enum { csj_no_position = -2 };
+
+/// One event. Integers are -1 when absent, negative, fractional, or past 18 digits; for an index that is a number,
+/// `csj_no_position` says so.
 typedef struct csj_event {
     csj_event_type type;
     csj_field wrong_field;
