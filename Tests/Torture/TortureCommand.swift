@@ -11,26 +11,25 @@ struct TortureCommand {
     static func main() async {
         do {
             let options = try TortureOptions(Array(CommandLine.arguments.dropFirst()))
-            if options.wantsHelp { return print(TortureOptions.usage) }
+            if options.wantsHelp { return Console.shared.line(TortureOptions.usage) }
             exit(try await Self.run(options))
         } catch let problem as TortureOptions.Problem {
-            print("\(problem)\n\(TortureOptions.usage)")
+            Console.shared.line("\(problem)\n\(TortureOptions.usage)")
             exit(2)
         } catch {
-            print("torture: \(error)")
+            Console.shared.line("torture: \(error)")
             exit(1)
         }
     }
 
     private static func run(_ options: TortureOptions) async throws -> Int32 {
-        setvbuf(stdout, nil, _IOLBF, 0)
         // A peer that is gone is an error of the call, and no signal.
         signal(SIGPIPE, SIG_IGN)
         let sessions = try self.sessions(options)
         let start = ContinuousClock.now
         let catalog = try await Catalog(sessions, seed: options.seed)
         let time = String(format: "%.1f", (ContinuousClock.now - start).seconds)
-        print("\(sessions.count) sessions were rendered by the test server and read uncut, in \(time) s")
+        Console.shared.line("\(sessions.count) sessions were rendered by the test server and read uncut, in \(time) s")
         let plan = TorturePlan(options, sessions: sessions, catalog: catalog)
         if let only = options.onlyCase { return try await self.runOnly(only, options, catalog, plan) }
         return try await self.runAll(options, catalog, plan)
@@ -39,7 +38,7 @@ struct TortureCommand {
     private static func sessions(_ options: TortureOptions) throws -> [Session] {
         let recorded = RecordedSessions.find()
         for found in recorded {
-            print(
+            Console.shared.line(
                 "\(found.session.name): \(found.file ?? "no recordings are there, so a hand-made one takes its place")")
         }
         let all = Session.made + recorded.map(\.session)
@@ -65,17 +64,17 @@ struct TortureCommand {
         let seconds = (ContinuousClock.now - start).seconds
         withExtendedLifetime(signals) {}
         let state = runner.state
-        print(TortureTable.text(plan, state, wires: options.wires))
+        Console.shared.line(TortureTable.text(plan, state, wires: options.wires))
         let rate = Int(Double(state.runCount - before) / max(0.001, seconds))
-        print("\(Int(seconds)) s, \(rate) runs a second")
+        Console.shared.line("\(Int(seconds)) s, \(rate) runs a second")
         let isWhole = state.runCount >= plan.runCount
         if isWhole {
             // The next invocation begins anew.
             try? FileManager.default.removeItem(atPath: options.stateFile)
         } else {
-            print("stopped after \(state.runCount) of \(plan.runCount) runs; the same command goes on")
+            Console.shared.line("stopped after \(state.runCount) of \(plan.runCount) runs; the same command goes on")
         }
-        print("\(state.runCount) runs, \(state.violationCount) violations")
+        Console.shared.line("\(state.runCount) runs, \(state.violationCount) violations")
         if state.violationCount > 0 { return 1 }
         return isWhole || options.timeLimit != nil ? 0 : 130
     }
@@ -84,10 +83,10 @@ struct TortureCommand {
         let fresh = TortureState(fingerprint: fingerprint)
         guard !options.isFresh, let state = TortureState(file: options.stateFile) else { return fresh }
         guard state.fingerprint == fingerprint else {
-            print("\(options.stateFile) is of another program or another plan: beginning anew")
+            Console.shared.line("\(options.stateFile) is of another program or another plan: beginning anew")
             return fresh
         }
-        print("going on after \(state.runCount) runs")
+        Console.shared.line("going on after \(state.runCount) runs")
         return state
     }
 
@@ -110,14 +109,15 @@ struct TortureCommand {
         let server = try ReplayServer()
         defer { server.stop() }
         let (transcript, verdict, isHanging) = await runner.transcribe(only, server)
-        for entry in transcript.entries { print("  \(entry)") }
+        for entry in transcript.entries { Console.shared.line("  \(entry)") }
         for attempt in transcript.report?.attempts ?? [] {
-            print("attempt \(attempt.number): \(attempt.transport.rawValue), \(attempt.outcome ?? "running")")
+            Console.shared.line(
+                "attempt \(attempt.number): \(attempt.transport.rawValue), \(attempt.outcome ?? "running")")
         }
-        print("error: \(transcript.error.map { String(describing: $0) } ?? "none")")
+        Console.shared.line("error: \(transcript.error.map { String(describing: $0) } ?? "none")")
         let violations = verdict?.violations ?? [Violation(kind: .other, text: "there is no such case")]
-        for violation in violations { print("VIOLATION (\(violation.kind.rawValue)): \(violation.text)") }
-        print("\(only.name): \(verdict?.ending.rawValue ?? "not run"), \(violations.count) violations")
+        for violation in violations { Console.shared.line("VIOLATION (\(violation.kind.rawValue)): \(violation.text)") }
+        Console.shared.line("\(only.name): \(verdict?.ending.rawValue ?? "not run"), \(violations.count) violations")
         return violations.isEmpty && !isHanging ? 0 : 1
     }
 }

@@ -6,6 +6,9 @@ import StreamTransport
 
 /// Prints.
 final class Console: Sendable {
+    /// The one of the process.
+    static let shared = Console()
+
     private let hasProgress = LockedValue(false)
     private let isTerminal = isatty(1) == 1
 

@@ -23,7 +23,9 @@ struct TorturePlan: Sendable {
     }
 
     /// How many offsets a piece has at most.
-    static let pieceLength = 64
+    ///
+    /// Runs of a piece follow one another, and a stall takes its time.
+    private static func pieceLength(_ cut: Cut) -> Int { cut.isStall ? 4 : 64 }
 
     /// The sessions' pieces.
     private(set) var parts: [Part] = []
@@ -62,8 +64,9 @@ struct TorturePlan: Sendable {
         let random = RandomNumbers(seed: options.seed, name: combination.name).first
         let first = min(byteCount, Int(random % UInt64(stride)))
         let offsets = Array(Swift.stride(from: first, through: byteCount, by: stride))
-        return Swift.stride(from: 0, to: offsets.count, by: Self.pieceLength).enumerated().map { number, start in
-            let end = min(start + Self.pieceLength, offsets.count)
+        let length = Self.pieceLength(combination.cut)
+        return Swift.stride(from: 0, to: offsets.count, by: length).enumerated().map { number, start in
+            let end = min(start + length, offsets.count)
             return Piece(combination: combination, number: number, offsets: Array(offsets[start..<end]))
         }
     }

@@ -26,7 +26,6 @@ final class TortureRunner: Sendable {
     private let progress: LockedValue<Progress>
     private let turns = RunningTurns()
     private let start = ContinuousClock.now
-    private let console = Console()
 
     /// Prepares to run a plan, from where `state` stands.
     init(_ options: TortureOptions, catalog: Catalog, plan: TorturePlan, state: TortureState) {
@@ -155,9 +154,9 @@ final class TortureRunner: Sendable {
             return progress.printedViolations
         }
         guard number <= Self.printedViolationLimit else { return }
-        self.console.line("VIOLATION (\(violation.kind.rawValue)): \(violation.text)")
-        self.console.line("    torture --seed \(self.options.seed) --case \(torture.name)")
-        if number == Self.printedViolationLimit { self.console.line("further ones are counted and not printed") }
+        Console.shared.line("VIOLATION (\(violation.kind.rawValue)): \(violation.text)")
+        Console.shared.line("    torture --seed \(self.options.seed) --case \(torture.name)")
+        if number == Self.printedViolationLimit { Console.shared.line("further ones are counted and not printed") }
     }
 
     // MARK: What concerns many runs
@@ -168,7 +167,7 @@ final class TortureRunner: Sendable {
             second += 1
             let stuck = self.turns.look()
             if !stuck.isEmpty {
-                for name in stuck { self.console.line("HANG, cancelled in vain: torture --case \(name)") }
+                for name in stuck { Console.shared.line("HANG, cancelled in vain: torture --case \(name)") }
                 try? self.writeState()
                 exit(1)
             }
@@ -184,7 +183,7 @@ final class TortureRunner: Sendable {
         }
         let elapsed = (ContinuousClock.now - self.start).seconds
         let rate = Int(Double(done) / max(elapsed, 0.001))
-        self.console.progress(
+        Console.shared.progress(
             "\(max(finished, done)) of \(self.plan.runCount) runs, \(rate) a second, \(violations) violations")
     }
 
@@ -210,18 +209,18 @@ final class TortureRunner: Sendable {
     private func checkLeaks(after session: String, _ quiet: ProcessUse?) async {
         guard let quiet, let now = await self.whenQuiet(quiet), !now.isWithin(quiet) else { return }
         self.progress.withLock { $0.state.leaks += 1 }
-        self.console.line("VIOLATION (leaks): \(now) after session \(session), \(quiet) before")
-        self.console.line("    torture --seed \(self.options.seed) --sessions \(session)")
+        Console.shared.line("VIOLATION (leaks): \(now) after session \(session), \(quiet) before")
+        Console.shared.line("    torture --seed \(self.options.seed) --sessions \(session)")
     }
 
     private func checkMemory() {
         let (first, last) = self.progress.withLock { ($0.firstResidentByteCount, $0.lastResidentByteCount) }
         guard let first, let last else { return }
         let text = "resident memory: \(first >> 20) MiB after the first tenth, \(last >> 20) MiB at the end"
-        self.console.line(text)
+        Console.shared.line(text)
         guard Double(last) > Double(first) * 1.5 + Double(32 << 20) else { return }
         self.progress.withLock { $0.state.leaks += 1 }
-        self.console.line("VIOLATION (leaks): \(text)")
+        Console.shared.line("VIOLATION (leaks): \(text)")
     }
 }
 

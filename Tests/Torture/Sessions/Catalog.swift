@@ -96,7 +96,8 @@ struct Catalog: Sendable {
         }
         let isRight = OutputChannel.allCases.allSatisfy { transcript.entries.bytes($0) == output.bytes($0) }
         guard transcript.error == nil, isRight, transcript.entries.rawPayloads == output.raw else {
-            throw Failure(description: "an uncut answer on \(wire.rawValue) does not arrive as it was sent: \(lines)")
+            throw Failure(
+                description: "an uncut answer on \(wire.rawValue) does not arrive as it was sent: \(lines.first ?? "")")
         }
         return rendered
     }

@@ -7,7 +7,8 @@ import Foundation
 enum JSONText {
     /// The object of a JSON text; nil when it is none.
     static func object(_ text: String) -> [String: Any]? {
-        (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any]
+        // As escapes: Foundation drops a U+FEFF at the beginning of a string that stands there as it is.
+        (try? JSONSerialization.jsonObject(with: Data(Self.escaped(text).utf8))) as? [String: Any]
     }
 
     /// An object with its members in alphabetical order.
