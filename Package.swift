@@ -88,7 +88,8 @@ let package = Package(
             name: "turn-simulator", dependencies: ["TurnSimulation"], path: "Tests/TurnSimulator",
             swiftSettings: baseSettings),
         .executableTarget(
-            name: "torture", dependencies: ["ChappieTestServer", "ChappieTransport"], path: "Tests/Torture",
+            name: "torture", dependencies: ["ChappieTestServer", "ChappieTransport", "StreamTransport"],
+            path: "Tests/Torture",
             swiftSettings: baseSettings),
         .executableTarget(
             name: "recovery-figures",

@@ -1,0 +1,56 @@
+// One turn of the real client.
+//
+// Runs on its caller's task.
+import ChappieTransport
+import Foundation
+
+/// How a client is set up for a run.
+struct ClientTurn: Sendable {
+    /// The server's port.
+    var port: Int
+    /// The wire that it prefers.
+    var wire: Wire
+    /// What the server finds in the field that names a run; nil for a server that needs none.
+    var run: Int?
+    /// Whether a silent server is given up after a few hundred milliseconds.
+    var isImpatient = false
+
+    /// The quiet after which a ping is sent, and the time for its answer: the service looks each 100 ms.
+    private static let pingDuration = Duration.milliseconds(100)
+    /// What everything else may take.
+    private static let shortBudget = Duration.milliseconds(300)
+
+    /// Reads a whole stream; `begun` is given the way to stop it.
+    func transcript(_ begun: (ChappieStreamHandle) -> Void = { _ in }) async -> Transcript {
+        var transcript = Transcript()
+        guard let configuration = self.configuration else { return transcript }
+        let transport = ChappieStreamingTransport(configuration: configuration)
+        let handle = transport.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
+        begun(handle)
+        do {
+            for try await event in handle.events { transcript.add(event) }
+        } catch {
+            transcript.error = error
+        }
+        transcript.report = handle.report
+        return transcript
+    }
+
+    private var configuration: ChappieTransportConfiguration? {
+        guard let url = URL(string: "http://127.0.0.1:\(self.port)/v1") else { return nil }
+        var configuration = ChappieTransportConfiguration(baseURL: url)
+        if let run { configuration.additionalFields = [(ReplayServer.runField, String(run))] }
+        configuration.policy = self.wire.isWebSocket ? .default : .httpSSEOnly
+        configuration.reconnectDelay = .milliseconds(1)
+        configuration.reportsDiagnostics = true
+        configuration.offersCompression = self.wire.isCompressed
+        if self.isImpatient {
+            configuration.timeouts.connect = Self.shortBudget
+            configuration.timeouts.firstEvent = Self.shortBudget
+            configuration.timeouts.idle = Self.shortBudget
+            configuration.timeouts.pingInterval = Self.pingDuration
+            configuration.timeouts.pongTimeout = Self.pingDuration
+        }
+        return configuration
+    }
+}

@@ -1,0 +1,57 @@
+// What the consumer of one stream saw, in order.
+//
+// A value owned by the run.
+import ChappieTransport
+
+/// Everything that one stream delivered.
+struct Transcript: Sendable {
+    /// One thing that arrived.
+    enum Entry: Sendable {
+        /// A delta.
+        case output(OutputChannel, String)
+        /// An event that no other case carries, as JSON text.
+        case raw(type: String, payload: String)
+        /// The next attempt begins.
+        case reconnected
+        /// The end.
+        case completed
+    }
+
+    /// What arrived.
+    private(set) var entries: [Entry] = []
+    /// What the stream threw.
+    var error: (any Error)?
+    /// What the client says about its attempts.
+    var report: ChappieStreamReport?
+
+    /// Adds an event.
+    mutating func add(_ event: ChappieStreamEvent) {
+        switch event {
+        case .textDelta(let text): self.entries.append(.output(.text, text))
+        case .reasoningDelta(let text): self.entries.append(.output(.reasoning, text))
+        case .refusalDelta(let text): self.entries.append(.output(.refusal, text))
+        case .raw(let type, let payload): self.entries.append(.raw(type: type, payload: payload))
+        case .completed: self.entries.append(.completed)
+        case .diagnostic(let diagnostic):
+            if diagnostic.kind == .reconnecting || diagnostic.kind == .fellBack { self.entries.append(.reconnected) }
+        case .usageLimits: break
+        }
+    }
+
+    /// What stands before the first reconnection.
+    var beforeReconnection: ArraySlice<Entry> {
+        self.entries.prefix { if case .reconnected = $0 { false } else { true } }
+    }
+}
+
+extension Sequence where Element == Transcript.Entry {
+    /// The bytes of a channel, one delta behind the other.
+    func bytes(_ channel: OutputChannel) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for case .output(channel, let text) in self { bytes += text.utf8 }
+        return bytes
+    }
+
+    /// The payloads of the raw events.
+    var rawPayloads: [String] { self.compactMap { if case .raw(_, let payload) = $0 { payload } else { nil } } }
+}

@@ -1,0 +1,222 @@
+// Whether a run kept the promise.
+//
+// Pure: what was served and what was seen in, faults out.
+import ChappieTransport
+
+/// A broken promise.
+struct Violation: Sendable {
+    /// What kind it is, as the totals count them.
+    enum Kind: String, CaseIterable, Codable, Sendable {
+        /// Output came twice.
+        case duplicate = "duplicates"
+        /// Output is missing.
+        case gap = "gaps"
+        /// Output of two responses is in one stream.
+        case mixture = "mixtures"
+        /// A tool was called twice.
+        case doubleExecution = "double tool executions"
+        /// The stream did not end in time.
+        case hang = "hangs"
+        /// Descriptors, threads or memory were not given back.
+        case leak = "leaks"
+        /// Another end than the one that is required, too many requests, or something after the end.
+        case other = "others"
+    }
+
+    /// The kind.
+    var kind: Kind
+    /// What is wrong.
+    var text: String
+}
+
+/// How a run ended, when it ended well.
+enum RunEnding: String, Sendable {
+    /// The second answer continued the first.
+    case recovered
+    /// The second answer was refused.
+    case diverged
+    /// The first answer was whole before the cut.
+    case deliveredBeforeCut
+    /// Neither.
+    case failed
+}
+
+/// Judges one run.
+struct Verdict {
+    private let script: ReplayServer.Script
+    private let replay: Replay
+    private let transcript: Transcript
+    private let observation: ReplayServer.Observation
+    /// What went wrong.
+    private(set) var violations: [Violation] = []
+    /// How it ended.
+    private(set) var ending: RunEnding = .failed
+
+    /// Judges a run.
+    init(
+        _ script: ReplayServer.Script, replay: Replay, transcript: Transcript, observation: ReplayServer.Observation
+    ) {
+        self.script = script
+        self.replay = replay
+        self.transcript = transcript
+        self.observation = observation
+        self.judgeRequests()
+        self.judgeOrder()
+        if observation.requestCount <= 1 { self.judgeFirstAttempt() } else { self.judgeRecovery() }
+    }
+
+    private mutating func fault(_ kind: Violation.Kind, _ text: String) {
+        self.violations.append(Violation(kind: kind, text: text))
+    }
+
+    // MARK: Requests and order
+
+    /// The most requests that a turn may make: a stalled client is so impatient that a busy machine costs it attempts.
+    private var requestLimit: Int { self.script.cut.isStall ? 6 : 2 }
+
+    private mutating func judgeRequests() {
+        let count = self.observation.requestCount
+        if count == 0 { self.fault(.other, "the server saw no request") }
+        if count > self.requestLimit { self.fault(.other, "\(count) requests, \(self.requestLimit) are enough") }
+        let attempts = self.transcript.report?.attempts.count ?? 0
+        if attempts != count { self.fault(.other, "\(attempts) attempts are reported and \(count) were seen") }
+        if count == 1, self.script.offset < self.script.first.earliestEnd {
+            self.fault(.other, "no second attempt, though the first answer was cut")
+        }
+        let mustEnd = self.script.cut != .reset && self.script.offset >= self.script.first.latestEnd
+        if count > 1, mustEnd { self.fault(.other, "a second attempt, though the first answer was whole") }
+        if count > 0, self.observation.firstSentByteCount != self.script.offset {
+            self.fault(.other, "\(self.observation.firstSentByteCount) bytes were sent before the cut")
+        }
+    }
+
+    private mutating func judgeOrder() {
+        var isComplete = false
+        var executions: [ResponseOutput.Call: Int] = [:]
+        for entry in self.transcript.entries {
+            if isComplete { self.fault(.other, "something came after the end") }
+            switch entry {
+            case .completed: isComplete = true
+            case .output(_, let text): if text.isEmpty { self.fault(.other, "an empty delta") }
+            case .raw(_, let payload): if let call = self.call(payload) { executions[call, default: 0] += 1 }
+            case .reconnected: break
+            }
+        }
+        if isComplete == (self.transcript.error != nil) {
+            self.fault(.other, "neither completed nor failed, or both: \(self.errorText)")
+        }
+        for (call, count) in executions where count > 1 {
+            self.fault(.doubleExecution, "tool \(call.name) ran \(count) times")
+        }
+    }
+
+    private func call(_ payload: String) -> ResponseOutput.Call? {
+        self.script.first.output.callOfEvent[payload] ?? self.second.callOfEvent[payload]
+            ?? self.script.fallback.output.callOfEvent[payload]
+    }
+
+    private var second: ResponseOutput { self.script.replay.output }
+
+    private var errorText: String { self.transcript.error.map { String(describing: $0) } ?? "no error" }
+
+    /// The text with which the stream diverged; nil when it ended otherwise.
+    private var divergedText: String? {
+        guard case .streamingTransportReplayDiverged(let text)? = self.transcript.error as? ChappieClientError else {
+            return nil
+        }
+        return text
+    }
+
+    // MARK: The first attempt
+
+    private mutating func judgeFirstAttempt() {
+        guard self.transcript.error == nil else { return self.fault(.other, "failed: \(self.errorText)") }
+        self.ending = .deliveredBeforeCut
+        self.judgeWhole(self.script.first.output, "the first answer")
+        if self.transcript.entries.rawPayloads != self.script.first.output.raw {
+            self.fault(.other, "the raw events are not the first answer's")
+        }
+    }
+
+    /// Everything that was delivered is everything of a response.
+    private mutating func judgeWhole(_ output: ResponseOutput, _ name: String) {
+        for channel in OutputChannel.allCases {
+            let delivered = self.transcript.entries.bytes(channel)
+            self.compare(delivered, with: output.bytes(channel), "\(channel.rawValue) of \(name)")
+        }
+        let calls = self.transcript.entries.rawPayloads.compactMap(self.call)
+        if calls.count < output.calls.count {
+            self.fault(.gap, "\(calls.count) tool calls of \(output.calls.count) of \(name)")
+        } else if calls != output.calls {
+            self.fault(.mixture, "the tool calls are not those of \(name)")
+        }
+    }
+
+    private mutating func compare(_ delivered: [UInt8], with expected: [UInt8], _ name: String) {
+        guard delivered != expected else { return }
+        let common = zip(delivered, expected).prefix { $0 == $1 }.count
+        let place = "\(name): byte \(common) of \(expected.count), \(delivered.count) delivered"
+        if delivered.count < expected.count, expected.suffix(delivered.count - common) == delivered[common...] {
+            self.fault(.gap, place)
+        } else if delivered.count > expected.count,
+            delivered.suffix(expected.count - common) == expected[common...]
+        {
+            self.fault(.duplicate, place)
+        } else {
+            self.fault(.mixture, place)
+        }
+    }
+
+    // MARK: Recovery
+
+    private mutating func judgeRecovery() {
+        guard let delivered = self.deliveredBeforeReconnection() else {
+            return self.fault(.mixture, "what came before the cut is no beginning of the first answer")
+        }
+        let isBeginning = delivered.isBeginning(of: self.second)
+        let mayContinue = isBeginning || delivered.isBeginningByChannel(of: self.second)
+        if self.transcript.error == nil {
+            self.ending = .recovered
+            if !mayContinue { self.fault(.mixture, "completed, though the second answer contradicts what came before") }
+            self.judgeWhole(self.second, "the second answer")
+            if self.replay == .identical, self.transcript.entries.rawPayloads != self.second.raw {
+                self.fault(.other, "the raw events are not the answer's")
+            }
+        } else if let text = self.divergedText {
+            self.ending = .diverged
+            if isBeginning { self.fault(.other, "diverged, though the second answer repeats what came before") }
+            self.judgeDivergence(text, delivered: delivered)
+        } else {
+            self.fault(.other, "failed: \(self.errorText)")
+        }
+    }
+
+    /// What the first attempt gave the consumer; nil when the first answer does not begin like that.
+    private func deliveredBeforeReconnection() -> ResponseOutput? {
+        let entries = self.transcript.beforeReconnection
+        var counts: [OutputChannel: Int] = [:]
+        let whole = self.script.first.output
+        for channel in OutputChannel.allCases {
+            let bytes = entries.bytes(channel)
+            guard whole.bytes(channel).starts(with: bytes) else { return nil }
+            counts[channel] = bytes.count
+        }
+        let calls = entries.rawPayloads.compactMap { whole.callOfEvent[$0] }
+        guard whole.calls.starts(with: calls) else { return nil }
+        return whole.prefix(byteCounts: counts, callCount: calls.count)
+    }
+
+    /// Nothing but what came before the cut was delivered, and the error says so.
+    private mutating func judgeDivergence(_ text: String, delivered: ResponseOutput) {
+        let entries = self.transcript.entries
+        for channel in OutputChannel.allCases {
+            self.compare(entries.bytes(channel), with: delivered.bytes(channel), "\(channel.rawValue) before the cut")
+        }
+        if entries.rawPayloads.compactMap(self.call) != delivered.calls {
+            self.fault(.mixture, "a tool was called though the response diverged")
+        }
+        if !text.utf8.elementsEqual(delivered.bytes(.text)) {
+            self.fault(.other, "the error names another text than the one that was delivered")
+        }
+    }
+}

@@ -1,0 +1,135 @@
+// Every answer that is served, rendered by the test server and read once by the client, uncut.
+//
+// Made once at the start; immutable then.
+import ChappieTestServer
+import Foundation
+
+/// The answers of all sessions.
+struct Catalog: Sendable {
+    /// The answers of one session on one wire.
+    struct Answers: Sendable {
+        /// The first answer.
+        var first: RenderedAnswer
+        /// The same response in other pieces.
+        var rechunked: [RenderedAnswer] = []
+        /// Other responses.
+        var diverging: [RenderedAnswer] = []
+    }
+
+    /// An answer that could not be rendered.
+    struct Failure: Error, CustomStringConvertible {
+        /// What went wrong.
+        var description: String
+    }
+
+    private struct Key: Hashable {
+        var session: String
+        var wire: Wire
+    }
+
+    private static let rechunkedCount = 6
+
+    private var answers: [Key: Answers] = [:]
+
+    /// The answers of a session on a wire.
+    func answers(_ session: String, _ wire: Wire) -> Answers? { self.answers[Key(session: session, wire: wire)] }
+
+    /// What a case is served; nil when there is no such session.
+    func script(for torture: TortureCase, seed: UInt64) -> ReplayServer.Script? {
+        let combination = torture.combination
+        guard let answers = self.answers(combination.session, combination.wire),
+            let others = self.answers(combination.session, combination.wire.fallback)
+        else { return nil }
+        let number = torture.number(seed: seed)
+        let pick = { (answers: Answers) -> RenderedAnswer in
+            switch combination.replay {
+            case .identical: answers.first
+            case .rechunked: answers.rechunked[Int(number % UInt64(answers.rechunked.count))]
+            case .diverging: answers.diverging[Int(number % UInt64(answers.diverging.count))]
+            }
+        }
+        return .init(
+            first: answers.first, cut: combination.cut, offset: torture.offset, replay: pick(answers),
+            fallback: pick(others))
+    }
+
+    // MARK: Rendering
+
+    /// Renders the sessions.
+    init(_ sessions: [Session], seed: UInt64) async throws {
+        for session in sessions {
+            let rechunked = (0..<Self.rechunkedCount).map { number in
+                var rewriting = ResponseRewriting(
+                    session.lines, random: RandomNumbers(seed: seed, name: "\(session.name) \(number)"))
+                rewriting.rechunk()
+                rewriting.rename("-r\(number)")
+                return rewriting.lines(escapesNonASCII: number % 2 == 1)
+            }
+            let diverging = (0..<Divergence.variantCount).map {
+                Divergence.lines(of: session, variant: $0, seed: seed)
+            }
+            for wire in Wire.allCases {
+                var answers = Answers(first: try await Self.render(session.lines, wire))
+                for (number, lines) in rechunked.enumerated() {
+                    answers.rechunked.append(try await Self.render(lines, wire, form: number + 1))
+                }
+                for lines in diverging { answers.diverging.append(try await Self.render(lines, wire)) }
+                self.answers[Key(session: session.name, wire: wire)] = answers
+            }
+        }
+    }
+
+    /// Lets the test server send a response to the client through a relay, and checks what the client makes of it.
+    private static func render(_ lines: [String], _ wire: Wire, form: Int = 0) async throws -> RenderedAnswer {
+        let server = try ChappieTestServer(configuration: self.configuration(lines, wire, form: form))
+        defer { server.stop() }
+        let relay = try RecordingRelay(to: server.port)
+        let transcript = await ClientTurn(port: relay.port, wire: wire).transcript()
+        var bytes = await withCheckedContinuation { continuation in
+            Thread { continuation.resume(returning: relay.finish()) }.start()
+        }
+        // The answer to the client's Close frame is no part of the response.
+        if wire.isWebSocket, bytes.suffix(4).elementsEqual([0x88, 0x02, 0x03, 0xE8]) { bytes.removeLast(4) }
+        let output = ResponseOutput(lines: lines)
+        guard let rendered = RenderedAnswer(bytes, wire: wire, output: output) else {
+            throw Failure(description: "the test server's answer on \(wire.rawValue) cannot be read")
+        }
+        let isRight = OutputChannel.allCases.allSatisfy { transcript.entries.bytes($0) == output.bytes($0) }
+        guard transcript.error == nil, isRight, transcript.entries.rawPayloads == output.raw else {
+            throw Failure(
+                description: "an uncut answer on \(wire.rawValue) does not arrive as it was sent: \(lines.first ?? "")")
+        }
+        return rendered
+    }
+
+    private static func configuration(
+        _ lines: [String], _ wire: Wire, form: Int
+    ) -> ChappieTestServer.Configuration {
+        var configuration = ChappieTestServer.Configuration(model: .custom { _ in lines })
+        let deflate: [ChappieTestServer.DeflateParameters] = [.init(), .init(), .ownContexts, .shortWindow]
+        configuration.messageCompression = wire.isCompressed ? .deflate(deflate[form % deflate.count]) : .off
+        configuration.contentCoding = wire.isCompressed ? .gzip : .identity
+        let endings: [ChappieTestServer.LineEnding] = [.lineFeed, .carriageReturnLineFeed, .carriageReturn]
+        configuration.lineEnding = endings[form % endings.count]
+        let modes: [ChappieTestServer.WriteMode] = [.batched, .bytes(61), .events(3), .bytes(7)]
+        configuration.writeMode = modes[form % modes.count]
+        return configuration
+    }
+}
+
+extension ChappieTestServer.DeflateParameters {
+    /// Every message compressed on its own.
+    fileprivate static var ownContexts: Self {
+        var parameters = Self()
+        parameters.serverNoContextTakeover = true
+        return parameters
+    }
+
+    /// A short window, and short messages as they are.
+    fileprivate static var shortWindow: Self {
+        var parameters = Self()
+        parameters.serverMaxWindowBits = 9
+        parameters.minimumByteCount = 120
+        return parameters
+    }
+}

@@ -1,0 +1,170 @@
+// What a consumer has to get from a response, read from its events without any of the client's code.
+//
+// Immutable values, made once for each rendering.
+
+/// Kinds of output that a consumer concatenates.
+enum OutputChannel: String, CaseIterable, Sendable {
+    /// The text.
+    case text
+    /// Refusals.
+    case refusal
+    /// Reasoning and its summaries.
+    case reasoning
+}
+
+/// The output of one response.
+struct ResponseOutput: Sendable {
+    /// A place in the response that output belongs to.
+    struct Slot: Hashable, Sendable {
+        /// The type of its deltas.
+        var type: String
+        /// The item.
+        var outputIndex: Int
+        /// The part of the item.
+        var partIndex: Int
+    }
+
+    /// A finished tool call, by what makes it the same call.
+    struct Call: Hashable, Sendable {
+        /// The item's position.
+        var outputIndex: Int
+        /// The tool.
+        var name: String
+        /// The arguments or the input, byte for byte.
+        var arguments: [UInt8]
+    }
+
+    /// Output in the order in which it is delivered.
+    enum Piece: Hashable, Sendable {
+        /// Bytes of a slot; neighbours of one slot are one piece.
+        case bytes(OutputChannel, Slot, [UInt8])
+        /// A tool call.
+        case call(Call)
+    }
+
+    /// Everything, in order.
+    private(set) var pieces: [Piece] = []
+    /// The events that no other case carries, in order.
+    private(set) var raw: [String] = []
+    /// The call of an event, by the event's JSON text.
+    private(set) var callOfEvent: [String: Call] = [:]
+
+    /// The bytes of a channel.
+    func bytes(_ channel: OutputChannel) -> [UInt8] {
+        var result: [UInt8] = []
+        for case .bytes(channel, _, let bytes) in self.pieces { result += bytes }
+        return result
+    }
+
+    /// The calls.
+    var calls: [Call] {
+        self.pieces.compactMap { if case .call(let call) = $0 { call } else { nil } }
+    }
+
+    /// Reads the events of a response.
+    init(lines: [String]) {
+        for line in lines { self.add(line) }
+    }
+
+    /// Output that came before something.
+    init(pieces: [Piece]) {
+        self.pieces = pieces
+    }
+
+    private mutating func add(_ line: String) {
+        guard let event = JSONText.object(line), let type = event["type"] as? String else { return }
+        if let channel = Self.channel(of: type) {
+            let part = event["content_index"] ?? event["summary_index"]
+            let slot = Slot(
+                type: type, outputIndex: event["output_index"] as? Int ?? 0, partIndex: part as? Int ?? 0)
+            return self.append(channel, slot, Array((event["delta"] as? String ?? "").utf8))
+        }
+        guard type != "response.completed" else { return }
+        self.raw.append(line)
+        guard type == "response.output_item.done", let call = Self.call(event) else { return }
+        self.pieces.append(.call(call))
+        self.callOfEvent[line] = call
+    }
+
+    private mutating func append(_ channel: OutputChannel, _ slot: Slot, _ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        if case .bytes(channel, slot, let before)? = self.pieces.last {
+            self.pieces[self.pieces.count - 1] = .bytes(channel, slot, before + bytes)
+        } else {
+            self.pieces.append(.bytes(channel, slot, bytes))
+        }
+    }
+
+    private static func channel(of type: String) -> OutputChannel? {
+        switch type {
+        case "response.output_text.delta": .text
+        case "response.refusal.delta": .refusal
+        case "response.reasoning_summary_text.delta", "response.reasoning_text.delta": .reasoning
+        default: nil
+        }
+    }
+
+    private static func call(_ event: [String: Any]) -> Call? {
+        guard let item = event["item"] as? [String: Any], let type = item["type"] as? String,
+            type == "function_call" || type == "custom_tool_call",
+            let text = (item["arguments"] ?? item["input"]) as? String
+        else { return nil }
+        return Call(
+            outputIndex: event["output_index"] as? Int ?? 0, name: item["name"] as? String ?? "",
+            arguments: Array(text.utf8))
+    }
+}
+
+extension ResponseOutput {
+    /// What is left of `self` when it ends after so many bytes of each channel and so many calls; nil when a client that
+    /// reads in order cannot have got exactly that.
+    func prefix(byteCounts: [OutputChannel: Int], callCount: Int) -> ResponseOutput? {
+        var counts = byteCounts
+        var calls = callCount
+        var result: [Piece] = []
+        for piece in self.pieces {
+            switch piece {
+            case .bytes(let channel, let slot, let bytes):
+                let count = min(counts[channel, default: 0], bytes.count)
+                if count > 0 { result.append(.bytes(channel, slot, Array(bytes.prefix(count)))) }
+                counts[channel, default: 0] -= count
+                guard count == bytes.count else {
+                    return counts.values.allSatisfy { $0 == 0 } && calls == 0 ? .init(pieces: result) : nil
+                }
+            case .call:
+                guard calls > 0 else { return counts.values.allSatisfy { $0 == 0 } ? .init(pieces: result) : nil }
+                calls -= 1
+                result.append(piece)
+            }
+        }
+        return counts.values.allSatisfy { $0 == 0 } && calls == 0 ? ResponseOutput(pieces: result) : nil
+    }
+
+    /// Whether a response with `other`'s output begins with this output, in exactly this order.
+    func isBeginning(of other: ResponseOutput) -> Bool { Self.isBeginning(self.pieces, of: other.pieces) }
+
+    /// Whether the same holds for every channel and for the calls, each for itself.
+    func isBeginningByChannel(of other: ResponseOutput) -> Bool {
+        OutputChannel.allCases.allSatisfy { channel in
+            Self.isBeginning(self.merged(channel), of: other.merged(channel))
+        } && other.calls.starts(with: self.calls)
+    }
+
+    /// A channel's pieces, with neighbours of one slot joined.
+    private func merged(_ channel: OutputChannel) -> [Piece] {
+        var result = ResponseOutput(pieces: [])
+        for case .bytes(channel, let slot, let bytes) in self.pieces { result.append(channel, slot, bytes) }
+        return result.pieces
+    }
+
+    private static func isBeginning(_ pieces: [Piece], of others: [Piece]) -> Bool {
+        guard let last = pieces.last, others.count >= pieces.count else { return pieces.isEmpty }
+        guard others.starts(with: pieces.dropLast()) else { return false }
+        if case (.bytes(let channel, let slot, let bytes), .bytes(let otherChannel, let otherSlot, let otherBytes)) =
+            (last, others[pieces.count - 1])
+        {
+            return channel == otherChannel && slot == otherSlot && otherBytes.starts(with: bytes)
+        }
+        return last == others[pieces.count - 1]
+    }
+}
