@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
 .NOTPARALLEL:
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
-	address-sanitizer benchmarks-build fuzz-regressions interop autobahn clean
+	address-sanitizer benchmarks-build fuzz-regressions torture torture-sample figures interop autobahn clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,19 @@ benchmarks-build: install ## Build the benchmarks
 
 fuzz-regressions: install ## Build the fuzz targets and replay their committed inputs
 	Scripts/replay-fuzz.sh
+
+torture: install ## Cut real sockets at every byte of whole sessions: more than 600,000 runs, 10 minutes
+	swift build -c release --product torture
+	"$$(swift build -c release --show-bin-path)/torture"
+
+torture-sample: install ## The same at a sample of the bytes
+	swift build -c release --product torture
+	"$$(swift build -c release --show-bin-path)/torture" --fresh --sample 3% --stall-stride 12 --time-limit 90 \
+		--resume .build/torture-sample-state.json
+
+figures: install ## Measure what recovery costs, each figure beside its bound
+	swift build -c release --product recovery-figures
+	"$$(swift build -c release --show-bin-path)/recovery-figures"
 
 interop: install ## Hold the client and the server against other people's programs
 	@Scripts/install.sh interop

@@ -16,11 +16,10 @@ extension TurnDriver {
     func noteFinished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
         let configuration = self.engine.configuration
         guard configuration.policy.carriesFinishedItems, self.bodies?.takesItems == true else { return }
-        let isCall = item.kind == .functionCall || item.kind == .customToolCall
-        guard !isCall || configuration.toolOutput != nil,
+        guard !item.isCall || configuration.toolOutput != nil,
             self.machine.itemFinished(outputIndex: outputIndex, attempt: attempt)
         else { return }
-        self.finishedItems.append(FinishedItem(json: unsafe Array(item.json.utf8), isCall: isCall))
+        self.finishedItems.append(FinishedItem(json: unsafe Array(item.json.utf8), isCall: item.isCall))
     }
 
     /// Puts finished items into the request, with the outputs of calls; false when that ends the turn.

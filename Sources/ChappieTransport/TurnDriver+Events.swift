@@ -91,7 +91,9 @@ extension TurnDriver {
 
     private func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         if !event.kind.isContentFree { self.contentReceived(event, attempt: attempt) }
-        if self.engine.configuration.rawEvents == .all { unsafe self.passOn(event, json: json, attempt: attempt) }
+        if self.engine.configuration.rawEvents == .all, !event.isFinishedCall {
+            unsafe self.passOn(event, json: json, attempt: attempt)
+        }
         switch event.kind {
         case .delta(let kind, let outputIndex, let partIndex, let text):
             guard let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex) else {
@@ -169,7 +171,8 @@ extension TurnDriver {
 
     /// A finished item.
     ///
-    /// A tool call among them is verified: someone may act on it.
+    /// A tool call among them is verified, because someone may act on it: it is handed over when the ledger says so,
+    /// whatever other items have been handed over before.
     private func received(
         _ item: ItemSummary,
         at outputIndex: Int,
@@ -178,21 +181,26 @@ extension TurnDriver {
         attempt: Int
     ) {
         self.noteFinished(item, at: outputIndex, attempt: attempt)
-        guard self.engine.configuration.rawEvents != .none else { return }
-        switch item.kind {
-        case .functionCall, .customToolCall:
-            let wasVerified = self.machine.isReplayVerified
-            let action = self.machine.toolCallReceived(
-                ReplayedToolCall(
-                    item.kind == .functionCall ? .function : .custom, outputIndex: outputIndex, name: item.name ?? "", namespace: item.namespace,
-                    arguments: item.comparableArguments),
-                attempt: attempt)
-            if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
-            if case .fail = action { self.action = action }
-        case .message, .reasoning, .other:
-            break
+        guard item.isCall, self.engine.configuration.rawEvents != .none else {
+            return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         }
-        unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+        let wasVerified = self.machine.isReplayVerified
+        let action = self.machine.toolCallReceived(
+            ReplayedToolCall(
+                item.kind == .functionCall ? .function : .custom, outputIndex: outputIndex, name: item.name ?? "",
+                namespace: item.namespace, arguments: item.comparableArguments),
+            attempt: attempt)
+        if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
+        switch action {
+        case .deliver:
+            let type = String(event.typeName)
+            _ = self.machine.rawReceived(type: type, outputIndex: outputIndex, attempt: attempt)
+            self.deliver(.raw(type: type, payload: unsafe String(decoding: json, as: UTF8.self)))
+        case .ignore:
+            return
+        case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
+            self.action = action
+        }
     }
 
     private func passOnUnsurfaced(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
@@ -274,7 +282,18 @@ extension ResponseEvent {
     }
 }
 
+extension ResponseEvent {
+    /// Whether the event hands a tool call over, which the ledger decides about.
+    fileprivate var isFinishedCall: Bool {
+        guard case .outputItemDone(_, let item) = self.kind else { return false }
+        return item.isCall
+    }
+}
+
 extension ItemSummary {
+    /// Whether someone may act on the item.
+    var isCall: Bool { self.kind == .functionCall || self.kind == .customToolCall }
+
     /// What two calls of the same tool are compared by: JSON in one form, or the input as it is.
     fileprivate var comparableArguments: String {
         guard let payload = self.payload else { return "" }

@@ -2,6 +2,7 @@
 // noticed, and how much of an event's decoding its verification costs. Everything on loopback.
 import ChappieTestServer
 import ChappieTransport
+import Foundation
 
 /// Measures everything, prints a table, and fails when a figure is past its bound.
 @main struct RecoveryFigures {
@@ -11,6 +12,7 @@ import ChappieTransport
         var areAllHeld = true
         func report(_ figure: Figure) {
             print(figure.line)
+            fflush(stdout)
             if !figure.isHeld { areAllHeld = false }
         }
         let roundTrip = try await FirstText.roundTrip(runs: runs)
