@@ -15,6 +15,9 @@ extension ChappieTestServer {
         public var faults: [Fault] = []
         /// Serve over TLS with a certificate made on the spot.
         public var tls: TLSOptions?
+        /// How many connections are dropped before anything is read, the first ones; during the TLS handshake if there
+        /// is one.
+        public var droppedConnections = 0
         /// Events a second; nil sends them as fast as the client reads.
         public var eventsPerSecond: Double?
         /// What the server does with a WebSocket client's offer of permessage-deflate (RFC 7692).
@@ -77,6 +80,7 @@ extension ChappieTestServer {
             if let count = server.bytesPerWrite { self.writeMode = .bytes(count) }
             self.lineEnding = server.lineEnding ?? self.lineEnding
             self.acceptedTokens = server.acceptedTokens
+            self.droppedConnections = server.droppedConnections ?? 0
             self.maximumMessageByteCount = server.maximumMessageByteCount ?? self.maximumMessageByteCount
             self.limitEvents = server.limitEvents ?? self.limitEvents
             self.applyTimes(of: server)

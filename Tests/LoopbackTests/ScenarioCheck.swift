@@ -25,7 +25,9 @@ struct ScenarioCheck {
         if let count = self.expectation.tokensAskedFor { #expect(self.run.tokensAskedFor == count) }
         self.checkRequests()
         self.checkFrames()
-        if let failureClass = self.expectation.failureClass { self.check(failureClass, kinds) }
+        if let failureClass = self.expectation.failureClass {
+            self.check(failureClass, self.run.turns.flatMap(\.outcome.report.attempts).map(\.transport))
+        }
     }
 
     // MARK: Turns
@@ -38,6 +40,9 @@ struct ScenarioCheck {
         if let diagnostics = expected.diagnostics {
             let kinds = outcome.diagnostics.map(\.kind).filter { $0 != .connected }.map(\.rawValue)
             #expect(kinds == diagnostics, comment)
+        }
+        for kind in expected.reports ?? [] {
+            #expect(outcome.diagnostics.contains { $0.kind.rawValue == kind }, "\(kind)")
         }
         if let count = expected.toolCalls { #expect(outcome.toolCalls.count == count, comment) }
         for type in expected.passesOn ?? [] { #expect(outcome.raw.contains { $0.type == type }, "\(type)") }
@@ -59,7 +64,12 @@ struct ScenarioCheck {
         let server = self.run.scenario.server
         let whole = expected.text ?? (server.model ?? ChappieTestServer.ScriptedModel()).fullText
         switch expected.delivers {
-        case .whole: #expect(outcome.text == whole, comment)
+        case .whole:
+            if let count = expected.textByteCount {
+                #expect(outcome.text.utf8.count == count, comment)
+            } else {
+                #expect(outcome.text == whole, comment)
+            }
         case .none: #expect(outcome.text == "", comment)
         case .prefix:
             #expect(!outcome.text.isEmpty && whole.utf8.starts(with: outcome.text.utf8), comment)
@@ -122,25 +132,28 @@ struct ScenarioCheck {
     // MARK: Classes
 
     /// What the client did is what the class stands for.
-    private func check(_ failureClass: Scenario.FailureClass, _ kinds: [Scenario.AttemptKind]) {
-        let others = kinds.dropFirst()
+    private func check(_ failureClass: Scenario.FailureClass, _ attempts: [ChappieTransportKind]) {
+        let others = attempts.dropFirst()
+        let firstTurn = self.run.turns.first?.outcome
         switch failureClass {
-        case .definite: #expect(kinds.first == .webSocket && others.first == .http && !others.contains(.webSocket))
+        case .definite:
+            #expect(attempts.starts(with: [.webSocket, .httpSSE]) && !others.contains(.webSocket))
         case .probable:
-            #expect(kinds.starts(with: [.webSocket, .webSocket, .http]) && kinds.count(of: .webSocket) == 2)
-        case .transient, .server, .throttle, .credential: #expect(others.first == kinds.first)
-        case .size: #expect(kinds.starts(with: [.webSocket, .http, .webSocket]))
+            #expect(attempts.starts(with: [.webSocket, .webSocket, .httpSSE]))
+            #expect(!others.dropFirst().contains(.webSocket))
+        case .transient, .server, .throttle:
+            #expect(others.first == attempts.first)
+        case .credential:
+            #expect(others.first == attempts.first)
+            #expect(self.run.tokensAskedFor >= 2)
+        case .size:
+            #expect(attempts == [.webSocket, .httpSSE, .webSocket])
         case .offline:
-            #expect(kinds.contains(.http) && kinds.last == .webSocket)
-            #expect(self.run.turns.first?.outcome.clientError != nil)
+            #expect(attempts.contains(.httpSSE) && attempts.last == .webSocket)
+            #expect(firstTurn?.clientError != nil)
         case .usageLimit, .fatal:
-            #expect(self.run.turns.first?.outcome.clientError != nil)
-            #expect(self.run.turns.first?.outcome.report.attempts.count == 1)
+            #expect(firstTurn?.clientError != nil)
+            #expect(firstTurn?.report.attempts.count == 1)
         }
-        if failureClass == .credential { #expect(self.run.tokensAskedFor >= 2) }
     }
-}
-
-extension [ChappieTestServer.Scenario.AttemptKind] {
-    fileprivate func count(of kind: Element) -> Int { self.count { $0 == kind } }
 }

@@ -60,7 +60,8 @@ struct ScenarioRun: Sendable {
         var request = ChappieTransportRequest(body: Array(text.utf8))
         request.model = "m"
         let hasInput = turn.body.map { $0.text.contains("\"input\":") } ?? false
-        if !hasInput || turn.prompt != nil { request.prompt = turn.prompt ?? "hi" }
+        let prompt = turn.promptByteCount.map { String(repeating: "x", count: $0) } ?? turn.prompt
+        if !hasInput || prompt != nil { request.prompt = prompt ?? "hi" }
         return request
     }
 

@@ -23,6 +23,11 @@ struct ConnectionThread {
     /// Serves until the connection ends.
     func run() {
         do throws(ConnectionEnd) {
+            if self.connection <= self.parts.configuration.droppedConnections {
+                // The first byte has come, so that the client is past the TCP handshake.
+                _ = try self.stream.readByte()
+                throw .cut(.end)
+            }
             if let identity = self.parts.identity { try self.stream.startTLS(identity) }
             while try self.serveRequest() {}
             self.stream.finish(closingTLS: true)

@@ -114,6 +114,10 @@ extension ChappieTestServer.Fault {
         case cut(afterByte: Int, origin: ByteOrigin? = nil, with: ConnectionCut? = nil)
         /// Cut the connection after an event.
         case cutAfterEvent(event: Int, with: ConnectionCut? = nil)
+        /// Cut the connection right before the terminal event.
+        case cutBeforeTerminal(with: ConnectionCut? = nil)
+        /// Cut the connection right after the terminal event.
+        case cutAfterTerminal(with: ConnectionCut? = nil)
         /// Keep the connection open but read and write nothing more when so many bytes were written.
         case stall(afterByte: Int, origin: ByteOrigin? = nil)
         /// Send nothing more after an event; pings are still answered.

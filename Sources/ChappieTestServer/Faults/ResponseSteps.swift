@@ -63,9 +63,9 @@ struct ResponseSteps {
             if self.transport == .webSocket { self.end(after: event, [.close(code: code, reason: reason ?? "")]) }
         case .closeAfterResponse(let code, let reason):
             if self.transport == .webSocket { self.closing = [.close(code: code, reason: reason ?? "")] }
-        case .endWithoutTerminal(let event):
-            let terminal = self.script.events.firstIndex { $0.isTerminal } ?? self.script.events.count
-            self.end(after: event ?? terminal, [.endStream])
+        case .endWithoutTerminal(let event): self.end(after: event ?? self.eventsBeforeTerminal, [.endStream])
+        case .cutBeforeTerminal(let cut): self.end(after: self.eventsBeforeTerminal, [.end(.cut(cut ?? .end))])
+        case .cutAfterTerminal(let cut): self.end(after: self.eventsBeforeTerminal + 1, [.end(.cut(cut ?? .end))])
         case .fail, .incomplete, .error: self.applyTerminal(action)
         case .binaryEvent(let event): self.binaryEvents.insert(event)
         case .pause(let event, let seconds): self.insertions[event + 1, default: []].append(.pause(seconds: seconds))
@@ -80,6 +80,10 @@ struct ResponseSteps {
             // These strike at bytes, at the head or in the model.
             break
         }
+    }
+
+    private var eventsBeforeTerminal: Int {
+        self.script.events.firstIndex { $0.isTerminal } ?? self.script.events.count
     }
 
     private func event(_ payload: String) -> ResponseStep {

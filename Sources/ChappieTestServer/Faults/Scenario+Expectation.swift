@@ -82,6 +82,8 @@ extension ChappieTestServer.Scenario {
         public var delivers: Delivery
         /// The whole text; nil is the scripted model's.
         public var text: String?
+        /// The size of the whole text in bytes, in place of the text.
+        public var textByteCount: Int?
         /// Exactly what is delivered, when `delivers` is `prefix`.
         public var deliveredText: String?
         /// `completed`, or the stable tag of the error.
@@ -92,6 +94,8 @@ extension ChappieTestServer.Scenario {
         public var outcomes: [String]?
         /// The kinds of the diagnostics, in order, those of new connections left out.
         public var diagnostics: [String]?
+        /// Kinds of diagnostics, at least.
+        public var reports: [String]?
         /// How many tool calls are handed out.
         public var toolCalls: Int?
         /// Types of events that are handed out beside the text, at least.

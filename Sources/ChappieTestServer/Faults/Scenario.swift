@@ -63,6 +63,8 @@ extension ChappieTestServer.Scenario {
         public var eventsPerSecond: Double?
         /// Serve over TLS, with this certificate.
         public var certificate: ChappieTestServer.TLSOptions.Certificate?
+        /// How many connections are dropped before anything is read.
+        public var droppedConnections: Int?
         /// Whether an offer of permessage-deflate is accepted.
         public var acceptsDeflate: Bool?
         /// The content coding of event streams.
@@ -178,6 +180,8 @@ extension ChappieTestServer.Scenario {
     public struct Turn: Codable, Hashable, Sendable {
         /// The user's message.
         public var prompt: String?
+        /// Replaces the message by one of so many bytes.
+        public var promptByteCount: Int?
         /// Members of the request's body.
         ///
         /// The strings `$response` and `$call` stand for the id of the turn before's response and of its first tool
