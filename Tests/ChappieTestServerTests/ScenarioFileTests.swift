@@ -65,7 +65,10 @@ import Testing
         #expect(throws: (any Error).self) { try Scenario(jsonText: "{}") }
     }
 
-    @Test(arguments: ["null", "true", "-7", "2.5", "\"a\\n\\u0000é\"", "[1,[],{}]", "{\"a\":{\"b\":[null,false]}}"])
+    @Test(arguments: [
+        "null", "true", "-7", "18446744073709551615", "2.5", "\"a\\n\\u0000é\"", "[1,[],{}]",
+        "{\"a\":{\"b\":[null,false]}}",
+    ])
     func anyJSONStandsInAFile(text: String) throws {
         let json = try JSONDecoder().decode(Scenario.JSONText.self, from: Data(text.utf8))
         #expect(json.text == Scenario.JSONText(text)?.text)

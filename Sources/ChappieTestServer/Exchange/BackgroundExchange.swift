@@ -47,7 +47,8 @@ struct BackgroundExchange {
                 "This response can no longer be streamed because it is more than 5 minutes old")
         }
         var script = entry.script
-        script.removeEvents(upTo: number + self.exchange.faults.resumptionOffset)
+        let (last, overflow) = number.addingReportingOverflow(self.exchange.faults.resumptionOffset)
+        script.removeEvents(upTo: overflow ? number : last)
         var stream = EventStreamExchange(self.exchange)
         return try stream.sendStream(script) {}
     }

@@ -18,12 +18,12 @@ struct EventEdits {
         case .dropEvent(let event):
             self.edit(event) { _ in [] }
         case .swapEvents(let event):
-            guard self.events.indices.contains(event - 1), self.events.indices.contains(event) else { return }
+            guard event > 0, event < self.events.count else { return }
             self.events.swapAt(event - 1, event)
         case .changeMember(let event, let last, let member, let text):
-            guard let value = JSONValue(Array(text.utf8)), event <= last ?? event else { return }
+            guard let value = JSONValue(Array(text.utf8)) else { return }
             let path = member.split(separator: ".").map(String.init)
-            for place in event...min(last ?? event, self.events.count) {
+            for place in 1..<self.events.count + 1 where place >= event && place <= last ?? event {
                 self.edit(place) { $0.map { $0.replacing(path[...], with: value) } }
             }
         default: break
@@ -31,7 +31,7 @@ struct EventEdits {
     }
 
     private mutating func edit(_ event: Int, _ change: ([ScriptEvent]) -> [ScriptEvent]) {
-        guard self.events.indices.contains(event - 1) else { return }
+        guard event > 0, event <= self.events.count else { return }
         self.events[event - 1] = change(self.events[event - 1])
     }
 }

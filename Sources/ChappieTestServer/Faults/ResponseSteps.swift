@@ -68,7 +68,7 @@ struct ResponseSteps {
         case .cutAfterTerminal(let cut): self.end(after: self.eventsBeforeTerminal + 1, [.end(.cut(cut ?? .end))])
         case .fail, .incomplete, .error: self.applyTerminal(action)
         case .binaryEvent(let event): self.binaryEvents.insert(event)
-        case .pause(let event, let seconds): self.insertions[event + 1, default: []].append(.pause(seconds: seconds))
+        case .pause(let event, let seconds): self.insertions[event &+ 1, default: []].append(.pause(seconds: seconds))
         case .insert(let payload, let event): self.insertions[event, default: []].append(self.event(payload))
         case .append(let payload): self.appended.append(self.event(payload))
         case .repeatEvent, .dropEvent, .swapEvents, .changeMember: self.edits.apply(action)

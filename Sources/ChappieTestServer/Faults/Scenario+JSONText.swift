@@ -60,6 +60,7 @@ extension ChappieTestServer.Scenario {
             if let text = try? container.decode(String.self) { return .string(text) }
             if let flag = try? container.decode(Bool.self) { return .bool(flag) }
             if let number = try? container.decode(Int.self) { return .number(String(number)) }
+            if let number = try? container.decode(UInt64.self) { return .number(String(number)) }
             return .number(String(try container.decode(Double.self)))
         }
 
@@ -85,6 +86,7 @@ extension ChappieTestServer.Scenario {
             case .string(let text): try container.encode(text)
             case .number(let text):
                 if let number = Int(text) { return try container.encode(number) }
+                if let number = UInt64(text) { return try container.encode(number) }
                 try container.encode(Double(text) ?? 0)
             case .null, .array, .object: try container.encodeNil()
             }
