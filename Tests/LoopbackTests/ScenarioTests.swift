@@ -12,7 +12,7 @@ import Testing
         "odd-index-negative", "odd-index-overflow", "odd-interleaved", "odd-late-delta",
         "odd-late-terminal", "parked", "recovery-never", "recovery-resume-only", "resume-500",
         "resume-contradiction", "resume-cut", "resume-cut-twice", "resume-dropped", "resume-duplicate",
-        "resume-early", "resume-expired", "resume-forgotten", "resume-gap", "resume-generating",
+        "resume-early", "resume-expired", "resume-forgotten", "resume-gap", "resume-gap-always", "resume-generating",
         "resume-hang", "resume-never", "resume-not-integer", "resume-only", "resume-other-place",
         "resume-reordered", "resume-repeated", "rotate", "silent-ping", "stalled",
     ]
