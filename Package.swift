@@ -45,7 +45,9 @@ let package = Package(
             ],
             swiftSettings: memorySafeSettings
         ),
-        .target(name: "ChappieTestServer", dependencies: ["CTestServerTLS", "CZlib"], swiftSettings: baseSettings),
+        .target(
+            name: "ChappieTestServer", dependencies: ["CTestServerTLS", "CZlib"], exclude: ["Scenarios/README.md"],
+            resources: [.embedInCode("Scenarios")], swiftSettings: baseSettings),
         .executableTarget(
             name: "ChappieCommand",
             dependencies: ["ChappieTestServer", "ChappieTransport", "ServerSentEvents"],

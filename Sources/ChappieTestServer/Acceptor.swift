@@ -119,8 +119,10 @@ final class Acceptor: Sendable {
             return state.nextConnection
         }
         guard let key else { return handle.closeDescriptor() }
+        let number = self.parts.log.beginConnection()
         let thread = ServerThread.start { [self] in
-            ConnectionThread(parts: self.parts, stream: ByteStream(handle: handle, descriptor: descriptor)).run()
+            let stream = ByteStream(handle: handle, descriptor: descriptor)
+            ConnectionThread(parts: self.parts, stream: stream, connection: number).run()
             handle.closeDescriptor()
             self.state.update { state in
                 state.sockets[key] = nil

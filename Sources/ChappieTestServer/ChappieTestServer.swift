@@ -20,7 +20,8 @@
 /// ```
 ///
 /// Both transports are on one port: `GET …/responses` with `Upgrade: websocket` and `POST …/responses`, below `/v1`
-/// and below `/backend-api/codex`. Blocking sockets, a thread a connection, and a protocol layer of its own: it
+/// and below `/backend-api/codex`. A response with `background`, `stream` and `store` goes on without its connection,
+/// and `GET /v1/responses/{id}?stream=true&starting_after=N` streams the rest of it. Blocking sockets, a thread a connection, and a protocol layer of its own: it
 /// shares no code with the clients that it tests.
 public final class ChappieTestServer: Sendable {
     /// Why a server did not start.
@@ -72,6 +73,9 @@ public final class ChappieTestServer: Sendable {
 
     /// What arrived, by attempt; the oldest are dropped past `Configuration.maximumRecordCount`.
     public var log: [RequestRecord] { self.parts.log.records }
+
+    /// How many TCP connections were accepted over the server's life.
+    public var connectionCount: Int { self.parts.log.connectionCount }
 
     /// Forgets what arrived.
     ///

@@ -15,6 +15,9 @@ extension ChappieTestServer {
         public var faults: [Fault] = []
         /// Serve over TLS with a certificate made on the spot.
         public var tls: TLSOptions?
+        /// How many connections are dropped before anything is read, the first ones; during the TLS handshake if there
+        /// is one.
+        public var droppedConnections = 0
         /// Events a second; nil sends them as fast as the client reads.
         public var eventsPerSecond: Double?
         /// What the server does with a WebSocket client's offer of permessage-deflate (RFC 7692).
@@ -27,6 +30,20 @@ extension ChappieTestServer {
         public var lineEnding: LineEnding = .lineFeed
         /// Whether a request without a bearer token is answered 401.
         public var requiresAuthorization = false
+        /// The bearer tokens that are accepted, any other being answered 401; nil is all.
+        public var acceptedTokens: [String]?
+        /// How often a `keepalive` event is sent while a response waits; nil is never.
+        public var keepaliveInterval: Duration?
+        /// How often a comment is sent while an event stream waits; nil is never.
+        public var commentInterval: Duration?
+        /// How often a WebSocket gets a ping, between responses too; nil is never.
+        public var pingInterval: Duration?
+        /// How long the answer to such a ping may take before the WebSocket is closed with 1011; nil is for ever.
+        public var pongTimeout: Duration?
+        /// The age after which a background response cannot be streamed again.
+        public var resumeLifetime: Duration = .seconds(300)
+        /// The age after which a background response is forgotten.
+        public var responseLifetime: Duration = .seconds(600)
         /// The age after which a WebSocket's next request is refused, as services do after an hour; nil is never.
         public var connectionLifetime: Duration?
         /// The largest message that a WebSocket client may send, in bytes; a larger one is closed with 1009.
@@ -51,9 +68,31 @@ extension ChappieTestServer {
 
         /// The defaults with what a scenario asks for.
         public init(scenario: Scenario) {
-            self.faults = scenario.faults
-            if let model = scenario.model { self.model = .scripted(model) }
-            self.eventsPerSecond = scenario.eventsPerSecond
+            let server = scenario.server
+            self.faults = server.faults
+            if let model = server.model { self.model = .scripted(model) }
+            if let responses = server.responses { self.model = .recordings(responses.map { $0.map(\.text) }) }
+            self.eventsPerSecond = server.eventsPerSecond
+            self.tls = server.certificate.map { TLSOptions(certificate: $0) }
+            if server.acceptsDeflate == true { self.messageCompression = .deflate(DeflateParameters()) }
+            self.contentCoding = server.contentCoding ?? self.contentCoding
+            if let count = server.eventsPerWrite { self.writeMode = .events(count) }
+            if let count = server.bytesPerWrite { self.writeMode = .bytes(count) }
+            self.lineEnding = server.lineEnding ?? self.lineEnding
+            self.acceptedTokens = server.acceptedTokens
+            self.droppedConnections = server.droppedConnections ?? 0
+            self.maximumMessageByteCount = server.maximumMessageByteCount ?? self.maximumMessageByteCount
+            self.limitEvents = server.limitEvents ?? self.limitEvents
+            self.applyTimes(of: server)
+        }
+
+        private mutating func applyTimes(of server: Scenario.Server) {
+            self.keepaliveInterval = server.keepaliveInterval.map { .seconds($0) }
+            self.commentInterval = server.commentInterval.map { .seconds($0) }
+            self.pingInterval = server.pingInterval.map { .seconds($0) }
+            self.connectionLifetime = server.connectionLifetime.map { .seconds($0) }
+            self.resumeLifetime = server.resumeLifetime.map { .seconds($0) } ?? self.resumeLifetime
+            self.responseLifetime = server.responseLifetime.map { .seconds($0) } ?? self.responseLifetime
         }
     }
 

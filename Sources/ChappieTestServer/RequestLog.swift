@@ -6,6 +6,7 @@
 final class RequestLog: Sendable {
     /// Counts over the server's life.
     struct Totals: Sendable {
+        var connections = 0
         var attempts = 0
         var bodies = 0
         var pings = 0
@@ -16,6 +17,7 @@ final class RequestLog: Sendable {
 
         func reaches(_ milestone: ChappieTestServer.Milestone) -> Bool {
             switch milestone {
+            case .connections(let count): self.connections >= count
             case .attempts(let count): self.attempts >= count
             case .bodies(let count): self.bodies >= count
             case .pings(let count): self.pings >= count
@@ -27,6 +29,9 @@ final class RequestLog: Sendable {
         }
     }
 
+    /// The payloads of an attempt's pings that are not answered yet.
+    private typealias OpenPings = [[UInt8]]
+
     private struct Waiter {
         var milestone: ChappieTestServer.Milestone
         var continuation: CheckedContinuation<Bool, Never>
@@ -34,6 +39,7 @@ final class RequestLog: Sendable {
 
     private struct State {
         var records: [Int: ChappieTestServer.RequestRecord] = [:]
+        var openPings: [Int: OpenPings] = [:]
         var totals = Totals()
         var isStopped = false
         var waiters: [Int: Waiter] = [:]
@@ -61,13 +67,16 @@ final class RequestLog: Sendable {
     // MARK: Recording
 
     /// Counts a new attempt and returns its number.
-    func begin(_ request: HTTPRequest, transport: ChappieTestServer.Transport) -> Int {
+    func begin(_ request: HTTPRequest, transport: ChappieTestServer.Transport, connection: Int) -> Int {
         let record = ChappieTestServer.RequestRecord(
             attempt: 0,
+            connection: connection,
             transport: transport,
+            method: request.method,
             path: request.path,
+            query: request.query,
             fields: request.fields.filter { !Self.isSecret($0.name.lowercased()) },
-            hasAuthorization: request.hasBearerToken
+            hasAuthorization: request.bearerToken != nil
         )
         let attempt = self.change { state in
             state.totals.attempts += 1
@@ -75,6 +84,7 @@ final class RequestLog: Sendable {
             state.records[attempt] = record
             state.records[attempt]?.attempt = attempt
             state.records[attempt - self.maximumRecordCount] = nil
+            state.openPings[attempt - self.maximumRecordCount] = nil
             return attempt
         }
         self.note(attempt, "attempt", [("transport", .string(transport.rawValue)), ("path", .string(request.path))])
@@ -97,6 +107,25 @@ final class RequestLog: Sendable {
         self.note(attempt, "body", [("bytes", .number(String(bytes.count)))])
     }
 
+    /// Counts a new connection and returns its number.
+    func beginConnection() -> Int {
+        self.change { state in
+            state.totals.connections += 1
+            return state.totals.connections
+        }
+    }
+
+    /// How many connections were accepted.
+    var connectionCount: Int { self.state.withLock { $0.totals.connections } }
+
+    /// Adds a ping of the server's.
+    func addSentPing(_ payload: [UInt8], attempt: Int) {
+        self.change { state in
+            state.records[attempt]?.sentPingCount += 1
+            state.openPings[attempt, default: []].append(payload)
+        }
+    }
+
     /// Adds a control frame.
     func addControlFrame(_ frame: WebSocketFrame, attempt: Int) {
         let code: Int? =
@@ -111,6 +140,11 @@ final class RequestLog: Sendable {
             case .pong:
                 state.totals.pongs += 1
                 state.records[attempt]?.pongCount += 1
+                // A pong may answer the latest ping alone (RFC 6455 section 5.5.3).
+                if let index = state.openPings[attempt]?.firstIndex(of: frame.payload) {
+                    state.openPings[attempt]?.removeSubrange(...index)
+                    state.records[attempt]?.matchedPongCount += 1
+                }
             case .close:
                 state.totals.closes += 1
                 state.records[attempt]?.closeCode = code
@@ -215,9 +249,11 @@ final class RequestLog: Sendable {
 }
 
 extension HTTPRequest {
-    /// Whether the request has a bearer token that is not empty.
-    var hasBearerToken: Bool {
+    /// The bearer token; nil when there is none, or an empty one.
+    var bearerToken: String? {
         let value = self.value(of: "authorization") ?? ""
-        return value.lowercased().hasPrefix("bearer ") && !value.dropFirst(7).trimmed.isEmpty
+        guard value.lowercased().hasPrefix("bearer ") else { return nil }
+        let token = value.dropFirst(7).trimmed
+        return token.isEmpty ? nil : token
     }
 }

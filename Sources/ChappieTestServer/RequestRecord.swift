@@ -9,10 +9,16 @@ extension ChappieTestServer {
     public struct RequestRecord: Codable, Hashable, Sendable {
         /// The attempt's number, from 1.
         public var attempt: Int
+        /// The number of the TCP connection that carries it, from 1.
+        public var connection: Int
         /// The transport.
         public var transport: Transport
+        /// The request method.
+        public var method: String
         /// The request target's path.
         public var path: String
+        /// The request target's query; empty when there is none.
+        public var query: String
         /// The request's fields apart from those that carry credentials.
         public var fields: [Field]
         /// Whether a bearer token was there.
@@ -29,6 +35,10 @@ extension ChappieTestServer {
         public var pingCount = 0
         /// How many pongs arrived.
         public var pongCount = 0
+        /// How many pings were sent.
+        public var sentPingCount = 0
+        /// How many pongs have the payload of a ping that was not answered before.
+        public var matchedPongCount = 0
         /// The code of the client's Close frame, 1005 when it had none; nil when no such frame came.
         public var closeCode: Int?
         /// The reason of the client's Close frame.
@@ -48,6 +58,8 @@ extension ChappieTestServer {
 
     /// Something to wait for, counted over the server's life.
     public enum Milestone: Hashable, Sendable {
+        /// So many connections were accepted.
+        case connections(Int)
         /// So many attempts have arrived.
         case attempts(Int)
         /// So many POST bodies and WebSocket messages have arrived.

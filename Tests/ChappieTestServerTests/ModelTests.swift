@@ -65,30 +65,6 @@ import Testing
         #expect(event?["body"]?["model"]?.string == "gpt-5.5")
     }
 
-    @Test func scenariosSurviveTheirJSONForm() throws {
-        let scenarios = ChappieTestServer.builtInScenarios
-        #expect(Set(scenarios.map(\.name)).count == scenarios.count)
-        for scenario in scenarios {
-            #expect(try ChappieTestServer.Scenario(jsonText: scenario.jsonText) == scenario)
-        }
-        #expect(ChappieTestServer.builtInScenario(named: "hs-426")?.faults.count == 1)
-        #expect(ChappieTestServer.builtInScenario(named: "nothing") == nil)
-    }
-
-    @Test func aScenarioFileMayLeaveOutWhatHasADefault() throws {
-        let scenario = try ChappieTestServer.Scenario(
-            jsonText: """
-                {"name":"n","summary":"s","model":{"seed":4},
-                 "faults":[{"lastAttempt":2,"transport":"http","action":{"cut":{"afterByte":7}}},
-                           {"action":{"wrongAcceptKey":{}}}]}
-                """)
-        #expect(scenario.model == ChappieTestServer.ScriptedModel(seed: 4))
-        #expect(scenario.faults.map { $0.applies(toAttempt: 2, transport: .http) } == [true, true])
-        #expect(scenario.faults.map { $0.applies(toAttempt: 3, transport: .http) } == [false, true])
-        #expect(scenario.faults.map { $0.applies(toAttempt: 2, transport: .webSocket) } == [false, true])
-        #expect(throws: (any Error).self) { try ChappieTestServer.Scenario(jsonText: "{}") }
-    }
-
     @Test(arguments: [
         ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"), ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
         (

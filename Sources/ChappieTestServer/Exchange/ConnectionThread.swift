@@ -9,11 +9,13 @@ struct ConnectionThread {
 
     private let parts: ServerParts
     private let stream: ByteStream
+    private let connection: Int
     private let writer: WireWriter
 
-    /// Serves an accepted socket.
-    init(parts: ServerParts, stream: ByteStream) {
+    /// Serves an accepted socket, the server's connection of that number.
+    init(parts: ServerParts, stream: ByteStream, connection: Int) {
         self.parts = parts
+        self.connection = connection
         self.stream = stream
         self.writer = WireWriter(stream: stream)
     }
@@ -21,6 +23,11 @@ struct ConnectionThread {
     /// Serves until the connection ends.
     func run() {
         do throws(ConnectionEnd) {
+            if self.connection <= self.parts.configuration.droppedConnections {
+                // The first byte has come, so that the client is past the TCP handshake.
+                _ = try self.stream.readByte()
+                throw .cut(.end)
+            }
             if let identity = self.parts.identity { try self.stream.startTLS(identity) }
             while try self.serveRequest() {}
             self.stream.finish(closingTLS: true)
@@ -32,9 +39,8 @@ struct ConnectionThread {
     private func end(_ end: ConnectionEnd) {
         switch end {
         case .peerGone, .finished: self.stream.finish(closingTLS: true)
-        case .cut(.end): self.stream.finish(closingTLS: false)
+        case .cut(.end), .stalled: self.stream.finish(closingTLS: false)
         case .cut(.reset): self.stream.reset()
-        case .stalled: self.stream.waitForPeerToLeave()
         }
     }
 
@@ -52,6 +58,12 @@ struct ConnectionThread {
         if Self.responsesPaths.contains(request.path) && ["GET", "POST"].contains(request.method) {
             return try self.serveAttempt(request) && request.keepsAlive
         }
+        if let target = BackgroundExchange.target(request) {
+            let exchange = self.exchange(for: request, transport: .http)
+            return try self.serve(exchange) { () throws(ConnectionEnd) in
+                try BackgroundExchange(exchange, id: target.id, cancels: target.cancels).run()
+            } && request.keepsAlive
+        }
         if Self.modelsPaths.contains(request.path) && request.method == "GET" {
             try self.answer(status: 200, body: Self.models)
         } else {
@@ -67,9 +79,25 @@ struct ConnectionThread {
             try self.answer(status: 405, body: ErrorBody.body(status: 405))
             return true
         }
-        let transport: ChappieTestServer.Transport = request.method == "GET" ? .webSocket : .http
-        let attempt = self.parts.log.begin(request, transport: transport)
-        let exchange = Exchange(
+        let exchange = self.exchange(for: request, transport: request.method == "GET" ? .webSocket : .http)
+        return try self.serve(exchange) { () throws(ConnectionEnd) in
+            switch exchange.transport {
+            case .webSocket:
+                var socket = WebSocketExchange(exchange)
+                try socket.run()
+                return true
+            case .http:
+                var answer = EventStreamExchange(exchange)
+                return try answer.run()
+            }
+        }
+    }
+
+    /// Begins an attempt.
+    private func exchange(for request: HTTPRequest, transport: ChappieTestServer.Transport) -> Exchange {
+        let attempt = self.parts.log.begin(request, transport: transport, connection: self.connection)
+        if transport == .http { self.parts.log.addBody(request.content, attempt: attempt) }
+        return Exchange(
             parts: self.parts,
             stream: self.stream,
             writer: self.writer,
@@ -78,18 +106,20 @@ struct ConnectionThread {
             transport: transport,
             faults: AttemptFaults(self.parts.configuration.faults, attempt: attempt, transport: transport)
         )
-        if transport == .http { self.parts.log.addBody(request.content, attempt: attempt) }
-        defer { self.parts.log.finish(attempt: attempt, sentByteCount: self.writer.sentByteCount) }
-        try self.writer.begin(
-            exchange.faults, sliceByteCount: transport == .webSocket ? exchange.sliceByteCount : nil)
-        switch transport {
-        case .webSocket:
-            var socket = WebSocketExchange(exchange)
-            try socket.run()
-            return true
-        case .http:
-            var answer = EventStreamExchange(exchange)
-            return try answer.run()
+    }
+
+    /// Answers an attempt; its record ends when nothing more is written and a silence is over.
+    private func serve(
+        _ exchange: Exchange, _ answer: () throws(ConnectionEnd) -> Bool
+    ) throws(ConnectionEnd) -> Bool {
+        defer { self.parts.log.finish(attempt: exchange.attempt, sentByteCount: self.writer.sentByteCount) }
+        do throws(ConnectionEnd) {
+            try self.writer.begin(
+                exchange.faults, sliceByteCount: exchange.transport == .webSocket ? exchange.sliceByteCount : nil)
+            return try answer()
+        } catch {
+            if case .stalled = error { self.stream.waitForPeerToLeave() }
+            throw error
         }
     }
 

@@ -4,12 +4,14 @@
 
 /// Answers one POST.
 struct EventStreamExchange {
-    private let exchange: Exchange
+    let exchange: Exchange
     private let isChunked: Bool
     private let coding: ChappieTestServer.ContentCoding
     private let compressor: Compressor?
     private var pendingEvents: [UInt8] = []
     private var pendingEventCount = 0
+    /// Whether events come when a background response has made them, and not at a rate of the stream's own.
+    private var isBackground = false
 
     private var configuration: ChappieTestServer.Configuration { self.exchange.parts.configuration }
     private var writer: WireWriter { self.exchange.writer }
@@ -40,13 +42,15 @@ struct EventStreamExchange {
         guard let body = JSONValue(bytes) else { return true }
         let demand = self.exchange.demand(body: body, bytes: bytes, response: 1)
         let response = self.exchange.parts.source.response(to: demand)
+        if body["background"] == .bool(true) {
+            self.exchange.parts.background.add(response.script, eventsPerSecond: self.configuration.eventsPerSecond)
+        }
         guard body["stream"] == .bool(true) else {
             try self.sendWhole(response)
             return true
         }
-        try self.sendHead(model: response.script.identity.model)
-        try self.sendEvents(response)
-        return self.isChunked
+        let source = self.exchange.parts.source
+        return try self.sendStream(response.script) { source.delivered(response) }
     }
 
     /// Why a body is refused; nil when it is not.
@@ -60,6 +64,10 @@ struct EventStreamExchange {
             let message = "The body is not a JSON object."
             return (400, ErrorBody.body(type: "invalid_request_error", code: nil, message: message))
         }
+        if body["background"] == .bool(true), body["store"] != .bool(true) {
+            let message = "background needs store."
+            return (400, ErrorBody.body(type: "invalid_request_error", code: nil, message: message))
+        }
         guard self.exchange.isOnChatGPTPath else { return nil }
         return ChatGPTRules.violation(body, needsStream: true).map { (400, "{\"detail\":\(JSONValue.quoted($0))}") }
     }
@@ -71,6 +79,16 @@ struct EventStreamExchange {
         try self.exchange.send(status: 200, body: object ?? "{}")
         self.exchange.parts.source.delivered(response)
         self.exchange.parts.log.completeResponse(attempt: self.exchange.attempt)
+    }
+
+    /// Sends a script as an event stream, with the attempt's faults.
+    ///
+    /// `delivered` is called when everything up to the terminal event was written. The connection may carry another
+    /// request when this returns true.
+    mutating func sendStream(_ script: ResponseScript, delivered: () -> Void) throws(ConnectionEnd) -> Bool {
+        try self.sendHead(model: script.identity.model)
+        try self.sendEvents(script, delivered: delivered)
+        return self.isChunked
     }
 
     private func sendHead(model: String) throws(ConnectionEnd) {
@@ -90,13 +108,19 @@ struct EventStreamExchange {
         try self.writer.beginBody()
     }
 
-    private mutating func sendEvents(_ response: ResponseSource.Response) throws(ConnectionEnd) {
+    private mutating func sendEvents(_ script: ResponseScript, delivered: () -> Void) throws(ConnectionEnd) {
         let actions = self.exchange.faults.actions(response: 1)
-        let steps = ResponseSteps.make(response.script, actions: actions, transport: .http)
+        let steps = ResponseSteps.make(script, actions: actions, transport: .http)
+        let background = self.exchange.parts.background.progress(of: script.identity.id)
+        self.isBackground = background != nil
         var terminalEnd = Int.max
         var failure: ConnectionEnd?
         do throws(ConnectionEnd) {
             for step in steps {
+                if let background, let last = try self.waitForGeneration(of: step, background) {
+                    _ = try self.perform(.event(last))
+                    break
+                }
                 let isTerminal = try self.perform(step)
                 if isTerminal {
                     try self.sendPendingEvents()
@@ -106,7 +130,7 @@ struct EventStreamExchange {
             try self.endBody()
         } catch { failure = error }
         if self.writer.sentByteCount >= terminalEnd {
-            self.exchange.parts.source.delivered(response)
+            delivered()
             self.exchange.parts.log.completeResponse(attempt: self.exchange.attempt)
         }
         if let failure { throw failure }
@@ -116,7 +140,7 @@ struct EventStreamExchange {
     private mutating func perform(_ step: ResponseStep) throws(ConnectionEnd) -> Bool {
         switch step {
         case .event(let event), .binary(let event):
-            try self.pace()
+            if !self.isBackground { try self.pace() }
             try self.add(event)
             return event.isTerminal
         case .ping, .close, .endStream: return false
@@ -124,11 +148,41 @@ struct EventStreamExchange {
             try self.sendPendingEvents()
             try self.writer.flush()
             throw end
-        case .hang:
+        case .pause(let seconds): try self.wait(seconds: seconds)
+        case .hang: try self.wait(seconds: nil)
+        }
+        return false
+    }
+
+    /// Sends nothing but signs of life for a while, or for ever.
+    private mutating func wait(seconds: Double?) throws(ConnectionEnd) {
+        try self.sendPendingEvents()
+        try self.writer.flush()
+        var cadence = WaitingCadence(seconds: seconds, configuration: self.configuration, transport: .http)
+        if cadence.isEndless { throw .stalled }
+        while let (sign, instant) = cadence.next() {
+            self.exchange.stream.pause(seconds: (instant - ContinuousClock.now) / .seconds(1))
+            switch sign {
+            case .keepalive: try self.add(.keepalive)
+            case .comment: self.pendingEvents += Array((": waiting" + self.configuration.lineEnding.text).utf8)
+            case nil: return
+            }
             try self.sendPendingEvents()
             try self.writer.flush()
-            throw .stalled
         }
+    }
+
+    /// Waits until a background response has come so far; returns its last event when it was cancelled.
+    private mutating func waitForGeneration(
+        of step: ResponseStep, _ background: BackgroundResponses.Progress
+    ) throws(ConnectionEnd) -> ScriptEvent? {
+        guard case .event(let event) = step, let number = event.number else { return nil }
+        try self.sendPendingEvents()
+        if let instant = background.instant(of: number), instant > ContinuousClock.now {
+            try self.writer.flush()
+            self.exchange.stream.pause(seconds: (instant - ContinuousClock.now) / .seconds(1))
+        }
+        return self.exchange.parts.background.cancellation(of: background.id, number: number)
     }
 
     private func pace() throws(ConnectionEnd) {

@@ -12,6 +12,8 @@ struct ServerParts: Sendable {
     let source: ResponseSource
     /// The certificate, when TLS is served.
     let identity: TLSIdentity?
+    /// The responses that go on without a connection.
+    let background = BackgroundResponses()
 }
 
 /// One attempt while it is answered.
@@ -67,13 +69,21 @@ struct Exchange {
             try self.send(status: answer.status, body: body, fields: answer.fields)
             return true
         }
-        let needsToken = self.parts.configuration.requiresAuthorization
-        let lacksAccount = self.isOnChatGPTPath && self.request.value(of: "chatgpt-account-id") == nil
-        if needsToken && (!self.request.hasBearerToken || lacksAccount) {
+        guard self.isAuthorized else {
             try self.send(status: 401, body: ErrorBody.body(status: 401))
             return true
         }
         return false
+    }
+
+    private var isAuthorized: Bool {
+        let configuration = self.parts.configuration
+        if let accepted = configuration.acceptedTokens {
+            guard let token = self.request.bearerToken, accepted.contains(token) else { return false }
+        }
+        guard configuration.requiresAuthorization else { return true }
+        let lacksAccount = self.isOnChatGPTPath && self.request.value(of: "chatgpt-account-id") == nil
+        return self.request.bearerToken != nil && !lacksAccount
     }
 
     /// What a response is made for.

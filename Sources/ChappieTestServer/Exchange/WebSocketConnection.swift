@@ -19,6 +19,7 @@ final class WebSocketConnection {
     private var fragments: [UInt8] = []
     private var fragmentedMessage: (isText: Bool, isCompressed: Bool)?
     private var waiting: [Message] = []
+    private var pings = PingCadence()
 
     private var writer: WireWriter { self.exchange.writer }
 
@@ -26,6 +27,7 @@ final class WebSocketConnection {
     init(_ exchange: Exchange, agreement: CompressionAgreement?) {
         self.exchange = exchange
         self.limit = max(0, exchange.parts.configuration.maximumMessageByteCount)
+        self.pings.start(exchange.parts.configuration)
         if let agreement, case .deflate(let parameters) = exchange.parts.configuration.messageCompression {
             self.codec = MessageCodec(agreement, minimumByteCount: parameters.minimumByteCount)
         } else {
@@ -62,9 +64,11 @@ final class WebSocketConnection {
         } while start < frame.payload.count
     }
 
-    /// Adds a ping to the batch.
+    /// Adds a ping to the batch, with a payload of its own.
     func sendPing() throws(ConnectionEnd) {
-        try self.writer.append(WebSocketFrame(opcode: .ping, payload: Array("test server".utf8)).bytes)
+        let payload = self.pings.nextPayload()
+        self.exchange.parts.log.addSentPing(payload, attempt: self.exchange.attempt)
+        try self.writer.append(WebSocketFrame(opcode: .ping, payload: payload).bytes)
     }
 
     /// Sends a Close frame, waits a while for the client's, and ends the connection.
@@ -85,25 +89,45 @@ final class WebSocketConnection {
 
     /// The next message, waiting for it.
     func receive() throws(ConnectionEnd) -> Message {
-        while self.waiting.isEmpty { try self.receiveFrame() }
+        while self.waiting.isEmpty {
+            if try self.isReadable(before: nil) { try self.receiveFrame() }
+        }
         return self.waiting.removeFirst()
     }
 
     /// Handles frames that arrive within a time; messages among them wait for `receive`.
     func serve(milliseconds: Int) throws(ConnectionEnd) {
-        let clock = ContinuousClock()
-        let end = clock.now + .milliseconds(milliseconds)
-        var remaining = milliseconds
-        while self.exchange.stream.isReadable(within: max(0, remaining)) {
-            try self.receiveFrame()
-            remaining = Int((end - clock.now) / .milliseconds(1))
+        try self.serve(until: ContinuousClock.now + .milliseconds(milliseconds))
+    }
+
+    /// Handles frames that arrive before a moment; messages among them wait for `receive`.
+    func serve(until end: ContinuousClock.Instant) throws(ConnectionEnd) {
+        while try self.isReadable(before: end) { try self.receiveFrame() }
+    }
+
+    /// Waits until there is something to read; false when there is not before `end`.
+    ///
+    /// Pings are sent when they are due.
+    private func isReadable(before end: ContinuousClock.Instant?) throws(ConnectionEnd) -> Bool {
+        while true {
+            let due = [end, self.pings.nextInstant].compactMap { $0 }.min()
+            let remaining = due.map { Int((($0 - ContinuousClock.now) / .milliseconds(1)).rounded(.up)) }
+            if self.exchange.stream.isReadable(within: remaining.map { max(0, $0) } ?? -1) { return true }
+            let now = ContinuousClock.now
+            if self.pings.isOverdue(at: now) { try self.close(code: 1011, reason: "keepalive ping timeout") }
+            if self.pings.isDue(at: now) {
+                self.pings.sent(at: now)
+                try self.sendPing()
+                try self.writer.flush()
+            }
+            if let end, end <= now { return false }
         }
     }
 
     /// Handles frames for ever; messages are dropped.
     func serveForever() throws(ConnectionEnd) -> Never {
         while true {
-            try self.receiveFrame()
+            if try self.isReadable(before: nil) { try self.receiveFrame() }
             self.waiting = []
         }
     }
@@ -136,7 +160,8 @@ final class WebSocketConnection {
             try self.writer.append(WebSocketFrame(opcode: .close, payload: Array(frame.payload.prefix(2))).bytes)
             try self.writer.flush()
             throw ConnectionEnd.finished
-        case .pong, .continuation, .text, .binary: break
+        case .pong: self.pings.answered()
+        case .continuation, .text, .binary: break
         }
     }
 

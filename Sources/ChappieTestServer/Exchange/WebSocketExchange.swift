@@ -109,7 +109,8 @@ struct WebSocketExchange {
             response.script.prepend(UsageLimits.events(turnState: state, model: response.script.identity.model))
         }
         let actions = self.exchange.faults.actions(response: self.responseCount)
-        let steps = ResponseSteps.make(response.script, actions: actions, transport: .webSocket)
+        let steps = ResponseSteps.make(
+            response.script, actions: actions, transport: .webSocket, earlierID: self.session.lastID(lane: lane))
         var isComplete = false
         var terminalEnd = Int.max
         var failure: ConnectionEnd?
@@ -158,11 +159,23 @@ struct WebSocketExchange {
         case .end(let end):
             try self.writer.flush()
             throw end
-        case .hang:
-            try self.writer.flush()
-            try connection.serveForever()
+        case .pause(let seconds): try self.wait(seconds: seconds, lane: lane, on: connection)
+        case .hang: try self.wait(seconds: nil, lane: lane, on: connection)
         }
         return nil
+    }
+
+    /// Sends nothing but signs of life for a while, or for ever, serving the client meanwhile.
+    private func wait(seconds: Double?, lane: String?, on connection: WebSocketConnection) throws(ConnectionEnd) {
+        try self.writer.flush()
+        var cadence = WaitingCadence(seconds: seconds, configuration: self.configuration, transport: .webSocket)
+        if cadence.isEndless { try connection.serveForever() }
+        while let (sign, instant) = cadence.next() {
+            try connection.serve(until: instant)
+            guard sign != nil else { return }
+            try self.send(.keepalive, lane: lane, on: connection)
+            try self.writer.flush()
+        }
     }
 
     /// Waits for the next event's time, serving the client meanwhile.

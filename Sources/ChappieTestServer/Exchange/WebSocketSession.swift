@@ -71,6 +71,9 @@ struct WebSocketSession {
         return Refusal(message: "No tool output found for function call \(missing).", param: "input")
     }
 
+    /// The id of the lane's last response; nil when there is none.
+    func lastID(lane: String?) -> String? { self.lanes[lane ?? ""]?.lastID }
+
     /// Remembers a completed response as its lane's last one.
     mutating func complete(_ script: ResponseScript, lane: String?) {
         self.lanes[lane ?? ""] = Lane(lastID: script.identity.id, openCallIDs: script.callIDs)

@@ -102,6 +102,11 @@ struct AttemptFaults: Sendable {
         }
     }
 
+    /// How many events later than asked a background response goes on.
+    var resumptionOffset: Int {
+        self.first { if case .resumeElsewhere(let offset) = $0 { offset } else { nil } } ?? 0
+    }
+
     /// Whether a compressed event stream ends too early.
     var truncatesContent: Bool {
         self.first { if case .truncateContent = $0 { true } else { nil } } ?? false

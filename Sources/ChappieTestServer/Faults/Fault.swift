@@ -114,10 +114,16 @@ extension ChappieTestServer.Fault {
         case cut(afterByte: Int, origin: ByteOrigin? = nil, with: ConnectionCut? = nil)
         /// Cut the connection after an event.
         case cutAfterEvent(event: Int, with: ConnectionCut? = nil)
+        /// Cut the connection right before the terminal event.
+        case cutBeforeTerminal(with: ConnectionCut? = nil)
+        /// Cut the connection right after the terminal event.
+        case cutAfterTerminal(with: ConnectionCut? = nil)
         /// Keep the connection open but read and write nothing more when so many bytes were written.
         case stall(afterByte: Int, origin: ByteOrigin? = nil)
         /// Send nothing more after an event; pings are still answered.
         case hang(afterEvent: Int)
+        /// Wait after an event, and then go on; signs of life are sent meanwhile as the configuration says.
+        case pause(afterEvent: Int, seconds: Double)
         /// Write one byte at a time, so many a second.
         case throttle(bytesPerSecond: Double)
 
@@ -153,7 +159,21 @@ extension ChappieTestServer.Fault {
         case largeDelta(byteCount: Int)
 
         /// Send a payload of any kind, JSON or not, before an event.
+        ///
+        /// `$response` in it stands for the response's id, `$earlier` for that of the WebSocket's response before.
         case insert(payload: String, beforeEvent: Int)
+        /// Send a payload after the last event, in which names stand for ids as in `insert`.
+        case append(payload: String)
+        /// Send an event twice.
+        case repeatEvent(event: Int)
+        /// Leave an event out.
+        case dropEvent(event: Int)
+        /// Send an event after the one that follows it.
+        case swapEvents(event: Int)
+        /// Replace a member of an event, or of all up to `through`, by a JSON text; dots lead into objects.
+        case changeMember(event: Int, through: Int? = nil, member: String, value: String)
+        /// Go on with a background response so many events later than asked, or earlier when negative.
+        case resumeElsewhere(offset: Int)
         /// Send a `keepalive` event before every event.
         case keepaliveBeforeEvents
         /// End a compressed event stream without its last block and trailer.

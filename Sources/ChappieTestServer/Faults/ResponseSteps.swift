@@ -16,7 +16,9 @@ enum ResponseStep: Sendable {
     case endStream
     /// End the connection.
     case end(ConnectionEnd)
-    /// Send nothing more, but answer control frames.
+    /// Send nothing but signs of life for so many seconds.
+    case pause(seconds: Double)
+    /// Send nothing more but signs of life.
     case hang
 }
 
@@ -24,25 +26,33 @@ enum ResponseStep: Sendable {
 struct ResponseSteps {
     private let script: ResponseScript
     private let transport: ChappieTestServer.Transport
+    private let earlierID: String?
+    private var edits: EventEdits
     private var insertions: [Int: [ResponseStep]] = [:]
     private var binaryEvents: Set<Int> = []
     private var prefix: [ResponseStep] = []
     private var closing: [ResponseStep] = []
+    private var appended: [ResponseStep] = []
     /// How many events are sent, and what is done after them.
     private var ending: (eventCount: Int, steps: [ResponseStep])?
 
     /// The steps of a script with actions.
+    ///
+    /// `earlierID` is the id of the response before on the same WebSocket.
     static func make(
-        _ script: ResponseScript, actions: [ChappieTestServer.Fault.Action], transport: ChappieTestServer.Transport
+        _ script: ResponseScript, actions: [ChappieTestServer.Fault.Action],
+        transport: ChappieTestServer.Transport, earlierID: String? = nil
     ) -> [ResponseStep] {
-        var steps = Self(script: script, transport: transport)
+        var steps = Self(script: script, transport: transport, earlierID: earlierID)
         for action in actions { steps.apply(action) }
         return steps.list
     }
 
-    private init(script: ResponseScript, transport: ChappieTestServer.Transport) {
+    private init(script: ResponseScript, transport: ChappieTestServer.Transport, earlierID: String?) {
         self.script = script
         self.transport = transport
+        self.earlierID = earlierID
+        self.edits = EventEdits(script.events)
     }
 
     private mutating func apply(_ action: ChappieTestServer.Fault.Action) {
@@ -53,23 +63,33 @@ struct ResponseSteps {
             if self.transport == .webSocket { self.end(after: event, [.close(code: code, reason: reason ?? "")]) }
         case .closeAfterResponse(let code, let reason):
             if self.transport == .webSocket { self.closing = [.close(code: code, reason: reason ?? "")] }
-        case .endWithoutTerminal(let event):
-            let terminal = self.script.events.firstIndex { $0.isTerminal } ?? self.script.events.count
-            self.end(after: event ?? terminal, [.endStream])
+        case .endWithoutTerminal(let event): self.end(after: event ?? self.eventsBeforeTerminal, [.endStream])
+        case .cutBeforeTerminal(let cut): self.end(after: self.eventsBeforeTerminal, [.end(.cut(cut ?? .end))])
+        case .cutAfterTerminal(let cut): self.end(after: self.eventsBeforeTerminal + 1, [.end(.cut(cut ?? .end))])
         case .fail, .incomplete, .error: self.applyTerminal(action)
         case .binaryEvent(let event): self.binaryEvents.insert(event)
-        case .insert(let payload, let event):
-            self.insertions[event, default: []].append(.event(ScriptEvent(recorded: payload)))
+        case .pause(let event, let seconds): self.insertions[event &+ 1, default: []].append(.pause(seconds: seconds))
+        case .insert(let payload, let event): self.insertions[event, default: []].append(self.event(payload))
+        case .append(let payload): self.appended.append(self.event(payload))
+        case .repeatEvent, .dropEvent, .swapEvents, .changeMember: self.edits.apply(action)
         case .pingBeforeEvents: self.prefix.append(.ping)
-        case .keepaliveBeforeEvents:
-            let event = ScriptEvent(type: "keepalive", text: "{\"type\":\"keepalive\"}", isNumbered: false)
-            self.prefix.append(.event(event))
+        case .keepaliveBeforeEvents: self.prefix.append(.event(.keepalive))
         case .cut, .stall, .throttle, .answer, .answerWithoutHTTP, .wrongAcceptKey, .unofferedExtension,
             .unofferedSubprotocol, .largeHeaderSection, .closeWebSocket, .fragment, .divergeText, .shortenText,
-            .largeDelta, .truncateContent:
+            .largeDelta, .truncateContent, .resumeElsewhere:
             // These strike at bytes, at the head or in the model.
             break
         }
+    }
+
+    private var eventsBeforeTerminal: Int {
+        self.script.events.firstIndex { $0.isTerminal } ?? self.script.events.count
+    }
+
+    private func event(_ payload: String) -> ResponseStep {
+        let text = payload.replacing("$response", with: self.script.identity.id)
+            .replacing("$earlier", with: self.earlierID ?? "resp_earlier")
+        return .event(ScriptEvent(recorded: text))
     }
 
     private mutating func applyTerminal(_ action: ChappieTestServer.Fault.Action) {
@@ -110,11 +130,12 @@ struct ResponseSteps {
     private var list: [ResponseStep] {
         var list: [ResponseStep] = []
         let count = self.ending?.eventCount ?? self.script.events.count
-        for (index, event) in self.script.events.prefix(count).enumerated() {
+        for (index, events) in self.edits.events.prefix(count).enumerated() {
             list += self.prefix
             list += self.insertions[index + 1] ?? []
-            list.append(self.binaryEvents.contains(index + 1) ? .binary(event) : .event(event))
+            list += events.map { self.binaryEvents.contains(index + 1) ? .binary($0) : .event($0) }
         }
-        return list + (self.ending?.steps ?? self.closing)
+        list += self.insertions[count + 1] ?? []
+        return list + (self.ending?.steps ?? self.appended + self.closing)
     }
 }

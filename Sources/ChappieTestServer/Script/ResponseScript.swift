@@ -11,6 +11,14 @@ struct ScriptEvent: Sendable {
     /// Whether the event has a sequence number.
     var isNumbered = true
 
+    /// The sequence number; nil when the event has none.
+    var number: Int? {
+        guard self.isNumbered, case .number(let text)? = JSONValue(Array(self.text.utf8))?["sequence_number"] else {
+            return nil
+        }
+        return Int(text)
+    }
+
     /// Whether the response ends with the event.
     var isTerminal: Bool {
         ["response.completed", "response.failed", "response.incomplete", "error"].contains(self.type)
@@ -119,6 +127,11 @@ struct ResponseScript: Sendable {
         self.events.append(
             ScriptEvent(type: type, text: Self.text(type, members, sequenceNumber: self.nextSequenceNumber)))
         self.nextSequenceNumber += 1
+    }
+
+    /// Leaves out events up to a sequence number.
+    mutating func removeEvents(upTo number: Int) {
+        self.events.removeAll { $0.number.map { $0 <= number } ?? false }
     }
 
     /// Adds events without a number in front.

@@ -193,7 +193,7 @@ final class ByteStream {
         self.handle.closeDescriptor()
     }
 
-    /// Waits, reading nothing, until the peer goes away or the server stops.
+    /// Waits, reading nothing, until the peer goes away or the server stops; the socket stays open.
     func waitForPeerToLeave() {
         #if canImport(Darwin)
             self.discardInput()
@@ -201,7 +201,6 @@ final class ByteStream {
             // An error or hang-up ends the wait by itself; a half-closed peer has to be asked for.
             _ = self.poll(Self.peerHangUp, -1)
         #endif
-        self.handle.closeDescriptor()
     }
 
     private func discardInput() {

@@ -21,6 +21,15 @@ struct HTTPRequest: Sendable {
     /// The target without its query.
     var path: String { String(self.target.prefix { $0 != "?" }) }
 
+    /// The target's query, without the question mark.
+    var query: String { String(self.target.drop { $0 != "?" }.dropFirst()) }
+
+    /// The value of a parameter of the query; nil when it is not there.
+    func parameter(_ name: String) -> String? {
+        self.query.split(separator: "&").first { $0.prefix { $0 != "=" } == name }
+            .map { String($0.drop { $0 != "=" }.dropFirst()) }
+    }
+
     /// The value of a field, several of the same name joined by commas (RFC 9110 section 5.3).
     func value(of name: String) -> String? {
         let values = self.fields.filter { $0.name.lowercased() == name }.map(\.value)

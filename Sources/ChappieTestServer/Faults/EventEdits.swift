@@ -1,0 +1,61 @@
+// Events that are repeated, left out, exchanged or changed.
+//
+// Pure: events and actions in, events out. Positions stay those of the events as they were.
+
+/// What stands at the place of each event of a script.
+struct EventEdits {
+    /// The events at each place, in order.
+    private(set) var events: [[ScriptEvent]]
+
+    /// Every event at its own place.
+    init(_ events: [ScriptEvent]) { self.events = events.map { [$0] } }
+
+    /// Applies an action; those that edit no event, or one that is not there, do nothing.
+    mutating func apply(_ action: ChappieTestServer.Fault.Action) {
+        switch action {
+        case .repeatEvent(let event):
+            self.edit(event) { $0 + $0 }
+        case .dropEvent(let event):
+            self.edit(event) { _ in [] }
+        case .swapEvents(let event):
+            guard event > 0, event < self.events.count else { return }
+            self.events.swapAt(event - 1, event)
+        case .changeMember(let event, let last, let member, let text):
+            guard let value = JSONValue(Array(text.utf8)) else { return }
+            let path = member.split(separator: ".").map(String.init)
+            for place in 1..<self.events.count + 1 where place >= event && place <= last ?? event {
+                self.edit(place) { $0.map { $0.replacing(path[...], with: value) } }
+            }
+        default: break
+        }
+    }
+
+    private mutating func edit(_ event: Int, _ change: ([ScriptEvent]) -> [ScriptEvent]) {
+        guard event > 0, event <= self.events.count else { return }
+        self.events[event - 1] = change(self.events[event - 1])
+    }
+}
+
+extension ScriptEvent {
+    /// The event with a member replaced, or added when it is not there.
+    fileprivate func replacing(_ path: ArraySlice<String>, with value: JSONValue) -> Self {
+        guard let object = JSONValue(Array(self.text.utf8)) else { return self }
+        var changed = Self(type: self.type, text: object.replacing(path, with: value).text)
+        changed.isNumbered = self.isNumbered
+        return changed
+    }
+}
+
+extension JSONValue {
+    /// The value with the member at a path replaced, or added when it is not there.
+    fileprivate func replacing(_ path: ArraySlice<String>, with value: JSONValue) -> JSONValue {
+        guard let name = path.first else { return value }
+        guard case .object(var members) = self else { return self }
+        if let index = members.lastIndex(where: { $0.name == name }) {
+            members[index].value = members[index].value.replacing(path.dropFirst(), with: value)
+        } else {
+            members.append(Member(name: name, value: JSONValue.object([]).replacing(path.dropFirst(), with: value)))
+        }
+        return .object(members)
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Testing
+
+@testable import ChappieTestServer
+
+/// The scenario files: complete, readable, without a word that nobody reads.
+@Suite struct ScenarioFileTests {
+    typealias Scenario = ChappieTestServer.Scenario
+
+    /// The files as they lie in the folder, by name.
+    private static let files: [String: [UInt8]] = {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/ChappieTestServer/Scenarios").standardized
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.filter { $0.hasSuffix(".json") }.reduce(into: [:]) { files, name in
+            files[String(name.dropLast(5))] = (try? Data(contentsOf: folder.appending(path: name))).map { [UInt8]($0) }
+        }
+    }()
+
+    @Test func everyFileIsEmbeddedUnderItsName() {
+        let scenarios = ChappieTestServer.builtInScenarios
+        #expect(Self.files.count > 100)
+        #expect(Set(scenarios.map(\.name)).count == scenarios.count)
+        #expect(Set(scenarios.map(\.name)) == Set(Self.files.keys))
+        #expect(BuiltInScenarioFiles.all.count == Self.files.count)
+        #expect(Set(BuiltInScenarioFiles.all) == Set(Self.files.values))
+        #expect(ChappieTestServer.builtInScenario(named: "hs-426")?.faults.count == 1)
+        #expect(ChappieTestServer.builtInScenario(named: "nothing") == nil)
+    }
+
+    @Test func everyScenarioHasAnExpectationForEachTurn() {
+        for scenario in ChappieTestServer.builtInScenarios {
+            let count = scenario.expectation?.turns.count
+            #expect(count == (scenario.turns?.count ?? 1), "\(scenario.name)")
+            #expect(scenario.summary.hasSuffix("."), "\(scenario.name)")
+        }
+    }
+
+    @Test func everyMemberOfAFileMeansSomething() throws {
+        for (name, bytes) in Self.files {
+            let scenario = try Scenario(jsonText: String(decoding: bytes, as: UTF8.self))
+            let file = try #require(JSONValue(bytes))
+            let understood = try #require(JSONValue(Array(scenario.jsonText.utf8)))
+            #expect(file.missing(from: understood) == [], "\(name)")
+        }
+    }
+
+    @Test func scenariosSurviveTheirJSONForm() throws {
+        for scenario in ChappieTestServer.builtInScenarios {
+            #expect(try Scenario(jsonText: scenario.jsonText) == scenario)
+        }
+    }
+
+    @Test func aFileMayLeaveOutWhatHasADefault() throws {
+        let scenario = try Scenario(
+            jsonText: """
+                {"name":"n","summary":"s","server":{"model":{"seed":4},
+                 "faults":[{"lastAttempt":2,"transport":"http","action":{"cut":{"afterByte":7}}},
+                           {"action":{"wrongAcceptKey":{}}}]}}
+                """)
+        #expect(scenario.server.model == ChappieTestServer.ScriptedModel(seed: 4))
+        #expect(scenario.faults.map { $0.applies(toAttempt: 2, transport: .http) } == [true, true])
+        #expect(scenario.faults.map { $0.applies(toAttempt: 3, transport: .http) } == [false, true])
+        #expect(scenario.faults.map { $0.applies(toAttempt: 2, transport: .webSocket) } == [false, true])
+        #expect(throws: (any Error).self) { try Scenario(jsonText: "{}") }
+    }
+
+    @Test(arguments: [
+        "null", "true", "-7", "18446744073709551615", "2.5", "\"a\\n\\u0000é\"", "[1,[],{}]",
+        "{\"a\":{\"b\":[null,false]}}",
+    ])
+    func anyJSONStandsInAFile(text: String) throws {
+        let json = try JSONDecoder().decode(Scenario.JSONText.self, from: Data(text.utf8))
+        #expect(json.text == Scenario.JSONText(text)?.text)
+        let encoded = try JSONEncoder().encode(json)
+        #expect(JSONValue([UInt8](encoded))?.sorted == JSONValue(Array(text.utf8))?.sorted)
+    }
+
+    @Test func whatIsNotJSONIsNoJSONText() {
+        #expect(Scenario.JSONText("{") == nil)
+    }
+
+    @Test func theServersPartBecomesAConfiguration() throws {
+        let scenario = try Scenario(
+            jsonText: """
+                {"name":"n","summary":"s","server":{"faults":[],"responses":[[{"type":"a"}]],"certificate":"expired",
+                 "acceptsDeflate":true,"contentCoding":"gzip","bytesPerWrite":3,"lineEnding":"cr","acceptedTokens":["t"],
+                 "keepaliveInterval":1,"commentInterval":2,"pingInterval":3,"connectionLifetime":4,
+                 "maximumMessageByteCount":5,"limitEvents":"always","resumeLifetime":6,"responseLifetime":7,
+                 "eventsPerSecond":8}}
+                """)
+        let configuration = ChappieTestServer.Configuration(scenario: scenario)
+        guard case .recordings(let recordings) = configuration.model else {
+            Issue.record("not recordings")
+            return
+        }
+        #expect(recordings == [["{\"type\":\"a\"}"]])
+        #expect(configuration.tls?.certificate == .expired)
+        #expect(configuration.messageCompression == .deflate(.init()))
+        #expect(configuration.contentCoding == .gzip && configuration.lineEnding == .carriageReturn)
+        guard case .bytes(3) = configuration.writeMode else {
+            Issue.record("not sliced")
+            return
+        }
+        #expect(configuration.acceptedTokens == ["t"])
+        #expect(configuration.keepaliveInterval == .seconds(1) && configuration.commentInterval == .seconds(2))
+        #expect(configuration.pingInterval == .seconds(3) && configuration.connectionLifetime == .seconds(4))
+        #expect(configuration.maximumMessageByteCount == 5 && configuration.limitEvents == .always)
+        #expect(configuration.resumeLifetime == .seconds(6) && configuration.responseLifetime == .seconds(7))
+        #expect(configuration.eventsPerSecond == 8)
+    }
+}
+
+extension JSONValue {
+    /// The paths of members that stand here and not in another value.
+    fileprivate func missing(from other: JSONValue?, at path: String = "") -> [String] {
+        switch self {
+        case .object(let members):
+            members.flatMap { member -> [String] in
+                let place = path + "." + member.name
+                guard let value = other?[member.name] else { return member.value == .null ? [] : [place] }
+                return member.value.missing(from: value, at: place)
+            }
+        case .array(let elements):
+            zip(elements, elements.indices).flatMap { element, index in
+                let others = other?.elements ?? []
+                return index < others.count
+                    ? element.missing(from: others[index], at: path + "[\(index)]") : [path + "[\(index)]"]
+            }
+        case .null, .bool, .number, .string: self.sorted == other?.sorted ? [] : [path]
+        }
+    }
+}
