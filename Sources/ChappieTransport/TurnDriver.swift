@@ -47,6 +47,8 @@ final class TurnDriver: @unchecked Sendable {
     var responseID: String?
     /// Types of events that the consumer was told are not known here.
     var unknownTypes: Set<String> = []
+    /// What the report says about sending the request again.
+    private var reportedSafety = ChappieReplaySafety.notSent
     /// What the instance wants to know of the turn's end.
     private var permission: CircuitBreaker.Permission?
     var parser: EventStreamParser
@@ -115,8 +117,7 @@ final class TurnDriver: @unchecked Sendable {
     func end(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
-        let safety = ChappieReplaySafety(self.machine.replaySafety)
-        self.shared.withLock { $0.report.replaySafety = safety }
+        self.noteReplaySafety()
         guard let permission = self.permission.take() else { return }
         switch outcome {
         case .completed: self.engine.ended(permission, .succeeded)
@@ -142,6 +143,15 @@ final class TurnDriver: @unchecked Sendable {
         if self.shared.withLock({ $0.isCancelled }) || Task.isCancelled { return self.stop() }
         guard self.startedAt != nil else { return await self.begin() }
         await self.perform(self.action.take() ?? .receive)
+        self.noteReplaySafety()
+    }
+
+    /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
+    private func noteReplaySafety() {
+        let safety = ChappieReplaySafety(self.machine.replaySafety)
+        guard safety != self.reportedSafety else { return }
+        self.reportedSafety = safety
+        self.shared.withLock { $0.report.replaySafety = safety }
     }
 
     /// Everything that is done once: the request's two forms, the credential, the first action.
