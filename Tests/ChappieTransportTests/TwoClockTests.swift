@@ -191,4 +191,22 @@ import Testing
         #expect(outcome.outcomes == ["timeout.idle"])
         #expect(fixture.clock.now - start == .seconds(13))
     }
+
+    @Test func theTimeSinceTheLastByteOfAKeptConnectionIsExact() async {
+        let fixture = Self.fixture([.pause(.seconds(100)), .text(Event.created), .text(Event.completed)]) {
+            $0.timeouts.firstEvent = nil
+        }
+        _ = await fixture.run()
+        fixture.clock.advance(by: .seconds(1))
+        let connection = fixture.transport.connections[0]
+        var statistics = connection.statistics
+        statistics.lastReceived = .seconds(104)
+        connection.setStatistics(statistics)
+        connection.append([
+            .request, .text(Event.text("a")), .pause(.seconds(9)), .ended(.closed(code: 1006, reason: "")),
+        ])
+        let outcome = await fixture.run()
+        #expect(outcome.transportFailure?.code == .webSocketClosed)
+        #expect(outcome.transportFailure?.details.sinceLastByte == .seconds(6))
+    }
 }
