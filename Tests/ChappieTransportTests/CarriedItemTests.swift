@@ -294,6 +294,22 @@ private enum Item {
         #expect(outcome.text == "Hello wor")
     }
 
+    @Test func aCancellationWhileAToolRunsOpensNothing() async {
+        let handles = LockedValue<ChappieStreamHandle?>(nil)
+        let fixture = Self.fixture([Self.broken(Self.cutBehindCall), Self.whole(Self.rest)]) {
+            $0.toolOutput = { _ in
+                handles.withLock { $0 }?.cancel()
+                return Array(Item.output("1").utf8)
+            }
+        }
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        handles.withLock { $0 = handle }
+        let outcome = await TurnFixture.read(handle)
+        handles.withLock { $0 = nil }
+        #expect(outcome.error is CancellationError)
+        #expect(fixture.transport.requests.count == 1)
+    }
+
     @Test func aToolIsNotAskedWhenNothingIsTriedAgain() async {
         let fixture = Self.fixture([Self.broken(Self.cutBehindCall)]) {
             $0.policy.recovery = .resumeOnly

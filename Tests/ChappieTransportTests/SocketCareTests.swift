@@ -111,6 +111,26 @@ import Testing
         #expect(outcome.text == "fresh")
     }
 
+    @Test(arguments: DriverCancellationTests.Canceller.allCases)
+    func aCancellationDuringTheCheckOpensNothing(by canceller: DriverCancellationTests.Canceller) async {
+        let fixture = await Self.afterOneTurn()
+        fixture.clock.advance(by: .seconds(60))
+        let signal = Signal()
+        fixture.transport.connections[0].append([.hang(signal)])
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        let reading = Task { await TurnFixture.read(handle) }
+        await signal.wait()
+        switch canceller {
+        case .handle: handle.cancel()
+        case .task: reading.cancel()
+        }
+        let outcome = await reading.value
+        #expect(outcome.error is CancellationError)
+        #expect(fixture.transport.requests.count == 1)
+        #expect(fixture.calls(0).contains(.cancel))
+        #expect(outcome.report.replaySafety == .notSent)
+    }
+
     @Test func theTotalTimeEndsTheCheckToo() async {
         let fixture = await Self.afterOneTurn { $0.timeouts.total = .seconds(1) }
         fixture.clock.advance(by: .seconds(60))
