@@ -51,9 +51,15 @@ extension TurnDriver {
         guard let attempt = self.attempt, let deadline = self.nearestDeadline(of: attempt), deadline.remaining <= .zero
         else { return }
         switch deadline.kind {
-        case .budget(let budget): self.timedOut(budget)
-        // The wait for the next event notices them.
-        case .stall, .hedge: return
+        case .budget(let budget):
+            self.timedOut(budget)
+        case .stall:
+            self.passed(.stall)
+            // A budget may have run out behind it.
+            self.checkProgress()
+        case .hedge:
+            // Only an upgrade has one.
+            return
         }
     }
 

@@ -133,6 +133,30 @@ import Testing
         #expect(outcome.diagnostics.map(\.kind) == [.connected, .stalled])
     }
 
+    /// Everything has arrived at once, and it is the consumer who takes its time between two events.
+    @Test(arguments: [nil, Duration.seconds(2), .seconds(5), .seconds(30)])
+    func aStallDoesNotExcuseAStandstill(stall: Duration?) async {
+        let fixture = Self.fixture([
+            .text(Event.text("a")), .text(Event.keepalive), .text(Event.text("b")), .text(Event.completed),
+        ]) {
+            $0.timeouts.progress = .seconds(5)
+            $0.timeouts.stall = stall
+        }
+        var outcome = TurnOutcome()
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        do {
+            for try await event in handle.events {
+                outcome.events.append(event)
+                if event == .textDelta("a") { fixture.clock.advance(by: .seconds(6)) }
+            }
+        } catch {
+            outcome.error = error
+        }
+        #expect(outcome.text == "a")
+        #expect(outcome.transportFailure?.code == .timedOut)
+        #expect(handle.report.attempts.map(\.outcome) == ["timeout.progress"])
+    }
+
     // MARK: Signs of life
 
     @Test(arguments: [true, false])
