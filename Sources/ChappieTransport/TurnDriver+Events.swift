@@ -230,16 +230,19 @@ extension TurnDriver {
 }
 
 extension ResponseEvent {
-    /// A number that two different events hardly share: of the type, and of what is delivered of a delta.
+    /// A number that two different events hardly share: of the type, the place, and what is delivered of a delta.
     ///
     /// Padding, and whatever else a server may write differently when it sends an event again, is no part of it.
     fileprivate var fingerprint: UInt64 {
         guard self.sequenceNumber != nil else { return 0 }
         let type = unsafe self.typeName.utf8.span
-        guard case .delta(_, _, _, let text) = self.kind else {
-            return EventFingerprint.of(type: type, content: type.extracting(..<0))
+        // An odd number without a pattern keeps places apart.
+        let place = UInt64(truncatingIfNeeded: self.kind.outputIndex ?? 0) &* 0x9E37_79B9_7F4A_7C15
+        guard case .delta(_, _, let partIndex, let text) = self.kind else {
+            return EventFingerprint.of(type: type, content: type.extracting(..<0)) ^ place
         }
-        return EventFingerprint.of(type: type, content: unsafe text.utf8.span)
+        let part = UInt64(truncatingIfNeeded: partIndex) &* 0xC2B2_AE3D_27D4_EB4F
+        return EventFingerprint.of(type: type, content: unsafe text.utf8.span) ^ place ^ part
     }
 }
 

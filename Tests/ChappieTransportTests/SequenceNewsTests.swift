@@ -57,6 +57,32 @@ import Testing
         #expect(Self.gaps(outcome) == 0)
     }
 
+    /// Some servers number the events of each item from 0.
+    @Test func numbersThatBeginAnewWithEachItemLoseNothing() async {
+        let item: @Sendable (Int) -> [String] = { index in
+            [
+                #"{"type":"response.output_item.added","sequence_number":0,"output_index":\#(index),"item":{"type":"message"}}"#,
+                Self.text("The ", "1", at: index), Self.text("end. ", "2", at: index),
+            ]
+        }
+        let events = (item(0) + item(1) + [Event.completed]).map { ScriptStep.text($0) }
+        let fixture = Self.fixture([[.opened(101), .request] + events])
+        let outcome = await fixture.run()
+        #expect(outcome.text == "The end. The end. ")
+        #expect(outcome.rawTypes.filter { $0 == "response.output_item.added" }.count == 2)
+    }
+
+    /// The same words in two places are two events, whatever their numbers are.
+    @Test func theSameNumberInAnotherPlaceIsAnotherEvent() async {
+        let fixture = Self.fixture([
+            [.opened(101), .request]
+                + [("a", "0", 0), ("b", "1", 0), ("b", "1", 1), ("c", "2", 1)].map {
+                    .text(Self.text($0.0, $0.1, at: $0.2))
+                } + [.text(Event.completed)]
+        ])
+        #expect(await fixture.run().text == "abbc")
+    }
+
     // MARK: Gaps
 
     @Test func missingNumbersAreNewsOnceInAnAttempt() async {
