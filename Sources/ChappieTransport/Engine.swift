@@ -157,7 +157,7 @@ final class Engine: Sendable {
         self.keep(
             KeptConnection(
                 connection: upgrade.connection, credential: upgrade.credential, startedAt: upgrade.startedAt,
-                keptAt: self.clock.now()))
+                keptAt: upgrade.startedAt))
     }
 
     private func upgradeFailed(_ upgrade: PendingUpgrade, _ failure: AttemptFailure) {

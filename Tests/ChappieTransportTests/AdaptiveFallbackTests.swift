@@ -73,6 +73,19 @@ import Testing
         #expect(await fixture.run().text == "w")
     }
 
+    @Test func aHandshakeThatTakesLongIsWaitedForByNobody() async {
+        let fixture = await Self.fallenBack([[], Self.http, Self.http, Self.http])
+        fixture.clock.advance(by: .seconds(300))
+        #expect(await fixture.run().text == "h")
+        fixture.clock.advance(by: .seconds(1_000))
+        #expect(await fixture.run().text == "h")
+        #expect(await fixture.run().text == "h")
+        #expect(Self.kinds(fixture) == [true, false, true, false, false, false])
+        // It was quiet for long, and is asked whether it is alive.
+        fixture.transport.connections[2].append([.opened(101), .pong] + Self.webSocket)
+        #expect(await fixture.run().text == "w")
+    }
+
     @Test func theProbeCarriesTheCredential() async {
         let fixture = await Self.fallenBack([[], Self.http]) {
             $0.credential = { _ in ChappieCredential(bearerToken: "t") }

@@ -141,6 +141,18 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(1))
     }
 
+    @Test func aParkedUpgradeThatWasQuietForLongIsAskedToo() async {
+        let fixture = TurnFixture([
+            [], .held(Event.completed), .webSocket(Event.text("fresh"), Event.completed),
+        ])
+        _ = await fixture.run()
+        fixture.transport.connections[0].append([.opened(101), .pong] + Self.answer)
+        fixture.clock.advance(by: .seconds(60))
+        let outcome = await fixture.run()
+        #expect(outcome.text == "kept")
+        #expect(Self.pings(fixture) == 1)
+    }
+
     // MARK: Age
 
     @Test(arguments: [
