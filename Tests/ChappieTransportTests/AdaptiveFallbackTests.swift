@@ -153,4 +153,30 @@ import Testing
         }
         #expect(transport.connections[2].calls == [.cancel])
     }
+
+    /// A turn that began before the verdict parks its upgrade while the probe is under way.
+    @Test func aProbeIsNotGivenUpForAnUpgradeThatLostARace() async throws {
+        let fixture = TurnFixture([
+            [], .held(Event.text("a"), Event.completed), .refusal(404), Self.http, [], Self.http,
+        ]) {
+            $0.policy = .adaptive(cooldown: .seconds(1))
+            $0.rawEvents = .none
+            $0.reportsDiagnostics = true
+        }
+        var early = fixture.instance.stream(ChappieTransportRequest(prompt: "hi")).makeAsyncIterator()
+        #expect(
+            try await early.next() == .diagnostic(.init(kind: .fellBack, transport: .httpSSE, reason: "upgrade.slow")))
+        #expect(await fixture.run().outcomes == ["http.404", "completed"])
+        fixture.clock.advance(by: .seconds(1))
+        #expect(await fixture.run().text == "h")
+        var text = ""
+        while let event = try await early.next() {
+            if case .textDelta(let delta) = event { text += delta }
+        }
+        #expect(text == "a")
+        #expect(fixture.calls(0) == [.cancel])
+        #expect(fixture.calls(4) == [])
+        fixture.transport.connections[4].append([.opened(101)] + Self.webSocket)
+        #expect(await fixture.run().text == "w")
+    }
 }
