@@ -66,6 +66,9 @@ struct Attempt {
         self.stage = .streaming
     }
 
+    /// When the connection was asked for: its statistics count from then.
+    var connectionStart: Duration { self.kept?.startedAt ?? self.startedAt }
+
     /// Whether any event came.
     var hasEvents: Bool { self.lastEvent != nil }
 

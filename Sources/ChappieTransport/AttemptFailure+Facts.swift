@@ -70,6 +70,7 @@ extension ResponseOrder.Violation {
         switch self {
         case .indexOutOfRange: "index-out-of-range"
         case .responseRestarted: "response-restarted"
+        case .itemContinued: "item-continued"
         }
     }
 }

@@ -105,7 +105,9 @@ final class Engine: Sendable {
 
     /// Lets an opening handshake go on in background; an older one is given up.
     func park(_ upgrade: PendingUpgrade) {
-        let surplus = self.state.withLock { state in
+        let surplus: PendingUpgrade? = self.state.withLock { state in
+            // A verdict waits for the end of its probe, and until then has no use for another connection.
+            if state.pending?.purpose == .probe { return upgrade }
             defer { state.pending = upgrade }
             return state.pending
         }
@@ -144,11 +146,7 @@ final class Engine: Sendable {
         switch upgrade.connection.next() {
         case nil:
             // Its own limit of time ends it, if nothing else does.
-            let hasOther = self.state.withLock { state in
-                if state.pending == nil { state.pending = upgrade }
-                return state.pending?.connection !== upgrade.connection
-            }
-            if hasOther { upgrade.connection.cancel() }
+            self.putBack(upgrade)
         case .opened(let head) where head.statusCode == 101:
             self.upgradeSucceeded(upgrade)
         case .opened(let head):
@@ -161,6 +159,18 @@ final class Engine: Sendable {
         }
     }
 
+    /// Goes on with an upgrade that has nothing to say yet; another turn may have parked a newer one in the meantime.
+    private func putBack(_ upgrade: PendingUpgrade) {
+        let surplus: PendingUpgrade? = self.state.withLock { state in
+            guard state.pending != nil, upgrade.purpose == .race else {
+                defer { state.pending = upgrade }
+                return state.pending
+            }
+            return upgrade
+        }
+        surplus?.connection.cancel()
+    }
+
     private func upgradeSucceeded(_ upgrade: PendingUpgrade) {
         switch upgrade.purpose {
         case .race: self.webSocketEstablished()
@@ -169,7 +179,7 @@ final class Engine: Sendable {
         self.keep(
             KeptConnection(
                 connection: upgrade.connection, credential: upgrade.credential, startedAt: upgrade.startedAt,
-                keptAt: self.clock.now()))
+                keptAt: upgrade.startedAt))
     }
 
     private func upgradeFailed(_ upgrade: PendingUpgrade, _ failure: AttemptFailure) {

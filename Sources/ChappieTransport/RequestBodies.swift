@@ -6,6 +6,8 @@ struct RequestBodies {
     let webSocket: [UInt8]
     /// The body of a POST.
     let http: [UInt8]
+    /// The lane of a WebSocket that the caller asks for.
+    let streamID: [UInt8]?
     private let body: ResponseRequestBody
 
     /// Serialises a request; throws when its body is not a JSON object.
@@ -24,6 +26,7 @@ struct RequestBodies {
 
     private init(_ body: ResponseRequestBody) throws(ResponseRequestBodyError) {
         self.body = body
+        self.streamID = body.streamID
         self.webSocket = try body.webSocketMessage()
         self.http = body.httpBody()
     }

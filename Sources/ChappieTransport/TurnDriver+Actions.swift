@@ -86,6 +86,8 @@ extension TurnDriver {
 
     /// Opens a connection of its own for an attempt.
     func connect(_ opening: TurnStateMachine.Opening) {
+        // The turn may be cancelled while a kept connection is asked, or a tool's output is waited for.
+        if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
         self.transport = ChappieTransportKind(opening.transport)
         guard let request = self.transportRequest(for: opening) else {
             let fault = "the base URL needs a host and one of the schemes http, https, ws, wss"

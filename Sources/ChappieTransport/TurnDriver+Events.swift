@@ -51,14 +51,21 @@ extension TurnDriver {
         guard let attempt = self.attempt, let deadline = self.nearestDeadline(of: attempt), deadline.remaining <= .zero
         else { return }
         switch deadline.kind {
-        case .budget(let budget): self.timedOut(budget)
-        // The wait for the next event notices them.
-        case .stall, .hedge: return
+        case .budget(let budget):
+            self.timedOut(budget)
+        case .stall:
+            self.passed(.stall)
+            // A budget may have run out behind it.
+            self.checkProgress()
+        case .hedge:
+            // Only an upgrade has one.
+            return
         }
     }
 
     /// Whether an event belongs to the response and has not come before.
     private func counts(_ event: ResponseEvent, attempt: Int) -> Bool {
+        guard self.isOnOurLane(event) else { return false }
         switch self.order.judge(event) {
         case .fine, .tolerated:
             break
@@ -80,6 +87,12 @@ extension TurnDriver {
             if let failure { self.follow(action, after: failure) } else { self.action = action }
             return false
         }
+    }
+
+    /// Whether the event is not one of another lane of the same WebSocket.
+    private func isOnOurLane(_ event: ResponseEvent) -> Bool {
+        guard let streamID = event.streamID, !streamID.isEmpty else { return true }
+        return unsafe self.bodies?.streamID?.elementsEqual(streamID.utf8) ?? false
     }
 
     /// Tells of missing numbers, once in an attempt.
@@ -269,16 +282,19 @@ extension ResponseOrder {
 }
 
 extension ResponseEvent {
-    /// A number that two different events hardly share: of the type, and of what is delivered of a delta.
+    /// A number that two different events hardly share: of the type, the place, and what is delivered of a delta.
     ///
     /// Padding, and whatever else a server may write differently when it sends an event again, is no part of it.
     fileprivate var fingerprint: UInt64 {
         guard self.sequenceNumber != nil else { return 0 }
         let type = unsafe self.typeName.utf8.span
-        guard case .delta(_, _, _, let text) = self.kind else {
-            return EventFingerprint.of(type: type, content: type.extracting(..<0))
+        // An odd number without a pattern keeps places apart.
+        let place = UInt64(truncatingIfNeeded: self.kind.outputIndex ?? 0) &* 0x9E37_79B9_7F4A_7C15
+        guard case .delta(_, _, let partIndex, let text) = self.kind else {
+            return EventFingerprint.of(type: type, content: type.extracting(..<0)) ^ place
         }
-        return EventFingerprint.of(type: type, content: unsafe text.utf8.span)
+        let part = UInt64(truncatingIfNeeded: partIndex) &* 0xC2B2_AE3D_27D4_EB4F
+        return EventFingerprint.of(type: type, content: unsafe text.utf8.span) ^ place ^ part
     }
 }
 

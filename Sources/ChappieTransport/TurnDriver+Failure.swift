@@ -84,8 +84,8 @@ extension TurnDriver {
         details.requestID = self.evidence.requestID
         if let statistics = self.attempt?.connection.statistics {
             details.receivedByteCount = statistics.receivedByteCount
-            if let last = statistics.lastReceived, let startedAt = self.attempt?.startedAt {
-                details.sinceLastByte = self.engine.clock.now() - startedAt - last
+            if let last = statistics.lastReceived, let start = self.attempt?.connectionStart {
+                details.sinceLastByte = self.engine.clock.now() - start - last
             }
         }
         let code = known ?? failure.code(details: &details)

@@ -48,7 +48,7 @@ extension TurnDriver {
         }
     }
 
-    private func passed(_ deadline: TurnDeadline) {
+    func passed(_ deadline: TurnDeadline) {
         guard let attempt = self.attempt else { return }
         switch deadline {
         case .budget(let budget):

@@ -47,6 +47,8 @@ final class TurnDriver: @unchecked Sendable {
     var responseID: String?
     /// Types of events that the consumer was told are not known here.
     var unknownTypes: Set<String> = []
+    /// What the report says about sending the request again.
+    private var reportedSafety = ChappieReplaySafety.notSent
     /// What the circuit breaker wants to have answered.
     private var ticket: CircuitBreaker.Ticket?
     private var isProbe = false
@@ -116,8 +118,7 @@ final class TurnDriver: @unchecked Sendable {
     func end(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
-        let safety = ChappieReplaySafety(self.machine.replaySafety)
-        self.shared.withLock { $0.report.replaySafety = safety }
+        self.noteReplaySafety()
         guard let ticket = self.ticket.take() else { return }
         switch outcome {
         case .completed: self.engine.succeeded(ticket)
@@ -149,6 +150,15 @@ final class TurnDriver: @unchecked Sendable {
         if self.shared.withLock({ $0.isCancelled }) || Task.isCancelled { return self.stop() }
         guard self.startedAt != nil else { return await self.begin() }
         await self.perform(self.action.take() ?? .receive)
+        self.noteReplaySafety()
+    }
+
+    /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
+    private func noteReplaySafety() {
+        let safety = ChappieReplaySafety(self.machine.replaySafety)
+        guard safety != self.reportedSafety else { return }
+        self.reportedSafety = safety
+        self.shared.withLock { $0.report.replaySafety = safety }
     }
 
     /// Everything that is done once: the request's two forms, the credential, the first action.

@@ -25,6 +25,14 @@ struct ItemIndexSet: Sendable {
         return true
     }
 
+    /// True when an index of the set is missing in another one.
+    func hasIndex(beyond other: Self) -> Bool {
+        self.words.indices.contains { word in
+            let others = other.words.indices.contains(word) ? other.words[word] : 0
+            return self.words[word] & ~others != 0
+        }
+    }
+
     /// How many of the indices 0, 1, 2 … are in the set before the first that is not.
     var leadingCount: Int {
         var count = 0

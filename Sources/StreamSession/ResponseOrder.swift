@@ -15,8 +15,11 @@
 /// | a response that is created again after it has output | violation: its text would follow text of the first |
 /// | an index below 0 or above 65,535 | violation: it is no position, and what is remembered is bounded |
 /// | output before the response is created, or of items never added | tolerated: some servers announce nothing |
-/// | an item added or done twice, output of an item that is done | tolerated: some servers give several items one index |
-/// | an end with another response identifier | tolerated, it ends the response: some encrypt identifiers anew each time |
+/// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
+/// | output of an item that was added once and is done | violation: it was complete, and someone may have acted on it |
+/// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
+/// | such an end in the middle of an item | foreign: the response it names is another one |
+/// | output before the response is created, on a connection whose responses were created | foreign |
 /// | an end, or news, of the response before on this connection | foreign |
 /// | whatever comes after the end: a second end, another response | foreign |
 ///
@@ -59,6 +62,8 @@ package struct ResponseOrder: Sendable {
         case indexOutOfRange
         /// Another response, or the same once more, begins where one has output.
         case responseRestarted
+        /// Output of an item that is done.
+        case itemContinued
     }
 
     private enum Phase {
@@ -146,7 +151,7 @@ package struct ResponseOrder: Sendable {
     package mutating func delta(in slot: ReplaySlot) -> Verdict {
         self.judgeOutput(slot.outputIndex, slot.partIndex) { order in
             order.hasOutput = true
-            guard !order.done.contains(slot.outputIndex) else { return order.tolerate(.itemContinued) }
+            guard !order.done.contains(slot.outputIndex) else { return order.continued() }
             return order.added.contains(slot.outputIndex) ? .fine : order.tolerate(.itemNotAdded)
         }
     }
@@ -160,20 +165,30 @@ package struct ResponseOrder: Sendable {
             return .fine
 
         case .reading(let known):
-            guard !self.isPrevious(responseID) else { return .foreign }
+            let verdict = self.judge(responseID, known: known)
+            guard !self.isPrevious(responseID), verdict == .fine || !self.hasOpenItem else { return .foreign }
             self.phase = .ended
-            return self.judge(responseID, known: known)
+            return verdict
 
         case .ended:
             return .foreign
         }
     }
 
+    /// Whether an item was added that is not done.
+    private var hasOpenItem: Bool { self.added.hasIndex(beyond: self.done) }
+
     /// Whether the identifier is that of the response before, and not also that of the one that is read.
     private func isPrevious(_ responseID: String?) -> Bool {
         guard let responseID, responseID == self.previousResponseID else { return false }
         guard case .reading(let known) = self.phase else { return true }
         return known != responseID
+    }
+
+    /// Output of an item that is done: where indices tell items apart, it cannot be another one's.
+    private mutating func continued() -> Verdict {
+        let areIndicesShared = [Oddity.itemNotAdded, .itemAddedAgain, .itemDoneAgain].contains(where: self.hasSeen)
+        return areIndicesShared ? self.tolerate(.itemContinued) : .violation(.itemContinued)
     }
 
     private mutating func judge(_ responseID: String?, known: String?) -> Verdict {
@@ -186,6 +201,10 @@ package struct ResponseOrder: Sendable {
     ) -> Verdict {
         switch self.phase {
         case .ended:
+            return .foreign
+
+        case .beginning where self.previousResponseID != nil && !self.hasOutput:
+            // This server announces its responses, so it is what is left of the one before.
             return .foreign
 
         case .beginning, .reading:

@@ -257,4 +257,31 @@ import Testing
         #expect(outcome.error is CancellationError)
         #expect(outcome.report.replaySafety == place.safety)
     }
+
+    @Test func aTurnThatRunsSaysHowFarItHasCome() async throws {
+        let fixture = TurnFixture([.webSocket(Event.created, Event.text("a"), Event.completed)])
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        #expect(handle.report.replaySafety == .notSent)
+        var events = handle.events.makeAsyncIterator()
+        guard case .raw = try await events.next() else { return #expect(Bool(false)) }
+        #expect(handle.report.replaySafety == .sentNoOutput)
+        #expect(try await events.next() == .textDelta("a"))
+        #expect(handle.report.replaySafety == .outputDelivered)
+        #expect(try await events.next() == .completed)
+        #expect(handle.report.replaySafety == .completed)
+    }
+
+    @Test func aStreamThatIsDroppedSaysHowFarItHasCome() async throws {
+        let fixture = TurnFixture([.webSocket(Event.text("a"), Event.text("b"))])
+        let report: ChappieStreamReport
+        do {
+            let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+            var events: AsyncThrowingStream<ChappieStreamEvent, any Error>.AsyncIterator? =
+                handle.events.makeAsyncIterator()
+            _ = try await events?.next()
+            events = nil
+            report = handle.report
+        }
+        #expect(report.replaySafety == .outputDelivered)
+    }
 }

@@ -138,6 +138,11 @@ extension ChappieTransportConfiguration {
             prefersWebSocket: client.transport != .httpOnly,
             maxWebSocketReconnectionAttempts: client.webSocketRetries ?? 5,
             fallsBackToHTTPSSE: client.transport != .webSocketOnly)
+        if let delay = client.hedgeDelay { self.policy.hedgeDelay = delay == 0 ? nil : .seconds(delay) }
+        if let age = client.maximumConnectionAge { self.policy.maximumConnectionAge = .seconds(age) }
+        if let recovery = client.recovery.flatMap({ ChappieRecoveryPolicy(rawValue: $0.rawValue) }) {
+            self.policy.recovery = recovery
+        }
         self.maxHTTPRetries = client.httpRetries ?? self.maxHTTPRetries
         self.reconnectDelay = client.reconnectDelay.map { .seconds($0) } ?? .milliseconds(2)
         self.rateLimitBackoff = ChappieRateLimitBackoffPolicy(
@@ -154,6 +159,8 @@ extension ChappieTimeouts {
         if let connect = client.connectBudget { self.connect = .seconds(connect) }
         if let firstEvent = client.firstEventBudget { self.firstEvent = .seconds(firstEvent) }
         if let idle = client.idleBudget { self.idle = .seconds(idle) }
+        if let progress = client.progressBudget { self.progress = .seconds(progress) }
+        if let stall = client.stallNotice { self.stall = .seconds(stall) }
         if let total = client.totalBudget { self.total = .seconds(total) }
         if let interval = client.pingInterval { self.pingInterval = .seconds(interval) }
         if let pong = client.pongBudget { self.pongTimeout = .seconds(pong) }

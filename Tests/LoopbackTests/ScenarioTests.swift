@@ -7,14 +7,6 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct ScenarioTests {
     /// Scenarios whose expectation the engine does not meet yet.
     static let waiting: Set<String> = [
-        "background-websocket", "hs-hang-hedge", "hs-slow-hedge", "http-comments", "http-keepalive",
-        "keepalive", "odd-delta-after-done", "odd-foreign-failure", "odd-foreign-terminal",
-        "odd-index-negative", "odd-index-overflow", "odd-interleaved", "odd-late-delta",
-        "odd-late-terminal", "parked", "recovery-never", "recovery-resume-only", "resume-500",
-        "resume-contradiction", "resume-cut", "resume-cut-twice", "resume-dropped", "resume-duplicate",
-        "resume-early", "resume-expired", "resume-forgotten", "resume-gap", "resume-gap-always", "resume-generating",
-        "resume-hang", "resume-never", "resume-not-integer", "resume-only", "resume-other-place",
-        "resume-reordered", "resume-repeated", "rotate", "silent-ping", "stalled",
     ]
 
     @Test(arguments: ChappieTestServer.builtInScenarios.map(\.name))

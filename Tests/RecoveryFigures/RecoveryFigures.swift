@@ -8,11 +8,10 @@ import Foundation
 @main struct RecoveryFigures {
     static func main() async throws {
         let runs = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 40
-        print("\(Figure.heading)")
+        Self.print(Figure.heading)
         var areAllHeld = true
         func report(_ figure: Figure) {
-            print(figure.line)
-            fflush(stdout)
+            Self.print(figure.line)
             if !figure.isHeld { areAllHeld = false }
         }
         let roundTrip = try await FirstText.roundTrip(runs: runs)
@@ -22,9 +21,11 @@ import Foundation
         report(try await DeadPeer.found(runs: max(5, runs / 4)))
         report(try await Cancellation.closed(runs: runs * 5))
         report(VerificationCost.measured())
-        guard areAllHeld else { throw FigurePastItsBound() }
+        if !areAllHeld { exit(1) }
+    }
+
+    /// At once, also into a pipe.
+    private static func print(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 }
-
-/// A figure that is worse than it may be; which one stands in the table.
-struct FigurePastItsBound: Error {}

@@ -1,0 +1,236 @@
+// Whether the server lives, and whether the response gets on: two clocks that do not excuse each other.
+
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct TwoClockTests {
+    /// One attempt on one WebSocket.
+    private static func fixture(
+        _ steps: [ScriptStep], _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
+    ) -> TurnFixture {
+        TurnFixture([[.opened(101), .request] + steps]) {
+            $0.policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)
+            $0.rawEvents = .none
+            $0.reportsDiagnostics = true
+            configure(&$0)
+        }
+    }
+
+    private static let stalled = ChappieStreamEvent.diagnostic(.init(kind: .stalled, transport: .webSocket))
+    private static let connected = ChappieStreamEvent.diagnostic(.init(kind: .connected, transport: .webSocket))
+
+    // MARK: Stalls
+
+    @Test(arguments: [(29_999, false), (30_000, false), (30_001, true), (299_000, true)])
+    func aStallIsToldOfOnce(milliseconds: Int, isStall: Bool) async {
+        let fixture = Self.fixture([
+            .text(Event.text("a")), .pause(.milliseconds(milliseconds)), .text(Event.text("b")), .text(Event.completed),
+        ])
+        let outcome = await fixture.run()
+        #expect(
+            outcome.events == [Self.connected, .textDelta("a")] + (isStall ? [Self.stalled] : [])
+                + [.textDelta("b"), .completed])
+    }
+
+    @Test func everyStallIsToldOf() async {
+        let fixture = Self.fixture([
+            .text(Event.text("a")), .pause(.seconds(90)), .text(Event.text("b")), .pause(.seconds(31)),
+            .text(Event.text("c")), .pause(.seconds(1)), .text(Event.completed),
+        ])
+        let outcome = await fixture.run()
+        #expect(
+            outcome.events == [
+                Self.connected, .textDelta("a"), Self.stalled, .textDelta("b"), Self.stalled, .textDelta("c"),
+                .completed,
+            ])
+    }
+
+    @Test func theNewsComesAtItsTime() async throws {
+        let fixture = Self.fixture([.text(Event.text("a")), .pause(.seconds(90)), .text(Event.completed)]) {
+            $0.timeouts.stall = .seconds(7)
+        }
+        var events = fixture.instance.stream(ChappieTransportRequest(prompt: "hi")).makeAsyncIterator()
+        #expect(try await events.next() == Self.connected)
+        #expect(try await events.next() == .textDelta("a"))
+        let start = fixture.clock.now
+        #expect(try await events.next() == Self.stalled)
+        #expect(fixture.clock.now - start == .seconds(7))
+        #expect(try await events.next() == .completed)
+        #expect(fixture.clock.now - start == .seconds(90))
+    }
+
+    @Test func aServerThatDoesNotBeginStallsToo() async {
+        let fixture = Self.fixture([.pause(.seconds(40)), .text(Event.created), .text(Event.completed)])
+        let outcome = await fixture.run()
+        #expect(outcome.events == [Self.connected, Self.stalled, .completed])
+    }
+
+    @Test func keepalivesDoNotHideAStall() async {
+        let fixture = Self.fixture([
+            .text(Event.text("a")), .pause(.seconds(20)), .text(Event.keepalive), .pause(.seconds(20)),
+            .text(Event.keepalive), .pause(.seconds(20)), .text(Event.text("b")), .text(Event.completed),
+        ])
+        let outcome = await fixture.run()
+        #expect(outcome.diagnostics.map(\.kind) == [.connected, .stalled])
+    }
+
+    @Test func eachAttemptMayStall() async {
+        let quiet: [ScriptStep] = [.opened(101), .request, .pause(.seconds(40)), .text(Event.created)]
+        let fixture = TurnFixture([
+            quiet + [.ended(.closed(code: 1006, reason: ""))], quiet + [.text(Event.completed)],
+        ]) { $0.reportsDiagnostics = true }
+        let outcome = await fixture.run()
+        #expect(
+            outcome.diagnostics.map(\.kind) == [.connected, .stalled, .reconnecting, .connected, .stalled])
+    }
+
+    @Test func aSlowUpgradeIsNoStall() async {
+        let fixture = TurnFixture([[.pause(.seconds(100)), .opened(101), .request, .text(Event.completed)]]) {
+            $0.reportsDiagnostics = true
+            $0.policy.hedgeDelay = nil
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.diagnostics.map(\.kind) == [.connected])
+    }
+
+    @Test(arguments: [true, false])
+    func withoutALimitOrAListenerNothingIsTold(hasLimit: Bool) async {
+        let fixture = Self.fixture([.text(Event.text("a")), .pause(.seconds(90)), .text(Event.completed)]) {
+            if hasLimit { $0.reportsDiagnostics = false } else { $0.timeouts.stall = nil }
+        }
+        let outcome = await fixture.run()
+        #expect(!outcome.events.contains(Self.stalled))
+        #expect(outcome.error == nil)
+    }
+
+    // MARK: Progress
+
+    @Test(arguments: [(24, true), (25, true), (26, false)])
+    func eventsWithoutContentDoNotProlongAStandstill(seconds: Int, isInTime: Bool) async {
+        let keepalives = (1...4).flatMap { _ in [ScriptStep.pause(.seconds(5)), .text(Event.keepalive), .heard] }
+        let fixture = Self.fixture(
+            [.text(Event.text("a"))] + keepalives + [.pause(.seconds(seconds - 20)), .text(Event.text("b"))]
+                + [.text(Event.completed)]
+        ) {
+            $0.timeouts.progress = .seconds(25)
+            $0.timeouts.idle = .seconds(10)
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == [isInTime ? "completed" : "timeout.progress"])
+    }
+
+    @Test func aStandstillEndsAtItsTime() async {
+        let fixture = Self.fixture([.text(Event.text("a")), .pause(.seconds(5_000)), .text(Event.completed)]) {
+            $0.timeouts.idle = nil
+        }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(fixture.clock.now - start == .seconds(1_800))
+        #expect(outcome.transportFailure?.code == .timedOut)
+        #expect(outcome.transportFailure?.replaySafety == .outputDelivered)
+        #expect(outcome.diagnostics.map(\.kind) == [.connected, .stalled])
+    }
+
+    /// Everything has arrived at once, and it is the consumer who takes its time between two events.
+    @Test(arguments: [nil, Duration.seconds(2), .seconds(5), .seconds(30)])
+    func aStallDoesNotExcuseAStandstill(stall: Duration?) async {
+        let fixture = Self.fixture([
+            .text(Event.text("a")), .text(Event.keepalive), .text(Event.text("b")), .text(Event.completed),
+        ]) {
+            $0.timeouts.progress = .seconds(5)
+            $0.timeouts.stall = stall
+        }
+        var outcome = TurnOutcome()
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        do {
+            for try await event in handle.events {
+                outcome.events.append(event)
+                if event == .textDelta("a") { fixture.clock.advance(by: .seconds(6)) }
+            }
+        } catch {
+            outcome.error = error
+        }
+        #expect(outcome.text == "a")
+        #expect(outcome.transportFailure?.code == .timedOut)
+        #expect(handle.report.attempts.map(\.outcome) == ["timeout.progress"])
+    }
+
+    // MARK: Signs of life
+
+    @Test(arguments: [true, false])
+    func aPingOfTheServerIsASignOfLife(isHeard: Bool) async {
+        let pause: [ScriptStep] = [.pause(.seconds(4))] + (isHeard ? [.heard] : [])
+        let fixture = Self.fixture(
+            [.text(Event.text("a"))] + pause + pause + pause + [.text(Event.text("b")), .text(Event.completed)]
+        ) { $0.timeouts.idle = .seconds(5) }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == [isHeard ? "completed" : "timeout.idle"])
+        #expect(fixture.clock.now - start == (isHeard ? .seconds(12) : .seconds(5)))
+    }
+
+    @Test func quietBeginsWithTheLastSignOfLife() async {
+        let fixture = Self.fixture([
+            .text(Event.text("a")), .pause(.seconds(4)), .heard, .pause(.seconds(60)), .text(Event.completed),
+        ]) { $0.timeouts.idle = .seconds(5) }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.idle"])
+        #expect(fixture.clock.now - start == .seconds(9))
+    }
+
+    /// An answer to a ping of ours moves `lastReceived` and not `lastHeard`.
+    @Test func anAnswerToOurPingIsNot() async throws {
+        let fixture = Self.fixture([.text(Event.text("a")), .pause(.seconds(60)), .text(Event.completed)]) {
+            $0.timeouts.idle = .seconds(5)
+        }
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        var events = handle.events.makeAsyncIterator()
+        #expect(try await events.next() == Self.connected)
+        #expect(try await events.next() == .textDelta("a"))
+        let connection = fixture.transport.connections[0]
+        var statistics = connection.statistics
+        statistics.lastReceived = .seconds(3)
+        connection.setStatistics(statistics)
+        let start = fixture.clock.now
+        await #expect(throws: ChappieClientError.self) { while try await events.next() != nil {} }
+        #expect(fixture.clock.now - start == .seconds(5))
+        #expect(handle.report.attempts.map(\.outcome) == ["timeout.idle"])
+    }
+
+    @Test func aKeptConnectionCountsFromItsOwnBeginning() async {
+        let fixture = Self.fixture([.pause(.seconds(100)), .text(Event.created), .text(Event.completed)]) {
+            $0.timeouts.idle = .seconds(5)
+            $0.timeouts.firstEvent = nil
+        }
+        _ = await fixture.run()
+        fixture.transport.connections[0].append([
+            .request, .text(Event.text("a")), .pause(.seconds(4)), .heard, .pause(.seconds(4)), .heard,
+            .pause(.seconds(60)), .text(Event.completed),
+        ])
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.idle"])
+        #expect(fixture.clock.now - start == .seconds(13))
+    }
+
+    @Test func theTimeSinceTheLastByteOfAKeptConnectionIsExact() async {
+        let fixture = Self.fixture([.pause(.seconds(100)), .text(Event.created), .text(Event.completed)]) {
+            $0.timeouts.firstEvent = nil
+        }
+        _ = await fixture.run()
+        fixture.clock.advance(by: .seconds(1))
+        let connection = fixture.transport.connections[0]
+        var statistics = connection.statistics
+        statistics.lastReceived = .seconds(104)
+        connection.setStatistics(statistics)
+        connection.append([
+            .request, .text(Event.text("a")), .pause(.seconds(9)), .ended(.closed(code: 1006, reason: "")),
+        ])
+        let outcome = await fixture.run()
+        #expect(outcome.transportFailure?.code == .webSocketClosed)
+        #expect(outcome.transportFailure?.details.sinceLastByte == .seconds(6))
+    }
+}
