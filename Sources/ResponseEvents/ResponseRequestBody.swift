@@ -74,7 +74,9 @@ package struct ResponseRequestBody: Equatable, Sendable {
     /// The lane that the caller asks for, on a connection that carries several responses.
     package var streamID: [UInt8]? {
         // The characters that a lane's name may have need no escape.
-        self.members["stream_id"].flatMap { $0.count > 2 && $0.first == UInt8(ascii: "\"") ? Array($0.dropFirst().dropLast()) : nil }
+        self.members["stream_id"].flatMap {
+            $0.count > 2 && $0.first == UInt8(ascii: "\"") ? Array($0.dropFirst().dropLast()) : nil
+        }
     }
 
     /// The input as items, each as JSON text; nil when it is neither a text nor an array, nor absent.

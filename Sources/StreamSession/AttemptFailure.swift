@@ -53,9 +53,12 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     package var retryAfter: Duration? { self.refusal?.retryAfter }
 
     /// True when the server refused the request, and so has not begun to work on it.
+    ///
+    /// Of the 5xx only 503 says so (RFC 9110 section 15.6.4); what a gateway could not wait for may be under way.
     var isRefusal: Bool {
         switch self {
-        case .upgradeStatus, .httpStatus: true
+        case .upgradeStatus: true
+        case .httpStatus(let facts): facts.statusCode.map { $0 < 500 || $0 == 503 } ?? false
         case .transport, .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete,
             .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap,
             .eventTooLarge, .timeout, .requestTooLarge:

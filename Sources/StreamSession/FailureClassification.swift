@@ -29,7 +29,8 @@ extension AttemptFailure {
     /// Whether the connection was gone, rather than the exchange wrong: a kept connection may have died unnoticed.
     var isLossOfConnection: Bool {
         switch self {
-        case .closed: true
+        // Another connection would hear the same about the size.
+        case .closed(let code, _): code != 1009
         case .transport(let failure): failure.cause == .connectionLost || failure.cause == .peerUnresponsive
         case .endedEarly, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete,
             .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap,

@@ -160,7 +160,7 @@ package struct ResponseOrder: Sendable {
     package mutating func terminal(responseID: String?) -> Verdict {
         switch self.phase {
         case .beginning:
-            guard self.hasOutput || !self.isPrevious(responseID) else { return .foreign }
+            guard !self.isPrevious(responseID) else { return .foreign }
             self.phase = .ended
             return .fine
 
@@ -203,7 +203,7 @@ package struct ResponseOrder: Sendable {
         case .ended:
             return .foreign
 
-        case .beginning where self.previousResponseID != nil && !self.hasOutput:
+        case .beginning where self.previousResponseID != nil:
             // This server announces its responses, so it is what is left of the one before.
             return .foreign
 

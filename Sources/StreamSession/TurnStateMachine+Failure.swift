@@ -12,6 +12,8 @@ extension TurnStateMachine {
         var probableOnHTTP = 0
         /// Retries of requests that came too soon, over both transports.
         var rateLimit = 0
+        /// Those of the WebSocket's that followed a failure of the connection, and not of the server or of the network.
+        var doubtsOnWebSocket = 0
         /// The failure that made the credential be replaced, which happens once.
         var refusedCredential: AttemptFailure?
         /// Whether a connection beside an upgrade has failed: one is enough.
@@ -38,6 +40,7 @@ extension TurnStateMachine {
             case .webSocket:
                 self.onWebSocket += 1
                 self.probableOnWebSocket += probable
+                if retry.failureClass.fallback == .afterRetries { self.doubtsOnWebSocket += 1 }
             case .http:
                 self.onHTTP += 1
                 self.probableOnHTTP += probable
@@ -174,7 +177,11 @@ extension TurnStateMachine {
         switch failureClass.fallback {
         case .atOnce: self.verdict = .condemned
         case .forThisRequest, .withoutVerdict: break
-        case .afterRetries: self.verdict = .condemnedIfHTTPAnswers
+        case .afterRetries:
+            // Retries that a server's failures have used up say nothing about the WebSocket.
+            if self.usedRetries.doubtsOnWebSocket == self.usedRetries.onWebSocket {
+                self.verdict = .condemnedIfHTTPAnswers
+            }
         case .never: return self.fail(kind, broken.failure)
         }
         guard let opening = self.next(after: broken, on: .http, .fallBack(broken.failure)) else {

@@ -71,7 +71,9 @@ extension TurnStateMachine {
 
     private mutating func perform(_ admission: ReplayLedger.Admission) -> Action {
         switch admission {
-        case .deliver(let offset): return .deliver(from: offset)
+        case .deliver(let offset):
+            if !self.isEventNumbered { self.hasUnnumberedOutput = true }
+            return .deliver(from: offset)
         case .swallow: return .ignore
         case .diverged: return self.fail(.diverged, nil)
         }

@@ -16,7 +16,9 @@ extension TurnStateMachine {
     /// Where the response can be taken up again; nil when the server does not keep it, or has not named it.
     var cursor: ResumeCursor? {
         guard self.tracker.isResumable, let responseID = self.responseID else { return nil }
-        return ResumeCursor(responseID: responseID, lastSequenceNumber: self.tracker.last)
+        // Behind the last number, output may have come that has none: it would come again.
+        let last = self.hasUnnumberedOutput ? nil : self.tracker.last
+        return ResumeCursor(responseID: responseID, lastSequenceNumber: last)
     }
 
     /// The server has named the response; the first name counts.
@@ -33,6 +35,8 @@ extension TurnStateMachine {
     ///   - attempt: the attempt it came in.
     package mutating func numbered(_ number: Int?, fingerprint: UInt64, attempt: Int) -> NumberedEvent {
         guard self.isReading(attempt) else { return .skip }
+        self.isEventNumbered = number != nil
+        if number != nil { self.hasUnnumberedOutput = false }
         let verdict = self.tracker.received(number, fingerprint: fingerprint)
         switch self.tracker.consequence(of: verdict) {
         case .deliver:

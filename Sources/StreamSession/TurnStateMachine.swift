@@ -68,6 +68,10 @@ package struct TurnStateMachine: Sendable {
     var mayHaveSentRequest = false
     /// The numbers of the response that is read, over all attempts that read the same one.
     var tracker: SequenceTracker
+    /// Whether the event at hand has a number.
+    var isEventNumbered = false
+    /// Whether output was delivered since the last event with a number.
+    var hasUnnumberedOutput = false
     /// The server's name for that response.
     var responseID: String?
     /// Finished items of the attempt that runs, counted from the first one without a gap.
@@ -206,6 +210,10 @@ extension TurnStateMachine {
     /// The consumer has gone, or does not want more.
     package mutating func cancelled() -> Action {
         switch self.state {
+        case .connecting(_, .http):
+            // A POST goes out with its attempt.
+            self.mayHaveSentRequest = true
+            return self.fail(.cancelled, nil)
         case .idle, .connecting, .racing, .exchanging, .backingOff, .refreshing:
             return self.fail(.cancelled, nil)
         case .finished:
@@ -223,8 +231,8 @@ extension TurnStateMachine {
         self.state = .connecting(attempt: opening.attempt, transport: opening.transport)
         self.attemptCount = max(self.attemptCount, opening.attempt)
         switch opening.rung {
-        case .resume:
-            break
+        case .resume(let cursor):
+            if cursor.lastSequenceNumber == nil { self.expectSameResponse() }
         case .first, .again, .verify:
             self.expectReplay(settling: opening.rung.carriedItemCount)
         }
@@ -241,7 +249,15 @@ extension TurnStateMachine {
         assert(isSettled, "the ledger was asked before whether these items can be settled")
         self.tracker = SequenceTracker(isResumable: self.tracker.isResumable)
         self.responseID = nil
+        self.hasUnnumberedOutput = false
         self.finishedItemCount = 0
+    }
+
+    /// The same response follows from its beginning, because no number says where it broke.
+    private mutating func expectSameResponse() {
+        let name = self.responseID
+        self.expectReplay(settling: 0)
+        self.responseID = name
     }
 
     /// The connection of an attempt is there: on a WebSocket the request follows, on HTTP it has gone out.

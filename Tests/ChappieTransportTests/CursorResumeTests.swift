@@ -252,6 +252,17 @@ enum Numbered {
         #expect(outcome.report.replaySafety == .outputDelivered)
     }
 
+    @Test func aResponseWithoutNumbersIsReadFromItsBeginningAndCompared() async {
+        let fixture = Self.fixture([
+            .eventStream(Event.created, Event.text("Hel"), then: Self.lost),
+            .eventStream(Event.created, Event.text("He"), Event.text("llo"), Event.completed),
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hello")
+        #expect(outcome.error == nil)
+        #expect(fixture.transport.requests[1].endpoint.target == "/v1/responses/r?stream=true")
+    }
+
     @Test func aResponseWithoutNumbersOfWhichNothingWasDeliveredIsReadFromItsBeginning() async {
         let fixture = Self.fixture([
             .eventStream(Event.created, then: Self.lost),

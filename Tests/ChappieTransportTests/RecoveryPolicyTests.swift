@@ -223,13 +223,14 @@ import Testing
     /// Where a turn can be when its consumer goes.
     enum Place: CaseIterable {
         case upgrading
+        case postUnanswered
         case sent
         case streaming
         case streamingEvents
 
         func script(_ signal: Signal) -> [ScriptStep] {
             switch self {
-            case .upgrading: [.hang(signal)]
+            case .upgrading, .postUnanswered: [.hang(signal)]
             case .sent: [.opened(101), .request, .hang(signal)]
             case .streamingEvents: [.opened(101), .request, .text(Event.created), .hang(signal)]
             case .streaming: [.opened(101), .request, .text(Event.text("a")), .hang(signal)]
@@ -239,7 +240,7 @@ import Testing
         var safety: ChappieReplaySafety {
             switch self {
             case .upgrading: .notSent
-            case .sent, .streamingEvents: .sentNoOutput
+            case .postUnanswered, .sent, .streamingEvents: .sentNoOutput
             case .streaming: .outputDelivered
             }
         }
@@ -248,7 +249,9 @@ import Testing
     @Test(arguments: Place.allCases)
     func aCancelledTurnSaysHowFarItHasCome(_ place: Place) async {
         let signal = Signal()
-        let fixture = TurnFixture([place.script(signal)])
+        let fixture = TurnFixture([place.script(signal)]) {
+            if place == .postUnanswered { $0.policy = .httpSSEOnly }
+        }
         let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
         let reading = Task { await TurnFixture.read(handle) }
         await signal.wait()

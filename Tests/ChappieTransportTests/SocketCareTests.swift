@@ -267,6 +267,15 @@ import Testing
         #expect(second.report.attempts.map(\.transport) == [.webSocket])
     }
 
+    @Test func aLentSocketThatRefusesTheSizeIsNotReplaced() async {
+        let fixture = TurnFixture([.webSocket(Event.completed), .eventStream(Event.text("a"), Event.completed)])
+        _ = await fixture.run()
+        let outcome = await Self.second(fixture, [.request, .ended(.closed(code: 1009, reason: ""))])
+        #expect(outcome.text == "a")
+        #expect(outcome.outcomes == ["ws.close.1009", "completed"])
+        #expect(fixture.transport.requests.map(\.isWebSocket) == [true, false])
+    }
+
     @Test(arguments: [(16_699_999, false), (16_700_000, true), (16_700_001, true)])
     func aMessageNearTheServersLimitIsNotTriedOverAWebSocket(byteCount: Int, isHTTP: Bool) async {
         let empty = #"{"type":"response.create","x":""}"#

@@ -6,8 +6,7 @@ import Testing
 /// Every scenario that comes with the test server, against the engine.
 @Suite(.timeLimit(.minutes(1))) struct ScenarioTests {
     /// Scenarios whose expectation the engine does not meet yet.
-    static let waiting: Set<String> = [
-    ]
+    static let waiting: Set<String> = []
 
     @Test(arguments: ChappieTestServer.builtInScenarios.map(\.name))
     func theExpectationHolds(of name: String) async throws {

@@ -8,7 +8,8 @@ enum Cancellation {
     static func closed(runs: Int) async throws -> Figure {
         var model = ChappieTestServer.ScriptedModel(seed: 1, textByteCount: 200)
         model.includesReasoning = false
-        let server = try ChappieTestServer(configuration: .init(model: .scripted(model), faults: [.init(.hang(afterEvent: 6))]))
+        let server = try ChappieTestServer(
+            configuration: .init(model: .scripted(model), faults: [.init(.hang(afterEvent: 6))]))
         defer { server.stop() }
         let transport = ChappieStreamingTransport(configuration: try .loopback(server.baseURL))
         var values: [Double] = []

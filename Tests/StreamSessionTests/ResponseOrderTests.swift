@@ -80,11 +80,31 @@ import Testing
     @Test func anEndWithAnotherIdentifierIsAnEnd() {
         var order = Self.begun(after: "z")
         #expect(order.mentioned(responseID: "b") == .tolerated(.responseIDChanged))
+        #expect(order.itemDone(0) == .fine)
         #expect(order.terminal(responseID: "c") == .fine)
         #expect(order.delta(in: .text(0)) == .foreign)
         order = Self.begun()
+        #expect(order.itemDone(0) == .fine)
         #expect(order.terminal(responseID: "b") == .tolerated(.responseIDChanged))
         #expect(order.terminal(responseID: "a") == .foreign)
+    }
+
+    @Test func anEndWithAnotherIdentifierInTheMiddleOfAnItemIsForeign() {
+        var order = Self.begun()
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.terminal(responseID: "b") == .foreign)
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.terminal(responseID: "a") == .fine)
+    }
+
+    @Test func outputBeforeTheResponseIsCreatedIsWhatIsLeftOfTheOneBefore() {
+        var order = ResponseOrder(previousResponseID: "z")
+        #expect(order.delta(in: .text(0)) == .foreign)
+        #expect(order.itemDone(0) == .foreign)
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0) == .fine)
+        #expect(order.delta(in: .text(0)) == .fine)
     }
 
     // MARK: The response before
@@ -110,12 +130,6 @@ import Testing
         #expect(order.mentioned(responseID: "z") == .fine)
         #expect(order.terminal(responseID: "z") == .fine)
         #expect(order.terminal(responseID: "z") == .foreign)
-    }
-
-    @Test func aServerThatAnnouncesNothingMayToo() {
-        var order = ResponseOrder(previousResponseID: "z")
-        #expect(order.delta(in: .text(0)) == .tolerated(.itemNotAdded))
-        #expect(order.terminal(responseID: "z") == .fine)
     }
 
     @Test func theResponseBeforeMayBeginInTheMiddleWithoutHarm() {
@@ -179,6 +193,15 @@ import Testing
         #expect(order.terminal(responseID: "a") == .fine)
     }
 
+    @Test func outputOfAnItemThatIsDoneIsAViolationWhereIndicesTellItemsApart() {
+        var order = Self.begun()
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.itemAdded(1) == .fine)
+        #expect(order.delta(in: .text(0)) == .violation(.itemContinued))
+        #expect(order.delta(in: .text(1)) == .fine)
+    }
+
     @Test func anItemThatIsDoneWithoutBeingAddedIsTolerated() {
         var order = Self.begun()
         #expect(order.itemDone(0) == .fine)
@@ -206,7 +229,7 @@ import Testing
         #expect(order.itemAdded(last) == .fine)
         #expect(order.delta(in: .text(last, part: last)) == .fine)
         #expect(order.itemDone(last) == .fine)
-        #expect(order.delta(in: .text(last)) == .tolerated(.itemContinued))
+        #expect(order.delta(in: .text(last)) == .violation(.itemContinued))
     }
 
     @Test func everyItemMayBeDone() {

@@ -62,6 +62,29 @@ import Testing
             machine.failed(Self.reset, attempt: 1, jitter: 0.5) == .wait(.milliseconds(200), then: Self.next(.again())))
     }
 
+    @Test func outputWithoutANumberIsReadAgainFromTheBeginningAndCompared() {
+        var machine = Self.background(upTo: 1)
+        #expect(machine.numbered(nil, fingerprint: 0, attempt: 1) == .read)
+        #expect(machine.deltaReceived("Hel", attempt: 1) == .deliver(from: 0))
+        let next = Self.next(.resume(ResumeCursor(responseID: "resp_1", lastSequenceNumber: nil)))
+        #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) == .wait(.milliseconds(200), then: next))
+        #expect(machine.timerFired(attempt: 2) == .open(next))
+        #expect(machine.opened(attempt: 2) == .receive)
+        #expect(machine.numbered(0, fingerprint: 7, attempt: 2) == .read)
+        #expect(machine.numbered(nil, fingerprint: 0, attempt: 2) == .read)
+        #expect(machine.deltaReceived("Hello", attempt: 2) == .deliver(from: 3))
+        #expect(machine.completed(attempt: 2) == .finish)
+    }
+
+    @Test func aNumberBehindItMakesTheCursorGoodAgain() {
+        var machine = Self.background(upTo: 1)
+        _ = machine.numbered(nil, fingerprint: 0, attempt: 1)
+        _ = machine.deltaReceived("Hel", attempt: 1)
+        #expect(machine.numbered(2, fingerprint: 9, attempt: 1) == .read)
+        let next = Self.next(.resume(ResumeCursor(responseID: "resp_1", lastSequenceNumber: 2)))
+        #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) == .wait(.milliseconds(200), then: next))
+    }
+
     @Test func aGapIsAskedForAgain() {
         var machine = Self.background(upTo: 4)
         let failure = AttemptFailure.sequenceGap(expected: 5, found: 7)
@@ -133,6 +156,32 @@ import Testing
         #expect(turn.openings.last?.rung == .again())
         turn.fail(.httpStatus(RefusalFacts(statusCode: 429)))
         #expect(turn.openings.count == 3)
+    }
+
+    @Test(arguments: [(500, false), (502, false), (503, true), (504, false), (429, true), (401, true)])
+    func withoutRecoveryOnlyARefusalIsFollowedByAnotherRequest(statusCode: Int, isSentAgain: Bool) {
+        var streaming = StreamingPolicy(prefersWebSocket: false)
+        streaming.recovery = .never
+        var turn = ScriptedTurn(streaming)
+        let failure = AttemptFailure.httpStatus(RefusalFacts(statusCode: statusCode))
+        turn.fail(failure)
+        if statusCode == 401 { turn.refresh(changed: true) }
+        #expect((turn.openings.count == 2) == isSentAgain)
+        if !isSentAgain { #expect(turn.last == .fail(TurnFailure(.notRecovered, failure))) }
+    }
+
+    @Test func retriesThatTheServersFailuresHaveUsedUpCondemnNothing() {
+        var turn = ScriptedTurn(StreamingPolicy(maxWebSocketReconnectionAttempts: 2))
+        let failure = AttemptFailure.responseFailed(RefusalFacts(errorCode: "server_error"))
+        for last in [failure, failure, Self.reset] {
+            turn.open()
+            turn.fail(last)
+        }
+        #expect(turn.openings.last?.transport == .http)
+        turn.open()
+        turn.complete()
+        #expect(turn.last == .finish)
+        #expect(!turn.machine.condemnsWebSocket)
     }
 
     @Test(arguments: RecoveryPolicy.allCases)
