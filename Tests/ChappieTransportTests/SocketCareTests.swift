@@ -100,17 +100,6 @@ import Testing
         #expect(fixture.sentRequestCount == 2)
     }
 
-    @Test func aPongThatComesUnaskedMeansNothing() async {
-        let fixture = await Self.afterOneTurn()
-        fixture.clock.advance(by: .seconds(60))
-        let connection = fixture.transport.connections[0]
-        connection.ping()
-        connection.append([.request, .pong, .text(Event.text("kept")), .text(Event.completed)])
-        // The check takes the first answer that comes for its own, which this transport delays until the request.
-        let outcome = await fixture.run()
-        #expect(outcome.text == "fresh")
-    }
-
     @Test(arguments: DriverCancellationTests.Canceller.allCases)
     func aCancellationDuringTheCheckOpensNothing(by canceller: DriverCancellationTests.Canceller) async {
         let fixture = await Self.afterOneTurn()
