@@ -46,10 +46,13 @@ struct AnswerPerformance {
         self.events = self.events.prefix(cut)
         self.tail = AnswerTail.tail(of: fact, &self.world.random)
         self.world.note(fact)
+        // It is an end all the same, and so another answer than a longer one.
+        if fact == .responseIncomplete { self.world.checker.varied() }
     }
 
     private func allows(_ fact: SimulatedFact, afterEvents count: Int) -> Bool {
         let settings = self.world.settings
+        guard self.world.options.allows(fact) else { return false }
         let isBudgeted = settings.allowsSilentStart && settings.allowsSilentMiddle
         switch fact {
         case .stallWithPongs: return isBudgeted
@@ -91,7 +94,6 @@ struct AnswerPerformance {
     private mutating func runEventStream() {
         var writer = EventStreamWriter(random: SimulatedRandom(seed: self.world.random.next()))
         for event in self.events { writer.append(self.answer.bytes[event.range]) }
-        let startOfTail = writer.bytes.count
         var hints: [DelayRules.Hint]?
         if case .event(let json, let hintsOfTail) = self.tail {
             writer.append(json[...])
@@ -108,7 +110,7 @@ struct AnswerPerformance {
                 kind: .body, bytes: writer.bytes[piece.range], size: event?.size ?? self.answer.sizeBefore,
                 isCompletion: event?.isCompletion ?? false)
             self.connection.schedule(
-                .payload(payload), at: self.moment, hints: piece.range.upperBound > startOfTail ? hints : nil)
+                .payload(payload), at: self.moment, hints: piece.range.upperBound == writer.bytes.count ? hints : nil)
         }
         for fact in writer.facts { self.world.note(fact) }
     }

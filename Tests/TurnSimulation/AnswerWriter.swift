@@ -260,6 +260,7 @@ struct AnswerWriter {
         if let fact = noise.fact { self.facts.append(fact) }
         let start = self.arena.bytes.count
         self.arena.append(noise.json)
-        self.events.append(WireEvent(range: start..<self.arena.bytes.count, size: self.size))
+        // The event that follows has not been said.
+        self.events.append(WireEvent(range: start..<self.arena.bytes.count, size: self.events.last?.size ?? self.size))
     }
 }

@@ -20,7 +20,10 @@ struct SimulatedConfiguration {
     /// How often in a hundred an answer differs from the one before.
     let variationPercent: Int
 
-    init(_ random: inout SimulatedRandom, credential: @escaping ChappieTransportConfiguration.CredentialSource) {
+    init(
+        _ random: inout SimulatedRandom, options: SimulationOptions,
+        credential: @escaping ChappieTransportConfiguration.CredentialSource
+    ) {
         guard let url = URL(string: "https://api.example/v1") else { preconditionFailure("not a URL") }
         var configuration = ChappieTransportConfiguration(baseURL: url, credential: credential)
         Self.drawPolicies(&configuration, &random)
@@ -28,6 +31,8 @@ struct SimulatedConfiguration {
         if random.chance(20) { configuration.limits.eventByteCount = Self.smallEventLimit }
         configuration.limits.errorBodyByteCount = random.pick([65_536, 65_536, 65_536, 64, 0])
         configuration.rawEvents = random.pick([.unsurfaced, .unsurfaced, .all, .none])
+        if configuration.rawEvents == .all, !options.allows(.allRawEvents) { configuration.rawEvents = .unsurfaced }
+        if configuration.rawEvents == .none, !options.allows(.noRawEvents) { configuration.rawEvents = .unsurfaced }
         configuration.reportsDiagnostics = random.chance(50)
         configuration.offersCompression = random.chance(50)
         self.configuration = configuration
@@ -61,6 +66,15 @@ struct SimulatedConfiguration {
 
     /// Whether an event can be over the limit.
     var hasSmallEventLimit: Bool { self.configuration.limits.eventByteCount <= Self.smallEventLimit }
+
+    /// What of it is counted.
+    var facts: [SimulatedFact] {
+        switch self.configuration.rawEvents {
+        case .all: [.allRawEvents]
+        case .none: [.noRawEvents]
+        case .unsurfaced: []
+        }
+    }
 
     // MARK: Where silence would not last for ever
 

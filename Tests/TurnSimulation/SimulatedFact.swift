@@ -42,7 +42,7 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     // The caller.
     case credentialChanged, credentialReplaced, credentialSame, credentialThrows, backgroundRequest, invalidRequest
     case cancelledByHandle, cancelledByTask, cancelledInWait, cancelledBetweenEvents, cancelledBeforeReading
-    case dropped, carriedItems
+    case dropped, carriedItems, allRawEvents, noRawEvents
     // Endings.
     case completed, completedAfterFailure, completedAfterReplay, completedOverHTTP, completedOverWebSocket
     case diverged, failedBelowHTTP, httpError, usageLimitReached, reauthenticationRequired, responseTerminalFailure
@@ -86,9 +86,9 @@ package struct Coverage: Sendable {
     }
 
     /// What was never met, though it could have been.
-    package var missing: [String] {
+    package func missing(_ options: SimulationOptions) -> [String] {
         SimulatedFact.allCases.filter { fact in
-            self.count(of: fact) == 0 && fact.condition.map { self.count(of: $0) > 0 } ?? true
+            self.count(of: fact) == 0 && options.allows(fact) && fact.condition.map { self.count(of: $0) > 0 } ?? true
         }.map { "\($0)" }
     }
 

@@ -78,7 +78,7 @@ extension SimulatedWorld {
         case 1:
             self.note(.keptClosedCleanly)
             kept.schedule(.ended(.closed(code: self.random.pick([1000, 1001, 1012]), reason: "")), at: moment)
-        case 2:
+        case 2 where self.settings.allowsSilentStart || self.settings.configuration.timeouts.pingInterval != nil:
             self.note(.keptWentSilent)
             kept.die(at: moment)
         case 3:

@@ -55,8 +55,9 @@ struct SimulatedServer {
         self.answerCount += 1
         let content = self.response.content
         let sizeBefore = self.response.withOnlyItems(itemCount).content.size
-        let style = AnswerStyle(
+        var style = AnswerStyle(
             &random, responseID: "resp_\(self.answerCount)", attempt: self.answerCount, isKept: isKept)
+        if !options.allows(.repeatedItemDone) { style.repeatsDone = false }
         var writer = AnswerWriter(rest, from: sizeBefore, style: style, random: SimulatedRandom(seed: random.next()))
         writer.write()
         facts += style.facts + writer.facts
@@ -73,12 +74,14 @@ struct SimulatedServer {
         _ rest: inout SimulatedResponse, percent: Int, options: SimulationOptions, _ facts: inout [SimulatedFact],
         _ random: inout SimulatedRandom
     ) -> Bool {
-        if options.respellsArguments, random.chance(10), let other = rest.varied(.respelledArguments, &random) {
+        if options.allows(.respelledArguments), random.chance(10),
+            let other = rest.varied(.respelledArguments, &random) {
             rest = other
             facts.append(.respelledArguments)
         }
         let variation = random.pick(SimulatedResponse.Variation.allCases)
-        guard random.chance(percent), !variation.isSame, let other = rest.varied(variation, &random) else {
+        guard random.chance(percent), !variation.isSame, options.allows(variation.fact),
+            let other = rest.varied(variation, &random) else {
             facts.append(.sameAnswer)
             return false
         }

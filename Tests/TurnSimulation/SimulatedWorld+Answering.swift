@@ -85,9 +85,10 @@ extension SimulatedWorld {
     private func play(_ answer: SimulatedServer.Answer, on connection: SimulatedConnection, at moment: Duration) {
         if answer.isVaried { self.checker.varied() }
         self.checker.answerBegan(on: connection.id, content: answer.content, from: answer.sizeBefore)
-        self.calls = Dictionary(
-            answer.events.compactMap { event in event.call.map { ($0, answer.bytes[event.range]) } },
-            uniquingKeysWith: { first, _ in first })
+        self.calls = [:]
+        for event in answer.events {
+            if let call = event.call { self.calls[call, default: []].append(answer.bytes[event.range]) }
+        }
         var performance = AnswerPerformance(answer, on: connection, world: self, at: moment)
         performance.run()
     }

@@ -24,13 +24,14 @@ final class SimulatedWorld: @unchecked Sendable {
     var settings: SimulatedConfiguration
     var server: SimulatedServer
     /// The events of the newest answer that finish a call, by the call's place among the calls.
-    var calls: [Int: ArraySlice<UInt8>] = [:]
+    var calls: [Int: [ArraySlice<UInt8>]] = [:]
     var interruption: Interruption?
     /// Ends the turn from outside, when it is found to be endless.
     var breakOff: () -> Void = {}
     var credentials: SimulatedCredentials
     private var stepsOfTurn = 0
     private(set) var trace: [String] = []
+    private var hasLoggedViolation = false
 
     init(seed: UInt64, options: SimulationOptions, scheduler: SimulationScheduler) {
         var random = SimulatedRandom(seed: seed)
@@ -38,9 +39,10 @@ final class SimulatedWorld: @unchecked Sendable {
         self.credentials = credentials
         self.scheduler = scheduler
         self.options = options
-        self.settings = SimulatedConfiguration(&random) { _ in nil }
+        self.settings = SimulatedConfiguration(&random, options: options) { _ in nil }
         self.server = SimulatedServer(&random)
         self.random = random
+        for fact in self.settings.facts { self.coverage.note(fact) }
         self.settings.configuration.credential = { [unowned self] request in try self.credential(for: request) }
         scheduler.deadlocked = { [unowned self] in self.stuck("every task waits for ever") }
     }
@@ -71,6 +73,10 @@ final class SimulatedWorld: @unchecked Sendable {
 
     func log(_ line: @autoclosure () -> String) {
         guard self.options.isTracing else { return }
+        if !self.hasLoggedViolation, let violation = self.checker.violation {
+            self.hasLoggedViolation = true
+            self.trace.append("*** broken: \(violation)")
+        }
         self.trace.append("\((self.now - .seconds(1_000)).secondsText)  \(line())")
     }
 

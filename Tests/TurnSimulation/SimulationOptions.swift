@@ -2,9 +2,16 @@
 package struct SimulationOptions: Sendable {
     /// Whether what happens is written down.
     package var isTracing = false
-    /// Whether the members of a call's arguments change places between attempts, which is no other call.
-    package var respellsArguments = true
+    /// Faults that servers do not have, by name.
+    ///
+    /// With it a run can go on past one that is known to break a promise.
+    package var withoutFaults: Set<String> = []
 
     /// The defaults.
     package init() {}
+
+    func allows(_ fact: SimulatedFact) -> Bool { self.withoutFaults.isEmpty || !self.withoutFaults.contains("\(fact)") }
+
+    /// Whether a fault has such a name.
+    package static func isFault(_ name: String) -> Bool { SimulatedFact.allCases.contains { "\($0)" == name } }
 }

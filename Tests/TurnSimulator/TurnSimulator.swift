@@ -11,7 +11,7 @@ enum TurnSimulator {
 
     static func main() {
         guard let run = SimulationRun(arguments: Array(CommandLine.arguments.dropFirst())) else {
-            print("usage: turn-simulator [--turns N] [--seed S] [--jobs J] [--trace] [--same-spelling] [--quiet]")
+            print("usage: turn-simulator [--turns N] [--seed S] [--jobs J] [--trace] [--without FAULT]... [--quiet]")
             exit(2)
         }
         CrashReport.install()
@@ -23,7 +23,7 @@ enum TurnSimulator {
             print("seed \(finding.seed) breaks the promise: \(finding.violation)")
             print("replay: \(CrashReport.command(seed: finding.seed))")
         }
-        let missing = result.coverage.missing
+        let missing = result.coverage.missing(run.options)
         if result.coverage.turnCount >= self.turnCountThatMeetsEverything, result.findings.isEmpty, !missing.isEmpty {
             print("never met: \(missing.joined(separator: ", "))")
             exit(1)
@@ -62,7 +62,9 @@ extension SimulationRun {
             case "--trace":
                 self.options.isTracing = true
                 self.report = { print($0.joined(separator: "\n")) }
-            case "--same-spelling": self.options.respellsArguments = false
+            case "--without":
+                guard let name = rest.popFirst(), SimulationOptions.isFault(name) else { return nil }
+                self.options.withoutFaults.insert(name)
             case "--quiet": break
             default: return nil
             }
@@ -86,7 +88,9 @@ enum CrashReport {
 
     /// The command that runs one series again.
     static func command(seed: UInt64) -> String {
-        let isSpelledTheSame = CommandLine.arguments.contains("--same-spelling")
-        return "turn-simulator --seed \(seed) --turns 1 --trace\(isSpelledTheSame ? " --same-spelling" : "")"
+        let arguments = CommandLine.arguments
+        let without = zip(arguments, arguments.dropFirst()).filter { $0.0 == "--without" }
+        return (["turn-simulator --seed \(seed) --turns 1 --trace"] + without.map { "--without \($0.1)" })
+            .joined(separator: " ")
     }
 }
