@@ -73,6 +73,7 @@ struct AnswerPerformance {
             self.schedule(self.answer.bytes[event.range], as: .text, event)
         }
         guard case .event(let json, let hints) = self.tail else { return }
+        defer { self.sayMore() }
         self.pause()
         let limit = self.connection.request.limits.messageByteCount
         guard json.count <= limit else {
@@ -95,13 +96,20 @@ struct AnswerPerformance {
         var writer = EventStreamWriter(random: SimulatedRandom(seed: self.world.random.next()))
         for event in self.events { writer.append(self.answer.bytes[event.range]) }
         var hints: [DelayRules.Hint]?
+        var endOfTail = 0
         if case .event(let json, let hintsOfTail) = self.tail {
             writer.append(json[...])
             hints = hintsOfTail
+            endOfTail = writer.bytes.count
+            if self.world.random.chance(50) { self.saysMore(in: &writer) }
         }
         if self.tail == nil, self.world.random.chance(20) {
             writer.append(Array("[DONE]".utf8)[...])
             self.world.note(.doneSentinel)
+        }
+        if self.tail == nil, self.world.random.chance(10) {
+            writer.append(Self.lateEvents[self.world.random.below(Self.lateEvents.count)][...])
+            self.world.note(.eventAfterTerminal)
         }
         for piece in writer.pieces() {
             self.pause()
@@ -110,10 +118,33 @@ struct AnswerPerformance {
                 kind: .body, bytes: writer.bytes[piece.range], size: event?.size ?? self.answer.sizeBefore,
                 isCompletion: event?.isCompletion ?? false)
             self.connection.schedule(
-                .payload(payload), at: self.moment, hints: piece.range.upperBound == writer.bytes.count ? hints : nil)
+                .payload(payload), at: self.moment, hints: piece.range.upperBound >= endOfTail ? hints : nil)
         }
         for fact in writer.facts { self.world.note(fact) }
     }
+
+    /// What has no place behind the end of a response.
+    private static let lateEvents = [
+        #"{"type":"keepalive"}"#, #"{"type":"response.output_text.delta","output_index":0,"delta":"late"}"#,
+        #"{"type":"response.completed","response":{"id":"late"}}"#, #"{"type":"error","status":500}"#,
+    ].map { Array($0.utf8) }
+
+    /// A server that does not know that its answer has failed goes on; nothing of it counts.
+    private mutating func saysMore(in writer: inout EventStreamWriter) {
+        self.world.note(.eventsAfterFault)
+        for event in self.eventsAfterTail { writer.append(self.answer.bytes[event.range]) }
+    }
+
+    /// The same on a WebSocket.
+    private mutating func sayMore() {
+        guard self.world.random.chance(50) else { return }
+        for event in self.eventsAfterTail {
+            let payload = TimelineItem.Payload(kind: .text, bytes: self.answer.bytes[event.range])
+            self.connection.schedule(.payload(payload), at: self.moment)
+        }
+    }
+
+    private var eventsAfterTail: ArraySlice<WireEvent> { self.answer.events[self.events.endIndex...] }
 
     /// The newest event of the answer that is whole with a piece.
     private func lastEvent(in piece: EventStreamWriter.Piece) -> WireEvent? {

@@ -102,7 +102,7 @@ enum AnswerTail {
             json = #"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"\#(text)"}"#
         default:
             json = random.pick([
-                "{", "nonsense", #"{"type":"response.output_text.delta","delta":"x""#, "[]", "",
+                "{", "nonsense", #"{"type":"response.output_text.delta","delta":"x""#, "[]",
                 #"{"type":"response.output_text.delta","delta":7}"#, #"{"type":"response.completed"}"#,
             ])
         }

@@ -59,7 +59,7 @@ struct EventStreamWriter {
 
     /// Cuts what was written into pieces.
     mutating func pieces() -> [Piece] {
-        let size = self.random.pick([1, 7, 40, 200, 1_000, 100_000])
+        let size = self.random.pick([1, 7, 40, 40, 200, 200, 200, 1_000, 1_000, 100_000, 100_000, 100_000])
         if size == 1 { self.facts.append(.byteByByte) }
         var pieces: [Piece] = []
         var start = 0

@@ -23,7 +23,7 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     case errorEvent, errorEventWithStatus, errorEvent401, errorEvent429, errorEventUsageLimit
     case errorEventConnectionLimit
     case responseFailed, responseFailedFatally, responseFailedThrottled, responseIncomplete
-    case garbageJSON, invalidUTF8, binaryMessage, oversizeEvent
+    case garbageJSON, eventsAfterFault, invalidUTF8, binaryMessage, oversizeEvent
     // What stands between the events.
     case keepalive, rateLimitEvent, unknownEvent, eventWithoutType, doneSentinel, emptyDelta, repeatedItemDone
     case numbersMissing, numbersRepeated, numbersOdd, changingItemIDs, itemsNotAnnounced
