@@ -30,6 +30,8 @@ package struct SimulationRun: Sendable {
     package var seed: UInt64
     /// How many threads share the work.
     package var jobCount = 1
+    /// Whether a broken promise is noted, and the run goes on.
+    package var keepsGoing = false
     /// What all series share.
     package var options = SimulationOptions()
     /// Told of the trace of each series, if one is written.
@@ -62,7 +64,7 @@ package struct SimulationRun: Sendable {
         let jobCount = max(1, self.jobCount)
         var coverage = Coverage()
         var seed = self.seed &+ UInt64(job)
-        while coverage.turnCount * jobCount < self.turnCount, result.withLock({ $0.findings.isEmpty }) {
+        while coverage.turnCount * jobCount < self.turnCount, self.goesOn(result) {
             scheduler.seed = seed
             let outcome = await SimulatedSeries(seed: seed, options: self.options).run(on: scheduler)
             coverage.add(outcome.coverage)
@@ -75,5 +77,9 @@ package struct SimulationRun: Sendable {
         }
         let met = coverage
         result.withLock { $0.coverage.add(met) }
+    }
+
+    private func goesOn(_ result: LockedValue<Result>) -> Bool {
+        self.keepsGoing || result.withLock { $0.findings.isEmpty }
     }
 }

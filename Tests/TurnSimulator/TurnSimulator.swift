@@ -11,7 +11,8 @@ enum TurnSimulator {
 
     static func main() {
         guard let run = SimulationRun(arguments: Array(CommandLine.arguments.dropFirst())) else {
-            print("usage: turn-simulator [--turns N] [--seed S] [--jobs J] [--trace] [--without FAULT]... [--quiet]")
+            print("usage: turn-simulator [--turns N] [--seed S] [--jobs J] [--trace] "
+                    + "[--without FAULT]... [--keep-going] [--quiet]")
             exit(2)
         }
         CrashReport.install()
@@ -65,6 +66,7 @@ extension SimulationRun {
             case "--without":
                 guard let name = rest.popFirst(), SimulationOptions.isFault(name) else { return nil }
                 self.options.withoutFaults.insert(name)
+            case "--keep-going": self.keepsGoing = true
             case "--quiet": break
             default: return nil
             }
