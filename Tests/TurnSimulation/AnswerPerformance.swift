@@ -13,8 +13,9 @@ struct AnswerPerformance {
     private var tail: AnswerTail?
     private var events: ArraySlice<WireEvent>
 
-    init(_ answer: SimulatedServer.Answer, on connection: SimulatedConnection, world: SimulatedWorld, at moment: Duration)
-    {
+    init(
+        _ answer: SimulatedServer.Answer, on connection: SimulatedConnection, world: SimulatedWorld, at moment: Duration
+    ) {
         self.answer = answer
         self.connection = connection
         self.world = world

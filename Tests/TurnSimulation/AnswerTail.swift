@@ -68,7 +68,8 @@ enum AnswerTail {
             let status = random.pick([400, 404, 408, 500, 503])
             json = #"{"type":"error","status":\#(status),"error":{"type":"some_error","message":"m"}}"#
         case .errorEvent401:
-            json = #"{"type":"error","status_code":401,"error":{"type":"invalid_request_error","code":"token_expired"}}"#
+            json =
+                #"{"type":"error","status_code":401,"error":{"type":"invalid_request_error","code":"token_expired"}}"#
         case .errorEvent429:
             hint.isThrottle = true
             hint.wish = .seconds(3)

@@ -115,7 +115,8 @@ struct ConnectDrawing {
         default:
             let seconds = self.random.pick([2, 9, 3_600])
             body.bytes = Array(
-                "{\"error\":{\"type\":\"usage_limit_reached\",\"message\":\"m\",\"resets_in_seconds\":\(seconds)}}".utf8)
+                "{\"error\":{\"type\":\"usage_limit_reached\",\"message\":\"m\",\"resets_in_seconds\":\(seconds)}}".utf8
+            )
             hint.resetsAfter = .seconds(seconds)
             hint.isThrottle = true
             self.facts.append(.refusalBodyUsageLimit)

@@ -30,9 +30,8 @@ struct SimulatedConfiguration {
         Self.drawTimeouts(&configuration.timeouts, &random)
         if random.chance(20) { configuration.limits.eventByteCount = Self.smallEventLimit }
         configuration.limits.errorBodyByteCount = random.pick([65_536, 65_536, 65_536, 64, 0])
-        configuration.rawEvents = random.pick([.unsurfaced, .unsurfaced, .all, .none])
-        if configuration.rawEvents == .all, !options.allows(.allRawEvents) { configuration.rawEvents = .unsurfaced }
-        if configuration.rawEvents == .none, !options.allows(.noRawEvents) { configuration.rawEvents = .unsurfaced }
+        let rawEvents: [ChappieRawEvents] = [.unsurfaced, .unsurfaced, .all, .none]
+        configuration.rawEvents = random.pick(rawEvents.filter { options.allows($0.fact) })
         configuration.reportsDiagnostics = random.chance(50)
         configuration.offersCompression = random.chance(50)
         self.configuration = configuration
@@ -68,13 +67,7 @@ struct SimulatedConfiguration {
     var hasSmallEventLimit: Bool { self.configuration.limits.eventByteCount <= Self.smallEventLimit }
 
     /// What of it is counted.
-    var facts: [SimulatedFact] {
-        switch self.configuration.rawEvents {
-        case .all: [.allRawEvents]
-        case .none: [.noRawEvents]
-        case .unsurfaced: []
-        }
-    }
+    var facts: [SimulatedFact] { [self.configuration.rawEvents.fact] }
 
     // MARK: Where silence would not last for ever
 
@@ -102,5 +95,16 @@ struct SimulatedConfiguration {
         limits.delays.maximumDelay = backoff.maximumDelay
         limits.delays.respectsWish = backoff.respectsRetryAfterHeader
         return limits
+    }
+}
+
+extension ChappieRawEvents {
+    /// What it is counted as.
+    fileprivate var fact: SimulatedFact {
+        switch self {
+        case .all: .allRawEvents
+        case .none: .noRawEvents
+        case .unsurfaced: .unsurfacedRawEvents
+        }
     }
 }

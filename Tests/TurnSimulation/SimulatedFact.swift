@@ -42,7 +42,7 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     // The caller.
     case credentialChanged, credentialReplaced, credentialSame, credentialThrows, backgroundRequest, invalidRequest
     case cancelledByHandle, cancelledByTask, cancelledInWait, cancelledBetweenEvents, cancelledBeforeReading
-    case dropped, carriedItems, allRawEvents, noRawEvents
+    case dropped, carriedItems, allRawEvents, noRawEvents, unsurfacedRawEvents
     // Endings.
     case completed, completedAfterFailure, completedAfterReplay, completedOverHTTP, completedOverWebSocket
     case diverged, failedBelowHTTP, httpError, usageLimitReached, reauthenticationRequired, responseTerminalFailure
@@ -57,13 +57,15 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
             .resumed
         case .heldBecameReady, .heldFailed, .heldReleased, .heldDropped: .held
         case .pongLost: .pinged
-        case .resumed, .held, .pinged, .carriedItems: self
+        case .resumed, .held, .pinged, .carriedItems, .invalidResponse: self
         default: nil
         }
     }
 }
 
-/// How often each fact was met, and how much was done. A value; each worker has its own.
+/// How often each fact was met, and how much was done.
+///
+/// A value; each worker has its own.
 package struct Coverage: Sendable {
     private var counts = [Int](repeating: 0, count: SimulatedFact.allCases.count)
     /// Turns that were run.

@@ -2,7 +2,9 @@
 
 import StreamTransport
 
-/// The server of one world. A value; its world owns it.
+/// The server of one world.
+///
+/// A value; its world owns it.
 struct SimulatedServer {
     /// A response that was made in background, as it was written.
     struct Kept {
@@ -75,13 +77,15 @@ struct SimulatedServer {
         _ random: inout SimulatedRandom
     ) -> Bool {
         if options.allows(.respelledArguments), random.chance(10),
-            let other = rest.varied(.respelledArguments, &random) {
+            let other = rest.varied(.respelledArguments, &random)
+        {
             rest = other
             facts.append(.respelledArguments)
         }
         let variation = random.pick(SimulatedResponse.Variation.allCases)
         guard random.chance(percent), !variation.isSame, options.allows(variation.fact),
-            let other = rest.varied(variation, &random) else {
+            let other = rest.varied(variation, &random)
+        else {
             facts.append(.sameAnswer)
             return false
         }
@@ -151,7 +155,9 @@ struct SimulatedServer {
 
     /// An event is lost; from there on the engine knows no more of the response, if that event had content.
     private static func makeGap(in answer: inout Answer, _ random: inout SimulatedRandom) {
-        let numbered = answer.events.indices.filter { answer.events[$0].number != nil && !answer.events[$0].isCompletion }
+        let numbered = answer.events.indices.filter {
+            answer.events[$0].number != nil && !answer.events[$0].isCompletion
+        }
         guard !numbered.isEmpty else { return }
         let lost = random.pick(numbered)
         let size = lost == 0 ? answer.sizeBefore : answer.events[lost - 1].size

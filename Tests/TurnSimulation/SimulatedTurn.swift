@@ -8,7 +8,7 @@ struct SimulatedTurn {
     private enum Behaviour {
         case reads
         case cancelsByHandle(inWait: Bool)
-        case cancelsTask
+        case cancelsTask(inWait: Bool)
         case drops
         case neverReads
     }
@@ -26,7 +26,7 @@ struct SimulatedTurn {
         switch world.random.below(40) {
         case 0: self.behaviour = .cancelsByHandle(inWait: true)
         case 1: self.behaviour = .cancelsByHandle(inWait: false)
-        case 2: self.behaviour = .cancelsTask
+        case 2: self.behaviour = .cancelsTask(inWait: world.random.chance(50))
         case 3: self.behaviour = .drops
         case 4 where world.random.chance(20): self.behaviour = .neverReads
         default: self.behaviour = .reads
@@ -74,18 +74,21 @@ struct SimulatedTurn {
         let task = Task { await self.read(handle.take()) }
         let world = self.world
         world.note(.cancelledByTask)
-        world.interruption = SimulatedWorld.Interruption(at: self.momentOfInterruption()) {
-            world.log("the task is cancelled")
-            world.checker.cancelled()
-            task.cancel()
+        if case .cancelsTask(inWait: true) = self.behaviour {
+            world.interruption = SimulatedWorld.Interruption(at: self.momentOfInterruption()) {
+                world.log("the task is cancelled")
+                world.checker.cancelled()
+                task.cancel()
+            }
         }
         return await task.value
     }
 
     private func momentOfInterruption() -> Duration {
         let world = self.world
-        return world.now + world.random.duration(
-            upTo: world.random.pick([.zero, .milliseconds(50), .seconds(2), .seconds(30)]))
+        return world.now
+            + world.random.duration(
+                upTo: world.random.pick([.zero, .milliseconds(50), .seconds(2), .seconds(30)]))
     }
 
     private func read(_ handle: ChappieStreamHandle) async -> PromiseChecker.Ending {
@@ -99,15 +102,7 @@ struct SimulatedTurn {
                 world.log("delivered \(event)")
                 world.checker.received(self.output(of: event))
                 count += 1
-                if case .drops = self.behaviour, count > self.patience {
-                    world.note(.dropped)
-                    world.checker.cancelled()
-                    return .abandoned
-                }
-                if case .cancelsByHandle(inWait: false) = self.behaviour, count == self.patience + 1 {
-                    world.note(.cancelledBetweenEvents)
-                    self.cancel(handle)
-                }
+                if count == self.patience + 1, self.losesPatience(with: handle) { return .abandoned }
             }
             self.note(handle.report)
             return .ended
@@ -115,6 +110,27 @@ struct SimulatedTurn {
             self.note(handle.report)
             return self.ending(of: error)
         }
+    }
+
+    /// Does what the consumer does between two events; true when it goes away.
+    private func losesPatience(with handle: ChappieStreamHandle) -> Bool {
+        let world = self.world
+        switch self.behaviour {
+        case .drops:
+            world.note(.dropped)
+            world.checker.cancelled()
+            return true
+        case .cancelsByHandle(inWait: false):
+            world.note(.cancelledBetweenEvents)
+            self.cancel(handle)
+        case .cancelsTask(inWait: false):
+            world.log("the task cancels itself")
+            world.checker.cancelled()
+            withUnsafeCurrentTask { $0?.cancel() }
+        case .reads, .cancelsByHandle(inWait: true), .cancelsTask(inWait: true), .neverReads:
+            break
+        }
+        return false
     }
 
     private func prepare(_ handle: ChappieStreamHandle) {
@@ -157,7 +173,8 @@ struct SimulatedTurn {
     private func call(in payload: String) -> PromiseChecker.Output {
         guard let start = payload.utf8Offset(behind: #""call_id":"call_"#) else { return .other }
         let digits = payload.utf8.dropFirst(start).prefix { $0 != UInt8(ascii: "\"") }
-        guard let ordinal = Int(String(Substring(digits))), let json = self.world.calls[ordinal], json.contains(where: { $0.elementsEqual(payload.utf8) }),
+        guard let ordinal = Int(String(Substring(digits))), let json = self.world.calls[ordinal],
+            json.contains(where: { $0.elementsEqual(payload.utf8) }),
             let content = self.world.checker.answerContent, ordinal < content.calls.count
         else {
             self.world.checker.mangled(payload)

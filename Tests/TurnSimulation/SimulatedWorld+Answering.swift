@@ -143,8 +143,13 @@ struct ResumeTarget {
         guard let start = String(decoding: body, as: UTF8.self).utf8Offset(behind: "\"input\":[") else { return 0 }
         for byte in body[start...] {
             if isInString {
-                if isEscaped { isEscaped = false } else if byte == UInt8(ascii: "\\") { isEscaped = true }
-                else if byte == UInt8(ascii: "\"") { isInString = false }
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isInString = false
+                }
                 continue
             }
             switch byte {

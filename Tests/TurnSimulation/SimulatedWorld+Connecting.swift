@@ -27,7 +27,8 @@ extension SimulatedConnection {
             self.schedule(.ready, at: moment)
             // A connection that waits may be lost before it is needed.
             if self.world.random.chance(10) {
-                self.schedule(.ended(.failed(TransportFailure(phase: .send, cause: .connectionLost))), at: moment)
+                let end = moment + .milliseconds(1) + self.world.random.duration(upTo: .seconds(20))
+                self.schedule(.ended(.failed(TransportFailure(phase: .send, cause: .connectionLost))), at: end)
                 self.world.note(.heldFailed)
             }
         } else if self.isWebSocket {

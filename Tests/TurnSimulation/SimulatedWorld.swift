@@ -138,7 +138,8 @@ final class SimulatedWorld: @unchecked Sendable {
         self.step()
         let outcome = self.credentials.answer(request, &self.random)
         for fact in outcome.facts { self.note(fact) }
-        self.log("credential for \(request): \(outcome.error == nil ? "version \(self.credentials.version)" : "throws")")
+        self.log(
+            "credential for \(request): \(outcome.error == nil ? "version \(self.credentials.version)" : "throws")")
         if let error = outcome.error { throw error }
         return self.credentials.current
     }

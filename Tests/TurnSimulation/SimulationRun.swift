@@ -1,7 +1,5 @@
 // Many series on several threads.
 
-import Dispatch
-import Foundation
 import StreamTransport
 
 /// Runs series of turns, each from a seed of its own, until there are enough turns or a promise is broken.
@@ -43,20 +41,16 @@ package struct SimulationRun: Sendable {
         self.seed = seed
     }
 
-    /// Runs everything and returns when it is over.
-    package func run() -> Result {
+    /// Runs everything, on threads of its own.
+    package func run() async -> Result {
         let result = LockedValue(Result())
-        let threads = DispatchGroup()
-        for job in 0..<max(1, self.jobCount) {
-            threads.enter()
-            let thread = Thread {
-                SimulationScheduler.run { await self.work(job: job, on: $0, result: result) }
-                threads.leave()
+        await withTaskGroup { group in
+            for job in 0..<max(1, self.jobCount) {
+                group.addTask {
+                    await SimulationScheduler.runOnThread { await self.work(job: job, on: $0, result: result) }
+                }
             }
-            thread.stackSize = 8 << 20
-            thread.start()
         }
-        threads.wait()
         return result.withLock { $0 }
     }
 

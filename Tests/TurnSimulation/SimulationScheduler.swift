@@ -1,10 +1,6 @@
 // Tasks on one thread, and time that passes only when all of them wait.
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Foundation
 
 /// Runs every task that is begun on one thread, one after another, and moves the clock when none can go on.
 ///
@@ -38,10 +34,23 @@ package final class SimulationScheduler: @unchecked Sendable {
 
     // MARK: The thread
 
-    /// Runs a task and everything that it begins, to its end.
+    /// Runs a task and everything that it begins, to its end, on a thread of its own.
+    package static func runOnThread(_ body: @escaping @Sendable (SimulationScheduler) async -> Void) async {
+        await withUnsafeContinuation { continuation in
+            let thread = Thread {
+                self.run(body)
+                continuation.resume()
+            }
+            // What a release build needs, and more than the smallest default.
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+    }
+
+    /// Runs a task and everything that it begins, to its end, on this thread.
     ///
-    /// The calling thread does nothing else meanwhile. A job that waits for what is outside would hang it.
-    package static func run(_ body: @escaping @Sendable (SimulationScheduler) async -> Void) {
+    /// The thread does nothing else meanwhile. A job that waits for what is outside would hang it.
+    private static func run(_ body: @escaping @Sendable (SimulationScheduler) async -> Void) {
         ThreadHook.install()
         let scheduler = SimulationScheduler()
         let completion = Completion()

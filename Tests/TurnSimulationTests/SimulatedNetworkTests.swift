@@ -9,8 +9,8 @@ import Testing
 @Suite struct SimulatedNetworkTests {
     private static let body = Array(#"{"background":true,"store":true,"input":"hi"}"#.utf8)
 
-    @Test func aKeptResponseGoesOnBehindANumber() {
-        let coverage = Self.simulate(seeds: 0..<2_000) { world, transport in
+    @Test func aKeptResponseGoesOnBehindANumber() async {
+        let coverage = await Self.simulate(seeds: 0..<800) { world, transport in
             world.checker.began(PromiseChecker.Limits())
             let first = await Self.read(transport.connect(Self.request(.post(body: Self.body))))
             guard let last = first.compactMap(Self.number).max(), first.contains(where: { $0.contains("resp_1") })
@@ -25,8 +25,8 @@ import Testing
         }
     }
 
-    @Test func aHeldRequestIsAnsweredWhenItIsReleased() {
-        let coverage = Self.simulate(seeds: 0..<500) { world, transport in
+    @Test func aHeldRequestIsAnsweredWhenItIsReleased() async {
+        let coverage = await Self.simulate(seeds: 0..<500) { world, transport in
             world.checker.began(PromiseChecker.Limits())
             var request = Self.request(.post(body: Self.body))
             request.isHeld = true
@@ -48,8 +48,8 @@ import Testing
         }
     }
 
-    @Test func theEarliestOfTwoConnectionsEndsTheWait() {
-        _ = Self.simulate(seeds: 0..<200) { world, transport in
+    @Test func theEarliestOfTwoConnectionsEndsTheWait() async {
+        _ = await Self.simulate(seeds: 0..<200) { world, transport in
             world.checker.began(PromiseChecker.Limits())
             let connections = (0..<2).map { _ in
                 transport.connect(Self.request(.webSocket(offersCompression: false)))
@@ -63,8 +63,8 @@ import Testing
         }
     }
 
-    @Test func aPingIsAnsweredByThoseWhoLive() {
-        let coverage = Self.simulate(seeds: 0..<100) { world, transport in
+    @Test func aPingIsAnsweredByThoseWhoLive() async {
+        let coverage = await Self.simulate(seeds: 0..<100) { world, transport in
             let connection = transport.connect(Self.request(.webSocket(offersCompression: false)))
             guard await connection.wait(for: .seconds(100)) == .ready, case .opened(let head)? = connection.next(),
                 head.statusCode == 101
@@ -118,22 +118,17 @@ import Testing
     /// Runs a body in a world of each seed, on a thread of its own.
     private static func simulate(
         seeds: Range<UInt64>, _ body: @escaping @Sendable (SimulatedWorld, SimulatedTransport) async -> Void
-    ) -> Coverage {
+    ) async -> Coverage {
         let coverage = LockedValue(Coverage())
-        let done = DispatchSemaphore(value: 0)
-        Thread {
-            SimulationScheduler.run { scheduler in
-                for seed in seeds {
-                    let world = SimulatedWorld(seed: seed, options: SimulationOptions(), scheduler: scheduler)
-                    await body(world, SimulatedTransport(world: world))
-                    world.connections = []
-                    let met = world.coverage
-                    coverage.withLock { $0.add(met) }
-                }
+        await SimulationScheduler.runOnThread { scheduler in
+            for seed in seeds {
+                let world = SimulatedWorld(seed: seed, options: SimulationOptions(), scheduler: scheduler)
+                await body(world, SimulatedTransport(world: world))
+                world.connections = []
+                let met = world.coverage
+                coverage.withLock { $0.add(met) }
             }
-            done.signal()
-        }.start()
-        done.wait()
+        }
         return coverage.withLock { $0 }
     }
 }

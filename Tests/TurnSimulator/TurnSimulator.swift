@@ -9,16 +9,17 @@ enum TurnSimulator {
     /// A run that meets fewer turns than this one may miss a fault by chance.
     private static let turnCountThatMeetsEverything = 100_000
 
-    static func main() {
+    static func main() async {
         guard let run = SimulationRun(arguments: Array(CommandLine.arguments.dropFirst())) else {
-            print("usage: turn-simulator [--turns N] [--seed S] [--jobs J] [--trace] "
+            print(
+                "usage: turn-simulator [--turns N] [--seed S] [--jobs J] [--trace] "
                     + "[--without FAULT]... [--keep-going] [--quiet]")
             exit(2)
         }
         CrashReport.install()
         let isQuiet = CommandLine.arguments.contains("--quiet")
         let start = ContinuousClock.now
-        let result = run.run()
+        let result = await run.run()
         self.printSummary(of: result, after: ContinuousClock.now - start, isQuiet: isQuiet)
         for finding in result.findings {
             print("seed \(finding.seed) breaks the promise: \(finding.violation)")
