@@ -13,7 +13,7 @@ final class SimulatedWorld: @unchecked Sendable {
     }
 
     /// How much a turn may do before it counts as endless.
-    static let maximumStepCount = 100_000
+    static let maximumStepCount = 1_000_000
 
     let scheduler: SimulationScheduler
     let options: SimulationOptions

@@ -10,7 +10,7 @@ import Testing
     private static let body = Array(#"{"background":true,"store":true,"input":"hi"}"#.utf8)
 
     @Test func aKeptResponseGoesOnBehindANumber() async {
-        let coverage = await Self.simulate(seeds: 0..<800) { world, transport in
+        let coverage = await Self.simulate(seeds: 0..<400) { world, transport in
             world.checker.began(PromiseChecker.Limits())
             let first = await Self.read(transport.connect(Self.request(.post(body: Self.body))))
             guard let last = first.compactMap(Self.number).max(), first.contains(where: { $0.contains("resp_1") })
