@@ -100,7 +100,9 @@ let package = Package(
                 "StreamTransport",
             ],
             path: "Tests/RecoveryFigures", swiftSettings: baseSettings),
-        .testTarget(name: "TurnSimulationTests", dependencies: ["TurnSimulation"], swiftSettings: baseSettings),
+        .testTarget(
+            name: "TurnSimulationTests", dependencies: ["StreamTransport", "TurnSimulation"],
+            swiftSettings: baseSettings),
         .testTarget(
             name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"], swiftSettings: baseSettings),
         .testTarget(

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# Takes one safeguard out of the engine at a time, and expects the simulator to notice.
+# Usage: Scripts/mutations.sh [NAME...]
+#   NAME                  a mutation of the table; default all of them
+#   CHAPPIE_MUTATION_SECONDS   how long a mutant may live, default 60
+#   CHAPPIE_SIMULATOR_FLAGS    further arguments of turn-simulator
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly root=$PWD
+readonly seconds=${CHAPPIE_MUTATION_SECONDS:-60}
+read -r -a flags <<<"${CHAPPIE_SIMULATOR_FLAGS:-}"
+export SWIFT_BACKTRACE=enable=no
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/chappie-mutations.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+# Each mutation is one or more edits: a file, the text that must stand in it exactly once, and what replaces it.
+# A line that begins with ">>> " begins an edit, "---" stands between the texts, and "<<<" ends it.
+edits_of() {
+    case $1 in
+        comparison) # What a replay repeats is not compared with what was delivered.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ReplayChannel.swift
+        for offset in 0..<count where replayed[offset] != self.bytes[self.cursor + offset] { return nil }
+---
+<<<
+EDITS
+            ;;
+        stale-attempt) # What belongs to an attempt that is over counts all the same.
+            cat <<'EDITS'
+>>> Sources/StreamSession/TurnStateMachine+Output.swift
+            // A connection that was given up, or whose response diverged, may still hold events.
+            return false
+---
+            return true
+<<<
+>>> Sources/ChappieTransport/TurnDriver+Receive.swift
+                guard self.action == nil, case .event(let event) = unsafe item
+---
+                guard case .event(let event) = unsafe item
+<<<
+>>> Sources/ChappieTransport/TurnDriver+Events.swift
+            self.noteProgress(of: event)
+            guard self.action == nil else { return }
+---
+            self.noteProgress(of: event)
+<<<
+EDITS
+            ;;
+        remainder) # What remains of a replayed delta begins a byte too early.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ReplayLedger.swift
+        return .deliver(from: matched)
+---
+        return .deliver(from: max(0, matched - 1))
+<<<
+EDITS
+            ;;
+        tool-calls) # A finished call that comes again is handed over again.
+            cat <<'EDITS'
+>>> Sources/StreamSession/RawEventCounts.swift
+            guard self.seen > self.delivered else { return false }
+---
+<<<
+EDITS
+            ;;
+        catching-up) # Something new is delivered before everything has come again.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ReplayLedger.swift
+        guard matched < bytes.count else { return .swallow }
+        guard self.phase == .following else { return self.diverge() }
+---
+        guard matched < bytes.count else { return .swallow }
+<<<
+EDITS
+            ;;
+        short-replay) # A response that is complete too early is taken for whole.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ReplayLedger.swift
+        guard self.phase == .following else {
+            self.phase = .diverged
+            return .diverged
+        }
+        return .whole
+---
+        return .whole
+<<<
+EDITS
+            ;;
+        sticky-cancel) # A connection that was given up is not closed.
+            cat <<'EDITS'
+>>> Sources/ChappieTransport/TurnDriver+Actions.swift
+        if !attempt.closesByItself { attempt.connection.cancel() }
+---
+<<<
+EDITS
+            ;;
+        *)
+            echo "no mutation is called $1" >&2
+            return 1
+            ;;
+    esac
+}
+
+readonly all=(comparison stale-attempt remainder tool-calls catching-up short-replay sticky-cancel)
+
+# Applies the edits of standard input to the tree in the current folder.
+apply_edits() {
+    python3 -c '
+import re, sys
+edits = re.findall(r"^>>> (.+)\n(.*?\n)---\n(.*?)<<<\n", sys.stdin.read(), re.M | re.S)
+if not edits: sys.exit("there are no edits")
+for path, anchor, replacement in edits:
+    text = open(path).read()
+    # The last line of an anchor may be the beginning of a line.
+    anchor, replacement = anchor.rstrip("\n"), replacement.rstrip("\n")
+    if text.count(anchor) != 1: sys.exit(f"{path}: the text stands there {text.count(anchor)} times, not once:\n{anchor}")
+    open(path, "w").write(text.replace(anchor, replacement))
+'
+}
+
+# A fresh copy of the tree, with the same times, so that only what differs is built again.
+copy_tree() {
+    mkdir -p "$work/tree"
+    rm -rf "$work/tree/Sources" "$work/tree/Tests"
+    cp -a "$root/Sources" "$root/Tests" "$root/Package.swift" "$work/tree/"
+}
+
+build() {
+    if ! swift build --package-path "$work/tree" --scratch-path "$work/build" -c release --product turn-simulator \
+        >"$work/build.log" 2>&1; then
+        tail -n 40 "$work/build.log" >&2
+        return 1
+    fi
+}
+
+simulate() { # TURNS SECONDS
+    timeout "$2" "$work/build/release/turn-simulator" --turns "$1" --seed 1 --jobs 2 --quiet "${flags[@]}" \
+        >"$work/run.log" 2>&1
+}
+
+if (($# > 0)); then selected=("$@"); else selected=("${all[@]}"); fi
+
+copy_tree
+build
+echo "without a mutation: 20,000 turns"
+if ! simulate 20000 600; then
+    cat "$work/run.log" >&2
+    echo "the promise is broken without a mutation" >&2
+    exit 1
+fi
+
+survivors=()
+for name in "${selected[@]}"; do
+    copy_tree
+    edits=$(edits_of "$name")
+    (cd "$work/tree" && apply_edits <<<"$edits")
+    build
+    start=$SECONDS
+    status=0
+    simulate 1000000000 "$seconds" || status=$?
+    if ((status == 1)) && grep -q '^replay: ' "$work/run.log"; then
+        printf '%s: found after %d s\n' "$name" $((SECONDS - start))
+        sed 's/^/    /' "$work/run.log"
+    else
+        printf '%s: SURVIVES %s s\n' "$name" "$seconds"
+        survivors+=("$name")
+    fi
+done
+
+if ((${#survivors[@]} > 0)); then
+    printf 'not noticed: %s\n' "${survivors[*]}" >&2
+    exit 1
+fi

@@ -1,0 +1,58 @@
+// How one attempt writes its answer: everything that differs between attempts and must not matter.
+
+/// How an answer is written.
+struct AnswerStyle: Sendable {
+    enum Numbering: Sendable {
+        case inOrder
+        case absent
+        case repeated
+        case odd
+    }
+
+    /// The response's identifier.
+    var responseID: String
+    /// Distinguishes the identifiers of one attempt's items from another's.
+    var attempt: Int
+    var numbering = Numbering.inOrder
+    /// Whether each event names its item differently.
+    var changesItemIDs = false
+    /// Whether items and parts are announced when they end, or not at all.
+    var skipsAdded = false
+    /// How many bytes a delta has, about.
+    var deltaSize: Int
+    /// How often in a hundred an event is preceded by noise.
+    var noise: Int
+    /// Whether a finished item is said twice.
+    var repeatsDone = false
+
+    /// A style that a server may have.
+    ///
+    /// Numbers of a response that is kept are in order, because they are what it is asked for by.
+    init(_ random: inout SimulatedRandom, responseID: String, attempt: Int, isKept: Bool) {
+        self.responseID = responseID
+        self.attempt = attempt
+        self.deltaSize = random.pick([1, 3, 8, 30, 300])
+        self.noise = random.pick([0, 0, 0, 5, 25])
+        self.skipsAdded = random.chance(8)
+        guard !isKept else { return }
+        self.numbering = random.pick([.inOrder, .inOrder, .inOrder, .inOrder, .absent, .repeated, .odd])
+        self.changesItemIDs = random.chance(8)
+        self.repeatsDone = random.chance(4)
+    }
+}
+
+extension AnswerStyle {
+    /// What of it is counted.
+    var facts: [SimulatedFact] {
+        var facts: [SimulatedFact] = []
+        switch self.numbering {
+        case .inOrder: break
+        case .absent: facts.append(.numbersMissing)
+        case .repeated: facts.append(.numbersRepeated)
+        case .odd: facts.append(.numbersOdd)
+        }
+        if self.changesItemIDs { facts.append(.changingItemIDs) }
+        if self.skipsAdded { facts.append(.itemsNotAnnounced) }
+        return facts
+    }
+}

@@ -1,0 +1,71 @@
+// The bytes of one answer's events, written once for each attempt.
+
+/// One event of an answer, as JSON in an arena.
+struct WireEvent: Sendable {
+    /// Where its bytes stand.
+    var range: Range<Int>
+    /// How much of the response is said with it.
+    var size: ContentSize
+    /// Its number in the response; nil for one outside of it.
+    var number: Int?
+    /// True for the event that says that the response is complete.
+    var isCompletion = false
+    /// True when the item's call is finished with it.
+    var call: Int?
+    /// True for what is no text message at all.
+    var isBinary = false
+}
+
+/// Appends JSON to bytes.
+struct EventArena: Sendable {
+    var bytes: [UInt8] = []
+    /// Whether everything but ASCII is written in escapes.
+    var escapes = false
+
+    mutating func append(_ text: StaticString) {
+        unsafe self.bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    mutating func append(_ text: String) { self.bytes.append(contentsOf: text.utf8) }
+
+    mutating func append(_ number: Int) {
+        guard number >= 10 else { return self.bytes.append(UInt8(ascii: "0") + UInt8(number)) }
+        self.append(number / 10)
+        self.bytes.append(UInt8(ascii: "0") + UInt8(number % 10))
+    }
+
+    /// A JSON string.
+    mutating func appendString(_ text: some Collection<UInt8>) {
+        self.bytes.append(UInt8(ascii: "\""))
+        if self.escapes {
+            for scalar in String(decoding: text, as: UTF8.self).unicodeScalars { self.appendEscaped(scalar) }
+        } else {
+            for byte in text { self.appendPlain(byte) }
+        }
+        self.bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func appendPlain(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): self.append("\\\"")
+        case UInt8(ascii: "\\"): self.append("\\\\")
+        case UInt8(ascii: "\n"): self.append("\\n")
+        case UInt8(ascii: "\r"): self.append("\\r")
+        case 0..<0x20: self.appendUnit(UInt16(byte))
+        default: self.bytes.append(byte)
+        }
+    }
+
+    private mutating func appendEscaped(_ scalar: Unicode.Scalar) {
+        guard !scalar.isASCII else { return self.appendPlain(UInt8(scalar.value)) }
+        for unit in UTF16.encode(scalar).map({ Array($0) }) ?? [] { self.appendUnit(unit) }
+    }
+
+    private mutating func appendUnit(_ unit: UInt16) {
+        self.append("\\u")
+        for shift in [12, 8, 4, 0] as [UInt16] {
+            let digit = UInt8((unit >> shift) & 0xF)
+            self.bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+        }
+    }
+}

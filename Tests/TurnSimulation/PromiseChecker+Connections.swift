@@ -1,0 +1,119 @@
+// Connections, requests and delays.
+
+extension PromiseChecker {
+    /// The engine has asked for a connection.
+    package mutating func opened(_ connection: Int, isWebSocket: Bool) {
+        self.connections[connection] = Connection(isWebSocket: isWebSocket)
+        if self.isOver { self.fail(.noRequestAfterEnd, "a connection is opened after the end") }
+        if self.isCancelled { self.fail(.noRequestAfterEnd, "a connection is opened after the cancellation") }
+    }
+
+    /// A WebSocket was established.
+    package mutating func established(_ connection: Int) { self.connections[connection]?.isEstablished = true }
+
+    /// A request has gone out, at least in part.
+    package mutating func sent(on connection: Int, reachesServer: Bool) {
+        self.requestCount += 1
+        if reachesServer { self.reachedServer = true }
+        if self.isOver || self.isCancelled { self.fail(.noRequestAfterEnd, "a request is sent on \(connection)") }
+        if self.requestCount > self.limits.requestCount {
+            self.fail(.requestBudget, "\(self.requestCount) requests, where \(self.limits.requestCount) are allowed")
+        }
+        if let other = self.connections.first(where: { $0.key != connection && $0.value.isOpen && $0.value.hasSent }) {
+            self.fail(.oneRequest, "a request on \(connection), while that on \(other.key) is under way")
+        }
+        if self.connections[connection]?.hasSent ?? false {
+            self.fail(.oneRequest, "a second request on \(connection)")
+        }
+        self.connections[connection]?.hasSent = true
+    }
+
+    /// The connection is gone for the engine: it was closed, cancelled, or its end was read.
+    package mutating func closed(_ connection: Int) { self.connections[connection]?.isOpen = false }
+
+    /// The engine waits before another attempt.
+    package mutating func slept(_ delay: Duration, now: Duration) {
+        guard !self.isOver, !self.isCancelled else { return }
+        if let end = self.limits.end, delay == max(.zero, end - now) { return }
+        if let fault = self.limits.delays.fault(of: delay) { self.fail(.delays, fault) }
+    }
+
+    /// The turn is over, the stream and its handle are gone.
+    package mutating func left() {
+        let open = self.connections.filter { $0.value.isOpen }
+        guard let kept = open.first else { return }
+        guard open.count == 1 else {
+            return self.fail(.connections, "connections \(open.keys.sorted()) are open after the end")
+        }
+        guard kept.value.isWebSocket, kept.value.isEstablished else {
+            return self.fail(.connections, "connection \(kept.key) is open after the end, and cannot be kept")
+        }
+        if kept.value.hasSent, !self.hasCompleted {
+            self.fail(.connections, "connection \(kept.key) is kept after a response that was not whole")
+        }
+    }
+
+    /// The instance is gone.
+    package mutating func released() {
+        let open = self.connections.filter { $0.value.isOpen }.keys.sorted()
+        if !open.isEmpty { self.fail(.connections, "connections \(open) are open after the instance") }
+    }
+}
+
+/// The delays that the policies allow between attempts.
+package struct DelayRules: Sendable {
+    /// What the server has said with the newest failure.
+    package struct Hint: Sendable {
+        /// How long it asks to wait.
+        package var wish: Duration?
+        /// When its limit ends.
+        package var resetsAfter: Duration?
+        /// Whether it asks for fewer requests.
+        package var isThrottle = false
+
+        /// Nothing.
+        package init() {}
+    }
+
+    /// The first delay of a reconnection.
+    package var reconnectDelay: Duration = .zero
+    /// How often a transport is tried again, at most.
+    package var maximumRetries = 0
+    /// The first delay after a throttle.
+    package var throttleDelay: Duration = .zero
+    /// The longest delay after a throttle, and the longest that a server can ask for.
+    package var maximumDelay: Duration = .zero
+    /// Whether the server's wish counts.
+    package var respectsWish = true
+    /// What the server may have said with the newest failure: a body that is cut off says less than a whole one.
+    package var hints: [Hint] = []
+    private var throttleCount = 0
+
+    /// No delay at all.
+    package init() {}
+
+    /// What is wrong with a delay; nil for nothing.
+    package mutating func fault(of delay: Duration) -> String? {
+        let hints = self.hints.isEmpty ? [Hint()] : self.hints
+        let isAllowed = hints.contains { self.allows(delay, after: $0) }
+        if hints.contains(where: \.isThrottle) { self.throttleCount += 1 }
+        return isAllowed ? nil : "a delay of \(delay), which no policy gives after \(hints)"
+    }
+
+    private func allows(_ delay: Duration, after hint: Hint) -> Bool {
+        let wish = self.respectsWish ? hint.wish.map { min($0, self.maximumDelay) } : nil
+        if hint.isThrottle {
+            let computed = self.doubled(self.throttleDelay, self.throttleCount, limit: self.maximumDelay)
+            return delay == min(self.maximumDelay, max(wish ?? computed, hint.resetsAfter ?? .zero))
+        }
+        if let wish { return delay == wish }
+        return (0..<max(1, self.maximumRetries)).contains { retry in
+            let base = self.doubled(self.reconnectDelay, retry, limit: .seconds(86_400))
+            return delay >= base * 9 / 10 && delay <= base * 11 / 10
+        }
+    }
+
+    private func doubled(_ duration: Duration, _ count: Int, limit: Duration) -> Duration {
+        (0..<count).reduce(min(duration, limit)) { delay, _ in min(limit, delay * 2) }
+    }
+}

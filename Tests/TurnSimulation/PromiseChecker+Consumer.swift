@@ -1,0 +1,153 @@
+// What the consumer gets, and how its turn ends.
+
+extension PromiseChecker {
+    /// What a consumer can get.
+    package enum Output: Sendable {
+        /// A piece of text.
+        case text([UInt8])
+        /// A piece of a refusal.
+        case refusal([UInt8])
+        /// A piece of reasoning.
+        case reasoning([UInt8])
+        /// A finished call: the consumer runs the tool.
+        case call(SimulatedCall)
+        /// The response is complete.
+        case completed
+        /// Anything else.
+        case other
+    }
+
+    /// How a turn ends for its consumer.
+    package enum Ending: Sendable {
+        /// The stream has ended without an error.
+        case ended
+        /// It has thrown `CancellationError`.
+        case cancelled
+        /// It has thrown a divergence with this text.
+        case diverged(String)
+        /// It has thrown an error below HTTP, which says so about sending again.
+        case transport(Safety)
+        /// It has thrown another documented error.
+        case failed
+        /// It has thrown something that nobody has documented.
+        case undocumented(String)
+        /// The consumer has gone before the end.
+        case abandoned
+    }
+
+    /// What an error says about sending again.
+    package enum Safety: Sendable {
+        /// The server has not seen the whole request.
+        case notSent
+        /// Nothing of its answer was delivered.
+        case sentNoOutput
+        /// Output was delivered.
+        case outputDelivered
+        /// The response was complete.
+        case completed
+    }
+
+    /// The consumer gets something.
+    package mutating func received(_ output: Output) {
+        if self.isOver || self.hasCompleted { return self.fail(.silenceAfterEnd, "\(output) after the end") }
+        switch output {
+        case .text(let bytes): self.delivered.text += bytes
+        case .refusal(let bytes): self.delivered.refusal += bytes
+        case .reasoning(let bytes): self.delivered.reasoning += bytes
+        case .call(let call): self.execute(call)
+        case .completed: return self.completed()
+        case .other: return
+        }
+        self.checkPrefix()
+    }
+
+    /// The consumer gets a finished call that the newest answer does not have.
+    package mutating func mangled(_ payload: String) { self.fail(.prefix, "no call of the answer: \(payload)") }
+
+    private mutating func execute(_ call: SimulatedCall) {
+        if self.delivered.calls.contains(where: { $0.position == call.position }) {
+            self.fail(.oneExecution, "the tool of item \(call.position) runs twice")
+        }
+        self.delivered.calls.append(call)
+    }
+
+    /// What is new must continue the newest answer; what is old was compared when it came.
+    private mutating func checkPrefix() {
+        let before = self.size
+        self.size = self.delivered.size
+        guard let answer = self.answer else { return self.fail(.prefix, "output before any answer") }
+        guard self.size != before else { return self.fail(.prefix, "an empty delta") }
+        guard answer.size.covers(self.size) else {
+            return self.fail(.prefix, "the consumer has \(self.size), and the answer has said \(answer.size)")
+        }
+        if !answer.content.isEqual(to: self.delivered, upTo: self.size) {
+            self.fail(.prefix, "what was delivered is no beginning of the answer")
+        }
+    }
+
+    private mutating func completed() {
+        self.hasCompleted = true
+        guard let answer = self.answer, answer.isComplete else {
+            return self.fail(.completion, "no response is complete")
+        }
+        if self.size != self.relevant(answer.content.size)
+            || !answer.content.isEqual(to: self.delivered, upTo: self.size)
+        {
+            self.fail(.completion, "the consumer has \(self.size) of \(answer.content.size)")
+        }
+    }
+
+    // MARK: The end
+
+    /// The turn has ended.
+    package mutating func finished(_ ending: Ending, now: Duration) {
+        if self.isOver { self.fail(.silenceAfterEnd, "a second end") }
+        self.isOver = true
+        if let end = self.limits.end, now > end { self.fail(.ends, "the turn is over at \(now), not at \(end)") }
+        switch ending {
+        case .ended:
+            // A task that is cancelled between two elements sees the end of the stream, which is the library's doing.
+            if !self.hasCompleted, !self.isCancelled { self.fail(.completion, "the end without `completed`") }
+        case .cancelled:
+            if !self.isCancelled { self.fail(.documentedErrors, "nobody has cancelled") }
+        case .diverged(let text):
+            self.checkDivergence(text)
+        case .transport(let safety):
+            self.check(safety)
+        case .failed, .abandoned:
+            break
+        case .undocumented(let error):
+            self.fail(.documentedErrors, error)
+        }
+        switch ending {
+        case .ended, .abandoned: break
+        case .cancelled, .diverged, .transport, .failed, .undocumented:
+            if self.hasCompleted { self.fail(.silenceAfterEnd, "an error after `completed`") }
+        }
+    }
+
+    /// The turn has taken more steps than any turn can need, or waits for what will never come.
+    package mutating func stuck(_ description: String) { self.fail(.ends, description) }
+
+    private mutating func checkDivergence(_ text: String) {
+        if !text.utf8.elementsEqual(self.delivered.text) {
+            self.fail(.divergence, "the error carries \(text.utf8.count) of \(self.size.text) bytes, or other ones")
+        }
+        if !self.hasVaried { self.fail(.divergence, "every answer was the same") }
+        if self.size == ContentSize() { self.fail(.divergence, "nothing was delivered") }
+    }
+
+    private mutating func check(_ safety: Safety) {
+        let hasOutput = self.size != ContentSize()
+        switch safety {
+        case .notSent:
+            if hasOutput || self.reachedServer { self.fail(.replaySafety, "`notSent`, and the server has the request") }
+        case .sentNoOutput:
+            if hasOutput { self.fail(.replaySafety, "`sentNoOutput`, and output was delivered") }
+        case .outputDelivered:
+            if !hasOutput { self.fail(.replaySafety, "`outputDelivered`, and nothing was") }
+        case .completed:
+            self.fail(.replaySafety, "an error about a response that was complete")
+        }
+    }
+}

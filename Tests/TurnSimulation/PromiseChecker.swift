@@ -1,0 +1,174 @@
+// The promise, as a pure value: it is told what the server said, what the engine did and what the consumer got.
+
+/// Watches one instance over its turns, and says when a promise is broken.
+///
+/// It belongs to the simulation. It draws no chance and reads no clock.
+package struct PromiseChecker: Sendable {
+    /// A broken promise.
+    package struct Violation: Error, Sendable, CustomStringConvertible {
+        /// Which promise it is.
+        package let promise: Promise
+        /// What has happened.
+        package let description: String
+    }
+
+    /// What is promised.
+    package enum Promise: String, Sendable, CaseIterable {
+        /// What is delivered is a prefix of what the newest answer has said.
+        case prefix
+        /// Nothing that has come is kept back.
+        case noGap
+        /// An answer that contradicts what was delivered ends the turn.
+        case noMixture
+        /// `completed` comes once, last, and when everything was delivered.
+        case completion
+        /// Nothing comes after the end.
+        case silenceAfterEnd
+        /// A divergence is one, and carries what was delivered.
+        case divergence
+        /// One request at a time.
+        case oneRequest
+        /// No more requests than the policies allow.
+        case requestBudget
+        /// No request after the end or a cancellation.
+        case noRequestAfterEnd
+        /// Each tool runs at most once.
+        case oneExecution
+        /// A turn ends, and in time.
+        case ends
+        /// Only documented errors are thrown.
+        case documentedErrors
+        /// What an error says about sending again is true.
+        case replaySafety
+        /// Delays between attempts are those of the policies.
+        case delays
+        /// Every connection is closed or kept at the end, and one at most is kept.
+        case connections
+    }
+
+    /// What a turn may do.
+    package struct Limits: Sendable {
+        /// How many requests may be sent.
+        package var requestCount = Int.max
+        /// When the turn must be over.
+        package var end: Duration?
+        /// Whether finished calls are handed to the consumer.
+        package var deliversCalls = true
+        /// The delays that the policies allow.
+        package var delays = DelayRules()
+
+        /// No limits.
+        package init() {}
+    }
+
+    struct Connection {
+        let isWebSocket: Bool
+        var isOpen = true
+        var isEstablished = false
+        /// A request was sent in the turn at hand.
+        var hasSent = false
+    }
+
+    /// The answer whose output was handed to the engine last.
+    struct Answer {
+        let connection: Int
+        let content: ResponseContent
+        /// How much of the content the engine has.
+        var size: ContentSize
+        var isComplete = false
+        /// What was delivered when the answer began.
+        let sizeBefore: ContentSize
+    }
+
+    /// The first violation.
+    package private(set) var violation: Violation?
+    /// What the consumer holds.
+    package internal(set) var delivered = ResponseContent()
+    var size = ContentSize()
+    var limits = Limits()
+    var answer: Answer?
+    var connections: [Int: Connection] = [:]
+    var requestCount = 0
+    /// Whether a server may have seen the whole request.
+    var reachedServer = false
+    var isCancelled = false
+    var hasCompleted = false
+    var isOver = false
+    /// Whether two answers have differed, or one has contradicted itself.
+    var hasVaried = false
+
+    /// An instance without a turn.
+    package init() {}
+
+    mutating func fail(_ promise: Promise, _ description: String) {
+        guard self.violation == nil else { return }
+        self.violation = Violation(promise: promise, description: "\(promise.rawValue): \(description)")
+    }
+
+    // MARK: Turns
+
+    /// A turn begins.
+    package mutating func began(_ limits: Limits) {
+        self.limits = limits
+        self.delivered = ResponseContent()
+        self.size = ContentSize()
+        self.answer = nil
+        self.requestCount = 0
+        self.reachedServer = false
+        self.isCancelled = false
+        self.hasCompleted = false
+        self.isOver = false
+        self.hasVaried = false
+        self.connections = self.connections.filter { $0.value.isOpen }
+        for id in self.connections.keys { self.connections[id]?.hasSent = false }
+    }
+
+    /// The consumer, or its task, has cancelled, or has gone.
+    package mutating func cancelled() { self.isCancelled = true }
+
+    /// An answer differs from an earlier one, or contradicts itself.
+    package mutating func varied() { self.hasVaried = true }
+
+    /// The caller has spent time that no budget of the engine covers.
+    package mutating func extended(by duration: Duration) { self.limits.end = self.limits.end.map { $0 + duration } }
+
+    // MARK: The server's side
+
+    /// A request has an answer, of which the engine is known to have so much already.
+    package mutating func answerBegan(on connection: Int, content: ResponseContent, from size: ContentSize) {
+        self.answer = Answer(connection: connection, content: content, size: size, sizeBefore: self.size)
+    }
+
+    /// The engine was given more of the answer: so much it has in all.
+    package mutating func handed(on connection: Int, upTo size: ContentSize, isComplete: Bool) {
+        guard self.answer?.connection == connection else { return }
+        self.answer?.size = size
+        if isComplete { self.answer?.isComplete = true }
+    }
+
+    /// The engine has dealt with everything that it was given, and asks for more.
+    package mutating func asked(_ connection: Int) {
+        guard !self.isOver, let answer = self.answer, answer.connection == connection else { return }
+        guard self.connections[connection]?.isOpen ?? false else { return }
+        let size = self.relevant(answer.size)
+        guard answer.content.isEqual(to: self.delivered, upTo: size.intersection(self.size)) else {
+            return self.fail(.noMixture, "the answer contradicts what was delivered, and the turn goes on")
+        }
+        if size.covers(answer.sizeBefore), size != self.size {
+            self.fail(.noGap, "the engine has \(size), and the consumer \(self.size)")
+        }
+        if answer.isComplete, !self.isCancelled {
+            self.fail(.completion, "the response is complete, and the turn goes on")
+        }
+    }
+
+    /// What the newest answer says in all.
+    package var answerContent: ResponseContent? { self.answer?.content }
+
+    func relevant(_ size: ContentSize) -> ContentSize {
+        guard !self.limits.deliversCalls else { return size }
+        var size = size
+        size.calls = 0
+        return size
+    }
+}

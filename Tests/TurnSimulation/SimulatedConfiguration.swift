@@ -1,0 +1,110 @@
+// How an instance is configured in one series of turns.
+
+import ChappieTransport
+import StreamTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A configuration, drawn at random, and what it means for the server and the checker.
+struct SimulatedConfiguration {
+    /// The size of an event over a limit that is lowered.
+    static let smallEventLimit = 16_384
+
+    var configuration: ChappieTransportConfiguration
+    /// How often in a hundred an attempt has a fault.
+    let faultPercent: Int
+    /// How often in a hundred an answer differs from the one before.
+    let variationPercent: Int
+
+    init(
+        _ random: inout SimulatedRandom, options: SimulationOptions,
+        credential: @escaping ChappieTransportConfiguration.CredentialSource
+    ) {
+        guard let url = URL(string: "https://api.example/v1") else { preconditionFailure("not a URL") }
+        var configuration = ChappieTransportConfiguration(baseURL: url, credential: credential)
+        Self.drawPolicies(&configuration, &random)
+        Self.drawTimeouts(&configuration.timeouts, &random)
+        if random.chance(20) { configuration.limits.eventByteCount = Self.smallEventLimit }
+        configuration.limits.errorBodyByteCount = random.pick([65_536, 65_536, 65_536, 64, 0])
+        let rawEvents: [ChappieRawEvents] = [.unsurfaced, .unsurfaced, .all, .none]
+        configuration.rawEvents = random.pick(rawEvents.filter { options.allows($0.fact) })
+        configuration.reportsDiagnostics = random.chance(50)
+        configuration.offersCompression = random.chance(50)
+        self.configuration = configuration
+        self.faultPercent = random.pick([0, 20, 45, 45, 70, 90])
+        self.variationPercent = random.pick([0, 0, 20, 60])
+    }
+
+    private static func drawPolicies(
+        _ configuration: inout ChappieTransportConfiguration, _ random: inout SimulatedRandom
+    ) {
+        configuration.policy = ChappieStreamingTransportPolicy(
+            prefersWebSocket: random.chance(85),
+            maxWebSocketReconnectionAttempts: random.below(6),
+            fallsBackToHTTPSSE: random.chance(80))
+        configuration.maxHTTPRetries = random.below(6)
+        configuration.reconnectDelay = random.pick([.milliseconds(200), .milliseconds(200), .seconds(1), .zero])
+        configuration.rateLimitBackoff = ChappieRateLimitBackoffPolicy(
+            maxRetries: random.below(4),
+            initialDelay: random.pick([.seconds(1), .milliseconds(300)]),
+            maximumDelay: random.pick([.seconds(30), .seconds(2)]),
+            respectsRetryAfterHeader: random.chance(70))
+    }
+
+    private static func drawTimeouts(_ timeouts: inout ChappieTimeouts, _ random: inout SimulatedRandom) {
+        timeouts.connect = random.pick([.seconds(10), .seconds(10), .seconds(1), nil])
+        timeouts.firstEvent = random.pick([.seconds(60), .seconds(60), .seconds(5), nil])
+        timeouts.idle = random.pick([.seconds(300), .seconds(300), .seconds(10), nil])
+        timeouts.total = random.pick([nil, nil, nil, .seconds(20), .seconds(200), .seconds(2)])
+        timeouts.pingInterval = random.pick([.seconds(20), .seconds(20), nil])
+    }
+
+    /// Whether an event can be over the limit.
+    var hasSmallEventLimit: Bool { self.configuration.limits.eventByteCount <= Self.smallEventLimit }
+
+    /// What of it is counted.
+    var facts: [SimulatedFact] { [self.configuration.rawEvents.fact] }
+
+    // MARK: Where silence would not last for ever
+
+    private var timeouts: ChappieTimeouts { self.configuration.timeouts }
+    /// Before an upgrade is answered, or a POST's connection is established.
+    var allowsSilentConnect: Bool { self.timeouts.connect != nil || self.timeouts.total != nil }
+    /// Before the first event of an answer.
+    var allowsSilentStart: Bool { self.timeouts.firstEvent != nil || self.timeouts.total != nil }
+    /// Between the events of an answer.
+    var allowsSilentMiddle: Bool { self.timeouts.idle != nil || self.timeouts.total != nil }
+
+    /// What the checker allows a turn that begins.
+    func limits(now: Duration) -> PromiseChecker.Limits {
+        var limits = PromiseChecker.Limits()
+        let policy = self.configuration.policy
+        let backoff = self.configuration.rateLimitBackoff
+        // The first attempt and the one after the fall-back, one for a credential, one for a kept connection.
+        limits.requestCount =
+            4 + policy.maxWebSocketReconnectionAttempts + self.configuration.maxHTTPRetries + backoff.maxRetries
+        limits.end = self.timeouts.total.map { now + $0 }
+        limits.deliversCalls = self.configuration.rawEvents != .none
+        limits.delays.reconnectDelay = self.configuration.reconnectDelay
+        limits.delays.maximumRetries = max(policy.maxWebSocketReconnectionAttempts, self.configuration.maxHTTPRetries)
+        limits.delays.throttleDelay = backoff.initialDelay
+        limits.delays.maximumDelay = backoff.maximumDelay
+        limits.delays.respectsWish = backoff.respectsRetryAfterHeader
+        return limits
+    }
+}
+
+extension ChappieRawEvents {
+    /// What it is counted as.
+    fileprivate var fact: SimulatedFact {
+        switch self {
+        case .all: .allRawEvents
+        case .none: .noRawEvents
+        case .unsurfaced: .unsurfacedRawEvents
+        }
+    }
+}

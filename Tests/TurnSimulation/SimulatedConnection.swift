@@ -1,0 +1,226 @@
+// One connection: what it will report, and when.
+
+import StreamTransport
+
+/// A connection whose peer has made up its mind.
+/// - Safety: it is touched on its world's thread only.
+final class SimulatedConnection: TransportConnection, @unchecked Sendable {
+    let id: Int
+    let request: TransportRequest
+    let world: SimulatedWorld
+    let startedAt: Duration
+    /// What will be reported, in order of time.
+    private(set) var items: [TimelineItem] = []
+    private var nextItem = 0
+    private var isCancelled = false
+    private var hasEnded = false
+    private(set) var isEstablished = false
+    /// The engine has closed it, or has read its end.
+    private(set) var isClosed = false
+    private(set) var hasSent = false
+    private(set) var isReleased = false
+    /// True once the peer answers nothing any more.
+    var peerIsDead = false
+    /// What the next request on a kept connection meets, instead of an answer.
+    var fate: KeptFate?
+    /// What a held request is refused with.
+    var refusalOfHeld: (Int, RefusalBody)?
+    private let loan = Loan()
+    var statistics = TransportStatistics()
+
+    init(id: Int, request: TransportRequest, world: SimulatedWorld) {
+        self.id = id
+        self.request = request
+        self.world = world
+        self.startedAt = world.now
+    }
+
+    var isWebSocket: Bool {
+        switch self.request.exchange {
+        case .webSocket: true
+        case .post, .get: false
+        }
+    }
+
+    /// Whether it asks for the rest of a response.
+    var isResumption: Bool {
+        switch self.request.exchange {
+        case .get: true
+        case .post, .webSocket: false
+        }
+    }
+
+    // MARK: The timeline
+
+    /// Adds what will happen at a moment; nothing comes after the end.
+    func schedule(_ event: TimelineItem.Event, at moment: Duration, hints: [DelayRules.Hint]? = nil) {
+        let item = TimelineItem(at: moment, event: event, hints: hints)
+        var index = self.items.count
+        while index > self.nextItem, self.items[index - 1].at > moment { index -= 1 }
+        if index > self.nextItem, case .ended = self.items[index - 1].event { return }
+        if case .ended = event { self.items.removeSubrange(index...) }
+        self.items.insert(item, at: index)
+    }
+
+    /// When the last thing that is known will happen.
+    var lastMoment: Duration { max(self.world.now, self.items.last?.at ?? .zero) }
+
+    /// When there is something to report; nil for never.
+    var nextMoment: Duration? {
+        if self.hasEnded { return nil }
+        if self.isCancelled { return self.world.now }
+        return self.nextItem < self.items.count ? self.items[self.nextItem].at : nil
+    }
+
+    func isReady(at now: Duration) -> Bool { self.nextMoment.map { $0 <= now } ?? false }
+
+    // MARK: StreamTransport
+
+    func next() -> TransportEvent? {
+        self.loan.spoil()
+        self.world.checker.asked(self.id)
+        guard !self.hasEnded else { return nil }
+        if self.isCancelled {
+            self.hasEnded = true
+            return .ended(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
+        }
+        guard self.isReady(at: self.world.now) else { return nil }
+        self.world.step()
+        let item = self.items[self.nextItem]
+        self.nextItem += 1
+        if self.nextItem == self.items.count {
+            self.items.removeAll(keepingCapacity: true)
+            self.nextItem = 0
+        }
+        return self.report(item)
+    }
+
+    private func report(_ item: TimelineItem) -> TransportEvent {
+        if let hints = item.hints { self.world.checker.limits.delays.hints = hints }
+        switch item.event {
+        case .ready:
+            self.world.note(.heldBecameReady)
+            self.world.log("\(self.id) ready")
+            return .ready
+        case .pong:
+            self.world.log("\(self.id) pong")
+            return .pong
+        case .opened(let head):
+            self.world.log("\(self.id) opened \(head.statusCode)")
+            self.statistics.opened = self.world.now - self.startedAt
+            if self.isWebSocket, head.statusCode == 101 {
+                self.isEstablished = true
+                self.world.checker.established(self.id)
+            }
+            return .opened(head)
+        case .payload(let payload):
+            return self.report(payload)
+        case .ended(let end):
+            self.world.log("\(self.id) ended \(end)")
+            self.hasEnded = true
+            self.isClosed = true
+            self.world.checker.closed(self.id)
+            return .ended(end)
+        }
+    }
+
+    private func report(_ payload: TimelineItem.Payload) -> TransportEvent {
+        self.world.log("\(self.id) \(payload.kind) \(String(decoding: payload.bytes, as: UTF8.self).debugDescription)")
+        self.statistics.receivedByteCount += payload.bytes.count
+        self.statistics.lastReceived = self.world.now - self.startedAt
+        self.statistics.lastHeard = self.statistics.lastReceived
+        if let size = payload.size {
+            self.world.checker.handed(on: self.id, upTo: size, isComplete: payload.isCompletion)
+        }
+        return .payload(self.loan.lend(payload.bytes, as: payload.kind))
+    }
+
+    func wait(for duration: Duration?) async -> TransportWaitOutcome {
+        self.loan.spoil()
+        self.world.checker.asked(self.id)
+        return await self.world.wait(for: [self], atMost: duration)
+    }
+
+    func send(_ message: [UInt8], as kind: OutboundKind) {
+        self.world.step()
+        self.world.log("\(self.id) send \(String(decoding: message, as: UTF8.self))")
+        guard self.isEstablished, !self.isClosed, kind == .text else { return }
+        self.statistics.sentByteCount += message.count
+        self.requestSent()
+        self.world.answer(message, on: self)
+    }
+
+    func release() {
+        self.world.step()
+        self.world.log("\(self.id) release")
+        guard self.request.isHeld, !self.isReleased, !self.isClosed else { return }
+        self.isReleased = true
+        self.world.note(.heldReleased)
+        self.requestSent()
+        self.world.answerReleased(self)
+    }
+
+    func ping() {
+        self.world.step()
+        self.world.log("\(self.id) ping")
+        guard self.isEstablished, !self.isClosed else { return }
+        self.world.note(.pinged)
+        guard !self.peerIsDead else { return self.world.note(.pongLost) }
+        self.schedule(.pong, at: self.world.now + self.world.random.duration(upTo: .milliseconds(80)))
+    }
+
+    func close() { self.leave("close") }
+
+    func fail(code: UInt16) { self.leave("fail with \(code)") }
+
+    func cancel() {
+        if self.request.isHeld, !self.isReleased, !self.isClosed { self.world.note(.heldDropped) }
+        self.leave("cancel")
+        self.isCancelled = true
+        self.world.scheduler.wakeAll()
+    }
+
+    private func leave(_ what: String) {
+        self.world.log("\(self.id) \(what)")
+        self.isClosed = true
+        self.world.checker.closed(self.id)
+    }
+
+    /// A request has gone out on this connection.
+    func requestSent(reachesServer: Bool = true) {
+        self.hasSent = true
+        self.statistics.requestSent = reachesServer
+        self.world.checker.sent(on: self.id, reachesServer: reachesServer && !self.peerIsDead)
+    }
+}
+
+/// Bytes lent until the next call, with 64 more behind them that must not matter.
+/// - Safety: it belongs to its connection.
+private final class Loan: @unchecked Sendable {
+    private static let padding = 64
+    private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var lentCount = 0
+
+    deinit {
+        self.memory.deallocate()
+    }
+
+    func lend(_ bytes: ArraySlice<UInt8>, as kind: InboundPayload.Kind) -> InboundPayload {
+        let count = bytes.count + Self.padding
+        if self.memory.count < count {
+            self.memory.deallocate()
+            self.memory = .allocate(byteCount: count * 2, alignment: 1)
+        }
+        self.memory.copyBytes(from: bytes)
+        // A quotation mark is the worst there is behind JSON.
+        for index in bytes.count..<count { self.memory[index] = UInt8(ascii: "\"") }
+        self.lentCount = count
+        return InboundPayload(kind: kind, bytes: UnsafeRawBufferPointer(rebasing: self.memory[..<bytes.count]))
+    }
+
+    /// Takes the bytes back: who reads them later finds nonsense.
+    func spoil() {
+        for index in 0..<self.lentCount { self.memory[index] = 0xFF }
+        self.lentCount = 0
+    }
+}

@@ -1,0 +1,95 @@
+// A few turns on one instance, one after another, with pauses between them.
+
+import ChappieTransport
+import StreamTransport
+
+/// Runs the turns of one seed.
+package struct SimulatedSeries {
+    /// What came of a series.
+    package struct Outcome: Sendable {
+        /// What was met.
+        package var coverage = Coverage()
+        /// The first broken promise.
+        package var violation: PromiseChecker.Violation?
+        /// What happened, line by line, if that was asked for.
+        package var trace: [String] = []
+    }
+
+    private let seed: UInt64
+    private let options: SimulationOptions
+
+    /// A series, which the seed decides alone.
+    package init(seed: UInt64, options: SimulationOptions) {
+        self.seed = seed
+        self.options = options
+    }
+
+    /// Runs the series on the scheduler's thread.
+    package func run(on scheduler: SimulationScheduler) async -> Outcome {
+        scheduler.now = .seconds(1_000)
+        let world = SimulatedWorld(seed: self.seed, options: self.options, scheduler: scheduler)
+        world.log("\(world.settings.configuration.summary)")
+        await self.runTurns(in: world)
+        if world.checker.violation == nil { world.checker.released() }
+        // The connections know their world.
+        world.connections = []
+        return Outcome(coverage: world.coverage, violation: world.checker.violation, trace: world.trace)
+    }
+
+    private func runTurns(in world: SimulatedWorld) async {
+        let instance = ChappieStreamingTransport(
+            configuration: world.settings.configuration, transport: SimulatedTransport(world: world),
+            clock: world.clock)
+        for number in 0..<world.random.pick([1, 1, 2, 3, 5]) {
+            if number > 0 { world.idle() }
+            world.log("turn \(number + 1)")
+            world.coverage.turnCount += 1
+            await SimulatedTurn(world: world, instance: instance).run()
+            if let violation = world.checker.violation { return world.log("VIOLATION \(violation.description)") }
+        }
+    }
+}
+
+extension ChappieTransportConfiguration {
+    /// For traces.
+    fileprivate var summary: String {
+        "\(self.policy), HTTP retries \(self.maxHTTPRetries), delay \(self.reconnectDelay), \(self.rateLimitBackoff), "
+            + "\(self.timeouts), \(self.limits), raw events \(self.rawEvents)"
+    }
+}
+
+extension SimulatedWorld {
+    /// Lets time pass between two turns, in which something may happen to a kept connection.
+    func idle() {
+        if let kept = self.connections.last(where: { $0.isEstablished && !$0.isClosed }) {
+            self.note(.keptConnection)
+            self.drawFate(of: kept)
+        }
+        self.scheduler.now += self.random.duration(
+            upTo: self.random.pick([.zero, .seconds(3), .seconds(100), .seconds(4_000)]))
+    }
+
+    private func drawFate(of kept: SimulatedConnection) {
+        let moment = self.now + self.random.duration(upTo: .seconds(3))
+        switch self.random.below(14) {
+        case 0:
+            self.note(.keptDied)
+            kept.schedule(.ended(.closed(code: 1006, reason: "")), at: moment)
+        case 1:
+            self.note(.keptClosedCleanly)
+            kept.schedule(.ended(.closed(code: self.random.pick([1000, 1001, 1012]), reason: "")), at: moment)
+        case 2 where self.settings.allowsSilentStart || self.settings.configuration.timeouts.pingInterval != nil:
+            self.note(.keptWentSilent)
+            kept.die(at: moment)
+        case 3:
+            self.note(.keptSaidSomething)
+            let json = self.random.pick([
+                #"{"type":"keepalive"}"#, #"{"type":"response.output_text.delta","output_index":0,"delta":"late"}"#,
+            ])
+            kept.schedule(.payload(TimelineItem.Payload(kind: .text, bytes: Array(json.utf8)[...])), at: self.now)
+        case 4: kept.fate = .reachesLimit
+        case 5: kept.fate = .closesOnRequest
+        default: break
+        }
+    }
+}

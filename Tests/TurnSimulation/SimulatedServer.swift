@@ -1,0 +1,191 @@
+// What the server remembers: the response that it has in mind for a turn, and those that it keeps.
+
+import StreamTransport
+
+/// The server of one world.
+///
+/// A value; its world owns it.
+struct SimulatedServer {
+    /// A response that was made in background, as it was written.
+    struct Kept {
+        let content: ResponseContent
+        let bytes: [UInt8]
+        let events: [WireEvent]
+    }
+
+    /// One answer, before anything goes wrong with it.
+    struct Answer {
+        var content: ResponseContent
+        var bytes: [UInt8]
+        var events: [WireEvent]
+        /// How much of it the engine has before the first event.
+        var sizeBefore = ContentSize()
+        var facts: [SimulatedFact] = []
+        /// Whether a consumer could tell it from the answer before.
+        var isVaried = false
+    }
+
+    private var response: SimulatedResponse
+    private var hasAnswered = false
+    private var answerCount = 0
+    private var kept: [String: Kept] = [:]
+
+    init(_ random: inout SimulatedRandom) { self.response = SimulatedResponse(&random) }
+
+    /// Another request: another response.
+    mutating func beginTurn(_ random: inout SimulatedRandom) {
+        self.response = SimulatedResponse(&random)
+        self.hasAnswered = false
+        self.kept = [:]
+    }
+
+    // MARK: New responses
+
+    /// Answers a request, whose input holds so many items of the answer before.
+    mutating func answer(
+        carrying itemCount: Int, isKept: Bool, variationPercent: Int, options: SimulationOptions,
+        _ random: inout SimulatedRandom
+    ) -> Answer {
+        var facts: [SimulatedFact] = []
+        var isVaried = false
+        var rest = self.response.withoutItems(itemCount)
+        if self.hasAnswered {
+            isVaried = self.vary(&rest, percent: variationPercent, options: options, &facts, &random)
+            self.response = self.response.continued(by: rest, after: itemCount)
+        }
+        self.hasAnswered = true
+        self.answerCount += 1
+        let content = self.response.content
+        let sizeBefore = self.response.withOnlyItems(itemCount).content.size
+        var style = AnswerStyle(
+            &random, responseID: "resp_\(self.answerCount)", attempt: self.answerCount, isKept: isKept)
+        if !options.allows(.repeatedItemDone) { style.repeatsDone = false }
+        var writer = AnswerWriter(rest, from: sizeBefore, style: style, random: SimulatedRandom(seed: random.next()))
+        writer.write()
+        facts += style.facts + writer.facts
+        if itemCount > 0 { facts.append(.carriedItems) }
+        if isKept {
+            self.kept[style.responseID] = Kept(content: content, bytes: writer.arena.bytes, events: writer.events)
+        }
+        return Answer(
+            content: content, bytes: writer.arena.bytes, events: writer.events, sizeBefore: sizeBefore, facts: facts,
+            isVaried: isVaried)
+    }
+
+    private func vary(
+        _ rest: inout SimulatedResponse, percent: Int, options: SimulationOptions, _ facts: inout [SimulatedFact],
+        _ random: inout SimulatedRandom
+    ) -> Bool {
+        if options.allows(.respelledArguments), random.chance(10),
+            let other = rest.varied(.respelledArguments, &random)
+        {
+            rest = other
+            facts.append(.respelledArguments)
+        }
+        let variation = random.pick(SimulatedResponse.Variation.allCases)
+        guard random.chance(percent), !variation.isSame, options.allows(variation.fact),
+            let other = rest.varied(variation, &random)
+        else {
+            facts.append(.sameAnswer)
+            return false
+        }
+        rest = other
+        facts.append(variation.fact)
+        return true
+    }
+
+    // MARK: Responses that are kept
+
+    /// How a response that is asked for again goes on.
+    enum Resumption {
+        case answer(Answer)
+        case gone(status: Int)
+    }
+
+    /// The events behind a number; nil for all of them.
+    mutating func resume(
+        _ responseID: String, after number: Int?, faultPercent: Int, _ random: inout SimulatedRandom
+    ) -> Resumption {
+        guard let kept = self.kept[responseID] else { return .gone(status: 404) }
+        if random.chance(faultPercent / 5) {
+            self.kept[responseID] = nil
+            return .gone(status: random.pick([400, 404]))
+        }
+        let first = kept.events.firstIndex { event in event.number.map { $0 > number ?? -1 } ?? false }
+        let start = first ?? kept.events.count
+        let sizeBefore = start == 0 ? ContentSize() : kept.events[start - 1].size
+        var answer = Answer(
+            content: kept.content, bytes: kept.bytes, events: Array(kept.events[start...]), sizeBefore: sizeBefore,
+            facts: [.resumed])
+        guard random.chance(faultPercent) else { return .answer(answer) }
+        switch random.below(3) {
+        case 0: Self.repeatEvents(of: kept, before: start, in: &answer, &random)
+        case 1: Self.contradict(in: &answer, before: number)
+        default: Self.makeGap(in: &answer, &random)
+        }
+        return .answer(answer)
+    }
+
+    private static func repeatEvents(
+        of kept: Kept, before start: Int, in answer: inout Answer, _ random: inout SimulatedRandom
+    ) {
+        guard start > 0 else { return }
+        let repeated = kept.events[(start - 1 - random.below(start))..<start].map { event in
+            var event = event
+            event.size = answer.sizeBefore
+            return event
+        }
+        answer.events.insert(contentsOf: repeated, at: 0)
+        answer.facts.append(.resumedWithRepeats)
+    }
+
+    /// An event that has come says something else when it comes again.
+    private static func contradict(in answer: inout Answer, before number: Int?) {
+        guard let number else { return }
+        let json =
+            #"{"type":"response.output_text.delta","sequence_number":\#(number),"output_index":0,"#
+            + #""content_index":0,"delta":"contradiction"}"#
+        let start = answer.bytes.count
+        answer.bytes.append(contentsOf: json.utf8)
+        answer.events.insert(
+            WireEvent(range: start..<answer.bytes.count, size: answer.sizeBefore, number: number), at: 0)
+        answer.facts.append(.resumedWithContradiction)
+        answer.isVaried = true
+    }
+
+    /// An event is lost; from there on the engine knows no more of the response, if that event had content.
+    private static func makeGap(in answer: inout Answer, _ random: inout SimulatedRandom) {
+        let numbered = answer.events.indices.filter {
+            answer.events[$0].number != nil && !answer.events[$0].isCompletion
+        }
+        guard !numbered.isEmpty else { return }
+        let lost = random.pick(numbered)
+        let size = lost == 0 ? answer.sizeBefore : answer.events[lost - 1].size
+        let hadContent = answer.events[lost].size != size
+        answer.events.remove(at: lost)
+        if hadContent {
+            for index in answer.events.indices where index >= lost {
+                answer.events[index].size = size
+                answer.events[index].isCompletion = false
+            }
+        }
+        answer.facts.append(.resumedWithGap)
+    }
+}
+
+extension SimulatedResponse.Variation {
+    /// What it is counted as.
+    fileprivate var fact: SimulatedFact {
+        switch self {
+        case .respelledArguments: .respelledArguments
+        case .commonBeginning: .commonBeginning
+        case .shorter: .shorterAnswer
+        case .insertedItem: .insertedItem
+        case .otherTool: .otherTool
+        case .otherArguments: .otherArguments
+        case .otherText: .otherText
+        case .otherOrder: .otherOrder
+        case .otherResponse: .otherResponse
+        }
+    }
+}

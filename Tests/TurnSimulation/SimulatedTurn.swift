@@ -1,0 +1,264 @@
+// One turn and its consumer, who concatenates, runs tools, and sometimes goes away.
+
+import ChappieTransport
+
+/// Reads one turn.
+struct SimulatedTurn {
+    /// What the consumer does.
+    private enum Behaviour {
+        case reads
+        case cancelsByHandle(inWait: Bool)
+        case cancelsTask(inWait: Bool)
+        case drops
+        case neverReads
+    }
+
+    private let world: SimulatedWorld
+    private let instance: ChappieStreamingTransport
+    private let behaviour: Behaviour
+    /// After how many events the consumer does what it does.
+    private let patience: Int
+
+    init(world: SimulatedWorld, instance: ChappieStreamingTransport) {
+        self.world = world
+        self.instance = instance
+        self.patience = world.random.below(30)
+        switch world.random.below(40) {
+        case 0: self.behaviour = .cancelsByHandle(inWait: true)
+        case 1: self.behaviour = .cancelsByHandle(inWait: false)
+        case 2: self.behaviour = .cancelsTask(inWait: world.random.chance(50))
+        case 3: self.behaviour = .drops
+        case 4 where world.random.chance(20): self.behaviour = .neverReads
+        default: self.behaviour = .reads
+        }
+    }
+
+    /// Runs the turn to its end, and lets the checker look at what is left.
+    func run() async {
+        let world = self.world
+        world.beginTurn()
+        world.server.beginTurn(&world.random)
+        world.checker.began(world.settings.limits(now: world.now))
+        let ending: PromiseChecker.Ending
+        if case .cancelsTask = self.behaviour {
+            ending = await self.readInTask()
+        } else {
+            ending = await self.read(self.instance.streamHandle(self.request()))
+        }
+        world.interruption = nil
+        world.breakOff = {}
+        world.calls = [:]
+        world.log("\(ending)")
+        world.checker.finished(ending, now: world.now)
+        world.checker.left()
+        self.note(ending)
+    }
+
+    private func request() -> ChappieTransportRequest {
+        if self.world.random.chance(1) {
+            self.world.note(.invalidRequest)
+            return ChappieTransportRequest(body: Array("[]".utf8))
+        }
+        guard self.world.random.chance(20) else { return ChappieTransportRequest(prompt: "hi", model: "m") }
+        self.world.note(.backgroundRequest)
+        var request = ChappieTransportRequest(
+            body: Array(#"{"model":"m","background":true,"store":true}"#.utf8))
+        request.prompt = "hi"
+        return request
+    }
+
+    // MARK: Reading
+
+    private func readInTask() async -> PromiseChecker.Ending {
+        let handle = LockedHandle(self.instance.streamHandle(self.request()))
+        let task = Task { await self.read(handle.take()) }
+        let world = self.world
+        world.note(.cancelledByTask)
+        if case .cancelsTask(inWait: true) = self.behaviour {
+            world.interruption = SimulatedWorld.Interruption(at: self.momentOfInterruption()) {
+                world.log("the task is cancelled")
+                world.checker.cancelled()
+                task.cancel()
+            }
+        }
+        return await task.value
+    }
+
+    private func momentOfInterruption() -> Duration {
+        let world = self.world
+        return world.now
+            + world.random.duration(
+                upTo: world.random.pick([.zero, .milliseconds(50), .seconds(2), .seconds(30)]))
+    }
+
+    private func read(_ handle: ChappieStreamHandle) async -> PromiseChecker.Ending {
+        let world = self.world
+        world.breakOff = { handle.cancel() }
+        self.prepare(handle)
+        var count = 0
+        do {
+            for try await event in handle.events {
+                world.step()
+                world.log("delivered \(event)")
+                world.checker.received(self.output(of: event))
+                count += 1
+                if count == self.patience + 1, self.losesPatience(with: handle) { return .abandoned }
+            }
+            self.note(handle.report)
+            return .ended
+        } catch {
+            self.note(handle.report)
+            return self.ending(of: error)
+        }
+    }
+
+    /// Does what the consumer does between two events; true when it goes away.
+    private func losesPatience(with handle: ChappieStreamHandle) -> Bool {
+        let world = self.world
+        switch self.behaviour {
+        case .drops:
+            world.note(.dropped)
+            world.checker.cancelled()
+            return true
+        case .cancelsByHandle(inWait: false):
+            world.note(.cancelledBetweenEvents)
+            self.cancel(handle)
+        case .cancelsTask(inWait: false):
+            world.log("the task cancels itself")
+            world.checker.cancelled()
+            withUnsafeCurrentTask { $0?.cancel() }
+        case .reads, .cancelsByHandle(inWait: true), .cancelsTask(inWait: true), .neverReads:
+            break
+        }
+        return false
+    }
+
+    private func prepare(_ handle: ChappieStreamHandle) {
+        let world = self.world
+        switch self.behaviour {
+        case .cancelsByHandle(inWait: true):
+            world.interruption = SimulatedWorld.Interruption(at: self.momentOfInterruption()) {
+                world.note(.cancelledInWait)
+                self.cancel(handle)
+            }
+        case .neverReads:
+            world.note(.cancelledBeforeReading)
+            self.cancel(handle)
+        case .reads, .cancelsByHandle, .cancelsTask, .drops:
+            break
+        }
+    }
+
+    private func cancel(_ handle: ChappieStreamHandle) {
+        self.world.log("the handle is cancelled")
+        self.world.note(.cancelledByHandle)
+        self.world.checker.cancelled()
+        handle.cancel()
+    }
+
+    // MARK: What comes
+
+    private func output(of event: ChappieStreamEvent) -> PromiseChecker.Output {
+        switch event {
+        case .textDelta(let text): .text(Array(text.utf8))
+        case .refusalDelta(let text): .refusal(Array(text.utf8))
+        case .reasoningDelta(let text): .reasoning(Array(text.utf8))
+        case .completed: .completed
+        case .raw(let type, let payload): type == "response.output_item.done" ? self.call(in: payload) : .other
+        case .usageLimits, .diagnostic: .other
+        }
+    }
+
+    /// The call in a finished item; anything else about an item is of no consequence.
+    private func call(in payload: String) -> PromiseChecker.Output {
+        guard let start = payload.utf8Offset(behind: #""call_id":"call_"#) else { return .other }
+        let digits = payload.utf8.dropFirst(start).prefix { $0 != UInt8(ascii: "\"") }
+        guard let ordinal = Int(String(Substring(digits))), let json = self.world.calls[ordinal],
+            json.contains(where: { $0.elementsEqual(payload.utf8) }),
+            let content = self.world.checker.answerContent, ordinal < content.calls.count
+        else {
+            self.world.checker.mangled(payload)
+            return .other
+        }
+        return .call(content.calls[ordinal])
+    }
+
+    private func ending(of error: any Error) -> PromiseChecker.Ending {
+        if error is SimulatedCredentialError {
+            self.world.note(.credentialErrorPassedOn)
+            return .failed
+        }
+        return switch error {
+        case is CancellationError: .cancelled
+        case ChappieClientError.streamingTransportReplayDiverged(let text): .diverged(text)
+        case ChappieClientError.transport(let failure): .transport(PromiseChecker.Safety(failure.replaySafety))
+        case let error as ChappieClientError: self.ending(of: error)
+        default: .undocumented("\(error)")
+        }
+    }
+
+    private func ending(of error: ChappieClientError) -> PromiseChecker.Ending {
+        switch error {
+        case .httpError: self.world.note(.httpError)
+        case .usageLimitReached: self.world.note(.usageLimitReached)
+        case .reauthenticationRequired: self.world.note(.reauthenticationRequired)
+        case .responseTerminalFailure: self.world.note(.responseTerminalFailure)
+        case .invalidResponse: self.world.note(.invalidResponse)
+        case .transport, .streamingTransportReplayDiverged, .missingCredential, .missingRefreshToken,
+            .missingAccountID, .missingToolHandler, .toolApprovalDenied, .toolExecutionFailed,
+            .toolLoopLimitExceeded:
+            return .undocumented("\(error) for a stream")
+        }
+        return .failed
+    }
+
+    private func note(_ report: ChappieStreamReport) {
+        let world = self.world
+        guard let last = report.attempts.last else { return }
+        if report.fallbackReason != nil { world.note(.fellBack) }
+        if report.attempts.first?.transport == .httpSSE { world.note(.beganOnHTTP) }
+        if report.attempts.contains(where: \.reusedConnection) { world.note(.keptConnectionUsed) }
+        if last.outcome == "timeout.total" { world.note(.endedInTotalBudget) }
+        guard world.checker.hasCompleted else { return }
+        world.note(last.transport == .webSocket ? .completedOverWebSocket : .completedOverHTTP)
+        if report.attempts.count > 1 { world.note(.completedAfterFailure) }
+        if report.verifiedReplayByteCount > 0 { world.note(.completedAfterReplay) }
+        if last.transport == .httpSSE, world.connections.last?.isResumption ?? false { world.note(.resumedToEnd) }
+    }
+
+    private func note(_ ending: PromiseChecker.Ending) {
+        let world = self.world
+        switch ending {
+        case .ended: world.note(world.checker.hasCompleted ? .completed : .endedWhileCancelled)
+        case .cancelled: world.note(.cancelled)
+        case .diverged: world.note(.diverged)
+        case .transport: world.note(.failedBelowHTTP)
+        case .abandoned: world.note(.abandoned)
+        case .failed, .undocumented: break
+        }
+    }
+}
+
+extension PromiseChecker.Safety {
+    fileprivate init(_ safety: ChappieTransportFailure.ReplaySafety) {
+        switch safety {
+        case .notSent: self = .notSent
+        case .sentNoOutput: self = .sentNoOutput
+        case .outputDelivered: self = .outputDelivered
+        case .completed: self = .completed
+        }
+    }
+}
+
+/// Hands a handle to a task, and keeps nothing of it.
+/// - Safety: touched on one thread.
+private final class LockedHandle: @unchecked Sendable {
+    private var handle: ChappieStreamHandle?
+
+    init(_ handle: ChappieStreamHandle) { self.handle = handle }
+
+    func take() -> ChappieStreamHandle {
+        guard let handle = self.handle.take() else { preconditionFailure("a handle is taken once") }
+        return handle
+    }
+}

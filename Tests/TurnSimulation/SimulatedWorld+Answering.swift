@@ -1,0 +1,179 @@
+// What becomes of a request that was sent.
+
+import StreamTransport
+
+extension SimulatedWorld {
+    /// A message has arrived on a WebSocket.
+    func answer(_ message: [UInt8], on connection: SimulatedConnection) {
+        if connection.peerIsDead { return connection.loseDeadPeer() }
+        if let fate = connection.fate {
+            connection.fate = nil
+            if self.apply(fate, to: connection) { return }
+        }
+        let answer = self.newAnswer(to: message, isKept: false)
+        self.play(answer, on: connection, at: self.now + self.latency())
+    }
+
+    /// A held request is whole.
+    func answerReleased(_ connection: SimulatedConnection) {
+        let moment = connection.lastMoment + self.latency()
+        if let (status, body) = connection.refusalOfHeld {
+            return connection.refused(status: status, body, at: moment)
+        }
+        self.answerRequest(of: connection, at: moment)
+    }
+
+    /// A request over HTTP is whole.
+    func answerRequest(of connection: SimulatedConnection, at moment: Duration) {
+        if self.settings.allowsSilentStart, self.random.chance(self.settings.faultPercent / 25) {
+            return self.note(.noAnswer)
+        }
+        if self.random.chance(self.settings.faultPercent / 25) {
+            let type = HTTPField("content-type", self.random.pick(["text/html", "application/json"]))
+            connection.schedule(.opened(ResponseHead(statusCode: 200, fields: [type])), at: moment)
+            return self.note(.wrongContentType)
+        }
+        switch connection.request.exchange {
+        case .webSocket: return
+        case .post(let body):
+            let isKept = ResumeTarget.asksForBackground(body)
+            self.open(connection, at: moment)
+            self.play(self.newAnswer(to: body, isKept: isKept), on: connection, at: moment)
+        case .get: self.resume(connection, at: moment)
+        }
+    }
+
+    private func open(_ connection: SimulatedConnection, at moment: Duration) {
+        let types = ["text/event-stream", "text/event-stream; charset=utf-8", "Text/Event-Stream", ""]
+        let type = self.random.pick(types)
+        let fields = type.isEmpty ? [] : [HTTPField("content-type", type)]
+        connection.schedule(.opened(ResponseHead(statusCode: 200, fields: fields)), at: moment)
+    }
+
+    private func resume(_ connection: SimulatedConnection, at moment: Duration) {
+        let target = ResumeTarget(connection.request.endpoint.target)
+        let resumption = self.server.resume(
+            target.responseID, after: target.number, faultPercent: self.settings.faultPercent, &self.random)
+        switch resumption {
+        case .gone(let status):
+            self.note(status == 400 ? .resumeExpired400 : .resumeExpired404)
+            connection.refused(
+                status: status,
+                RefusalBody(bytes: Array(#"{"error":{"type":"invalid_request_error","message":"gone"}}"#.utf8)),
+                at: moment)
+        case .answer(let answer):
+            for fact in answer.facts { self.note(fact) }
+            self.open(connection, at: moment)
+            self.play(answer, on: connection, at: moment)
+        }
+    }
+
+    private func newAnswer(to body: [UInt8], isKept: Bool) -> SimulatedServer.Answer {
+        let answer = self.server.answer(
+            carrying: ResumeTarget.carriedItemCount(body), isKept: isKept,
+            variationPercent: self.settings.variationPercent, options: self.options, &self.random)
+        for fact in answer.facts { self.note(fact) }
+        return answer
+    }
+
+    func latency() -> Duration {
+        self.random.duration(upTo: self.random.pick([.zero, .milliseconds(5), .milliseconds(300)]))
+    }
+
+    // MARK: Playing
+
+    private func play(_ answer: SimulatedServer.Answer, on connection: SimulatedConnection, at moment: Duration) {
+        if answer.isVaried { self.checker.varied() }
+        self.checker.answerBegan(on: connection.id, content: answer.content, from: answer.sizeBefore)
+        self.calls = [:]
+        for event in answer.events {
+            if let call = event.call { self.calls[call, default: []].append(answer.bytes[event.range]) }
+        }
+        var performance = AnswerPerformance(answer, on: connection, world: self, at: moment)
+        performance.run()
+    }
+
+    /// Lets a kept connection's fate come true; false when the request is answered all the same.
+    private func apply(_ fate: KeptFate, to connection: SimulatedConnection) -> Bool {
+        switch fate {
+        case .reachesLimit:
+            self.note(.keptReachedLimit)
+            let json = #"{"type":"error","status":400,"error":{"code":"websocket_connection_limit_reached"}}"#
+            connection.schedule(
+                .payload(TimelineItem.Payload(kind: .text, bytes: Array(json.utf8)[...])), at: self.now, hints: [])
+            connection.schedule(.ended(.closed(code: 1000, reason: "")), at: self.now)
+        case .closesOnRequest:
+            self.note(.keptClosedByRequest)
+            connection.schedule(.ended(.closed(code: 1001, reason: "")), at: self.now + self.latency())
+        }
+        return true
+    }
+}
+
+/// What a kept connection does with the next request.
+enum KeptFate: CaseIterable {
+    case reachesLimit, closesOnRequest
+}
+
+/// What a request says about responses that were there before.
+struct ResumeTarget {
+    let responseID: String
+    let number: Int?
+
+    /// Reads `…/{id}?stream=true&starting_after=N`.
+    init(_ target: String) {
+        let parts = target.split(separator: "?", maxSplits: 1)
+        self.responseID = parts.first?.split(separator: "/").last.map(String.init) ?? ""
+        let parameters = parts.count > 1 ? parts[1].split(separator: "&") : []
+        self.number = parameters.first { $0.hasPrefix("starting_after=") }
+            .flatMap { Int($0.dropFirst("starting_after=".count)) }
+    }
+
+    /// Whether a body asks for a response that is made in background and kept.
+    static func asksForBackground(_ body: [UInt8]) -> Bool {
+        String(decoding: body, as: UTF8.self).contains("\"background\":true")
+    }
+
+    /// How many items stand behind the first in the request's input.
+    static func carriedItemCount(_ body: [UInt8]) -> Int {
+        var depth = 0
+        var count = 0
+        var isInString = false
+        var isEscaped = false
+        guard let start = String(decoding: body, as: UTF8.self).utf8Offset(behind: "\"input\":[") else { return 0 }
+        for byte in body[start...] {
+            if isInString {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isInString = false
+                }
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isInString = true
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                if depth == 0 { count += 1 }
+                depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                if depth == 0 { return max(0, count - 1) }
+                depth -= 1
+            default: break
+            }
+        }
+        return 0
+    }
+}
+
+extension String {
+    /// Where the text goes on behind a word; nil when it does not have it.
+    func utf8Offset(behind word: String) -> Int? {
+        let bytes = Array(self.utf8)
+        let wanted = Array(word.utf8)
+        guard bytes.count >= wanted.count else { return nil }
+        let start = (0...(bytes.count - wanted.count)).first { bytes[$0...].starts(with: wanted) }
+        return start.map { $0 + wanted.count }
+    }
+}

@@ -1,0 +1,17 @@
+/// What all series of a run share.
+package struct SimulationOptions: Sendable {
+    /// Whether what happens is written down.
+    package var isTracing = false
+    /// Faults that servers do not have, by name.
+    ///
+    /// With it a run can go on past one that is known to break a promise.
+    package var withoutFaults: Set<String> = []
+
+    /// The defaults.
+    package init() {}
+
+    func allows(_ fact: SimulatedFact) -> Bool { self.withoutFaults.isEmpty || !self.withoutFaults.contains("\(fact)") }
+
+    /// Whether a fault has such a name.
+    package static func isFault(_ name: String) -> Bool { SimulatedFact.allCases.contains { "\($0)" == name } }
+}

@@ -1,0 +1,79 @@
+// Many series on several threads.
+
+import StreamTransport
+
+/// Runs series of turns, each from a seed of its own, until there are enough turns or a promise is broken.
+package struct SimulationRun: Sendable {
+    /// What came of a run.
+    package struct Result: Sendable {
+        /// What was met.
+        package var coverage = Coverage()
+        /// The first broken promise of each thread that found one.
+        package var findings: [Finding] = []
+    }
+
+    /// A broken promise, and the seed that breaks it again.
+    package struct Finding: Sendable {
+        /// The seed of the series.
+        package let seed: UInt64
+        /// What was broken.
+        package let violation: PromiseChecker.Violation
+        /// What happened, if that was asked for.
+        package let trace: [String]
+    }
+
+    /// How many turns to run, at least.
+    package var turnCount: Int
+    /// The first series' seed; the next ones count on.
+    package var seed: UInt64
+    /// How many threads share the work.
+    package var jobCount = 1
+    /// Whether a broken promise is noted, and the run goes on.
+    package var keepsGoing = false
+    /// What all series share.
+    package var options = SimulationOptions()
+    /// Told of the trace of each series, if one is written.
+    package var report: @Sendable ([String]) -> Void = { _ in }
+
+    /// A run of so many turns.
+    package init(turnCount: Int, seed: UInt64) {
+        self.turnCount = turnCount
+        self.seed = seed
+    }
+
+    /// Runs everything, on threads of its own.
+    package func run() async -> Result {
+        let result = LockedValue(Result())
+        await withTaskGroup { group in
+            for job in 0..<max(1, self.jobCount) {
+                group.addTask {
+                    await SimulationScheduler.runOnThread { await self.work(job: job, on: $0, result: result) }
+                }
+            }
+        }
+        return result.withLock { $0 }
+    }
+
+    private func work(job: Int, on scheduler: SimulationScheduler, result: LockedValue<Result>) async {
+        let jobCount = max(1, self.jobCount)
+        var coverage = Coverage()
+        var seed = self.seed &+ UInt64(job)
+        while coverage.turnCount * jobCount < self.turnCount, self.goesOn(result) {
+            scheduler.seed = seed
+            let outcome = await SimulatedSeries(seed: seed, options: self.options).run(on: scheduler)
+            coverage.add(outcome.coverage)
+            if self.options.isTracing { self.report(outcome.trace) }
+            if let violation = outcome.violation {
+                let finding = Finding(seed: seed, violation: violation, trace: outcome.trace)
+                result.withLock { $0.findings.append(finding) }
+            }
+            seed &+= UInt64(jobCount)
+        }
+        let met = coverage
+        result.withLock { $0.coverage.add(met) }
+    }
+
+    private func goesOn(_ result: LockedValue<Result>) -> Bool {
+        self.keepsGoing || result.withLock { $0.findings.isEmpty }
+    }
+}

@@ -1,0 +1,171 @@
+// Tasks on one thread, and time that passes only when all of them wait.
+
+import Foundation
+
+/// Runs every task that is begun on one thread, one after another, and moves the clock when none can go on.
+///
+/// The concurrency runtime asks a hook where to put a job. The hook hands jobs of a simulation's thread to that
+/// thread's scheduler, and leaves those of all other threads alone.
+/// - Safety: it belongs to its thread; nothing else touches it.
+package final class SimulationScheduler: @unchecked Sendable {
+    private struct Sleeper {
+        let id: Int
+        /// When it wants to go on; nil for not by itself.
+        let wake: Duration?
+        let continuation: UnsafeContinuation<Void, Never>
+    }
+
+    /// The virtual time.
+    package internal(set) var now: Duration = .seconds(1_000)
+    /// The seed of the series that runs.
+    package internal(set) var seed: UInt64 = 0
+    /// The scheduler of the thread that runs; nil outside of a simulation.
+    package static var current: SimulationScheduler? { ThreadHook.current }
+
+    private var jobs: [UnownedJob] = []
+    private var nextJob = 0
+    private var sleepers: [Sleeper] = []
+    private var nextSleeper = 0
+
+    /// What to do when every task waits for what will never come.
+    var deadlocked: () -> Void = { preconditionFailure("every task of the simulation waits for ever") }
+
+    init() {}
+
+    // MARK: The thread
+
+    /// Runs a task and everything that it begins, to its end, on a thread of its own.
+    package static func runOnThread(_ body: @escaping @Sendable (SimulationScheduler) async -> Void) async {
+        await withUnsafeContinuation { continuation in
+            let thread = Thread {
+                self.run(body)
+                continuation.resume()
+            }
+            // What a release build needs, and more than the smallest default.
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+    }
+
+    /// Runs a task and everything that it begins, to its end, on this thread.
+    ///
+    /// The thread does nothing else meanwhile. A job that waits for what is outside would hang it.
+    private static func run(_ body: @escaping @Sendable (SimulationScheduler) async -> Void) {
+        ThreadHook.install()
+        let scheduler = SimulationScheduler()
+        let completion = Completion()
+        ThreadHook.current = scheduler
+        Task {
+            await body(scheduler)
+            completion.isDone = true
+        }
+        while !completion.isDone || scheduler.hasJobs {
+            if let job = scheduler.takeJob() {
+                ThreadHook.run(job)
+            } else if !scheduler.wakeNextSleeper() {
+                scheduler.deadlocked()
+                scheduler.wakeAll()
+            }
+        }
+        ThreadHook.current = nil
+    }
+
+    /// - Safety: touched on one thread.
+    private final class Completion: @unchecked Sendable {
+        var isDone = false
+    }
+
+    fileprivate func enqueue(_ job: UnownedJob) { self.jobs.append(job) }
+
+    private var hasJobs: Bool { self.nextJob < self.jobs.count }
+
+    private func takeJob() -> UnownedJob? {
+        guard self.hasJobs else { return nil }
+        defer {
+            self.nextJob += 1
+            if self.nextJob == self.jobs.count {
+                self.jobs.removeAll(keepingCapacity: true)
+                self.nextJob = 0
+            }
+        }
+        return self.jobs[self.nextJob]
+    }
+
+    // MARK: Waiting
+
+    /// True when the task that runs is the only one: then it may move the clock itself.
+    private var isAlone: Bool { !self.hasJobs && self.sleepers.isEmpty }
+
+    /// Lets time pass up to a moment at the latest; another task may end the wait early.
+    func pass(until moment: Duration?) async {
+        if self.isAlone, let moment {
+            self.now = max(self.now, moment)
+            return
+        }
+        self.nextSleeper += 1
+        let id = self.nextSleeper
+        await withUnsafeContinuation { continuation in
+            self.sleepers.append(Sleeper(id: id, wake: moment, continuation: continuation))
+        }
+    }
+
+    /// Lets every task that waits look again.
+    func wakeAll() {
+        let woken = self.sleepers
+        self.sleepers = []
+        for sleeper in woken { sleeper.continuation.resume() }
+    }
+
+    /// Moves the clock to the next moment that anyone waits for; false when there is none.
+    private func wakeNextSleeper() -> Bool {
+        guard let wake = self.sleepers.compactMap(\.wake).min() else { return false }
+        self.now = max(self.now, wake)
+        let woken = self.sleepers.filter { $0.wake.map { $0 <= self.now } ?? false }
+        self.sleepers.removeAll { sleeper in woken.contains { $0.id == sleeper.id } }
+        for sleeper in woken { sleeper.continuation.resume() }
+        return true
+    }
+}
+
+/// The runtime's hook, and the scheduler of each thread.
+enum ThreadHook {
+    private typealias Original = @convention(thin) (UnownedJob) -> Void
+    private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key, nil)
+        return key
+    }()
+
+    private static let isInstalled: Bool = {
+        guard let symbol = dlsym(dlopen(nil, RTLD_LAZY), "swift_task_enqueueGlobal_hook") else {
+            preconditionFailure("this runtime has no hook for its executor")
+        }
+        _ = ThreadHook.key
+        symbol.assumingMemoryBound(to: Hook?.self).pointee = { job, original in
+            guard let scheduler = ThreadHook.current else { return original(job) }
+            scheduler.enqueue(job)
+        }
+        return true
+    }()
+
+    /// Takes the runtime's hook, once in the process.
+    static func install() { precondition(self.isInstalled) }
+
+    /// The scheduler of the thread that runs; whoever sets it keeps it alive.
+    static var current: SimulationScheduler? {
+        get {
+            pthread_getspecific(self.key).map { Unmanaged<SimulationScheduler>.fromOpaque($0).takeUnretainedValue() }
+        }
+        set {
+            pthread_setspecific(self.key, newValue.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) })
+        }
+    }
+
+    /// Runs a job as the global executor would.
+    static func run(_ job: UnownedJob) {
+        // The generic executor is two words of zero; the runtime then sees no change of executors.
+        job.runSynchronously(on: unsafeBitCast((0, 0), to: UnownedSerialExecutor.self))
+    }
+}

@@ -1,2 +1,0 @@
-/// A turn against a server that rolls dice.
-package enum TurnSimulation {}

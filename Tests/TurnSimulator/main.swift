@@ -1,3 +1,0 @@
-import TurnSimulation
-
-print(TurnSimulation.self)
