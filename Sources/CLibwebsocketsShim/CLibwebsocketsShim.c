@@ -25,7 +25,7 @@
 enum {
     // No deadline is worth more wake-ups than this, and libev waits for no less.
     SHORTEST_TIMER_MICROSECONDS = 1000,
-    // The only timer that libwebsockets needs is of 5 s: flushing what is written before it closes.
+    // libwebsockets has no timer of its own that is shorter than 5 s.
     REMINDER_SECONDS = 1,
     // libwebsockets waits this long by itself; every shorter wait is the caller's.
     LIBRARY_TIMEOUT_SECONDS = 86400,

@@ -17,6 +17,7 @@ final class Service: @unchecked Sendable {
     private var streams: [ConnectionID: ServiceConnection] = [:]
     private var virtualHosts: [TrustAnchors: OpaquePointer] = [:]
     private var uploading: [ServiceConnection] = []
+    private var closing: [ServiceConnection] = []
     private var waking: [ServiceConnection] = []
     private var deadlines = DeadlineQueue()
     /// What the loop's timer is set to.
@@ -145,6 +146,7 @@ final class Service: @unchecked Sendable {
     }
 
     private func roundEnded() {
+        for connection in self.closing.take() { connection.confirmClosed() }
         self.continueUploads()
         self.setTimer()
         self.resumeWaiters()
@@ -161,7 +163,7 @@ final class Service: @unchecked Sendable {
         clws_service_set_timer(pointer, microseconds)
     }
 
-    // MARK: Uploads and waiters
+    // MARK: Rounds
 
     private func continueUploads() {
         guard !self.uploading.isEmpty else { return }
@@ -169,6 +171,11 @@ final class Service: @unchecked Sendable {
             if connection.continueUpload() { self.uploading.append(connection) }
             self.expect(connection, by: connection.nextDeadline(isPaused: false))
         }
+    }
+
+    /// Sees to it that a connection's socket is closed when the round ends.
+    func close(_ connection: ServiceConnection) {
+        self.closing.append(connection)
     }
 
     /// Has the rest of a connection's request written, beginning when the round ends.

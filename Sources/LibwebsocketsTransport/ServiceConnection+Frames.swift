@@ -85,17 +85,24 @@ extension ServiceConnection {
     /// Writes what fits into one write of the library.
     func writeFrames(on stream: OpaquePointer, service: OpaquePointer) {
         let buffer = UnsafeMutableBufferPointer(start: clws_write_buffer(service), count: Int(CLWS_BUFFER_SIZE))
-        guard let count = self.channel?.queue.fill(buffer), count > 0 else { return }
-        guard clws_write(service, stream, count) else { return self.closeSocket() }
-        guard let channel = self.channel else { return }
-        self.plan.arena.updateStatistics {
-            $0.sentByteCount += count
-            $0.requestSent = channel.queue.hasSentMessages
+        guard let count = self.channel?.queue.fill(buffer) else { return }
+        if count > 0 {
+            guard clws_write(service, stream, count) else { return self.closeSocket() }
+            self.noteSent(count)
         }
+        guard let channel = self.channel else { return }
         if !channel.queue.isEmpty {
             clws_request_write(stream)
-        } else if channel.disconnectsWhenWritten {
+        } else if channel.disconnectsWhenWritten, !clws_is_write_pending(stream) {
             self.closeSocket()
+        }
+    }
+
+    private func noteSent(_ count: Int) {
+        let isSent = self.channel?.queue.hasSentMessages ?? false
+        self.plan.arena.updateStatistics {
+            $0.sentByteCount += count
+            $0.requestSent = isSent
         }
     }
 

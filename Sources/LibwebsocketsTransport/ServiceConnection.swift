@@ -138,11 +138,23 @@ final class ServiceConnection {
         guard self.streamID == nil || self.streamID == id else { return false }
         self.streamID = id
         self.stream = stream
+        if self.mustClose, event.kind == .readable || event.kind == .writable {
+            // It is being closed. Said a second time, libwebsockets' poll loop would ask for ever.
+            return true
+        }
         let isNested = self.isInsideCallback
         self.isInsideCallback = true
-        defer { self.isInsideCallback = isNested }
         self.dispatch(event, on: stream)
+        self.isInsideCallback = isNested
+        if self.mustClose { self.service.close(self) }
         return !self.mustClose
+    }
+
+    /// Closes the socket for good, if libwebsockets has not done so when it was told to.
+    ///
+    /// While it holds bytes that the socket did not take it waits for up to 5 s, and does not read meanwhile.
+    func confirmClosed() {
+        if let stream = self.stream { clws_kill(stream) }
     }
 
     private func dispatch(_ event: StreamEvent, on stream: OpaquePointer) {

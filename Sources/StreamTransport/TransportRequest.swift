@@ -103,7 +103,7 @@ package struct TransportTimeouts: Sendable, Equatable {
     ///
     /// Default 10 s.
     package var pongTimeout: Duration = .seconds(10)
-    /// How long the peer may take to answer a close frame.
+    /// How long the peer may take to answer a close frame, or a request that it has stopped reading.
     ///
     /// Default 2 s.
     package var close: Duration = .seconds(2)

@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import StreamTransport
-import Synchronization
 
 /// A listening socket on the loopback interface, and nothing above it: the test writes and reads every byte.
 ///
@@ -49,16 +48,30 @@ final class RawServer: Sendable {
 
     /// The next connection.
     func accept() async throws -> RawPeer {
-        try await withCheckedThrowingContinuation { continuation in
-            self.queue.async {
-                let descriptor = Glibc.accept(self.descriptor, nil, nil)
-                if descriptor >= 0 {
-                    continuation.resume(returning: RawPeer(descriptor: descriptor))
-                } else {
-                    continuation.resume(throwing: Failure(call: "accept", code: errno))
-                }
+        let (descriptor, code) = await self.queue.blocking {
+            let descriptor = Glibc.accept(self.descriptor, nil, nil)
+            return (descriptor, errno)
+        }
+        guard descriptor >= 0 else { throw Failure(call: "accept", code: code) }
+        return RawPeer(descriptor: descriptor)
+    }
+}
+
+extension DispatchQueue {
+    /// Runs a call that blocks.
+    ///
+    /// The result goes through a lock, because the thread sanitizer does not see what a continuation orders.
+    fileprivate func blocking<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        let result = LockedValue<Result?>(nil)
+        await withCheckedContinuation { continuation in
+            self.async {
+                let value = body()
+                result.withLock { $0 = value }
+                continuation.resume()
             }
         }
+        guard let value = result.withLock({ $0 }) else { preconditionFailure("nothing was run") }
+        return value
     }
 }
 
@@ -76,8 +89,8 @@ final class RawPeer: Sendable {
     private let descriptor: CInt
     private let queue = DispatchQueue(label: "raw peer")
     /// What was read beyond what was asked for.
-    private let rest = Mutex<[UInt8]>([])
-    private let isOpen = Mutex(true)
+    private let rest = LockedValue<[UInt8]>([])
+    private let isOpen = LockedValue(true)
 
     init(descriptor: CInt) {
         self.descriptor = descriptor
@@ -96,12 +109,7 @@ final class RawPeer: Sendable {
 
     /// What comes next, with the moment in which it was there.
     func receiveTimed() async -> (Received, ContinuousClock.Instant) {
-        await withCheckedContinuation { continuation in
-            self.queue.async {
-                let received = self.receiveBlocking()
-                continuation.resume(returning: (received, .now))
-            }
-        }
+        await self.queue.blocking { (self.receiveBlocking(), .now) }
     }
 
     /// Reads until the bytes end in `suffix`; what was read without it when the connection ends before.
@@ -156,13 +164,10 @@ final class RawPeer: Sendable {
     /// Writes the letter x that often, on a thread of its own, for as long as the client takes to read it.
     func writeInBackground(byteCount: Int) -> Task<Void, Never> {
         Task {
-            await withCheckedContinuation { continuation in
-                DispatchQueue.global().async {
-                    let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
-                    for start in stride(from: 0, to: byteCount, by: piece.count) {
-                        self.write(Array(piece[..<min(piece.count, byteCount - start)]))
-                    }
-                    continuation.resume()
+            await DispatchQueue.global().blocking {
+                let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
+                for start in stride(from: 0, to: byteCount, by: piece.count) {
+                    self.write(Array(piece[..<min(piece.count, byteCount - start)]))
                 }
             }
         }
