@@ -79,7 +79,7 @@ package struct ReplayLedger: Sendable {
     }
 
     private var phase: Phase = .following
-    private var channels = [ReplayChannel](repeating: ReplayChannel(), count: ReplaySlot.Kind.channelCount)
+    private var channels = ReplayChannels()
     private var calls = ToolCallChannel()
     private var rawEvents = RawEventCounts()
     /// How many items came before the attempt's output index 0.
@@ -96,16 +96,16 @@ package struct ReplayLedger: Sendable {
 
     /// True when output was delivered; raw events are none.
     package var hasDelivered: Bool {
-        self.channels.contains { !$0.bytes.isEmpty } || !self.calls.isEmpty
+        self.channels.all.contains { !$0.bytes.isEmpty } || !self.calls.isEmpty
     }
 
     /// The text that was delivered: every text delta, one behind the other.
     package var deliveredText: String {
-        String(decoding: self.channels[ReplaySlot.Kind.text.channelIndex].bytes, as: UTF8.self)
+        String(decoding: self.channels.text.bytes, as: UTF8.self)
     }
 
     /// What is remembered beside the delivered bytes and the calls, in bytes.
-    package var runByteCount: Int { self.channels.reduce(0) { $0 + $1.runByteCount } }
+    package var runByteCount: Int { self.channels.all.reduce(0) { $0 + $1.runByteCount } }
 
     /// Begins another attempt: everything that was delivered and is not settled is expected again.
     ///
@@ -113,9 +113,9 @@ package struct ReplayLedger: Sendable {
     package mutating func beginReplay() {
         self.rawEvents.rewind()
         guard self.phase != .diverged else { return }
-        for index in self.channels.indices { self.channels[index].rewind() }
+        self.channels.forEach { $0.rewind() }
         self.calls.rewind()
-        let pending = self.channels.count { !$0.isCaughtUp } + (self.calls.isCaughtUp ? 0 : 1)
+        let pending = self.channels.all.count { !$0.isCaughtUp } + (self.calls.isCaughtUp ? 0 : 1)
         self.phase = pending == 0 ? .following : .verifying(channelCount: pending)
     }
 
@@ -124,7 +124,7 @@ package struct ReplayLedger: Sendable {
     /// What was delivered of them must have come whole in that attempt, and before everything else in each channel.
     package func canSettle(itemCount: Int) -> Bool {
         guard self.phase != .diverged, let items = self.items(itemCount) else { return false }
-        return self.calls.canSettle(items) && self.channels.allSatisfy { $0.canSettle(items) }
+        return self.calls.canSettle(items) && self.channels.all.allSatisfy { $0.canSettle(items) }
     }
 
     /// Begins another attempt, which is given the first items of the one that broke and does not repeat them.
@@ -135,7 +135,7 @@ package struct ReplayLedger: Sendable {
     package mutating func beginReplay(settling itemCount: Int) -> Bool {
         guard self.canSettle(itemCount: itemCount), let items = self.items(itemCount) else { return false }
         if !items.isEmpty {
-            for index in self.channels.indices { self.channels[index].settle(items) }
+            self.channels.forEach { $0.settle(items) }
             self.calls.settle(items)
             self.rawEvents.settle(items)
             self.settledItemCount = items.upperBound
@@ -153,10 +153,14 @@ package struct ReplayLedger: Sendable {
     /// Decides about a delta, which must be whole UTF-8, and records what is to be delivered.
     package mutating func admit(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> Admission {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return self.diverge() }
+        if case .verifying = self.phase, self.channels[slot.kind].verifyInside(bytes, in: slot) {
+            self.verifiedByteCount += bytes.count
+            return .swallow
+        }
         switch self.phase {
         case .following:
             guard !bytes.isEmpty else { return .swallow }
-            self.channels[slot.kind.channelIndex].append(bytes, to: slot)
+            self.channels[slot.kind].append(bytes, to: slot)
             return .deliver(from: 0)
 
         case .verifying:
@@ -210,15 +214,15 @@ package struct ReplayLedger: Sendable {
     }
 
     private mutating func verify(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> Admission {
-        let index = slot.kind.channelIndex
-        guard !self.channels[index].isCaughtUp, let matched = self.channels[index].verify(bytes, in: slot) else {
+        let kind = slot.kind
+        guard !self.channels[kind].isCaughtUp, let matched = self.channels[kind].verify(bytes, in: slot) else {
             return self.diverge()
         }
         self.verifiedByteCount += matched
-        if self.channels[index].isCaughtUp { self.channelCaughtUp() }
+        if self.channels[kind].isCaughtUp { self.channelCaughtUp() }
         guard matched < bytes.count else { return .swallow }
         guard self.phase == .following else { return self.diverge() }
-        self.channels[index].append(bytes.extracting(matched..<bytes.count), to: slot)
+        self.channels[kind].append(bytes.extracting(matched..<bytes.count), to: slot)
         return .deliver(from: matched)
     }
 
@@ -230,20 +234,5 @@ package struct ReplayLedger: Sendable {
     private mutating func diverge() -> Admission {
         self.phase = .diverged
         return .diverged
-    }
-}
-
-extension ReplaySlot.Kind {
-    /// How many channels of bytes there are.
-    static let channelCount = 4
-
-    /// The channel: kinds that a consumer concatenates share one.
-    var channelIndex: Int {
-        switch self {
-        case .text: 0
-        case .refusal: 1
-        case .reasoningSummary, .reasoningText: 2
-        case .toolCall: 3
-        }
     }
 }

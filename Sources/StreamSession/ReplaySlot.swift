@@ -32,6 +32,7 @@ package struct ReplaySlot: Hashable, Sendable {
     }
 
     /// The slot of an item so many positions further on; nil where there is none.
+    @inline(__always)
     func shifted(by itemCount: Int) -> Self? {
         let (outputIndex, hasOverflown) = self.outputIndex.addingReportingOverflow(itemCount)
         guard !hasOverflown else { return nil }

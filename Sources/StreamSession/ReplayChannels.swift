@@ -1,0 +1,43 @@
+/// The channels of bytes that a consumer concatenates, each beside the others.
+///
+/// They are a part of `ReplayLedger` and belong to its owner. They are stored in place, and not in an array: every delta
+/// goes through here.
+struct ReplayChannels: Sendable {
+    var text = ReplayChannel()
+    private var refusal = ReplayChannel()
+    /// Reasoning and its summaries.
+    private var reasoning = ReplayChannel()
+    private var toolInput = ReplayChannel()
+
+    /// The channel of a kind: kinds that a consumer concatenates share one.
+    @inline(__always)
+    subscript(kind: ReplaySlot.Kind) -> ReplayChannel {
+        @inline(__always) _read {
+            switch kind {
+            case .text: yield self.text
+            case .refusal: yield self.refusal
+            case .reasoningSummary, .reasoningText: yield self.reasoning
+            case .toolCall: yield self.toolInput
+            }
+        }
+        @inline(__always) _modify {
+            switch kind {
+            case .text: yield &self.text
+            case .refusal: yield &self.refusal
+            case .reasoningSummary, .reasoningText: yield &self.reasoning
+            case .toolCall: yield &self.toolInput
+            }
+        }
+    }
+
+    /// Every channel.
+    var all: [ReplayChannel] { [self.text, self.refusal, self.reasoning, self.toolInput] }
+
+    /// Changes every channel.
+    mutating func forEach(_ body: (inout ReplayChannel) -> Void) {
+        body(&self.text)
+        body(&self.refusal)
+        body(&self.reasoning)
+        body(&self.toolInput)
+    }
+}
