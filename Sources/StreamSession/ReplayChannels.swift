@@ -10,9 +10,8 @@ struct ReplayChannels: Sendable {
     private var toolInput = ReplayChannel()
 
     /// The channel of a kind: kinds that a consumer concatenates share one.
-    @inline(__always)
     subscript(kind: ReplaySlot.Kind) -> ReplayChannel {
-        @inline(__always) _read {
+        _read {
             switch kind {
             case .text: yield self.text
             case .refusal: yield self.refusal
@@ -20,13 +19,24 @@ struct ReplayChannels: Sendable {
             case .toolCall: yield self.toolInput
             }
         }
-        @inline(__always) _modify {
+        _modify {
             switch kind {
             case .text: yield &self.text
             case .refusal: yield &self.refusal
             case .reasoningSummary, .reasoningText: yield &self.reasoning
             case .toolCall: yield &self.toolInput
             }
+        }
+    }
+
+    /// The same as the channel's own, without the subscript's accessor around it.
+    @inline(__always)
+    mutating func verifyInside(_ replayed: Span<UInt8>, in slot: ReplaySlot) -> Bool {
+        switch slot.kind {
+        case .text: self.text.verifyInside(replayed, in: slot)
+        case .refusal: self.refusal.verifyInside(replayed, in: slot)
+        case .reasoningSummary, .reasoningText: self.reasoning.verifyInside(replayed, in: slot)
+        case .toolCall: self.toolInput.verifyInside(replayed, in: slot)
         }
     }
 
