@@ -70,11 +70,28 @@ extension KeyedDecodingContainer<PlanMember> {
     }
 
     fileprivate func value<Value: Decodable>(_ name: String, _: Value.Type = Value.self) throws -> Value {
-        try self.decode(Value.self, forKey: PlanMember(name))
+        try self.naming(name) { try self.decode(Value.self, forKey: $0) }
     }
 
     fileprivate func optionalValue<Value: Decodable>(_ name: String, _: Value.Type = Value.self) throws -> Value? {
-        try self.decodeIfPresent(Value.self, forKey: PlanMember(name))
+        try self.naming(name) { try self.decodeIfPresent(Value.self, forKey: $0) }
+    }
+
+    /// Names the member of a number that fits no type: the decoder's own error for it is a private one, without a place.
+    private func naming<Value>(_ name: String, _ decode: (PlanMember) throws -> Value) throws -> Value {
+        let key = PlanMember(name)
+        do {
+            return try decode(key)
+        } catch let error as DecodingError {
+            throw error
+        } catch {
+            throw DecodingError.planError(.wrongType(expected: "a possible number"), at: self.codingPath + [key])
+        }
+    }
+
+    /// A mask; numbers that are none become 0, which `validate()` then refuses.
+    fileprivate func mask(_ name: String) throws -> UInt8? {
+        try self.optionalValue(name, Int.self).map { UInt8(exactly: $0) ?? 0 }
     }
 
     /// A duration; absurd numbers become a little more than the longest one, which `validate()` then refuses.
@@ -172,7 +189,7 @@ extension FaultProxy.Action: Codable {
                 fromByte: try members.optionalValue("fromByte") ?? 0)
         case "corrupt":
             self = .corrupt(
-                atByte: try Self.offset(members, "mask"), mask: try members.optionalValue("mask") ?? 0xFF)
+                atByte: try Self.offset(members, "mask"), mask: try members.mask("mask") ?? 0xFF)
         default: self = try Self.wholeConnectionAction(name, members)
         }
     }
@@ -269,7 +286,7 @@ extension FaultProxy.PlanError {
                 context.underlyingError as? Self
                 ?? Self(
                     member: context.codingPath.member(),
-                    problem: isWhole ? .notJSON : .wrongType(expected: "a number of that kind"))
+                    problem: isWhole ? .notJSON : .wrongType(expected: "a possible number"))
         @unknown default: self.init(member: "", problem: .notJSON)
         }
     }

@@ -1,6 +1,11 @@
 // The log of a proxy's connections, and those who wait for something in it.
 //
 // Written by the proxy's thread, read by its user; one lock guards it.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// Records connections and wakes waiters.
 final class ProxyLog: Sendable {
@@ -113,7 +118,11 @@ final class ProxyLog: Sendable {
         let record = self.state.withLock { $0.records[number] }
         var members: [JSONValue.Member] = [.init(name: "end", value: .string(end.name))]
         switch end {
-        case .unreachable(let code): members.append(.init(name: "code", value: .number(String(code))))
+        case .unreachable(let code):
+            members.append(.init(name: "code", value: .number(String(code))))
+            if let reason = strerror(code) {
+                members.append(.init(name: "reason", value: .string(String(cString: reason))))
+            }
         case .closed, .reset, .refused, .tooMany, .unknownHost, .replaced, .stopped: break
         }
         if let record {

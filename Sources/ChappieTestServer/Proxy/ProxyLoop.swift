@@ -94,7 +94,9 @@ struct ProxyLoop {
     // MARK: Accepting
 
     private mutating func acceptConnections(now: Duration) {
-        for _ in 0..<Self.acceptsPerTurn {
+        for turn in 0..<Self.acceptsPerTurn {
+            // Where there is no place, it counts who has left, and that is known for the first of a turn only.
+            if turn > 0, self.isFull { return }
             switch self.listener.acceptConnection() {
             case .none: return
             case .exhausted:
@@ -116,9 +118,11 @@ struct ProxyLoop {
         if !connection.isEnded { self.connections.append(connection) }
     }
 
+    private var isFull: Bool { self.connections.count >= self.configuration.maximumConnectionCount }
+
     /// Whether another connection may be served; the oldest one that nobody is left to notice makes place.
     private mutating func makesPlace() -> Bool {
-        if self.connections.count < self.configuration.maximumConnectionCount { return true }
+        if !self.isFull { return true }
         guard let index = self.connections.firstIndex(where: \.isAbandoned) else { return false }
         self.connections.remove(at: index).close(.replaced)
         return true

@@ -100,10 +100,9 @@ struct ProxyRelay {
             case .hold: return .goesOn
             case .deliver(let count): if let outcome = self.write(count, to: sink, now: now) { return outcome }
             case .strike(let action):
-                if case .corrupt(_, let mask) = action { self.buffer.corruptFirst(mask: mask) }
-                let outcome = self.perform(action, sink)
+                // Who sees the consequence finds the fault in the log.
                 report(action, self.traffic)
-                if let outcome { return outcome }
+                if let outcome = self.perform(action, sink) { return outcome }
             }
         }
         self.deadline = now
@@ -153,7 +152,10 @@ struct ProxyRelay {
             return .goesOn
         case .reset: return .reset
         case .halfOpen: return .silence
-        case .stall, .slice, .throttle, .corrupt, .refuse, .silence, .delay: return nil
+        case .corrupt(_, let mask):
+            self.buffer.corruptFirst(mask: mask)
+            return nil
+        case .stall, .slice, .throttle, .refuse, .silence, .delay: return nil
         }
     }
 }
