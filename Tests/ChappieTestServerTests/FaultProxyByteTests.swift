@@ -118,6 +118,8 @@ import Testing
                 #expect(pair.receiver(direction).readToEnd().bytes.isEmpty)
                 let record = try fixture.record(1)
                 #expect(record[direction].deliveredByteCount == offset)
+                // A sender that is held up is not read.
+                #expect(record[direction].receivedByteCount == (offset == 0 ? 0 : Self.count))
                 #expect(record.end == .stopped)
             }
         }
@@ -164,6 +166,17 @@ import Testing
             pair.receiver(direction).finishSending()
             #expect(fixture.proxy.waitBlocking(for: .endedConnections(1)))
             #expect(try fixture.record(1)[direction].writeCount == (Self.count + size - 1) / size)
+        }
+    }
+
+    @Test(arguments: FaultProxy.Direction.allCases)
+    func manySlicesGoOnWithoutNewBytes(_ direction: FaultProxy.Direction) throws {
+        let bytes = (0..<5000).map { UInt8(truncatingIfNeeded: $0) }
+        try withProxy([.init(.slice(byteCount: 1), direction: direction)]) { fixture in
+            let pair = try fixture.connect()
+            try pair.exchange(bytes, direction)
+            #expect(fixture.proxy.waitBlocking(for: .deliveredBytes(5000, direction)))
+            #expect(try fixture.record(1)[direction].writeCount == 5000)
         }
     }
 

@@ -108,7 +108,7 @@ import Testing
             #expect(pair.receiver(direction).readToEnd() == .init(bytes: [1, 1, 1, 1], end: .endOfStream))
             pair.receiver(direction).finishSending()
             #expect(pair.sender(direction).readToEnd() == .init(bytes: [], end: .endOfStream))
-            pair.sender(direction).sendUntilItFails()
+            try #require(pair.sender(direction).sendUntilItFails())
             #expect(fixture.proxy.waitBlocking(for: .endedConnections(1)))
             #expect(try fixture.record(1).end == .reset)
         }
@@ -121,7 +121,7 @@ import Testing
             pair.client.finishSending()
             #expect(pair.server.readToEnd() == .init(bytes: [], end: .endOfStream))
             pair.client.reset()
-            pair.server.sendUntilItFails()
+            try #require(pair.server.sendUntilItFails())
             #expect(fixture.proxy.waitBlocking(for: .endedConnections(1)))
         }
     }

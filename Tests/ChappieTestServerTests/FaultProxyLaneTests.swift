@@ -144,16 +144,28 @@ private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [Faul
     }
 
     @Test func aPauseOfTheSenderIsNotMadeUpFor() {
+        for pause in [Duration.milliseconds(11), .seconds(9)] {
+            var lane = FaultLane([.throttle(bytesPerSecond: 1000)])
+            #expect(lane.next(available: 10, now: .zero) == .strike(.throttle(bytesPerSecond: 1000)))
+            #expect(lane.next(available: 10, now: .zero) == .deliver(count: 10))
+            lane.delivered(10, now: .zero)
+            #expect(lane.next(available: 0, now: .zero) == .awaitInput)
+            #expect(lane.next(available: 10, now: pause) == .deliver(count: 10))
+            lane.delivered(10, now: pause)
+            #expect(lane.next(available: 10, now: pause) == .wait(until: pause + .milliseconds(10)))
+        }
+    }
+
+    @Test func aWakeUpThatComesALittleLateIsMadeUpFor() {
         var lane = FaultLane([.throttle(bytesPerSecond: 1000)])
-        _ = lane.next(available: 10, now: .zero)
+        _ = lane.next(available: 30, now: .zero)
         lane.delivered(10, now: .zero)
-        #expect(lane.next(available: 10, now: .seconds(9)) == .deliver(count: 10))
-        lane.delivered(10, now: .seconds(9))
-        #expect(lane.next(available: 10, now: .seconds(9)) == .wait(until: .milliseconds(9_010)))
-        // A wake-up that comes a little late is.
-        #expect(lane.next(available: 10, now: .milliseconds(9_014)) == .deliver(count: 10))
-        lane.delivered(10, now: .milliseconds(9_014))
-        #expect(lane.next(available: 10, now: .milliseconds(9_014)) == .wait(until: .milliseconds(9_020)))
+        #expect(lane.next(available: 20, now: .milliseconds(14)) == .deliver(count: 10))
+        lane.delivered(10, now: .milliseconds(14))
+        #expect(lane.next(available: 10, now: .milliseconds(14)) == .wait(until: .milliseconds(20)))
+        // One that comes very late is not.
+        lane.delivered(10, now: .seconds(1))
+        #expect(lane.next(available: 10, now: .seconds(1)) == .wait(until: .milliseconds(1010)))
     }
 
     @Test func anOffsetBeyondEverythingNeverStrikes() {

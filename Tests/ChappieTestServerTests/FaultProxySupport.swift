@@ -40,9 +40,14 @@ final class RawSocket {
         }
     }
 
-    /// Sends for as long as anyone takes it.
-    func sendUntilItFails() {
-        do { while true { try self.send(Array(repeating: 0, count: 100)) } } catch {}
+    /// Sends for as long as anyone takes it, within reason; false when it was taken to the end.
+    func sendUntilItFails() -> Bool {
+        do {
+            for _ in 0..<200_000 { try self.send(Array(repeating: 0, count: 100)) }
+            return false
+        } catch {
+            return true
+        }
     }
 
     func finishSending() { shutdown(self.descriptor, Int32(SHUT_WR)) }

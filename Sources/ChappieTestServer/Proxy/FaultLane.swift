@@ -35,6 +35,7 @@ struct FaultLane: Sendable {
 
         let bytesPerSecond: Double
         private(set) var next: Duration
+        private var isIdle = true
 
         init(bytesPerSecond: Double, now: Duration) {
             self.bytesPerSecond = bytesPerSecond
@@ -44,8 +45,13 @@ struct FaultLane: Sendable {
         /// How many bytes go at a time: what is due in a hundredth of a second, or one.
         var pieceByteCount: Int { Int(min(max(1, self.bytesPerSecond / Self.piecesPerSecond), 1e9)) }
 
+        /// Notes that there was nothing to deliver: the time until there is counts for nothing.
+        mutating func idled() { self.isIdle = true }
+
         mutating func delivered(_ count: Int, now: Duration) {
-            if now - self.next > Self.tolerance { self.next = now }
+            let isLate = now - self.next > (self.isIdle ? .zero : Self.tolerance)
+            if isLate { self.next = now }
+            self.isIdle = false
             self.next += .seconds(Double(count) / self.bytesPerSecond)
         }
     }
@@ -97,7 +103,10 @@ struct FaultLane: Sendable {
             self.strike(fault, now: now)
             return .strike(fault)
         }
-        if available == 0 { return .awaitInput }
+        if available == 0 {
+            self.pace?.idled()
+            return .awaitInput
+        }
         if let pace = self.pace, now < pace.next { return .wait(until: pace.next) }
         let distance = self.faults.first?.byteOffset.map { $0 - self.position } ?? Int.max
         let count = min(available, distance, self.sliceByteCount, self.pace?.pieceByteCount ?? Int.max)
