@@ -295,6 +295,6 @@ extension FaultProxy.PlanError {
         if type == String.self { return "a string" }
         if type == Double.self { return "a number" }
         if type == Int.self || type == UInt8.self { return "a whole number" }
-        return type is [any Sendable].Type || "\(type)".hasPrefix("Array") ? "an array" : "an object"
+        return "\(type)".hasPrefix("Array") ? "an array" : "an object"
     }
 }
