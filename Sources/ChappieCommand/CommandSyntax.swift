@@ -29,6 +29,16 @@ struct CommandSyntax: Sendable {
         var spelling: String { "--\(self.name)" + (self.valueName.map { " \($0)" } ?? "") }
     }
 
+    /// A table of more that can be typed.
+    struct Section: Sendable {
+        /// What stands above it.
+        let title: String
+        /// What is typed, and what it does.
+        let rows: [(name: String, summary: String)]
+        /// What stands below it.
+        let note: String
+    }
+
     /// The command's name.
     let name: String
     /// What it does, in a sentence.
@@ -39,6 +49,8 @@ struct CommandSyntax: Sendable {
     var options: [Option]
     /// More about it, after the options in the help.
     var notes: [String] = []
+    /// Tables after the notes in the help.
+    var sections: [Section] = []
 
     /// The options that every command has.
     static let sharedOptions = [

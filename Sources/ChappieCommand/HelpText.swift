@@ -11,6 +11,10 @@ enum HelpText {
         text += Self.wrapped(syntax.summary, indentation: 0) + "\n"
         text += "Options:\n" + Self.table(syntax.allOptions.map { ($0.spelling, $0.summary) })
         for note in syntax.notes { text += "\n" + Self.wrapped(note, indentation: 0) }
+        for section in syntax.sections {
+            text += "\n\(section.title):\n" + Self.table(section.rows)
+            text += "\n" + Self.wrapped(section.note, indentation: 0)
+        }
         return text
     }
 

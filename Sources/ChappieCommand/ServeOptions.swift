@@ -1,15 +1,36 @@
-// The arguments of `chappie serve` as the server's configuration.
+// The arguments of `chappie serve` as the configurations of the server and of the proxy.
 import ChappieTestServer
 
 /// What a server is told, from a command line.
 struct ServeOptions {
-    /// The server's configuration.
+    /// The server's configuration; its port is the one that clients connect to.
     let configuration: ChappieTestServer.Configuration
+    /// The server to relay to; nil is the test server.
+    let upstream: ServeUpstream?
+    /// What the proxy breaks; nil when none is asked for.
+    let plan: FaultProxy.Plan?
+
+    /// Options of the test server, which have no meaning for another one.
+    private static let serverOptions = ["recording", "rate", "compress", "tls", "ca-out"]
 
     /// Reads the arguments, and the files that they name.
     init(_ arguments: ParsedArguments) throws(UsageError) {
+        if arguments.has("ca-out"), !arguments.has("tls") { throw UsageError("option --ca-out needs --tls") }
+        self.upstream = try arguments.text("upstream").map { text throws(UsageError) in try ServeUpstream(text) }
+        self.configuration = try Self.configuration(arguments, hasUpstream: self.upstream != nil)
+        self.plan = try Self.plan(arguments, hasUpstream: self.upstream != nil)
+    }
+
+    private static func configuration(
+        _ arguments: ParsedArguments, hasUpstream: Bool
+    ) throws(UsageError) -> ChappieTestServer.Configuration {
+        if hasUpstream, let option = Self.serverOptions.first(where: arguments.has) {
+            throw UsageError("option --\(option) is for the test server, not for --upstream")
+        }
         var configuration = ChappieTestServer.Configuration()
-        if let scenario = arguments.text("scenario") { configuration = .init(scenario: try Self.scenario(scenario)) }
+        if let scenario = arguments.text("scenario"), !hasUpstream {
+            configuration = .init(scenario: try Self.scenario(scenario))
+        }
         configuration.port = try UInt16(arguments.integer("port", in: 0...65_535) ?? 0)
         if let rate = try arguments.positiveNumber("rate") { configuration.eventsPerSecond = rate }
         if arguments.has("tls") { configuration.tls = .init() }
@@ -23,7 +44,30 @@ struct ServeOptions {
             for path in recordings { contents.append(try Self.recording(path)) }
             configuration.model = .recordings(contents)
         }
-        self.configuration = configuration
+        return configuration
+    }
+
+    /// The faults of the scenario's file, then those of the command line.
+    private static func plan(_ arguments: ParsedArguments, hasUpstream: Bool) throws(UsageError) -> FaultProxy.Plan? {
+        var plan: FaultProxy.Plan?
+        if let scenario = arguments.text("scenario") { plan = try Self.plan(ofScenario: scenario) }
+        if hasUpstream, plan == nil, let scenario = arguments.text("scenario") {
+            throw UsageError("\(scenario) says nothing about a proxy; --upstream needs a file with a 'proxy' member")
+        }
+        let words = arguments.texts("fault")
+        if !words.isEmpty || hasUpstream { plan = plan ?? FaultProxy.Plan() }
+        for word in words { plan?.faults.append(try ServeFault(word).fault) }
+        return plan
+    }
+
+    private static func plan(ofScenario name: String) throws(UsageError) -> FaultProxy.Plan? {
+        guard ChappieTestServer.builtInScenario(named: name) == nil else { return nil }
+        let text = String(decoding: try DescriptorReader.bytes(ofFile: name), as: UTF8.self)
+        do throws(FaultProxy.PlanError) {
+            return try FaultProxy.Plan(scenarioText: text)
+        } catch {
+            throw UsageError("\(name): \(error.description)")
+        }
     }
 
     private static func scenario(_ name: String) throws(UsageError) -> ChappieTestServer.Scenario {

@@ -1,0 +1,131 @@
+// One direction of a connection: where its bytes stop, wait, or change.
+//
+// Pure. Time comes in as a value; the relay performs what comes out.
+
+/// Decides what happens to the next bytes of one direction.
+///
+/// Its owner is the relay of that direction.
+struct FaultLane: Sendable {
+    /// What to do next.
+    enum Step: Equatable, Sendable {
+        /// Nothing, until there are more bytes.
+        case awaitInput
+        /// Deliver so many bytes and say with `delivered` how many went.
+        case deliver(count: Int)
+        /// Nothing before that time.
+        case wait(until: Duration)
+        /// Nothing, for ever.
+        case hold
+        /// A fault strikes at the present byte; what it asks for outside of the lane is the relay's to do.
+        case strike(FaultProxy.Action)
+    }
+
+    private enum State {
+        case relaying
+        case stalled(until: Duration)
+        /// Stalled for ever, or cut, reset, half-open.
+        case over
+    }
+
+    /// The pace of a throttled lane.
+    private struct Pace {
+        /// A wake-up this late still catches up; after a longer pause the pace begins anew.
+        private static let tolerance = Duration.milliseconds(50)
+        private static let piecesPerSecond = 100.0
+
+        let bytesPerSecond: Double
+        private(set) var next: Duration
+        private var isIdle = true
+
+        init(bytesPerSecond: Double, now: Duration) {
+            self.bytesPerSecond = bytesPerSecond
+            self.next = now
+        }
+
+        /// How many bytes go at a time: what is due in a hundredth of a second, or one.
+        var pieceByteCount: Int { Int(min(max(1, self.bytesPerSecond / Self.piecesPerSecond), 1e9)) }
+
+        /// Notes that there was nothing to deliver: the time until there is counts for nothing.
+        mutating func idled() { self.isIdle = true }
+
+        mutating func delivered(_ count: Int, now: Duration) {
+            let isLate = now - self.next > (self.isIdle ? .zero : Self.tolerance)
+            if isLate { self.next = now }
+            self.isIdle = false
+            self.next += .seconds(Double(count) / self.bytesPerSecond)
+        }
+    }
+
+    private var state = State.relaying
+    private var faults: ArraySlice<FaultProxy.Action>
+    private var sliceByteCount = Int.max
+    private var pace: Pace?
+
+    /// How many bytes were delivered.
+    private(set) var position = 0
+
+    /// A lane with the faults of one direction of a connection, in the order of the plan.
+    init(_ faults: [FaultProxy.Action]) {
+        // `sort` need not be stable; the index makes it so. A changed byte has to be there first, which nothing else
+        // waits for: it comes last.
+        let sorted = faults.enumerated().sorted { first, second in
+            let (left, right) = (Self.key(first.element), Self.key(second.element))
+            return left == right ? first.offset < second.offset : left < right
+        }
+        self.faults = sorted.map(\.element)[...]
+    }
+
+    private static func key(_ action: FaultProxy.Action) -> (Int, Int) {
+        if case .corrupt(let offset, _) = action { return (offset, 1) }
+        return (action.byteOffset ?? 0, 0)
+    }
+
+    /// Whether the lane is in a stall or over, so that its input is left where it is.
+    var isHolding: Bool {
+        switch self.state {
+        case .relaying: false
+        case .stalled, .over: true
+        }
+    }
+
+    /// What to do, with so many bytes at hand.
+    mutating func next(available: Int, now: Duration) -> Step {
+        switch self.state {
+        case .over: return .hold
+        case .stalled(let until):
+            if now < until { return .wait(until: until) }
+            self.state = .relaying
+        case .relaying: break
+        }
+        if let fault = self.faults.first, let offset = fault.byteOffset, offset <= self.position {
+            if case .corrupt = fault, available == 0 { return .awaitInput }
+            self.faults.removeFirst()
+            self.strike(fault, now: now)
+            return .strike(fault)
+        }
+        if available == 0 {
+            self.pace?.idled()
+            return .awaitInput
+        }
+        if let pace = self.pace, now < pace.next { return .wait(until: pace.next) }
+        let distance = self.faults.first?.byteOffset.map { $0 - self.position } ?? Int.max
+        let count = min(available, distance, self.sliceByteCount, self.pace?.pieceByteCount ?? Int.max)
+        return .deliver(count: count)
+    }
+
+    private mutating func strike(_ action: FaultProxy.Action, now: Duration) {
+        switch action {
+        case .cut, .reset, .halfOpen: self.state = .over
+        case .stall(_, let duration): self.state = duration.map { .stalled(until: now + $0) } ?? .over
+        case .slice(let count, _): self.sliceByteCount = count
+        case .throttle(let rate, _): self.pace = Pace(bytesPerSecond: rate, now: now)
+        case .corrupt, .refuse, .silence, .delay: break
+        }
+    }
+
+    /// Counts bytes that were delivered.
+    mutating func delivered(_ count: Int, now: Duration) {
+        self.position += count
+        self.pace?.delivered(count, now: now)
+    }
+}

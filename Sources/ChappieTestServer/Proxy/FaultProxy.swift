@@ -1,0 +1,82 @@
+// The fault proxy's public face: start, address, log, stop.
+//
+// Owned by whoever made it. Its one thread ends in `stop()`.
+
+/// A relay on 127.0.0.1 in front of any server, that breaks connections at an exact byte where it is told to.
+///
+/// ```swift
+/// let server = try ChappieTestServer()
+/// let proxy = try FaultProxy(
+///     upstream: .init(host: "127.0.0.1", port: server.port),
+///     plan: .init([.init(.reset(atByte: 700), connections: 1...1)]))
+/// defer { proxy.stop() }
+/// // … point a client at proxy.baseURL() …
+/// _ = await proxy.reached(.strikes(1))
+/// ```
+///
+/// It works on TCP's level and does not look into what it relays: HTTP, WebSocket and TLS pass as they are. A
+/// connection of a client becomes one to the server; bytes are counted in each direction from the first one. One
+/// thread serves all connections, and at most 64 KiB of each direction are held.
+public final class FaultProxy: Sendable {
+    private let service: ProxyService
+    private let log: ProxyLog
+
+    /// The TCP port.
+    public let port: Int
+
+    /// Binds, listens and starts to relay; throws `StartError`, or `PlanError` for an impossible plan.
+    ///
+    /// The server need not be there yet: it is looked up and connected to for each connection.
+    public init(configuration: Configuration) throws {
+        try configuration.plan.validate()
+        self.log = ProxyLog(
+            maximumRecordCount: configuration.maximumRecordCount, logLine: configuration.logLine)
+        self.service = try ProxyService(configuration: configuration, log: self.log)
+        self.port = self.service.port
+    }
+
+    /// Starts a proxy with the defaults in front of a server; throws as `init(configuration:)` does.
+    public convenience init(upstream: Endpoint, port: UInt16 = 0, plan: Plan = Plan()) throws {
+        var configuration = Configuration(upstream: upstream, plan: plan)
+        configuration.port = port
+        try self.init(configuration: configuration)
+    }
+
+    deinit { self.stop() }
+
+    /// Where the proxy listens, as it stands in a URL: `127.0.0.1:8080`.
+    public var authority: String { "127.0.0.1:\(self.port)" }
+
+    /// The address that clients take as their base URL, such as `http://127.0.0.1:8080/v1`.
+    ///
+    /// Scheme and path are the server's: the proxy changes neither.
+    public func baseURL(scheme: String = "http", path: String = "/v1") -> String {
+        "\(scheme)://\(self.authority)\(path)"
+    }
+
+    /// What passed, by connection; the oldest are dropped past `Configuration.maximumRecordCount`.
+    public var connections: [ConnectionRecord] { self.log.records }
+
+    /// Forgets what passed.
+    ///
+    /// Connections and milestones count on.
+    public func clearLog() { self.log.removeRecords() }
+
+    /// Closes the listener and all connections, and returns when the thread has ended.
+    ///
+    /// May be called again.
+    public func stop() {
+        self.service.stop()
+        self.log.stop()
+    }
+
+    /// Suspends until something has happened so many times; false when the proxy stops or the task is cancelled first.
+    @discardableResult
+    public func reached(_ milestone: Milestone) async -> Bool { await self.log.wait(for: milestone) }
+
+    /// Blocks until something has happened so many times; false when the proxy stops first.
+    ///
+    /// For threads of their own; tasks use `reached(_:)`.
+    @discardableResult
+    public func waitBlocking(for milestone: Milestone) -> Bool { self.log.waitBlocking(for: milestone) }
+}

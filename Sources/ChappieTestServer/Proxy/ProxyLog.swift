@@ -1,0 +1,225 @@
+// The log of a proxy's connections, and those who wait for something in it.
+//
+// Written by the proxy's thread, read by its user; one lock guards it.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Records connections and wakes waiters.
+final class ProxyLog: Sendable {
+    /// Counts over the proxy's life.
+    private struct Totals {
+        var connections = 0
+        var connected = 0
+        var strikes = 0
+        var toServerByteCount = 0
+        var toClientByteCount = 0
+        var endedConnections = 0
+
+        func reaches(_ milestone: FaultProxy.Milestone) -> Bool {
+            switch milestone {
+            case .connections(let count): self.connections >= count
+            case .connected(let count): self.connected >= count
+            case .strikes(let count): self.strikes >= count
+            case .deliveredBytes(let count, .toServer): self.toServerByteCount >= count
+            case .deliveredBytes(let count, .toClient): self.toClientByteCount >= count
+            case .endedConnections(let count): self.endedConnections >= count
+            }
+        }
+    }
+
+    private struct Waiter {
+        var milestone: FaultProxy.Milestone
+        var continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var records: [Int: FaultProxy.ConnectionRecord] = [:]
+        var totals = Totals()
+        var isStopped = false
+        var waiters: [Int: Waiter] = [:]
+        var nextWaiter = 0
+    }
+
+    private let state = Monitor(State())
+    private let maximumRecordCount: Int
+    private let logLine: (@Sendable (String) -> Void)?
+
+    /// A log that keeps so many records and tells `logLine` what happens.
+    init(maximumRecordCount: Int, logLine: (@Sendable (String) -> Void)?) {
+        self.maximumRecordCount = max(1, maximumRecordCount)
+        self.logLine = logLine
+    }
+
+    /// The records that are kept, by number.
+    var records: [FaultProxy.ConnectionRecord] {
+        self.state.withLock { state in state.records.values.sorted { $0.number < $1.number } }
+    }
+
+    /// Forgets the records; the totals stay.
+    func removeRecords() { self.state.withLock { $0.records = [:] } }
+
+    // MARK: Recording
+
+    /// Counts a new connection and returns its number.
+    func begin() -> Int {
+        let number = self.change { state in
+            state.totals.connections += 1
+            let number = state.totals.connections
+            state.records[number] = .init(number: number)
+            state.records[number - self.maximumRecordCount] = nil
+            return number
+        }
+        self.note(number, "accepted")
+        return number
+    }
+
+    /// Notes that the server was reached.
+    func connect(_ number: Int) {
+        self.change { state in
+            state.totals.connected += 1
+            state.records[number]?.isConnected = true
+        }
+        self.note(number, "connected")
+    }
+
+    /// Notes what went in a direction since the last call.
+    func relay(
+        _ number: Int, _ direction: FaultProxy.Direction, from old: FaultProxy.Traffic, to new: FaultProxy.Traffic
+    ) {
+        guard old != new else { return }
+        self.change { state in
+            let count = new.deliveredByteCount - old.deliveredByteCount
+            switch direction {
+            case .toServer: state.totals.toServerByteCount += count
+            case .toClient: state.totals.toClientByteCount += count
+            }
+            state.records[number]?[direction] = new
+        }
+        guard new.isFinished, !old.isFinished else { return }
+        self.note(number, "finished", Self.place(direction, new.deliveredByteCount))
+    }
+
+    /// Notes a fault that struck.
+    func strike(_ number: Int, _ strike: FaultProxy.Strike) {
+        // The line comes first: who waits for the strike finds it written.
+        let place = strike.direction.map { Self.place($0, strike.byteOffset ?? 0) } ?? []
+        self.note(number, "fault", place + [.init(name: "fault", value: .string(strike.action.name))])
+        self.change { state in
+            state.totals.strikes += 1
+            state.records[number]?.strikes.append(strike)
+        }
+    }
+
+    /// Ends a connection.
+    func end(_ number: Int, _ end: FaultProxy.ConnectionEnd) {
+        let record = self.state.withLock { $0.records[number] }
+        var members: [JSONValue.Member] = [.init(name: "end", value: .string(end.name))]
+        switch end {
+        case .unreachable(let code):
+            members.append(.init(name: "code", value: .number(String(code))))
+            if let reason = strerror(code) {
+                members.append(.init(name: "reason", value: .string(String(cString: reason))))
+            }
+        case .closed, .reset, .refused, .tooMany, .unknownHost, .replaced, .stopped: break
+        }
+        if let record {
+            members += FaultProxy.Direction.allCases.map { direction in
+                .init(
+                    name: "\(direction.rawValue)Bytes", value: .number(String(record[direction].deliveredByteCount)))
+            }
+        }
+        self.note(number, "ended", members)
+        self.change { state in
+            state.totals.endedConnections += 1
+            state.records[number]?.end = end
+        }
+    }
+
+    private static func place(_ direction: FaultProxy.Direction, _ byteCount: Int) -> [JSONValue.Member] {
+        [
+            .init(name: "direction", value: .string(direction.rawValue)),
+            .init(name: "bytes", value: .number(String(byteCount))),
+        ]
+    }
+
+    private func note(_ number: Int, _ what: String, _ details: [JSONValue.Member] = []) {
+        guard let logLine = self.logLine else { return }
+        let members: [JSONValue.Member] = [
+            .init(name: "event", value: .string(what)), .init(name: "connection", value: .number(String(number))),
+        ]
+        logLine(JSONValue.object(members + details).text)
+    }
+
+    // MARK: Waiting
+
+    private func change<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, reached) = self.state.update { state -> (Result, [Waiter]) in
+            let result = body(&state)
+            let reached = state.waiters.filter { state.totals.reaches($0.value.milestone) }
+            for key in reached.keys { state.waiters[key] = nil }
+            return (result, Array(reached.values))
+        }
+        for waiter in reached { waiter.continuation.resume(returning: true) }
+        return result
+    }
+
+    /// Lets every waiter go: there will be no more news.
+    func stop() {
+        let waiters = self.state.update { state in
+            state.isStopped = true
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: false) }
+    }
+
+    /// Blocks until the milestone is reached; false when the proxy stopped before.
+    func waitBlocking(for milestone: FaultProxy.Milestone) -> Bool {
+        self.state.wait { state in
+            if state.totals.reaches(milestone) { return true }
+            return state.isStopped ? false : nil
+        }
+    }
+
+    /// Suspends until the milestone is reached; false when the proxy stopped or the task was cancelled before.
+    func wait(for milestone: FaultProxy.Milestone) async -> Bool {
+        let key = self.state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = self.state.withLock { state -> Bool? in
+                    if state.totals.reaches(milestone) { return true }
+                    // A cancellation that comes before this point is seen here, a later one by the handler.
+                    if state.isStopped || Task.isCancelled { return false }
+                    state.waiters[key] = Waiter(milestone: milestone, continuation: continuation)
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = self.state.withLock { $0.waiters.removeValue(forKey: key) }
+            waiter?.continuation.resume(returning: false)
+        }
+    }
+}
+
+extension FaultProxy.ConnectionEnd {
+    /// The name, as logs have it.
+    fileprivate var name: String {
+        switch self {
+        case .closed: "closed"
+        case .reset: "reset"
+        case .refused: "refused"
+        case .tooMany: "tooMany"
+        case .unreachable: "unreachable"
+        case .unknownHost: "unknownHost"
+        case .replaced: "replaced"
+        case .stopped: "stopped"
+        }
+    }
+}

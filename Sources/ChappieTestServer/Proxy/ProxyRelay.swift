@@ -1,0 +1,161 @@
+// One direction of a relayed connection: reads, asks the lane, writes.
+//
+// Owned by its connection, on the proxy's thread.
+
+/// Moves the bytes of one direction.
+struct ProxyRelay {
+    /// How the sender ended.
+    enum SourceEnd: Equatable {
+        case finished
+        case reset
+    }
+
+    /// What the connection has to do.
+    enum Outcome: Equatable {
+        /// Nothing but wait.
+        case goesOn
+        /// A fault resets both sides, once the receiver has everything.
+        case reset
+        /// The sender has reset its side: reset the receiver, once it has everything.
+        case sourceReset
+        /// Fall silent in both directions.
+        case silence
+        /// The receiver has gone.
+        case receiverGone
+    }
+
+    /// How many writes one turn of the loop gives to a direction, so that small slices do not keep others waiting.
+    private static let writesPerTurn = 64
+
+    /// The direction.
+    let direction: FaultProxy.Direction
+    private var lane: FaultLane
+    private var buffer = RelayBuffer()
+    /// What went, as the log has it.
+    private(set) var traffic = FaultProxy.Traffic()
+    /// How the sender ended; nil while it may send.
+    private(set) var sourceEnd: SourceEnd?
+    private var sourceIsGone = false
+    /// Whether nothing more is delivered: the receiver got the end of the stream, or has gone.
+    private(set) var isOver = false
+    /// Whether the receiver does not keep up.
+    private(set) var isBlocked = false
+    /// When to look again; nil when only the sockets matter.
+    private(set) var deadline: Duration?
+
+    /// A direction with its faults.
+    init(_ direction: FaultProxy.Direction, faults: [FaultProxy.Action]) {
+        self.direction = direction
+        self.lane = FaultLane(faults)
+    }
+
+    /// Whether reading makes sense.
+    var wantsInput: Bool {
+        guard self.sourceEnd == nil else { return false }
+        return self.isOver || (self.buffer.hasSpace && !self.lane.isHolding)
+    }
+
+    /// Whether nothing will ever be delivered again.
+    var isIdle: Bool { self.isOver || (self.lane.isHolding && self.deadline == nil) }
+
+    // MARK: Reading
+
+    /// Reads what the sender has; true when there were bytes that nobody will get.
+    mutating func receive(from source: ProxySocket) -> Bool {
+        var dropped = RelayBuffer()
+        let received = self.isOver ? dropped.receive(from: source) : self.buffer.receive(from: source)
+        switch received {
+        case .bytes(let count):
+            self.traffic.receivedByteCount += count
+            return self.isOver
+        // The error of a reset is told once; a write may have been told it, and reading then finds an end.
+        case .end: self.sourceEnd = self.sourceIsGone ? .reset : .finished
+        case .reset: self.sourceEnd = .reset
+        case .nothing: break
+        }
+        return false
+    }
+
+    /// Notes that the sender has gone; what it sent before can still be read.
+    mutating func sourceWentAway() {
+        self.sourceIsGone = true
+        if self.sourceEnd != nil { self.sourceEnd = .reset }
+    }
+
+    // MARK: Writing
+
+    /// Delivers what can be delivered; every fault that strikes is handed to `report` with the traffic up to it.
+    mutating func deliver(
+        to sink: ProxySocket, now: Duration, report: (FaultProxy.Action, FaultProxy.Traffic) -> Void
+    ) -> Outcome {
+        guard !self.isOver else { return self.sourceEnd == .reset ? .sourceReset : .goesOn }
+        self.isBlocked = false
+        self.deadline = nil
+        for _ in 0..<Self.writesPerTurn {
+            switch self.lane.next(available: self.buffer.count, now: now) {
+            case .awaitInput: return self.endInput(sink)
+            case .wait(let time):
+                self.deadline = time
+                return .goesOn
+            case .hold: return .goesOn
+            case .deliver(let count): if let outcome = self.write(count, to: sink, now: now) { return outcome }
+            case .strike(let action):
+                // Who sees the consequence finds the fault in the log.
+                report(action, self.traffic)
+                if let outcome = self.perform(action, sink) { return outcome }
+            }
+        }
+        self.deadline = now
+        return .goesOn
+    }
+
+    private mutating func endInput(_ sink: ProxySocket) -> Outcome {
+        switch self.sourceEnd {
+        case nil: return .goesOn
+        case .reset: return .sourceReset
+        case .finished:
+            self.finish(sink)
+            return .goesOn
+        }
+    }
+
+    private mutating func finish(_ sink: ProxySocket) {
+        sink.finishSending()
+        self.isOver = true
+        self.traffic.isFinished = true
+        self.buffer.removeAll()
+    }
+
+    /// Writes once; nil when there is more to do.
+    private mutating func write(_ count: Int, to sink: ProxySocket, now: Duration) -> Outcome? {
+        switch self.buffer.send(count, to: sink) {
+        case .bytes(let sent):
+            self.lane.delivered(sent, now: now)
+            self.traffic.deliveredByteCount += sent
+            self.traffic.writeCount += 1
+            return nil
+        case .nothing:
+            self.isBlocked = true
+            return .goesOn
+        case .gone:
+            self.isOver = true
+            self.buffer.removeAll()
+            return .receiverGone
+        }
+    }
+
+    /// Does what a fault asks for; nil when the direction goes on.
+    private mutating func perform(_ action: FaultProxy.Action, _ sink: ProxySocket) -> Outcome? {
+        switch action {
+        case .cut:
+            self.finish(sink)
+            return .goesOn
+        case .reset: return .reset
+        case .halfOpen: return .silence
+        case .corrupt(_, let mask):
+            self.buffer.corruptFirst(mask: mask)
+            return nil
+        case .stall, .slice, .throttle, .refuse, .silence, .delay: return nil
+        }
+    }
+}

@@ -1,0 +1,150 @@
+// One non-blocking socket of a relayed connection.
+//
+// A value with a descriptor; the connection that holds it closes it once, on the proxy's thread.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// System calls on one socket.
+struct ProxySocket {
+    /// What reading gave.
+    enum Received: Equatable {
+        case bytes(Int)
+        /// The end of the stream (FIN).
+        case end
+        /// A reset, or another error that ends the connection.
+        case reset
+        case nothing
+    }
+
+    /// What writing gave.
+    enum Sent: Equatable {
+        case bytes(Int)
+        /// The receiver does not keep up.
+        case nothing
+        /// The receiver has gone.
+        case gone
+    }
+
+    /// What connecting gave.
+    enum Connecting {
+        case begun(ProxySocket)
+        /// The value is `errno`.
+        case failed(code: CInt)
+    }
+
+    /// The descriptor.
+    let descriptor: CInt
+
+    /// Takes a connected or connecting socket and makes it non-blocking, with a segment a write.
+    init(_ descriptor: CInt) {
+        self.descriptor = descriptor
+        Self.prepare(descriptor)
+        var on: CInt = 1
+        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
+        #if canImport(Darwin)
+            setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<CInt>.size))
+        #endif
+    }
+
+    /// Makes a descriptor non-blocking and closed in child processes.
+    static func prepare(_ descriptor: CInt) {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    }
+
+    // MARK: Connecting
+
+    /// Begins to connect; what fails at once fails with `errno`.
+    static func connecting(to address: ProxyAddress) -> Connecting {
+        #if canImport(Darwin)
+            let descriptor = socket(address.family, SOCK_STREAM, 0)
+        #else
+            let descriptor = socket(address.family, CInt(SOCK_STREAM.rawValue), 0)
+        #endif
+        guard descriptor >= 0 else { return .failed(code: errno) }
+        let made = Self(descriptor)
+        let code = address.withSocketAddress { connect(descriptor, $0, $1) == 0 ? 0 : errno }
+        if code == 0 || code == EINPROGRESS { return .begun(made) }
+        made.closeDescriptor()
+        return .failed(code: code)
+    }
+
+    /// Why connecting failed; 0 when it succeeded.
+    var connectionError: CInt {
+        var code: CInt = 0
+        var size = socklen_t(MemoryLayout<CInt>.size)
+        return getsockopt(self.descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : errno
+    }
+
+    // MARK: Bytes
+
+    /// Reads into `storage`, which is not empty.
+    func receive(_ storage: UnsafeMutableRawBufferPointer) -> Received {
+        while true {
+            let count = recv(self.descriptor, storage.baseAddress, storage.count, 0)
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .end }
+            if errno == EINTR { continue }
+            return errno == EAGAIN || errno == EWOULDBLOCK ? .nothing : .reset
+        }
+    }
+
+    /// Writes what the socket takes.
+    func send(_ bytes: UnsafeRawBufferPointer) -> Sent {
+        #if canImport(Darwin)
+            let flags: CInt = 0
+        #else
+            let flags = CInt(MSG_NOSIGNAL)
+        #endif
+        while true {
+            let count = systemSend(self.descriptor, bytes.baseAddress, bytes.count, flags)
+            if count >= 0 { return .bytes(count) }
+            if errno == EINTR { continue }
+            return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS ? .nothing : .gone
+        }
+    }
+
+    /// Whether the receiver's system has acknowledged everything that was written, or never will.
+    var isAcknowledged: Bool {
+        var count: CInt = 0
+        #if canImport(Darwin)
+            var size = socklen_t(MemoryLayout<CInt>.size)
+            return getsockopt(self.descriptor, SOL_SOCKET, SO_NWRITE, &count, &size) != 0 || count == 0
+        #else
+            // Linux's `SIOCOUTQ`, which has the number of `TIOCOUTQ`.
+            return ioctl(self.descriptor, UInt(TIOCOUTQ), &count) != 0 || count == 0 || self.isClosedByPeer
+        #endif
+    }
+
+    #if !canImport(Darwin)
+        /// Whether the connection is no more: after a reset the count of bytes stays as it was.
+        private var isClosedByPeer: Bool {
+            // `tcpi_state` is the first byte of `tcp_info`, and `TCP_CLOSE` is 7.
+            var state: UInt8 = 0
+            var size = socklen_t(1)
+            return getsockopt(self.descriptor, CInt(IPPROTO_TCP), TCP_INFO, &state, &size) != 0 || state == 7
+        }
+    #endif
+
+    // MARK: Ending
+
+    /// Sends the end of the stream after everything that was written.
+    func finishSending() { _ = shutdown(self.descriptor, Int32(SHUT_WR)) }
+
+    /// Closes the socket with a reset.
+    func reset() {
+        var lingering = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &lingering, socklen_t(MemoryLayout<linger>.size))
+        self.closeDescriptor()
+    }
+
+    /// Closes the socket.
+    func closeDescriptor() { _ = close(self.descriptor) }
+}
+
+private func systemSend(_ descriptor: CInt, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: CInt) -> Int {
+    send(descriptor, bytes, count, flags)
+}

@@ -1,0 +1,149 @@
+// Plans as JSON, and what is wrong with them.
+import Testing
+
+@testable import ChappieTestServer
+
+private typealias Plan = FaultProxy.Plan
+private typealias PlanError = FaultProxy.PlanError
+
+/// A plan of one fault, as JSON.
+private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanError) -> FaultProxy.Plan {
+    try FaultProxy.Plan(jsonText: #"{"faults":[{"action":\#(action)\#(rest)}]}"#)
+}
+
+@Suite struct FaultProxyPlanTests {
+    private static let faults: [FaultProxy.Fault] = [
+        .init(.cut(atByte: 0)), .init(.reset(atByte: 7), connections: 1...1, direction: .toServer),
+        .init(.halfOpen(atByte: 1 << 40), from: 3), .init(.stall(atByte: 5)),
+        .init(.stall(atByte: 5, for: .milliseconds(1500))), .init(.slice(byteCount: 1)),
+        .init(.slice(byteCount: 9, fromByte: 2), direction: .toServer), .init(.throttle(bytesPerSecond: 0.5)),
+        .init(.throttle(bytesPerSecond: 1000, fromByte: 4)), .init(.corrupt(atByte: 3)),
+        .init(.corrupt(atByte: 3, mask: 1), connections: 2...9), .init(.refuse), .init(.silence),
+        .init(.delay(.seconds(2))), .init(.delay(.zero)),
+    ]
+
+    @Test func everyActionComesBackFromItsJSON() throws {
+        let plan = Plan(Self.faults)
+        #expect(try Plan(jsonText: plan.jsonText) == plan)
+        #expect(Set(Self.faults.map(\.action.name)).count == 10)
+    }
+
+    @Test func whatIsLeftOutIsAsUsual() throws {
+        let fault = try #require(try plan(action: #"{"corrupt":{"atByte":4}}"#).faults.first)
+        #expect(fault == .init(.corrupt(atByte: 4, mask: 0xFF), from: 1, direction: .toClient))
+        #expect(try Plan(jsonText: #"{"faults":[]}"#).faults.isEmpty)
+    }
+
+    @Test func aScenarioFileMayHaveAPlan() throws {
+        #expect(try Plan(scenarioText: #"{"name":"x","faults":[]}"#) == nil)
+        #expect(
+            try Plan(scenarioText: #"{"name":"x","proxy":{"faults":[{"action":{"refuse":{}}}]}}"#)
+                == Plan([.init(.refuse)]))
+        #expect(throws: PlanError(member: "proxy.faults[0].action.cut.atByte", problem: .missing)) {
+            try Plan(scenarioText: #"{"proxy":{"faults":[{"action":{"cut":{}}}]}}"#)
+        }
+        #expect(
+            throws: PlanError(
+                member: "proxy.faults[0].action.cut.atByte", problem: .outOfRange(expected: "at least 0"))
+        ) { try Plan(scenarioText: #"{"proxy":{"faults":[{"action":{"cut":{"atByte":-1}}}]}}"#) }
+    }
+
+    @Test(arguments: [
+        (#"{"cut":{"atByte":-1}}"#, "cut.atByte"), (#"{"reset":{"atByte":-1}}"#, "reset.atByte"),
+        (#"{"halfOpen":{"atByte":-1}}"#, "halfOpen.atByte"), (#"{"stall":{"atByte":-1}}"#, "stall.atByte"),
+        (#"{"stall":{"atByte":1,"seconds":-0.5}}"#, "stall.seconds"),
+        (#"{"stall":{"atByte":1,"seconds":1e300}}"#, "stall.seconds"),
+        (#"{"slice":{"byteCount":0}}"#, "slice.byteCount"),
+        (#"{"slice":{"byteCount":1,"fromByte":-1}}"#, "slice.fromByte"),
+        (#"{"throttle":{"bytesPerSecond":0}}"#, "throttle.bytesPerSecond"),
+        (#"{"throttle":{"bytesPerSecond":-3}}"#, "throttle.bytesPerSecond"),
+        (#"{"throttle":{"bytesPerSecond":9,"fromByte":-1}}"#, "throttle.fromByte"),
+        (#"{"corrupt":{"atByte":-1}}"#, "corrupt.atByte"), (#"{"corrupt":{"atByte":1,"mask":0}}"#, "corrupt.mask"),
+        (#"{"delay":{"seconds":-1}}"#, "delay.seconds"), (#"{"delay":{"seconds":31536001}}"#, "delay.seconds"),
+    ])
+    func impossibleNumbersAreRefusedByName(_ action: String, member: String) {
+        let error = #expect(throws: PlanError.self) { try plan(action: action) }
+        #expect(error?.member == "faults[0].action.\(member)")
+        if case .outOfRange = error?.problem {} else { Issue.record("\(String(describing: error))") }
+    }
+
+    @Test(arguments: [
+        (#"{"cut":{}}"#, "", "action.cut.atByte", PlanError.Problem.missing),
+        (#"{"slice":{}}"#, "", "action.slice.byteCount", .missing),
+        (#"{"throttle":{}}"#, "", "action.throttle.bytesPerSecond", .missing),
+        (#"{"delay":{}}"#, "", "action.delay.seconds", .missing),
+        (#"{"cut":{"atByte":1,"atBite":2}}"#, "", "action.cut.atBite", .unknown),
+        (#"{"cut":{"atByte":1,"seconds":2}}"#, "", "action.cut.seconds", .unknown),
+        (#"{"refuse":{"atByte":1}}"#, "", "action.refuse.atByte", .unknown),
+        (#"{"explode":{"atByte":1}}"#, "", "action.explode", .unknown),
+        (
+            #"{"cut":{"atByte":1},"reset":{"atByte":1}}"#, "", "action",
+            .wrongType(expected: "an object with one member")
+        ),
+        (#"{}"#, "", "action", .wrongType(expected: "an object with one member")),
+        (#"{"cut":{"atByte":"1"}}"#, "", "action.cut.atByte", .wrongType(expected: "a whole number")),
+        (#"{"cut":{"atByte":null}}"#, "", "action.cut.atByte", .missing),
+        (
+            #"{"corrupt":{"atByte":1,"mask":256}}"#, "", "action.corrupt.mask",
+            .outOfRange(expected: "from 1 to 255")
+        ),
+        (#"{"cut":{"atByte":1.5}}"#, "", "action.cut.atByte", .wrongType(expected: "a possible number")),
+        (#"{"cut":{"atByte":1e30}}"#, "", "action.cut.atByte", .wrongType(expected: "a possible number")),
+        (
+            #"{"throttle":{"bytesPerSecond":1e999}}"#, "", "action.throttle.bytesPerSecond",
+            .wrongType(expected: "a possible number")
+        ),
+        (#"{"cut":7}"#, "", "action.cut", .wrongType(expected: "an object")),
+        (#"7"#, "", "action", .wrongType(expected: "an object")),
+        (#"{"refuse":{}}"#, #","direction":"toServer""#, "direction", .notApplicable),
+        (#"{"cut":{"atByte":1}}"#, #","direction":"up""#, "direction", .outOfRange(expected: "toClient or toServer")),
+        (#"{"cut":{"atByte":1}}"#, #","firstConnection":0"#, "firstConnection", .outOfRange(expected: "at least 1")),
+        (
+            #"{"cut":{"atByte":1}}"#, #","firstConnection":3,"lastConnection":2"#, "lastConnection",
+            .outOfRange(expected: "at least firstConnection")
+        ),
+        (#"{"cut":{"atByte":1}}"#, #","connections":2"#, "connections", .unknown),
+    ])
+    func whatIsWrongIsNamed(
+        _ action: String, rest: String, member: String, problem: FaultProxy.PlanError.Problem
+    ) {
+        #expect(throws: PlanError(member: "faults[0].\(member)", problem: problem)) { try plan(action: action, rest) }
+    }
+
+    @Test func whatIsNoPlanIsSaidToBeNone() {
+        #expect(throws: PlanError(member: "", problem: .notJSON)) { try Plan(jsonText: "cut@4") }
+        #expect(throws: PlanError(member: "", problem: .notJSON)) { try Plan(jsonText: "") }
+        #expect(throws: PlanError(member: "faults", problem: .missing)) { try Plan(jsonText: "{}") }
+        #expect(throws: PlanError(member: "fault", problem: .unknown)) { try Plan(jsonText: #"{"fault":[]}"#) }
+        #expect(throws: PlanError(member: "faults", problem: .wrongType(expected: "an array"))) {
+            try Plan(jsonText: #"{"faults":{}}"#)
+        }
+        #expect(throws: PlanError(member: "faults[0].action", problem: .missing)) {
+            try Plan(jsonText: #"{"faults":[{}]}"#)
+        }
+    }
+
+    @Test func theErrorSaysTheMemberInWords() {
+        let error = PlanError(member: "faults[2].action.cut.atByte", problem: .outOfRange(expected: "at least 0"))
+        #expect(error.description == "faults[2].action.cut.atByte must be at least 0")
+        #expect(PlanError(member: "", problem: .notJSON).description == "the plan is not JSON")
+    }
+
+    @Test func aProxyDoesNotStartWithAnImpossiblePlan() {
+        let plan = Plan([.init(.refuse), .init(.slice(byteCount: 0))])
+        #expect(
+            throws: PlanError(
+                member: "faults[1].action.slice.byteCount", problem: .outOfRange(expected: "at least 1"))
+        ) { try FaultProxy(upstream: .init(host: "127.0.0.1", port: 9), plan: plan) }
+        for rate in [Double.nan, .infinity, 0] {
+            #expect(throws: PlanError.self) { try Plan([.init(.throttle(bytesPerSecond: rate))]).validate() }
+        }
+    }
+
+    @Test func faultsApplyToTheirConnectionsOnly() {
+        let numbers = { (fault: FaultProxy.Fault) in (1...6).filter(fault.applies(toConnection:)) }
+        #expect(numbers(.init(.refuse)) == [1, 2, 3, 4, 5, 6])
+        #expect(numbers(.init(.refuse, from: 4)) == [4, 5, 6])
+        #expect(numbers(.init(.refuse, connections: 2...3)) == [2, 3])
+    }
+}
