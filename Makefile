@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
 .NOTPARALLEL:
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
-	address-sanitizer benchmarks-build fuzz-regressions torture torture-sample figures interop autobahn clean
+	address-sanitizer benchmarks-build fuzz-regressions simulate mutations model torture torture-sample figures interop autobahn clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,17 @@ benchmarks-build: install ## Build the benchmarks
 
 fuzz-regressions: install ## Build the fuzz targets and replay their committed inputs
 	Scripts/replay-fuzz.sh
+
+simulate: install ## Run a million turns of the engine against a server that rolls dice
+	swift build -c release --product turn-simulator
+	"$$(swift build -c release --show-bin-path)/turn-simulator" --turns 1000000 --jobs 2 --quiet
+
+mutations: install ## Take safeguards out of the engine, and expect the simulator to notice
+	Scripts/mutations.sh
+
+model: ## Check the model of the turn machine with spin
+	@Scripts/install.sh model
+	@Scripts/model.sh
 
 torture: install ## Cut real sockets at every byte of whole sessions: more than 600,000 runs, 10 minutes
 	swift build -c release --product torture
