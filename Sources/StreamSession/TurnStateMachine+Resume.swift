@@ -33,6 +33,7 @@ extension TurnStateMachine {
     ///   - number: the event's number, if it has one.
     ///   - fingerprint: a number that two different events hardly share.
     ///   - attempt: the attempt it came in.
+    /// - Returns: what to do with it.
     package mutating func numbered(_ number: Int?, fingerprint: UInt64, attempt: Int) -> NumberedEvent {
         guard self.isReading(attempt) else { return .skip }
         self.isEventNumbered = number != nil

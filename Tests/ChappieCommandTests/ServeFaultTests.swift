@@ -147,7 +147,9 @@ private func message(_ body: () throws -> Void) -> String? {
     }
 
     @Test func aScenarioFileAndTheCommandLineAddUp() throws {
-        let file = #"{"name":"x","summary":"y","server":{"faults":[]},"proxy":{"faults":[{"action":{"cut":{"atByte":4}}}]}}"#
+        let file =
+            #"{"name":"x","summary":"y","server":{"faults":[]},"#
+            + #""proxy":{"faults":[{"action":{"cut":{"atByte":4}}}]}}"#
         try self.withFile(file) { path in
             let plan = FaultProxy.Plan([.init(.cut(atByte: 4)), .init(.refuse)])
             #expect(try self.options("--scenario", path, "--fault", "refuse").plan == plan)
@@ -163,8 +165,9 @@ private func message(_ body: () throws -> Void) -> String? {
     }
 
     @Test func wrongPlansNameTheirMember() throws {
-        try self.withFile(#"{"name":"x","summary":"y","server":{"faults":[]},"proxy":{"faults":[{"action":{"cut":{}}}]}}"#) {
-            path in
+        let file =
+            #"{"name":"x","summary":"y","server":{"faults":[]},"proxy":{"faults":[{"action":{"cut":{}}}]}}"#
+        try self.withFile(file) { path in
             #expect(
                 message { _ = try self.options("--scenario", path) }
                     == "\(path): proxy.faults[0].action.cut.atByte is missing")
