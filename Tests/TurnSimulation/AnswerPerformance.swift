@@ -45,7 +45,7 @@ struct AnswerPerformance {
         let cut = min(count, max(0, self.events.count - 1))
         guard self.allows(fact, afterEvents: cut) else { return }
         self.events = self.events.prefix(cut)
-        self.tail = AnswerTail.tail(of: fact, &self.world.random)
+        self.tail = AnswerTail.tail(of: fact, responseID: self.answer.responseID, &self.world.random)
         self.world.note(fact)
         // It is an end all the same, and so another answer than a longer one.
         if fact == .responseIncomplete { self.world.checker.varied() }

@@ -20,6 +20,7 @@ struct SimulatedServer {
         var events: [WireEvent]
         /// How much of it the engine has before the first event.
         var sizeBefore = ContentSize()
+        var responseID = ""
         var facts: [SimulatedFact] = []
         /// Whether a consumer could tell it from the answer before.
         var isVaried = false
@@ -68,8 +69,8 @@ struct SimulatedServer {
             self.kept[style.responseID] = Kept(content: content, bytes: writer.arena.bytes, events: writer.events)
         }
         return Answer(
-            content: content, bytes: writer.arena.bytes, events: writer.events, sizeBefore: sizeBefore, facts: facts,
-            isVaried: isVaried)
+            content: content, bytes: writer.arena.bytes, events: writer.events, sizeBefore: sizeBefore,
+            responseID: style.responseID, facts: facts, isVaried: isVaried)
     }
 
     private func vary(
@@ -116,7 +117,7 @@ struct SimulatedServer {
         let sizeBefore = start == 0 ? ContentSize() : kept.events[start - 1].size
         var answer = Answer(
             content: kept.content, bytes: kept.bytes, events: Array(kept.events[start...]), sizeBefore: sizeBefore,
-            facts: [.resumed])
+            responseID: responseID, facts: [.resumed])
         guard random.chance(faultPercent) else { return .answer(answer) }
         switch random.below(3) {
         case 0: Self.repeatEvents(of: kept, before: start, in: &answer, &random)
