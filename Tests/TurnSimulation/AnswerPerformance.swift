@@ -46,6 +46,10 @@ struct AnswerPerformance {
         guard self.allows(fact, afterEvents: cut) else { return }
         self.events = self.events.prefix(cut)
         self.tail = AnswerTail.tail(of: fact, responseID: self.answer.responseID, &self.world.random)
+        if self.answer.facts.contains(.resumedWithGap), case .event(let json, let hints) = self.tail {
+            // The gap may be found before the event, and says nothing about delays.
+            self.tail = .event(json, hints: hints + [DelayRules.Hint()])
+        }
         self.world.note(fact)
         // It is an end all the same, and so another answer than a longer one.
         if fact == .responseIncomplete { self.world.checker.varied() }

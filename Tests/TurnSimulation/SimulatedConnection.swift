@@ -26,6 +26,8 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     var fate: KeptFate?
     /// What a held request is refused with.
     var refusalOfHeld: (Int, RefusalBody)?
+    /// What it has said about the next delay.
+    private var hints: [DelayRules.Hint] = []
     /// The response that it carried last.
     var lastResponseID: String?
     /// The turn that has opened it, and whether that was to find out about WebSockets.
@@ -104,7 +106,8 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     }
 
     private func report(_ item: TimelineItem) -> TransportEvent {
-        if let hints = item.hints, self.decidesDelays { self.world.checker.limits.delays.hints = hints }
+        if let hints = item.hints { self.hints = hints }
+        if self.decidesDelays { self.world.checker.limits.delays.hints = self.hints }
         switch item.event {
         case .ready:
             self.world.note(.heldBecameReady)
@@ -225,6 +228,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     /// A request has gone out on this connection.
     func requestSent(reachesServer: Bool = true) {
         self.hasSent = true
+        self.hints = []
         self.statistics.requestSent = reachesServer
         self.world.checker.sent(
             on: self.id, reachesServer: reachesServer && !self.peerIsDead, isResumption: self.isResumption)
