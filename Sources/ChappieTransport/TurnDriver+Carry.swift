@@ -12,11 +12,12 @@ extension TurnDriver {
 
     /// Remembers a finished item, if it may be given back.
     ///
-    /// A call may only with its output, so without a source of outputs it ends what can be carried.
+    /// A call may only with its output, so without a source of outputs it ends what can be carried. So does an item that
+    /// no server takes back: the model makes it again, and what follows it as well.
     func noteFinished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
         let configuration = self.engine.configuration
         guard configuration.policy.carriesFinishedItems, self.bodies?.takesItems == true else { return }
-        guard !item.isCall || configuration.toolOutput != nil,
+        guard !item.isCall || configuration.toolOutput != nil, unsafe RequestBodies.takes(Array(item.json.utf8)),
             self.machine.itemFinished(outputIndex: outputIndex, attempt: attempt)
         else { return }
         self.finishedItems.append(FinishedItem(json: unsafe Array(item.json.utf8), isCall: item.isCall))

@@ -201,15 +201,9 @@ private enum Item {
         #expect(Self.inputs(fixture).last == "[\(Item.question)]")
     }
 
-    @Test(arguments: [
-        (#"{"id":"rs","type":"reasoning","summary":[]}"#, ""),
-        (#"{"id":"rs","type":"reasoning","summary":[],"encrypted_content":null}"#, ""),
-        (
-            #"{"id":"rs","type":"reasoning","summary":[],"encrypted_content":"x"}"#,
-            #"{"type":"reasoning","summary":[],"encrypted_content":"x"},"#
-        ),
-    ])
-    func reasoningGoesAlongWhenItIsEncrypted(_ reasoning: String, _ carried: String) async {
+    @Test func reasoningGoesAlongWhenItIsEncrypted() async {
+        let reasoning = #"{"id":"rs","type":"reasoning","summary":[],"encrypted_content":"x"}"#
+        let carried = #"{"type":"reasoning","summary":[],"encrypted_content":"x"},"#
         let first = [
             Item.reasoning("hm", at: 0), Item.done(reasoning, at: 0), Item.text("Hello ", at: 1),
             Item.done(Item.message("Hello "), at: 1), Item.text("wor", at: 2),
@@ -219,6 +213,25 @@ private enum Item {
         #expect(outcome.text == "Hello world")
         #expect(outcome.events.filter { $0 == .reasoningDelta("hm") }.count == 1)
         #expect(Self.inputs(fixture).last == "[\(Item.question),\(carried)\(Item.carriedMessage("Hello "))]")
+    }
+
+    @Test(arguments: ["", #","encrypted_content":null"#])
+    func otherReasoningIsMadeAgainAndWhatFollowsItToo(_ field: String) async {
+        let reasoning = #"{"id":"rs","type":"reasoning","summary":[]\#(field)}"#
+        let beginning = [
+            Item.text("Hello ", at: 0), Item.done(Item.message("Hello "), at: 0), Item.reasoning("hm", at: 1),
+            Item.done(reasoning, at: 1), Item.text("wor", at: 2), Item.done(Item.message("wor"), at: 2),
+        ]
+        let again = [
+            Event.created, Item.reasoning("hm", at: 0), Item.done(reasoning, at: 0), Item.text("world", at: 1),
+            Event.completed,
+        ]
+        let fixture = Self.fixture([Self.broken(beginning), Self.whole(again)])
+        let outcome = await fixture.run(ChappieTransportRequest(prompt: "hi"))
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello world")
+        #expect(outcome.events.filter { $0 == .reasoningDelta("hm") }.count == 1)
+        #expect(Self.inputs(fixture).last == "[\(Item.question),\(Item.carriedMessage("Hello "))]")
     }
 
     // MARK: Calls

@@ -45,7 +45,11 @@ struct AnswerPerformance {
         let cut = min(count, max(0, self.events.count - 1))
         guard self.allows(fact, afterEvents: cut) else { return }
         self.events = self.events.prefix(cut)
-        self.tail = AnswerTail.tail(of: fact, &self.world.random)
+        self.tail = AnswerTail.tail(of: fact, responseID: self.answer.responseID, &self.world.random)
+        if self.answer.facts.contains(.resumedWithGap), case .event(let json, let hints) = self.tail {
+            // The gap may be found before the event, and says nothing about delays.
+            self.tail = .event(json, hints: hints + [DelayRules.Hint()])
+        }
         self.world.note(fact)
         // It is an end all the same, and so another answer than a longer one.
         if fact == .responseIncomplete { self.world.checker.varied() }

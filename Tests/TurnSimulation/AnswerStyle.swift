@@ -22,6 +22,8 @@ struct AnswerStyle: Sendable {
     var deltaSize: Int
     /// How often in a hundred an event is preceded by noise.
     var noise: Int
+    /// Whether reasoning can be given back, because it comes encrypted.
+    var encrypts = true
     /// Whether a finished item is said twice.
     var repeatsDone = false
 
@@ -34,6 +36,7 @@ struct AnswerStyle: Sendable {
         self.deltaSize = random.pick([1, 3, 8, 30, 300])
         self.noise = random.pick([0, 0, 0, 5, 25])
         self.skipsAdded = random.chance(8)
+        self.encrypts = random.chance(80)
         guard !isKept else { return }
         self.numbering = random.pick([.inOrder, .inOrder, .inOrder, .inOrder, .absent, .repeated, .odd])
         self.changesItemIDs = random.chance(8)
@@ -52,6 +55,7 @@ extension AnswerStyle {
         case .odd: facts.append(.numbersOdd)
         }
         if self.changesItemIDs { facts.append(.changingItemIDs) }
+        if !self.encrypts { facts.append(.plainReasoning) }
         if self.skipsAdded { facts.append(.itemsNotAnnounced) }
         return facts
     }

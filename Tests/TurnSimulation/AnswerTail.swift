@@ -13,7 +13,7 @@ enum AnswerTail {
     case silence(isDead: Bool)
 
     /// The ways for a fault to look; nil for a fact that is no such fault.
-    static func tail(of fact: SimulatedFact, _ random: inout SimulatedRandom) -> AnswerTail {
+    static func tail(of fact: SimulatedFact, responseID: String, _ random: inout SimulatedRandom) -> AnswerTail {
         if let code = self.closeCodes[fact] { return .end(.closed(code: code, reason: random.pick(["", "bye"]))) }
         if let failure = self.failures[fact] { return .end(.failed(failure)) }
         switch fact {
@@ -21,7 +21,7 @@ enum AnswerTail {
         case .stallOfDeadPeer: return .silence(isDead: true)
         case .stallWithPongs: return .silence(isDead: false)
         case .binaryMessage: return .binary
-        default: return self.event(for: fact, &random)
+        default: return self.event(for: fact, responseID: responseID, &random)
         }
     }
 
@@ -55,7 +55,9 @@ enum AnswerTail {
         .corruptContentCoding: TransportFailure(phase: .stream, cause: .corruptContentCoding),
     ]
 
-    private static func event(for fact: SimulatedFact, _ random: inout SimulatedRandom) -> AnswerTail {
+    private static func event(
+        for fact: SimulatedFact, responseID: String, _ random: inout SimulatedRandom
+    ) -> AnswerTail {
         var hint = DelayRules.Hint()
         let json: String
         switch fact {
@@ -83,16 +85,16 @@ enum AnswerTail {
         case .errorEventConnectionLimit:
             json = #"{"type":"error","status":400,"error":{"code":"websocket_connection_limit_reached"}}"#
         case .responseFailed:
-            json = Self.failed(code: random.pick(["server_error", "vector_store_timeout"]))
+            json = Self.failed(responseID, code: random.pick(["server_error", "vector_store_timeout"]))
         case .responseFailedFatally:
-            json = Self.failed(code: random.pick(["context_length_exceeded", "invalid_prompt"]))
+            json = Self.failed(responseID, code: random.pick(["context_length_exceeded", "invalid_prompt"]))
         case .responseFailedThrottled:
             hint.isThrottle = true
             hint.wish = .milliseconds(1_500)
-            json = Self.failed(code: "rate_limit_exceeded")
+            json = Self.failed(responseID, code: "rate_limit_exceeded")
         case .responseIncomplete:
             json =
-                #"{"type":"response.incomplete","response":{"id":"r","status":"incomplete","#
+                #"{"type":"response.incomplete","response":{"id":"\#(responseID)","status":"incomplete","#
                 + #""incomplete_details":{"reason":"max_output_tokens"}}}"#
         case .invalidUTF8:
             return .event(
@@ -110,8 +112,8 @@ enum AnswerTail {
         return .event(Array(json.utf8), hints: [hint])
     }
 
-    private static func failed(code: String) -> String {
-        #"{"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"\#(code)","#
+    private static func failed(_ responseID: String, code: String) -> String {
+        #"{"type":"response.failed","response":{"id":"\#(responseID)","status":"failed","error":{"code":"\#(code)","#
             + #""message":"Please try again in 1.5s."}}}"#
     }
 }

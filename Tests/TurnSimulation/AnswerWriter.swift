@@ -170,8 +170,9 @@ struct AnswerWriter {
         self.arena.append(atom.content.itemType)
         self.arena.append(",\"id\":")
         self.writeID(of: atom.item)
-        self.arena.append(
-            ",\"status\":\"completed\",\"encrypted_content\":\"e\",\"content\":[{\"type\":\"output_text\",\"text\":")
+        self.arena.append(",\"status\":\"completed\"")
+        if self.style.encrypts { self.arena.append(",\"encrypted_content\":\"e\"") }
+        self.arena.append(",\"content\":[{\"type\":\"output_text\",\"text\":")
         self.arena.appendString(self.bytes(item: atom.item, part: 0))
         self.arena.append("}]}")
         self.end()

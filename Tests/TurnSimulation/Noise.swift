@@ -3,6 +3,7 @@
 /// What servers say between the events of a response.
 enum Noise: CaseIterable, Sendable {
     case keepalive, rateLimits, metadata, timing, unknown, withoutType
+    case deltaOfOtherLane, createdOnOtherLane, completedOnOtherLane, failedOnOtherLane, callOnOtherLane
 
     /// The event.
     var json: StaticString {
@@ -17,6 +18,22 @@ enum Noise: CaseIterable, Sendable {
         case .timing: "{\"type\":\"responsesapi.websocket_timing\",\"timing\":{}}"
         case .unknown: "{\"type\":\"response.new_idea.delta\",\"delta\":\"not text\",\"output_index\":0}"
         case .withoutType: "{\"padding\":\"xxxxxxxx\"}"
+        case .deltaOfOtherLane:
+            """
+            {"type":"response.output_text.delta","stream_id":"b","sequence_number":1,"output_index":0,\
+            "content_index":0,"delta":"lane"}
+            """
+        case .createdOnOtherLane:
+            "{\"type\":\"response.created\",\"stream_id\":\"b\",\"sequence_number\":0,\"response\":{\"id\":\"lane\"}}"
+        case .completedOnOtherLane:
+            "{\"type\":\"response.completed\",\"stream_id\":\"b\",\"response\":{\"id\":\"lane\"}}"
+        case .failedOnOtherLane:
+            "{\"type\":\"error\",\"stream_id\":\"b\",\"status\":500,\"error\":{\"code\":\"x\"}}"
+        case .callOnOtherLane:
+            """
+            {"type":"response.output_item.done","stream_id":"b","output_index":0,"item":{"type":"function_call",\
+            "id":"lane","call_id":"call_0","name":"shell","arguments":"{}"}}
+            """
         }
     }
 
@@ -27,6 +44,8 @@ enum Noise: CaseIterable, Sendable {
         case .rateLimits: .rateLimitEvent
         case .unknown: .unknownEvent
         case .withoutType: .eventWithoutType
+        case .deltaOfOtherLane, .createdOnOtherLane, .completedOnOtherLane, .failedOnOtherLane, .callOnOtherLane:
+            .otherLane
         case .metadata, .timing: nil
         }
     }

@@ -11,10 +11,16 @@ extension PromiseChecker {
     /// A WebSocket was established.
     package mutating func established(_ connection: Int) { self.connections[connection]?.isEstablished = true }
 
-    /// A request has gone out, at least in part.
-    package mutating func sent(on connection: Int, reachesServer: Bool) {
+    /// A request has gone out, at least in part; one for the rest of a response asks for nothing new.
+    package mutating func sent(on connection: Int, reachesServer: Bool, isResumption: Bool = false) {
         self.requestCount += 1
-        if reachesServer { self.reachedServer = true }
+        self.checkRepetition(isResumption: isResumption)
+        if reachesServer {
+            self.reachedServer = true
+            self.serverHasRequest = true
+        }
+        // What a failure before this request has said is no matter any more.
+        self.limits.delays.hints = []
         if self.isOver || self.isCancelled { self.fail(.noRequestAfterEnd, "a request is sent on \(connection)") }
         if self.requestCount > self.limits.requestCount {
             self.fail(.requestBudget, "\(self.requestCount) requests, where \(self.limits.requestCount) are allowed")
@@ -26,6 +32,24 @@ extension PromiseChecker {
             self.fail(.oneRequest, "a second request on \(connection)")
         }
         self.connections[connection]?.hasSent = true
+    }
+
+    /// The server has refused the request of a connection: it has none of it.
+    package mutating func refused(on connection: Int, statusCode: Int) {
+        guard self.connections[connection]?.hasSent ?? false, statusCode < 500 || statusCode == 503 else { return }
+        self.serverHasRequest = false
+    }
+
+    private mutating func checkRepetition(isResumption: Bool) {
+        switch self.limits.repetition {
+        case .always: break
+        case .beforeOutput:
+            guard !isResumption, self.size != ContentSize() else { return }
+            self.fail(.repetition, "the request is sent again after output")
+        case .never:
+            guard self.serverHasRequest else { return }
+            self.fail(.repetition, "the request is sent again, and the server may have it")
+        }
     }
 
     /// The connection is gone for the engine: it was closed, cancelled, or its end was read.
@@ -41,15 +65,17 @@ extension PromiseChecker {
     /// The turn is over, the stream and its handle are gone.
     package mutating func left() {
         let open = self.connections.filter { $0.value.isOpen }
-        guard let kept = open.first else { return }
-        guard open.count == 1 else {
-            return self.fail(.connections, "connections \(open.keys.sorted()) are open after the end")
+        for (id, connection) in open {
+            guard connection.isWebSocket, connection.isEstablished || !connection.hasSent else {
+                return self.fail(.connections, "connection \(id) is open after the end, and cannot be kept")
+            }
+            if connection.hasSent, !self.hasCompleted {
+                self.fail(.connections, "connection \(id) is kept after a response that was not whole")
+            }
         }
-        guard kept.value.isWebSocket, kept.value.isEstablished else {
-            return self.fail(.connections, "connection \(kept.key) is open after the end, and cannot be kept")
-        }
-        if kept.value.hasSent, !self.hasCompleted {
-            self.fail(.connections, "connection \(kept.key) is kept after a response that was not whole")
+        for group in [open.filter(\.value.isEstablished), open.filter { !$0.value.isEstablished }]
+        where group.count > 1 {
+            self.fail(.connections, "connections \(group.keys.sorted()) are open after the end")
         }
     }
 

@@ -64,6 +64,26 @@ extension PromiseChecker {
     /// The consumer gets a finished call that the newest answer does not have.
     package mutating func mangled(_ payload: String) { self.fail(.prefix, "no call of the answer: \(payload)") }
 
+    /// The engine asks for the output of a call.
+    package mutating func askedForOutput(ofCall ordinal: Int) {
+        guard let calls = self.answer?.content.calls, calls.indices.contains(ordinal) else {
+            return self.fail(.oneExecution, "the output of call \(ordinal), which the answer does not have")
+        }
+        let position = calls[ordinal].position
+        if !self.askedOutputs.insert(position).inserted {
+            self.fail(.oneExecution, "the output of the call at \(position) is asked for twice")
+        }
+        if self.limits.deliversCalls, !self.delivered.calls.contains(where: { $0.position == position }) {
+            self.fail(.oneExecution, "the output of the call at \(position), which was not handed over")
+        }
+    }
+
+    /// The circuit breaker has ended the turn.
+    package mutating func refusedByCircuit(isExpected: Bool) {
+        guard isExpected else { return self.fail(.documentedErrors, "the circuit is open, and may not be") }
+        if self.requestCount > 0 { self.fail(.noRequestAfterEnd, "a request, and the circuit is open") }
+    }
+
     private mutating func execute(_ call: SimulatedCall) {
         if self.delivered.calls.contains(where: { $0.position == call.position }) {
             self.fail(.oneExecution, "the tool of item \(call.position) runs twice")
@@ -134,7 +154,7 @@ extension PromiseChecker {
             self.fail(.divergence, "the error carries \(text.utf8.count) of \(self.size.text) bytes, or other ones")
         }
         if !self.hasVaried { self.fail(.divergence, "every answer was the same") }
-        if self.size == ContentSize() { self.fail(.divergence, "nothing was delivered") }
+        if self.size == ContentSize(), !self.hasContradiction { self.fail(.divergence, "nothing was delivered") }
     }
 
     private mutating func check(_ safety: Safety) {

@@ -30,6 +30,8 @@ package struct PromiseChecker: Sendable {
         case oneRequest
         /// No more requests than the policies allow.
         case requestBudget
+        /// A request is repeated only where the policy allows it.
+        case repetition
         /// No request after the end or a cancellation.
         case noRequestAfterEnd
         /// Each tool runs at most once.
@@ -42,14 +44,26 @@ package struct PromiseChecker: Sendable {
         case replaySafety
         /// Delays between attempts are those of the policies.
         case delays
-        /// Every connection is closed or kept at the end, and one at most is kept.
+        /// Every connection is closed or kept at the end: one WebSocket at most, and one that is being opened.
         case connections
+    }
+
+    /// When a request may be sent again.
+    package enum Repetition: Sendable {
+        /// Whatever was delivered: the answer is compared.
+        case always
+        /// Before any output was delivered; the rest of a response may be asked for.
+        case beforeOutput
+        /// Never, once the server may have it and has not refused it.
+        case never
     }
 
     /// What a turn may do.
     package struct Limits: Sendable {
         /// How many requests may be sent.
         package var requestCount = Int.max
+        /// When a request may be sent again.
+        package var repetition = Repetition.always
         /// When the turn must be over.
         package var end: Duration?
         /// Whether finished calls are handed to the consumer.
@@ -91,11 +105,17 @@ package struct PromiseChecker: Sendable {
     var requestCount = 0
     /// Whether a server may have seen the whole request.
     var reachedServer = false
+    /// Whether it may, and has not refused it.
+    var serverHasRequest = false
+    /// Calls, by position, whose outputs the engine has asked for.
+    var askedOutputs: Set<Int> = []
     var isCancelled = false
     var hasCompleted = false
     var isOver = false
     /// Whether two answers have differed, or one has contradicted itself.
     var hasVaried = false
+    /// Whether an event that had come before has come as another one.
+    var hasContradiction = false
 
     /// An instance without a turn.
     package init() {}
@@ -115,10 +135,13 @@ package struct PromiseChecker: Sendable {
         self.answer = nil
         self.requestCount = 0
         self.reachedServer = false
+        self.serverHasRequest = false
+        self.askedOutputs = []
         self.isCancelled = false
         self.hasCompleted = false
         self.isOver = false
         self.hasVaried = false
+        self.hasContradiction = false
         self.connections = self.connections.filter { $0.value.isOpen }
         for id in self.connections.keys { self.connections[id]?.hasSent = false }
     }
@@ -128,6 +151,9 @@ package struct PromiseChecker: Sendable {
 
     /// An answer differs from an earlier one, or contradicts itself.
     package mutating func varied() { self.hasVaried = true }
+
+    /// An event of a response that is resumed comes again as another one, which may have had no output.
+    package mutating func contradicted() { self.hasContradiction = true }
 
     /// The caller has spent time that no budget of the engine covers.
     package mutating func extended(by duration: Duration) { self.limits.end = self.limits.end.map { $0 + duration } }
@@ -161,6 +187,9 @@ package struct PromiseChecker: Sendable {
             self.fail(.completion, "the response is complete, and the turn goes on")
         }
     }
+
+    /// Whether a request is under way.
+    var isAnswering: Bool { self.connections.values.contains { $0.isOpen && $0.hasSent } }
 
     /// What the newest answer says in all.
     package var answerContent: ResponseContent? { self.answer?.content }

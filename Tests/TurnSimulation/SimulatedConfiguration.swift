@@ -19,6 +19,8 @@ struct SimulatedConfiguration {
     let faultPercent: Int
     /// How often in a hundred an answer differs from the one before.
     let variationPercent: Int
+    /// Whether calls may be carried, with their outputs.
+    let givesToolOutputs: Bool
 
     init(
         _ random: inout SimulatedRandom, options: SimulationOptions,
@@ -34,9 +36,11 @@ struct SimulatedConfiguration {
         configuration.rawEvents = random.pick(rawEvents.filter { options.allows($0.fact) })
         configuration.reportsDiagnostics = random.chance(50)
         configuration.offersCompression = random.chance(50)
+        Self.drawRecovery(&configuration, &random)
         self.configuration = configuration
         self.faultPercent = random.pick([0, 20, 45, 45, 70, 90])
         self.variationPercent = random.pick([0, 0, 20, 60])
+        self.givesToolOutputs = random.chance(60)
     }
 
     private static func drawPolicies(
@@ -55,19 +59,38 @@ struct SimulatedConfiguration {
             respectsRetryAfterHeader: random.chance(70))
     }
 
+    private static func drawRecovery(
+        _ configuration: inout ChappieTransportConfiguration, _ random: inout SimulatedRandom
+    ) {
+        configuration.policy.hedgeDelay = random.pick([nil, .zero, .milliseconds(30), .seconds(2), .seconds(2)])
+        configuration.policy.recovery = random.pick([.verify, .verify, .verify, .verify, .resumeOnly, .never])
+        configuration.policy.fallback = random.pick([
+            .sticky, .adaptive(cooldown: .zero), .adaptive(cooldown: .seconds(1)), .adaptive(cooldown: .seconds(60)),
+        ])
+        configuration.policy.carriesFinishedItems = random.chance(50)
+        configuration.policy.maximumConnectionAge = random.pick([.seconds(3_300), .seconds(3_300), .seconds(20), nil])
+        configuration.policy.livenessCheckDelay = random.pick([.seconds(5), .seconds(5), .zero, .milliseconds(500), nil])
+        let threshold = random.chance(15) ? 1 + random.below(3) : 0
+        configuration.circuitBreaker = ChappieCircuitBreakerPolicy(
+            failureThreshold: threshold, openDuration: random.pick([.zero, .seconds(5), .seconds(60)]))
+    }
+
     private static func drawTimeouts(_ timeouts: inout ChappieTimeouts, _ random: inout SimulatedRandom) {
         timeouts.connect = random.pick([.seconds(10), .seconds(10), .seconds(1), nil])
         timeouts.firstEvent = random.pick([.seconds(60), .seconds(60), .seconds(5), nil])
         timeouts.idle = random.pick([.seconds(300), .seconds(300), .seconds(10), nil])
         timeouts.total = random.pick([nil, nil, nil, .seconds(20), .seconds(200), .seconds(2)])
         timeouts.pingInterval = random.pick([.seconds(20), .seconds(20), nil])
+        timeouts.progress = random.pick([.seconds(1_800), .seconds(1_800), .seconds(15), nil])
+        timeouts.stall = random.pick([.seconds(30), .seconds(2), nil])
+        timeouts.livenessCheck = random.pick([.seconds(2), .milliseconds(40), .zero])
     }
 
     /// Whether an event can be over the limit.
     var hasSmallEventLimit: Bool { self.configuration.limits.eventByteCount <= Self.smallEventLimit }
 
     /// What of it is counted.
-    var facts: [SimulatedFact] { [self.configuration.rawEvents.fact] }
+    var facts: [SimulatedFact] { [self.configuration.rawEvents.fact, self.configuration.policy.recovery.fact] }
 
     // MARK: Where silence would not last for ever
 
@@ -77,7 +100,9 @@ struct SimulatedConfiguration {
     /// Before the first event of an answer.
     var allowsSilentStart: Bool { self.timeouts.firstEvent != nil || self.timeouts.total != nil }
     /// Between the events of an answer.
-    var allowsSilentMiddle: Bool { self.timeouts.idle != nil || self.timeouts.total != nil }
+    var allowsSilentMiddle: Bool {
+        self.timeouts.idle != nil || self.timeouts.progress != nil || self.timeouts.total != nil
+    }
 
     /// What the checker allows a turn that begins.
     func limits(now: Duration) -> PromiseChecker.Limits {
@@ -87,6 +112,7 @@ struct SimulatedConfiguration {
         // The first attempt and the one after the fall-back, one for a credential, one for a kept connection.
         limits.requestCount =
             4 + policy.maxWebSocketReconnectionAttempts + self.configuration.maxHTTPRetries + backoff.maxRetries
+        limits.repetition = PromiseChecker.Repetition(policy.recovery)
         limits.end = self.timeouts.total.map { now + $0 }
         limits.deliversCalls = self.configuration.rawEvents != .none
         limits.delays.reconnectDelay = self.configuration.reconnectDelay
@@ -95,6 +121,27 @@ struct SimulatedConfiguration {
         limits.delays.maximumDelay = backoff.maximumDelay
         limits.delays.respectsWish = backoff.respectsRetryAfterHeader
         return limits
+    }
+}
+
+extension ChappieRecoveryPolicy {
+    /// What it is counted as.
+    fileprivate var fact: SimulatedFact {
+        switch self {
+        case .verify: .policyVerify
+        case .resumeOnly: .policyResumeOnly
+        case .never: .policyNever
+        }
+    }
+}
+
+extension PromiseChecker.Repetition {
+    fileprivate init(_ recovery: ChappieRecoveryPolicy) {
+        switch recovery {
+        case .verify: self = .always
+        case .resumeOnly: self = .beforeOutput
+        case .never: self = .never
+        }
     }
 }
 

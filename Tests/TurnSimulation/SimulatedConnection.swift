@@ -1,5 +1,6 @@
 // One connection: what it will report, and when.
 
+import ChappieTransport
 import StreamTransport
 
 /// A connection whose peer has made up its mind.
@@ -25,6 +26,14 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     var fate: KeptFate?
     /// What a held request is refused with.
     var refusalOfHeld: (Int, RefusalBody)?
+    /// What it has said about the next delay.
+    private var hints: [DelayRules.Hint] = []
+    /// The response that it carried last.
+    var lastResponseID: String?
+    /// The turn that has opened it, and whether that was to find out about WebSockets.
+    let turn: Int
+    var isProbe = false
+    private var awaitsPong = false
     private let loan = Loan()
     var statistics = TransportStatistics()
 
@@ -33,6 +42,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
         self.request = request
         self.world = world
         self.startedAt = world.now
+        self.turn = world.coverage.turnCount
     }
 
     var isWebSocket: Bool {
@@ -96,7 +106,8 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     }
 
     private func report(_ item: TimelineItem) -> TransportEvent {
-        if let hints = item.hints { self.world.checker.limits.delays.hints = hints }
+        if let hints = item.hints { self.hints = hints }
+        if self.decidesDelays { self.world.checker.limits.delays.hints = self.hints }
         switch item.event {
         case .ready:
             self.world.note(.heldBecameReady)
@@ -104,10 +115,14 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
             return .ready
         case .pong:
             self.world.log("\(self.id) pong")
+            if self.awaitsPong { self.world.note(.livenessCheckPassed) }
+            self.awaitsPong = false
             return .pong
         case .opened(let head):
             self.world.log("\(self.id) opened \(head.statusCode)")
             self.statistics.opened = self.world.now - self.startedAt
+            self.world.checker.refused(on: self.id, statusCode: head.statusCode)
+            self.noteBackgroundEnd(succeeded: head.statusCode == 101)
             if self.isWebSocket, head.statusCode == 101 {
                 self.isEstablished = true
                 self.world.checker.established(self.id)
@@ -117,10 +132,27 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
             return self.report(payload)
         case .ended(let end):
             self.world.log("\(self.id) ended \(end)")
+            self.noteBackgroundEnd(succeeded: false)
             self.hasEnded = true
             self.isClosed = true
             self.world.checker.closed(self.id)
             return .ended(end)
+        }
+    }
+
+    /// Whether what it says about delays is about the request: an upgrade beside it is not.
+    private var decidesDelays: Bool {
+        guard self.isWebSocket, !self.hasSent else { return true }
+        return self.turn == self.world.coverage.turnCount && !self.isProbe && !self.world.checker.isAnswering
+    }
+
+    /// Counts what became of an upgrade that no turn has waited for.
+    private func noteBackgroundEnd(succeeded: Bool) {
+        guard self.isWebSocket, !self.isEstablished, self.turn < self.world.coverage.turnCount else { return }
+        if self.isProbe {
+            self.world.note(succeeded ? .probeSucceeded : .probeFailed)
+        } else {
+            self.world.note(succeeded ? .parkedUpgradeKept : .parkedUpgradeFailed)
         }
     }
 
@@ -165,16 +197,23 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
         self.world.log("\(self.id) ping")
         guard self.isEstablished, !self.isClosed else { return }
         self.world.note(.pinged)
+        self.awaitsPong = true
         guard !self.peerIsDead else { return self.world.note(.pongLost) }
         self.schedule(.pong, at: self.world.now + self.world.random.duration(upTo: .milliseconds(80)))
     }
 
-    func close() { self.leave("close") }
+    func close() {
+        let limit = self.world.settings.configuration.policy.maximumConnectionAge
+        if let limit, self.world.now - self.startedAt >= limit { self.world.note(.rotated) }
+        self.leave("close")
+    }
 
     func fail(code: UInt16) { self.leave("fail with \(code)") }
 
     func cancel() {
         if self.request.isHeld, !self.isReleased, !self.isClosed { self.world.note(.heldDropped) }
+        if self.awaitsPong { self.world.note(.livenessCheckFailed) }
+        self.awaitsPong = false
         self.leave("cancel")
         self.isCancelled = true
         self.world.scheduler.wakeAll()
@@ -189,8 +228,10 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     /// A request has gone out on this connection.
     func requestSent(reachesServer: Bool = true) {
         self.hasSent = true
+        self.hints = []
         self.statistics.requestSent = reachesServer
-        self.world.checker.sent(on: self.id, reachesServer: reachesServer && !self.peerIsDead)
+        self.world.checker.sent(
+            on: self.id, reachesServer: reachesServer && !self.peerIsDead, isResumption: self.isResumption)
     }
 }
 

@@ -25,7 +25,8 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     case responseFailed, responseFailedFatally, responseFailedThrottled, responseIncomplete
     case garbageJSON, eventsAfterFault, invalidUTF8, binaryMessage, oversizeEvent
     // What stands between the events.
-    case keepalive, rateLimitEvent, unknownEvent, eventWithoutType, doneSentinel, emptyDelta, repeatedItemDone
+    case keepalive, rateLimitEvent, unknownEvent, eventWithoutType, doneSentinel, emptyDelta, repeatedItemDone, otherLane
+    case plainReasoning
     case numbersMissing, numbersRepeated, numbersOdd, changingItemIDs, itemsNotAnnounced
     case comments, carriageReturns, lineFeeds, byteOrderMark, byteByByte, escapedText, eventAfterTerminal
     // The next answer.
@@ -38,10 +39,18 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     case held, heldBecameReady, heldFailed, heldReleased, heldDropped
     // Connections that are kept.
     case keptConnection, keptConnectionUsed, keptDied, keptClosedCleanly, keptWentSilent, keptSaidSomething
-    case keptReachedLimit, keptClosedByRequest, pinged, pongLost
+    case keptReachedLimit, keptClosedByRequest, keptSaidLateEvents, pinged, pongLost
+    case livenessCheckPassed, livenessCheckFailed, rotated, keptConnectionReplaced
+    // Races, and what goes on in background.
+    case hedgeOpened, hedgeLost, hedgeWon, hedgeFailed, bothOfRaceFailed, upgradeKept, upgradeParked
+    case parkedUpgradeKept, parkedUpgradeFailed, probe, probeSucceeded, probeFailed
+    // The rungs of recovery.
+    case rungSentAgain, rungResumed, rungVerified, resumeExpired, sequenceGap, stalled
+    case policyVerify, policyResumeOnly, policyNever
     // The caller.
     case credentialChanged, credentialReplaced, credentialSame, credentialThrows, backgroundRequest, invalidRequest
     case cancelledByHandle, cancelledByTask, cancelledInWait, cancelledBetweenEvents, cancelledBeforeReading
+    case toolOutputGiven, toolOutputThrows, circuitOpened
     case dropped, carriedItems, allRawEvents, noRawEvents, unsurfacedRawEvents
     // Endings.
     case completed, completedAfterFailure, completedAfterReplay, completedOverHTTP, completedOverWebSocket
@@ -57,7 +66,7 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
             .resumed
         case .heldBecameReady, .heldFailed, .heldReleased, .heldDropped: .held
         case .pongLost: .pinged
-        case .resumed, .held, .pinged, .carriedItems, .invalidResponse: self
+        case .invalidResponse: self
         default: nil
         }
     }

@@ -89,6 +89,7 @@ extension SimulatedWorld {
             kept.schedule(.payload(TimelineItem.Payload(kind: .text, bytes: Array(json.utf8)[...])), at: self.now)
         case 4: kept.fate = .reachesLimit
         case 5: kept.fate = .closesOnRequest
+        case 6, 7: kept.fate = .saysLateEvents
         default: break
         }
     }

@@ -20,6 +20,7 @@ struct SimulatedServer {
         var events: [WireEvent]
         /// How much of it the engine has before the first event.
         var sizeBefore = ContentSize()
+        var responseID = ""
         var facts: [SimulatedFact] = []
         /// Whether a consumer could tell it from the answer before.
         var isVaried = false
@@ -68,8 +69,8 @@ struct SimulatedServer {
             self.kept[style.responseID] = Kept(content: content, bytes: writer.arena.bytes, events: writer.events)
         }
         return Answer(
-            content: content, bytes: writer.arena.bytes, events: writer.events, sizeBefore: sizeBefore, facts: facts,
-            isVaried: isVaried)
+            content: content, bytes: writer.arena.bytes, events: writer.events, sizeBefore: sizeBefore,
+            responseID: style.responseID, facts: facts, isVaried: isVaried)
     }
 
     private func vary(
@@ -116,7 +117,7 @@ struct SimulatedServer {
         let sizeBefore = start == 0 ? ContentSize() : kept.events[start - 1].size
         var answer = Answer(
             content: kept.content, bytes: kept.bytes, events: Array(kept.events[start...]), sizeBefore: sizeBefore,
-            facts: [.resumed])
+            responseID: responseID, facts: [.resumed])
         guard random.chance(faultPercent) else { return .answer(answer) }
         switch random.below(3) {
         case 0: Self.repeatEvents(of: kept, before: start, in: &answer, &random)
@@ -154,13 +155,15 @@ struct SimulatedServer {
     }
 
     /// An event is lost; from there on the engine knows no more of the response, if that event had content.
+    ///
+    /// Beside an event without a number nobody can tell: it may have used up the number that is missing.
     private static func makeGap(in answer: inout Answer, _ random: inout SimulatedRandom) {
-        let numbered = answer.events.indices.filter {
-            answer.events[$0].number != nil && !answer.events[$0].isCompletion
+        let numbered = answer.events.indices.dropLast().filter {
+            $0 > 0 && answer.events[($0 - 1)...($0 + 1)].allSatisfy { $0.number != nil }
         }
         guard !numbered.isEmpty else { return }
         let lost = random.pick(numbered)
-        let size = lost == 0 ? answer.sizeBefore : answer.events[lost - 1].size
+        let size = answer.events[lost - 1].size
         let hadContent = answer.events[lost].size != size
         answer.events.remove(at: lost)
         if hadContent {

@@ -48,6 +48,7 @@ struct SimulatedTurn {
         world.interruption = nil
         world.breakOff = {}
         world.calls = [:]
+        world.lastEnd = world.now
         world.log("\(ending)")
         world.checker.finished(ending, now: world.now)
         world.checker.left()
@@ -165,8 +166,18 @@ struct SimulatedTurn {
         case .reasoningDelta(let text): .reasoning(Array(text.utf8))
         case .completed: .completed
         case .raw(let type, let payload): type == "response.output_item.done" ? self.call(in: payload) : .other
-        case .usageLimits, .diagnostic: .other
+        case .diagnostic(let diagnostic): self.output(of: diagnostic)
+        case .usageLimits: .other
         }
+    }
+
+    private func output(of diagnostic: ChappieDiagnostic) -> PromiseChecker.Output {
+        switch diagnostic.kind {
+        case .sequenceGap: self.world.note(.sequenceGap)
+        case .stalled: self.world.note(.stalled)
+        case .connected, .reconnecting, .fellBack, .resumed, .replayVerified, .unknownEvent: break
+        }
+        return .other
     }
 
     /// The call in a finished item; anything else about an item is of no consequence.
@@ -191,10 +202,23 @@ struct SimulatedTurn {
         return switch error {
         case is CancellationError: .cancelled
         case ChappieClientError.streamingTransportReplayDiverged(let text): .diverged(text)
-        case ChappieClientError.transport(let failure): .transport(PromiseChecker.Safety(failure.replaySafety))
+        case ChappieClientError.transport(let failure): self.ending(of: failure)
         case let error as ChappieClientError: self.ending(of: error)
         default: .undocumented("\(error)")
         }
+    }
+
+    private func ending(of failure: ChappieTransportFailure) -> PromiseChecker.Ending {
+        let world = self.world
+        if failure.code == .responseExpired { world.note(.resumeExpired) }
+        if failure.code == .circuitOpen {
+            world.note(.circuitOpened)
+            let breaker = world.settings.configuration.circuitBreaker
+            // One turn runs at a time, so that nobody waits for another one's answer.
+            let isExpected = world.lastEnd.map { world.now < $0 + breaker.openDuration } ?? false
+            world.checker.refusedByCircuit(isExpected: isExpected && breaker.failureThreshold > 0)
+        }
+        return .transport(PromiseChecker.Safety(failure.replaySafety))
     }
 
     private func ending(of error: ChappieClientError) -> PromiseChecker.Ending {
@@ -216,14 +240,57 @@ struct SimulatedTurn {
         let world = self.world
         guard let last = report.attempts.last else { return }
         if report.fallbackReason != nil { world.note(.fellBack) }
-        if report.attempts.first?.transport == .httpSSE { world.note(.beganOnHTTP) }
+        if report.attempts.first?.transport == .httpSSE {
+            world.note(.beganOnHTTP)
+            self.noteProbes()
+        }
+        self.noteRecovery(report)
         if report.attempts.contains(where: \.reusedConnection) { world.note(.keptConnectionUsed) }
         if last.outcome == "timeout.total" { world.note(.endedInTotalBudget) }
         guard world.checker.hasCompleted else { return }
         world.note(last.transport == .webSocket ? .completedOverWebSocket : .completedOverHTTP)
         if report.attempts.count > 1 { world.note(.completedAfterFailure) }
         if report.verifiedReplayByteCount > 0 { world.note(.completedAfterReplay) }
-        if last.transport == .httpSSE, world.connections.last?.isResumption ?? false { world.note(.resumedToEnd) }
+        if last.transport == .httpSSE, world.connections.last(where: { !$0.isWebSocket })?.isResumption ?? false { world.note(.resumedToEnd) }
+    }
+
+    /// A turn that begins with HTTP opens a WebSocket for no request.
+    private func noteProbes() {
+        let world = self.world
+        for connection in world.connections
+        where connection.isWebSocket && connection.turn == world.coverage.turnCount {
+            connection.isProbe = true
+            world.note(.probe)
+        }
+    }
+
+    private func noteRecovery(_ report: ChappieStreamReport) {
+        let world = self.world
+        let attempts = report.attempts
+        for (index, attempt) in attempts.enumerated() {
+            switch attempt.rung {
+            case .sentAgain: world.note(.rungSentAgain)
+            case .resumed: world.note(.rungResumed)
+            case .verifiedReplay: world.note(.rungVerified)
+            case nil: break
+            }
+            switch attempt.outcome {
+            case "kept": world.note(.upgradeKept)
+            case "parked": world.note(.upgradeParked)
+            case "replaced": world.note(.keptConnectionReplaced)
+            default: break
+            }
+            guard attempt.isHedge else { continue }
+            world.note(.hedgeOpened)
+            switch attempt.outcome {
+            case "lost-race": world.note(.hedgeLost)
+            case "completed": world.note(.hedgeWon)
+            case "cancelled", nil: break
+            default:
+                world.note(.hedgeFailed)
+                if index > 0, attempts[index - 1].hasFailed { world.note(.bothOfRaceFailed) }
+            }
+        }
     }
 
     private func note(_ ending: PromiseChecker.Ending) {
@@ -235,6 +302,15 @@ struct SimulatedTurn {
         case .transport: world.note(.failedBelowHTTP)
         case .abandoned: world.note(.abandoned)
         case .failed, .undocumented: break
+        }
+    }
+}
+
+extension ChappieStreamReport.Attempt {
+    fileprivate var hasFailed: Bool {
+        switch self.outcome {
+        case "kept", "parked", "lost-race", "completed", "cancelled", "replaced", nil: false
+        default: true
         }
     }
 }

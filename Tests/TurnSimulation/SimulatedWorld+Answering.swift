@@ -8,6 +8,7 @@ extension SimulatedWorld {
         if connection.peerIsDead { return connection.loseDeadPeer() }
         if let fate = connection.fate {
             connection.fate = nil
+            if fate == .saysLateEvents { self.sayLateEvents(on: connection) }
             if self.apply(fate, to: connection) { return }
         }
         let answer = self.newAnswer(to: message, isKept: false)
@@ -63,6 +64,7 @@ extension SimulatedWorld {
                 at: moment)
         case .answer(let answer):
             for fact in answer.facts { self.note(fact) }
+            if answer.facts.contains(.resumedWithContradiction) { self.checker.contradicted() }
             self.open(connection, at: moment)
             self.play(answer, on: connection, at: moment)
         }
@@ -85,12 +87,31 @@ extension SimulatedWorld {
     private func play(_ answer: SimulatedServer.Answer, on connection: SimulatedConnection, at moment: Duration) {
         if answer.isVaried { self.checker.varied() }
         self.checker.answerBegan(on: connection.id, content: answer.content, from: answer.sizeBefore)
+        connection.lastResponseID = answer.responseID
         self.calls = [:]
         for event in answer.events {
             if let call = event.call { self.calls[call, default: []].append(answer.bytes[event.range]) }
         }
         var performance = AnswerPerformance(answer, on: connection, world: self, at: moment)
         performance.run()
+    }
+
+    /// The response before has something left to say when the next one is asked for.
+    private func sayLateEvents(on connection: SimulatedConnection) {
+        guard let id = connection.lastResponseID else { return }
+        self.note(.keptSaidLateEvents)
+        let events = [
+            #"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"late"}"#,
+            #"{"type":"response.completed","response":{"id":"\#(id)","status":"completed"}}"#,
+            #"{"type":"response.in_progress","sequence_number":9,"response":{"id":"\#(id)"}}"#,
+            #"{"type":"response.failed","response":{"id":"\#(id)","error":{"code":"server_error"}}}"#,
+            #"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"i","#
+                + #""call_id":"call_0","name":"late","arguments":"{}"}}"#,
+        ]
+        for _ in 0...self.random.below(3) {
+            let bytes = Array(self.random.pick(events).utf8)[...]
+            connection.schedule(.payload(TimelineItem.Payload(kind: .text, bytes: bytes)), at: self.now)
+        }
     }
 
     /// Lets a kept connection's fate come true; false when the request is answered all the same.
@@ -102,6 +123,8 @@ extension SimulatedWorld {
             connection.schedule(
                 .payload(TimelineItem.Payload(kind: .text, bytes: Array(json.utf8)[...])), at: self.now, hints: [])
             connection.schedule(.ended(.closed(code: 1000, reason: "")), at: self.now)
+        case .saysLateEvents:
+            return false
         case .closesOnRequest:
             self.note(.keptClosedByRequest)
             connection.schedule(.ended(.closed(code: 1001, reason: "")), at: self.now + self.latency())
@@ -112,7 +135,7 @@ extension SimulatedWorld {
 
 /// What a kept connection does with the next request.
 enum KeptFate: CaseIterable {
-    case reachesLimit, closesOnRequest
+    case reachesLimit, closesOnRequest, saysLateEvents
 }
 
 /// What a request says about responses that were there before.
@@ -134,14 +157,15 @@ struct ResumeTarget {
         String(decoding: body, as: UTF8.self).contains("\"background\":true")
     }
 
-    /// How many items stand behind the first in the request's input.
+    /// How many items stand behind the first in the request's input; outputs of tools are none of the answer's.
     static func carriedItemCount(_ body: [UInt8]) -> Int {
         var depth = 0
         var count = 0
         var isInString = false
         var isEscaped = false
         guard let start = String(decoding: body, as: UTF8.self).utf8Offset(behind: "\"input\":[") else { return 0 }
-        for byte in body[start...] {
+        var itemStart = start
+        for (index, byte) in zip(start..., body[start...]) {
             if isInString {
                 if isEscaped {
                     isEscaped = false
@@ -155,15 +179,23 @@ struct ResumeTarget {
             switch byte {
             case UInt8(ascii: "\""): isInString = true
             case UInt8(ascii: "{"), UInt8(ascii: "["):
-                if depth == 0 { count += 1 }
+                if depth == 0 { itemStart = index }
                 depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 if depth == 0 { return max(0, count - 1) }
                 depth -= 1
+                if depth == 0, !Self.isToolOutput(body[itemStart...index]) { count += 1 }
             default: break
             }
         }
         return 0
+    }
+}
+
+extension ResumeTarget {
+    /// Whether an item of a request's input is what a tool has answered, as the simulation writes it.
+    fileprivate static func isToolOutput(_ item: ArraySlice<UInt8>) -> Bool {
+        item.starts(with: #"{"type":"function_call_output""#.utf8)
     }
 }
 

@@ -9,7 +9,7 @@ extension SimulatedConnection {
         world.step()
         world.log("\(self.id) connect \(self.request.summary)")
         world.checker.opened(self.id, isWebSocket: self.isWebSocket)
-        world.checker.limits.delays.hints = []
+        if !world.checker.isAnswering { world.checker.limits.delays.hints = [] }
         let outcome = world.drawOutcome(for: self)
         if !self.isWebSocket, !self.request.isHeld { self.requestSent(reachesServer: outcome.reachesServer) }
         let latency = world.random.pick([.milliseconds(1), .milliseconds(40), .milliseconds(900)] as [Duration])

@@ -29,6 +29,8 @@ final class SimulatedWorld: @unchecked Sendable {
     /// Ends the turn from outside, when it is found to be endless.
     var breakOff: () -> Void = {}
     var credentials: SimulatedCredentials
+    /// When the last turn was over.
+    var lastEnd: Duration?
     private var stepsOfTurn = 0
     private(set) var trace: [String] = []
     private var hasLoggedViolation = false
@@ -44,6 +46,9 @@ final class SimulatedWorld: @unchecked Sendable {
         self.random = random
         for fact in self.settings.facts { self.coverage.note(fact) }
         self.settings.configuration.credential = { [unowned self] request in try self.credential(for: request) }
+        if self.settings.givesToolOutputs {
+            self.settings.configuration.toolOutput = { [unowned self] call in try self.toolOutput(for: call) }
+        }
         scheduler.deadlocked = { [unowned self] in self.stuck("every task waits for ever") }
     }
 
@@ -142,6 +147,21 @@ final class SimulatedWorld: @unchecked Sendable {
             "credential for \(request): \(outcome.error == nil ? "version \(self.credentials.version)" : "throws")")
         if let error = outcome.error { throw error }
         return self.credentials.current
+    }
+
+    private func toolOutput(for call: String) throws -> [UInt8] {
+        self.step()
+        self.log("output of \(call)")
+        if self.random.chance(2) {
+            self.note(.toolOutputThrows)
+            throw SimulatedCredentialError()
+        }
+        self.note(.toolOutputGiven)
+        if let start = call.utf8Offset(behind: #""call_id":"call_"#) {
+            let digits = call.utf8.dropFirst(start).prefix { $0 != UInt8(ascii: "\"") }
+            if let ordinal = Int(String(Substring(digits))) { self.checker.askedForOutput(ofCall: ordinal) }
+        }
+        return Array(#"{"type":"function_call_output","call_id":"c","output":"[{}]"}"#.utf8)
     }
 }
 
