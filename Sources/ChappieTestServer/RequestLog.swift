@@ -32,21 +32,15 @@ final class RequestLog: Sendable {
     /// The payloads of an attempt's pings that are not answered yet.
     private typealias OpenPings = [[UInt8]]
 
-    private struct Waiter {
-        var milestone: ChappieTestServer.Milestone
-        var continuation: CheckedContinuation<Bool, Never>
-    }
-
-    private struct State {
+    private struct State: MilestoneCounting {
         var records: [Int: ChappieTestServer.RequestRecord] = [:]
         var openPings: [Int: OpenPings] = [:]
         var totals = Totals()
-        var isStopped = false
-        var waiters: [Int: Waiter] = [:]
-        var nextWaiter = 0
+
+        func reaches(_ milestone: ChappieTestServer.Milestone) -> Bool { self.totals.reaches(milestone) }
     }
 
-    private let state = Monitor(State())
+    private let state = MilestoneMonitor(State())
     private let maximumRecordCount: Int
     private let logLine: (@Sendable (String) -> Void)?
 
@@ -78,7 +72,7 @@ final class RequestLog: Sendable {
             fields: request.fields.filter { !Self.isSecret($0.name.lowercased()) },
             hasAuthorization: request.bearerToken != nil
         )
-        let attempt = self.change { state in
+        let attempt = self.state.change { state in
             state.totals.attempts += 1
             let attempt = state.totals.attempts
             state.records[attempt] = record
@@ -99,7 +93,7 @@ final class RequestLog: Sendable {
 
     /// Adds a POST's body or a message.
     func addBody(_ bytes: [UInt8], attempt: Int) {
-        self.change { state in
+        self.state.change { state in
             state.totals.bodies += 1
             state.records[attempt]?.bodies.append(String(decoding: bytes, as: UTF8.self))
             state.records[attempt]?.bodyByteCount += bytes.count
@@ -109,7 +103,7 @@ final class RequestLog: Sendable {
 
     /// Counts a new connection and returns its number.
     func beginConnection() -> Int {
-        self.change { state in
+        self.state.change { state in
             state.totals.connections += 1
             return state.totals.connections
         }
@@ -120,7 +114,7 @@ final class RequestLog: Sendable {
 
     /// Adds a ping of the server's.
     func addSentPing(_ payload: [UInt8], attempt: Int) {
-        self.change { state in
+        self.state.change { state in
             state.records[attempt]?.sentPingCount += 1
             state.openPings[attempt, default: []].append(payload)
         }
@@ -132,7 +126,7 @@ final class RequestLog: Sendable {
             if frame.opcode != .close { nil } else if frame.payload.count < 2 { 1005 } else {
                 Int(frame.payload[0]) << 8 | Int(frame.payload[1])
             }
-        self.change { state in
+        self.state.change { state in
             switch frame.opcode {
             case .ping:
                 state.totals.pings += 1
@@ -158,7 +152,7 @@ final class RequestLog: Sendable {
 
     /// Notes the answer's status and the agreed extension.
     func setStatus(_ status: Int, acceptedExtension: String? = nil, attempt: Int) {
-        self.change { state in
+        self.state.change { state in
             state.records[attempt]?.status = status
             state.records[attempt]?.acceptedExtension = acceptedExtension
         }
@@ -167,7 +161,7 @@ final class RequestLog: Sendable {
 
     /// Counts a response that was sent up to its terminal event.
     func completeResponse(attempt: Int) {
-        self.change { state in
+        self.state.change { state in
             state.totals.completedResponses += 1
             state.records[attempt]?.completedResponseCount += 1
         }
@@ -176,7 +170,7 @@ final class RequestLog: Sendable {
 
     /// Ends an attempt.
     func finish(attempt: Int, sentByteCount: Int) {
-        self.change { state in
+        self.state.change { state in
             state.totals.finishedAttempts += 1
             state.records[attempt]?.sentByteCount = sentByteCount
             state.records[attempt]?.isFinished = true
@@ -195,57 +189,14 @@ final class RequestLog: Sendable {
 
     // MARK: Waiting
 
-    private func change<Result>(_ body: (inout State) -> Result) -> Result {
-        let (result, reached) = self.state.update { state -> (Result, [Waiter]) in
-            let result = body(&state)
-            let reached = state.waiters.filter { state.totals.reaches($0.value.milestone) }
-            for key in reached.keys { state.waiters[key] = nil }
-            return (result, Array(reached.values))
-        }
-        for waiter in reached { waiter.continuation.resume(returning: true) }
-        return result
-    }
-
     /// Lets every waiter go: there will be no more news.
-    func stop() {
-        let waiters = self.state.update { state in
-            state.isStopped = true
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.continuation.resume(returning: false) }
-    }
+    func stop() { self.state.stop() }
 
     /// Blocks until the milestone is reached; false when the server stopped before.
-    func waitBlocking(for milestone: ChappieTestServer.Milestone) -> Bool {
-        self.state.wait { state in
-            if state.totals.reaches(milestone) { return true }
-            return state.isStopped ? false : nil
-        }
-    }
+    func waitBlocking(for milestone: ChappieTestServer.Milestone) -> Bool { self.state.waitBlocking(for: milestone) }
 
     /// Suspends until the milestone is reached; false when the server stopped or the task was cancelled before.
-    func wait(for milestone: ChappieTestServer.Milestone) async -> Bool {
-        let key = self.state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let answer = self.state.withLock { state -> Bool? in
-                    if state.totals.reaches(milestone) { return true }
-                    // A cancellation that comes before this point is seen here, a later one by the handler.
-                    if state.isStopped || Task.isCancelled { return false }
-                    state.waiters[key] = Waiter(milestone: milestone, continuation: continuation)
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
-            }
-        } onCancel: {
-            let waiter = self.state.withLock { $0.waiters.removeValue(forKey: key) }
-            waiter?.continuation.resume(returning: false)
-        }
-    }
+    func wait(for milestone: ChappieTestServer.Milestone) async -> Bool { await self.state.wait(for: milestone) }
 }
 
 extension HTTPRequest {

@@ -1,11 +1,11 @@
 // Finished output items as input of the next request: so that only what is unfinished is made again.
 
 extension ResponseRequestBody {
-    /// The same request with items behind its input; nil when the input is neither a text nor an array.
+    /// The same request with finished output items and outputs of tools behind its input.
     ///
-    /// - Parameter items: finished output items and outputs of tools, each one JSON object, in order. Identifiers and
-    ///   statuses are left out: without storage a server knows none of them. So is reasoning that is not encrypted,
-    ///   which it would refuse.
+    /// Each is one JSON object, in order. Identifiers and statuses are left out: without storage a server knows none of
+    /// them. So is reasoning that is not encrypted, which it would refuse. Nil when the input is neither a text nor an
+    /// array.
     package func appendingInput(_ items: [[UInt8]]) -> Self? {
         guard let own = self.inputItems else { return nil }
         let carried = items.compactMap { Self.inputItem($0) }

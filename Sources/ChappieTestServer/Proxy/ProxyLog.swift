@@ -30,20 +30,14 @@ final class ProxyLog: Sendable {
         }
     }
 
-    private struct Waiter {
-        var milestone: FaultProxy.Milestone
-        var continuation: CheckedContinuation<Bool, Never>
-    }
-
-    private struct State {
+    private struct State: MilestoneCounting {
         var records: [Int: FaultProxy.ConnectionRecord] = [:]
         var totals = Totals()
-        var isStopped = false
-        var waiters: [Int: Waiter] = [:]
-        var nextWaiter = 0
+
+        func reaches(_ milestone: FaultProxy.Milestone) -> Bool { self.totals.reaches(milestone) }
     }
 
-    private let state = Monitor(State())
+    private let state = MilestoneMonitor(State())
     private let maximumRecordCount: Int
     private let logLine: (@Sendable (String) -> Void)?
 
@@ -65,7 +59,7 @@ final class ProxyLog: Sendable {
 
     /// Counts a new connection and returns its number.
     func begin() -> Int {
-        let number = self.change { state in
+        let number = self.state.change { state in
             state.totals.connections += 1
             let number = state.totals.connections
             state.records[number] = .init(number: number)
@@ -78,7 +72,7 @@ final class ProxyLog: Sendable {
 
     /// Notes that the server was reached.
     func connect(_ number: Int) {
-        self.change { state in
+        self.state.change { state in
             state.totals.connected += 1
             state.records[number]?.isConnected = true
         }
@@ -90,7 +84,7 @@ final class ProxyLog: Sendable {
         _ number: Int, _ direction: FaultProxy.Direction, from old: FaultProxy.Traffic, to new: FaultProxy.Traffic
     ) {
         guard old != new else { return }
-        self.change { state in
+        self.state.change { state in
             let count = new.deliveredByteCount - old.deliveredByteCount
             switch direction {
             case .toServer: state.totals.toServerByteCount += count
@@ -107,7 +101,7 @@ final class ProxyLog: Sendable {
         // The line comes first: who waits for the strike finds it written.
         let place = strike.direction.map { Self.place($0, strike.byteOffset ?? 0) } ?? []
         self.note(number, "fault", place + [.init(name: "fault", value: .string(strike.action.name))])
-        self.change { state in
+        self.state.change { state in
             state.totals.strikes += 1
             state.records[number]?.strikes.append(strike)
         }
@@ -132,7 +126,7 @@ final class ProxyLog: Sendable {
             }
         }
         self.note(number, "ended", members)
-        self.change { state in
+        self.state.change { state in
             state.totals.endedConnections += 1
             state.records[number]?.end = end
         }
@@ -155,57 +149,14 @@ final class ProxyLog: Sendable {
 
     // MARK: Waiting
 
-    private func change<Result>(_ body: (inout State) -> Result) -> Result {
-        let (result, reached) = self.state.update { state -> (Result, [Waiter]) in
-            let result = body(&state)
-            let reached = state.waiters.filter { state.totals.reaches($0.value.milestone) }
-            for key in reached.keys { state.waiters[key] = nil }
-            return (result, Array(reached.values))
-        }
-        for waiter in reached { waiter.continuation.resume(returning: true) }
-        return result
-    }
-
     /// Lets every waiter go: there will be no more news.
-    func stop() {
-        let waiters = self.state.update { state in
-            state.isStopped = true
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.continuation.resume(returning: false) }
-    }
+    func stop() { self.state.stop() }
 
     /// Blocks until the milestone is reached; false when the proxy stopped before.
-    func waitBlocking(for milestone: FaultProxy.Milestone) -> Bool {
-        self.state.wait { state in
-            if state.totals.reaches(milestone) { return true }
-            return state.isStopped ? false : nil
-        }
-    }
+    func waitBlocking(for milestone: FaultProxy.Milestone) -> Bool { self.state.waitBlocking(for: milestone) }
 
     /// Suspends until the milestone is reached; false when the proxy stopped or the task was cancelled before.
-    func wait(for milestone: FaultProxy.Milestone) async -> Bool {
-        let key = self.state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let answer = self.state.withLock { state -> Bool? in
-                    if state.totals.reaches(milestone) { return true }
-                    // A cancellation that comes before this point is seen here, a later one by the handler.
-                    if state.isStopped || Task.isCancelled { return false }
-                    state.waiters[key] = Waiter(milestone: milestone, continuation: continuation)
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
-            }
-        } onCancel: {
-            let waiter = self.state.withLock { $0.waiters.removeValue(forKey: key) }
-            waiter?.continuation.resume(returning: false)
-        }
-    }
+    func wait(for milestone: FaultProxy.Milestone) async -> Bool { await self.state.wait(for: milestone) }
 }
 
 extension FaultProxy.ConnectionEnd {
