@@ -3,9 +3,9 @@
 // Pure functions; written here so that the server shares no code with what it tests.
 
 /// The accept key of an opening handshake.
-enum HandshakeDigest {
+package enum HandshakeDigest {
     /// `Sec-WebSocket-Accept` for a client's key (RFC 6455 section 4.2.2, step 5.4).
-    static func acceptKey(for key: String) -> String {
+    package static func acceptKey(for key: String) -> String {
         self.base64(self.sha1(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
     }
 

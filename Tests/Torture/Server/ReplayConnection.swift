@@ -2,6 +2,8 @@
 //
 // Owned by the server's thread.
 
+import ChappieTestServer
+
 /// Serves one socket.
 final class ReplayConnection {
     /// What is sent on the connection.
@@ -138,7 +140,7 @@ final class ReplayConnection {
             return true
         }
         if let offset = answer.rendered.acceptKeyOffset {
-            let accept = HandshakeDigest.acceptKey(for: key)
+            let accept = Array(HandshakeDigest.acceptKey(for: String(decoding: key, as: UTF8.self)).utf8)
             answer.rendered.bytes.replaceSubrange(offset..<offset + accept.count, with: accept)
         }
         self.phase = .message(answer)
