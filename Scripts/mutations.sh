@@ -109,7 +109,7 @@ readonly all=(comparison stale-attempt send-once remainder tool-calls catching-u
 apply_edits() {
     python3 -c '
 import re, sys
-edits = re.findall(r"^>>> (.+)\n(.*?\n)---\n(.*?)<<<\n", sys.stdin.read(), re.M | re.S)
+edits = re.findall(r"^>>> ([^\n]+)\n(.*?\n)---\n(.*?)<<<\n", sys.stdin.read(), re.M | re.S)
 if not edits: sys.exit("there are no edits")
 for path, anchor, replacement in edits:
     text = open(path).read()
