@@ -22,7 +22,7 @@ edits_of() {
         comparison) # What a replay repeats is not compared with what was delivered.
             cat <<'EDITS'
 >>> Sources/StreamSession/ReplayChannel.swift
-        for offset in 0..<count where replayed[offset] != self.bytes[self.cursor + offset] { return nil }
+        guard self.continues(with: replayed, count: count) else { return nil }
 ---
 <<<
 EDITS
@@ -35,16 +35,13 @@ EDITS
 ---
             return true
 <<<
->>> Sources/ChappieTransport/TurnDriver+Receive.swift
-                guard self.action == nil, case .event(let event) = unsafe item
+EDITS
+            ;;
+        send-once) # Both connections of a race may send.
+            cat <<'EDITS'
+>>> Sources/StreamSession/TurnStateMachine+Race.swift
+            guard self.holder == nil else { return false }
 ---
-                guard case .event(let event) = unsafe item
-<<<
->>> Sources/ChappieTransport/TurnDriver+Events.swift
-            self.noteProgress(of: event)
-            guard self.action == nil else { return }
----
-            self.noteProgress(of: event)
 <<<
 EDITS
             ;;
@@ -59,9 +56,12 @@ EDITS
             ;;
         tool-calls) # A finished call that comes again is handed over again.
             cat <<'EDITS'
->>> Sources/StreamSession/RawEventCounts.swift
-            guard self.seen > self.delivered else { return false }
+>>> Sources/StreamSession/ReplayLedger.swift
+        case .repeated:
+            return .swallow
 ---
+        case .repeated:
+            return .deliver(from: 0)
 <<<
 EDITS
             ;;
@@ -103,13 +103,13 @@ EDITS
     esac
 }
 
-readonly all=(comparison stale-attempt remainder tool-calls catching-up short-replay sticky-cancel)
+readonly all=(comparison stale-attempt send-once remainder tool-calls catching-up short-replay sticky-cancel)
 
 # Applies the edits of standard input to the tree in the current folder.
 apply_edits() {
     python3 -c '
 import re, sys
-edits = re.findall(r"^>>> (.+)\n(.*?\n)---\n(.*?)<<<\n", sys.stdin.read(), re.M | re.S)
+edits = re.findall(r"^>>> ([^\n]+)\n(.*?\n)---\n(.*?)<<<\n", sys.stdin.read(), re.M | re.S)
 if not edits: sys.exit("there are no edits")
 for path, anchor, replacement in edits:
     text = open(path).read()

@@ -28,6 +28,10 @@ extension PromiseChecker {
         if let other = self.connections.first(where: { $0.key != connection && $0.value.isOpen && $0.value.hasSent }) {
             self.fail(.oneRequest, "a request on \(connection), while that on \(other.key) is under way")
         }
+        // A connection that has lost a race was opened before the one that carries the request.
+        if let other = self.connections.first(where: { $0.key > connection && $0.value.hasSent }) {
+            self.fail(.oneRequest, "a request on \(connection), after that on \(other.key)")
+        }
         if self.connections[connection]?.hasSent ?? false {
             self.fail(.oneRequest, "a second request on \(connection)")
         }
@@ -113,7 +117,8 @@ package struct DelayRules: Sendable {
     package var respectsWish = true
     /// What the server may have said with the newest failure: a body that is cut off says less than a whole one.
     package var hints: [Hint] = []
-    private var throttleCount = 0
+    /// How many delays after a throttle there were: what a delay came after is not always certain.
+    private var throttleCounts = 0...0
 
     /// No delay at all.
     package init() {}
@@ -121,16 +126,20 @@ package struct DelayRules: Sendable {
     /// What is wrong with a delay; nil for nothing.
     package mutating func fault(of delay: Duration) -> String? {
         let hints = self.hints.isEmpty ? [Hint()] : self.hints
-        let isAllowed = hints.contains { self.allows(delay, after: $0) }
-        if hints.contains(where: \.isThrottle) { self.throttleCount += 1 }
-        return isAllowed ? nil : "a delay of \(delay), which no policy gives after \(hints)"
+        let causes = hints.filter { self.allows(delay, after: $0) }
+        let (low, high) = (self.throttleCounts.lowerBound, self.throttleCounts.upperBound)
+        let isCertain = causes.allSatisfy(\.isThrottle)
+        if causes.contains(where: \.isThrottle) { self.throttleCounts = (isCertain ? low + 1 : low)...(high + 1) }
+        return !causes.isEmpty ? nil : "a delay of \(delay), which no policy gives after \(hints)"
     }
 
     private func allows(_ delay: Duration, after hint: Hint) -> Bool {
         let wish = self.respectsWish ? hint.wish.map { min($0, self.maximumDelay) } : nil
         if hint.isThrottle {
-            let computed = self.doubled(self.throttleDelay, self.throttleCount, limit: self.maximumDelay)
-            return delay == min(self.maximumDelay, max(wish ?? computed, hint.resetsAfter ?? .zero))
+            return self.throttleCounts.contains { count in
+                let computed = self.doubled(self.throttleDelay, count, limit: self.maximumDelay)
+                return delay == min(self.maximumDelay, max(wish ?? computed, hint.resetsAfter ?? .zero))
+            }
         }
         if let wish { return delay == wish }
         return (0..<max(1, self.maximumRetries)).contains { retry in

@@ -69,7 +69,9 @@ struct SimulatedConfiguration {
         ])
         configuration.policy.carriesFinishedItems = random.chance(50)
         configuration.policy.maximumConnectionAge = random.pick([.seconds(3_300), .seconds(3_300), .seconds(20), nil])
-        configuration.policy.livenessCheckDelay = random.pick([.seconds(5), .seconds(5), .zero, .milliseconds(500), nil])
+        configuration.policy.livenessCheckDelay = random.pick([
+            .seconds(5), .seconds(5), .zero, .milliseconds(500), nil,
+        ])
         let threshold = random.chance(15) ? 1 + random.below(3) : 0
         configuration.circuitBreaker = ChappieCircuitBreakerPolicy(
             failureThreshold: threshold, openDuration: random.pick([.zero, .seconds(5), .seconds(60)]))

@@ -214,6 +214,10 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
         if self.request.isHeld, !self.isReleased, !self.isClosed { self.world.note(.heldDropped) }
         if self.awaitsPong { self.world.note(.livenessCheckFailed) }
         self.awaitsPong = false
+        // It was refused, and what the server has said about the next delay counts when nothing more comes of it.
+        if !self.isClosed, !self.hints.isEmpty, self.decidesDelays {
+            self.world.checker.limits.delays.hints = self.hints
+        }
         self.leave("cancel")
         self.isCancelled = true
         self.world.scheduler.wakeAll()

@@ -25,7 +25,8 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     case responseFailed, responseFailedFatally, responseFailedThrottled, responseIncomplete
     case garbageJSON, eventsAfterFault, invalidUTF8, binaryMessage, oversizeEvent
     // What stands between the events.
-    case keepalive, rateLimitEvent, unknownEvent, eventWithoutType, doneSentinel, emptyDelta, repeatedItemDone, otherLane
+    case keepalive, rateLimitEvent, unknownEvent, eventWithoutType, doneSentinel, emptyDelta, repeatedItemDone,
+        otherLane
     case plainReasoning
     case numbersMissing, numbersRepeated, numbersOdd, changingItemIDs, itemsNotAnnounced
     case comments, carriageReturns, lineFeeds, byteOrderMark, byteByByte, escapedText, eventAfterTerminal

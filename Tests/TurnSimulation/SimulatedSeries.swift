@@ -69,6 +69,12 @@ extension SimulatedWorld {
             upTo: self.random.pick([.zero, .seconds(3), .seconds(100), .seconds(4_000)]))
     }
 
+    /// Whether a turn notices a peer that is silent, even one that has said a last word.
+    private var endsSilence: Bool {
+        self.settings.configuration.timeouts.pingInterval != nil
+            || self.settings.allowsSilentStart && self.settings.allowsSilentMiddle
+    }
+
     private func drawFate(of kept: SimulatedConnection) {
         let moment = self.now + self.random.duration(upTo: .seconds(3))
         switch self.random.below(14) {
@@ -78,7 +84,7 @@ extension SimulatedWorld {
         case 1:
             self.note(.keptClosedCleanly)
             kept.schedule(.ended(.closed(code: self.random.pick([1000, 1001, 1012]), reason: "")), at: moment)
-        case 2 where self.settings.allowsSilentStart || self.settings.configuration.timeouts.pingInterval != nil:
+        case 2 where self.endsSilence:
             self.note(.keptWentSilent)
             kept.die(at: moment)
         case 3:

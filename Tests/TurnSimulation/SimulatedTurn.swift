@@ -251,7 +251,9 @@ struct SimulatedTurn {
         world.note(last.transport == .webSocket ? .completedOverWebSocket : .completedOverHTTP)
         if report.attempts.count > 1 { world.note(.completedAfterFailure) }
         if report.verifiedReplayByteCount > 0 { world.note(.completedAfterReplay) }
-        if last.transport == .httpSSE, world.connections.last(where: { !$0.isWebSocket })?.isResumption ?? false { world.note(.resumedToEnd) }
+        if last.transport == .httpSSE, world.connections.last(where: { !$0.isWebSocket })?.isResumption ?? false {
+            world.note(.resumedToEnd)
+        }
     }
 
     /// A turn that begins with HTTP opens a WebSocket for no request.

@@ -18,7 +18,7 @@ import Testing
         return checker
     }
 
-    private func expect(_ promise: PromiseChecker.Promise, _ checker: PromiseChecker) {
+    private func expect(_ promise: PromiseChecker.Promise?, _ checker: PromiseChecker) {
         #expect(checker.violation?.promise == promise, "\(String(describing: checker.violation))")
     }
 
@@ -122,6 +122,29 @@ import Testing
         var checker = Self.answered(upTo: ContentSize(calls: 1))
         checker.received(.call(SimulatedCall(position: 1, name: "shell", arguments: #"{"a":1}"#)))
         self.expect(.prefix, checker)
+    }
+
+    @Test func anOutputThatIsAskedForTwiceIsFound() {
+        var checker = Self.answered(upTo: ContentSize(calls: 1))
+        checker.received(.call(Self.call))
+        checker.askedForOutput(ofCall: 0)
+        #expect(checker.violation == nil)
+        checker.askedForOutput(ofCall: 0)
+        self.expect(.oneExecution, checker)
+    }
+
+    @Test func anOutputOfACallThatWasNotHandedOverIsFound() {
+        var checker = Self.answered(upTo: ContentSize(calls: 1))
+        checker.askedForOutput(ofCall: 0)
+        self.expect(.oneExecution, checker)
+    }
+
+    @Test(arguments: [false, true])
+    func aCircuitThatIsOpenWithoutReasonIsFound(isExpected: Bool) {
+        var checker = PromiseChecker()
+        checker.began(PromiseChecker.Limits())
+        checker.refusedByCircuit(isExpected: isExpected)
+        self.expect(isExpected ? nil : .documentedErrors, checker)
     }
 
     @Test func argumentsInAnotherOrderAreTheSameCall() {

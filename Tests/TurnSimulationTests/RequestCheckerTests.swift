@@ -49,6 +49,41 @@ import Testing
         self.expect(nil, checker)
     }
 
+    @Test func aRequestOnTheLoserOfARaceIsFound() {
+        var checker = Self.checker()
+        checker.opened(0, isWebSocket: true)
+        checker.opened(1, isWebSocket: false)
+        checker.sent(on: 1, reachesServer: true)
+        checker.closed(1)
+        checker.sent(on: 0, reachesServer: true)
+        self.expect(.oneRequest, checker)
+    }
+
+    @Test(arguments: [false, true])
+    func aRequestThatThePolicyForbidsIsFound(isRefused: Bool) {
+        var checker = Self.checker()
+        checker.limits.repetition = .never
+        checker.opened(0, isWebSocket: false)
+        checker.sent(on: 0, reachesServer: true)
+        checker.refused(on: 0, statusCode: isRefused ? 503 : 500)
+        checker.closed(0)
+        checker.opened(1, isWebSocket: false)
+        checker.sent(on: 1, reachesServer: true)
+        self.expect(isRefused ? nil : .repetition, checker)
+    }
+
+    @Test(arguments: [false, true])
+    func aRequestAfterOutputIsFoundWhereItMayOnlyBeResumed(isResumption: Bool) {
+        var checker = Self.checker()
+        checker.ask(on: 0, ResponseContent(text: "a"), upTo: ContentSize(text: 1))
+        checker.limits.repetition = .beforeOutput
+        checker.received(.text(Array("a".utf8)))
+        checker.closed(0)
+        checker.opened(1, isWebSocket: false)
+        checker.sent(on: 1, reachesServer: true, isResumption: isResumption)
+        self.expect(isResumption ? nil : .repetition, checker)
+    }
+
     @Test func moreRequestsThanAllowedAreFound() {
         var checker = Self.checker(requestCount: 1)
         for connection in 0..<2 {
@@ -98,6 +133,23 @@ import Testing
             checker.opened(connection, isWebSocket: true)
             checker.established(connection)
         }
+        checker.finished(.failed, now: .zero)
+        checker.left()
+        self.expect(.connections, checker)
+    }
+
+    @Test func aKeptWebSocketAndOneUpgradeMayBeLeft() {
+        var checker = Self.checker()
+        for connection in 0..<2 { checker.opened(connection, isWebSocket: true) }
+        checker.established(0)
+        checker.finished(.failed, now: .zero)
+        checker.left()
+        self.expect(nil, checker)
+    }
+
+    @Test func twoUpgradesThatAreLeftAreFound() {
+        var checker = Self.checker()
+        for connection in 0..<2 { checker.opened(connection, isWebSocket: true) }
         checker.finished(.failed, now: .zero)
         checker.left()
         self.expect(.connections, checker)
