@@ -40,7 +40,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: thread-sanitizer address-sanitizer benchmarks-build fuzz-regressions
+sanitize-and-build-all: torture-sample thread-sanitizer address-sanitizer benchmarks-build fuzz-regressions
 
 install: ## Install the system packages that the build needs
 	@Scripts/install.sh
