@@ -102,6 +102,8 @@ struct SimulatedTurn {
                 world.step()
                 world.log("delivered \(event)")
                 world.checker.received(self.output(of: event))
+                // An engine that breaks a promise may go on for ever.
+                if world.checker.violation != nil { return .abandoned }
                 count += 1
                 if count == self.patience + 1, self.losesPatience(with: handle) { return .abandoned }
             }
