@@ -94,13 +94,14 @@ package struct SequenceTracker: Sendable {
             : self.receivedOld(number, fingerprint, highest: highest)
     }
 
-    /// What a verdict means for the event: for a response that is not resumable, little.
+    /// What a verdict means for the event: for a response that is not resumable, nothing.
+    ///
+    /// Its numbers are the server's own affair: one that counts each item anew may well say the same twice.
     package func consequence(of verdict: Verdict) -> Consequence {
         switch verdict {
         case .inOrder, .untracked: .deliver
-        case .duplicate: .drop
+        case .duplicate, .forgotten: self.isResumable ? .drop : .deliver
         case .gap, .contradiction, .late: self.isResumable ? .fail : .deliver
-        case .forgotten: self.isResumable ? .drop : .deliver
         }
     }
 

@@ -177,6 +177,7 @@ import Testing
         #expect(verdict == (excess <= 0 ? .duplicate : .forgotten))
         #expect(tracker.received(1, fingerprint: 1) == .duplicate)
         #expect(tracker.consequence(of: .forgotten) == .drop)
+        #expect(SequenceTracker(isResumable: false).consequence(of: .duplicate) == .deliver)
         #expect(SequenceTracker(isResumable: false).consequence(of: .forgotten) == .deliver)
     }
 
