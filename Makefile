@@ -54,8 +54,11 @@ lint: ## Check format, documentation rules, file sizes and shell scripts
 	Scripts/check-sizes.sh
 	shellcheck $(SHELL_SCRIPTS)
 
-# The other suites test values that one thread owns: there is nothing in them for this sanitizer to see.
-THREADED_TESTS := LoopbackTests|ChappieTransportTests|LibwebsocketsTransportTests|ChappieTestServerTests
+# The other suites test values that one thread owns, or the test server, whose threads run in every loopback test.
+THREADED_TESTS := LoopbackTests|ChappieTransportTests|LibwebsocketsTransportTests
+
+# Long, and about time or decisions: the thread sanitizer and `make test` run those of them that have sockets.
+NOT_ABOUT_MEMORY := SlowReaderTests|ScenarioTests|FaultProxyTests|TurnSimulationTests|TurnRandomWalkTests
 
 # Under a sanitizer a turn takes ten times as long, so every 9th byte is cut at; `make test` cuts at every one.
 thread-sanitizer address-sanitizer: export CHAPPIE_CUT_STRIDE := 9
@@ -65,8 +68,9 @@ thread-sanitizer: install ## Run every test that has threads under the thread sa
 	swift test --skip-build --sanitize=thread --scratch-path .build/tsan --disable-xctest $(TEST_FLAGS) \
 		--filter '$(THREADED_TESTS)'
 
-address-sanitizer: install ## Run every test under the address and leak sanitizers
-	ASAN_OPTIONS=detect_leaks=1 swift test --sanitize=address --scratch-path .build/asan --disable-xctest $(TEST_FLAGS)
+address-sanitizer: install ## Run the tests that are about memory under the address and leak sanitizers
+	ASAN_OPTIONS=detect_leaks=1 swift test --sanitize=address --scratch-path .build/asan --disable-xctest $(TEST_FLAGS) \
+		--skip '$(NOT_ABOUT_MEMORY)'
 
 benchmarks-build: install ## Build the benchmarks
 	swift build --package-path Benchmarks
