@@ -40,6 +40,14 @@ struct ReplayChannels: Sendable {
         }
     }
 
+    /// True when nothing was delivered in any of them.
+    ///
+    /// It is asked for at every step of a turn, so no array is made for it.
+    var areEmpty: Bool {
+        self.text.bytes.isEmpty && self.reasoning.bytes.isEmpty && self.refusal.bytes.isEmpty
+            && self.toolInput.bytes.isEmpty
+    }
+
     /// Every channel.
     var all: [ReplayChannel] { [self.text, self.refusal, self.reasoning, self.toolInput] }
 

@@ -96,7 +96,7 @@ package struct ReplayLedger: Sendable {
 
     /// True when output was delivered; raw events are none.
     package var hasDelivered: Bool {
-        self.channels.all.contains { !$0.bytes.isEmpty } || !self.calls.isEmpty
+        !self.channels.areEmpty || !self.calls.isEmpty
     }
 
     /// The text that was delivered: every text delta, one behind the other.
