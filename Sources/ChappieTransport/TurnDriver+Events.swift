@@ -11,8 +11,10 @@ extension TurnDriver {
         if unsafe ResponseEventDecoder.isEndSentinel(json) { return }
         do throws(ResponseEventError) {
             let event = unsafe try self.decoder.decode(json)
+            guard self.belongs(event) else { return }
             self.noteProgress(of: event, attempt: attempt)
-            guard self.counts(event, attempt: attempt) else { return }
+            // A keepalive may have found that the time for progress is over.
+            guard self.machine.isReading(attempt), self.isNew(event, attempt: attempt) else { return }
             unsafe self.handle(event, json: json, attempt: attempt)
         } catch {
             switch error {
@@ -63,18 +65,24 @@ extension TurnDriver {
         }
     }
 
-    /// Whether an event belongs to the response and has not come before.
-    private func counts(_ event: ResponseEvent, attempt: Int) -> Bool {
+    /// Whether an event belongs to the response: one that does not is no sign that the response goes on.
+    private func belongs(_ event: ResponseEvent) -> Bool {
         guard self.isOnOurLane(event) else { return false }
         switch self.order.judge(event) {
         case .fine, .tolerated:
-            break
+            return true
         case .foreign:
             return false
         case .violation(let violation):
             self.failed(.contradictoryEvents(violation))
             return false
         }
+    }
+
+    /// Whether an event has not come before.
+    private func isNew(_ event: ResponseEvent, attempt: Int) -> Bool {
+        // Elsewhere numbers are only news, and a fingerprint is not made for nobody.
+        guard self.machine.isResumable || self.engine.configuration.reportsDiagnostics else { return true }
         switch self.machine.numbered(event.sequenceNumber, fingerprint: event.fingerprint, attempt: attempt) {
         case .read:
             return true

@@ -13,9 +13,12 @@ extension TurnStateMachine {
         case end(AttemptFailure?, Action)
     }
 
+    /// Whether the server can be asked for the rest of a broken response, so that its events' numbers decide.
+    package var isResumable: Bool { self.tracker.isResumable }
+
     /// Where the response can be taken up again; nil when the server does not keep it, or has not named it.
     var cursor: ResumeCursor? {
-        guard self.tracker.isResumable, let responseID = self.responseID else { return nil }
+        guard self.isResumable, let responseID = self.responseID else { return nil }
         // Behind the last number, output may have come that has none: it would come again.
         let last = self.hasUnnumberedOutput ? nil : self.tracker.last
         return ResumeCursor(responseID: responseID, lastSequenceNumber: last)

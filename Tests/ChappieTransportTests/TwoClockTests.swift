@@ -121,6 +121,21 @@ import Testing
         #expect(outcome.outcomes == [isInTime ? "completed" : "timeout.progress"])
     }
 
+    /// What another lane of the socket writes says nothing of this response.
+    @Test func eventsOfAnotherLaneAreNoProgress() async {
+        let other = #"{"type":"response.output_text.delta","stream_id":"other","delta":"x"}"#
+        let others = (1...5).flatMap { _ in [ScriptStep.pause(.seconds(5)), .text(other), .heard] }
+        let fixture = Self.fixture(
+            [.text(Event.text("a"))] + others + [.pause(.seconds(1)), .text(Event.text("b")), .text(Event.completed)]
+        ) {
+            $0.timeouts.progress = .seconds(25)
+            $0.timeouts.idle = .seconds(10)
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.progress"])
+        #expect(outcome.text == "a")
+    }
+
     @Test func aStandstillEndsAtItsTime() async {
         let fixture = Self.fixture([.text(Event.text("a")), .pause(.seconds(5_000)), .text(Event.completed)]) {
             $0.timeouts.idle = nil
@@ -207,8 +222,8 @@ import Testing
         }
         _ = await fixture.run()
         fixture.transport.connections[0].append([
-            .request, .text(Event.text("a")), .pause(.seconds(4)), .heard, .pause(.seconds(4)), .heard,
-            .pause(.seconds(60)), .text(Event.completed),
+            .request, .text(Event.created), .text(Event.text("a")), .pause(.seconds(4)), .heard, .pause(.seconds(4)),
+            .heard, .pause(.seconds(60)), .text(Event.completed),
         ])
         let start = fixture.clock.now
         let outcome = await fixture.run()
@@ -227,7 +242,8 @@ import Testing
         statistics.lastReceived = .seconds(104)
         connection.setStatistics(statistics)
         connection.append([
-            .request, .text(Event.text("a")), .pause(.seconds(9)), .ended(.closed(code: 1006, reason: "")),
+            .request, .text(Event.created), .text(Event.text("a")), .pause(.seconds(9)),
+            .ended(.closed(code: 1006, reason: "")),
         ])
         let outcome = await fixture.run()
         #expect(outcome.transportFailure?.code == .webSocketClosed)
