@@ -1,20 +1,56 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// A module of the product, built from its own sources.
+///
+/// `Product` is a link to `../Sources`: what has `package` access is only seen inside one package.
+func product(_ name: String, dependencies: [Target.Dependency] = [], libraries: [String] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Product/\(name)", swiftSettings: settings,
+        linkerSettings: libraries.map { .linkedLibrary($0) })
+}
+
 let package = Package(
     name: "benchmarks",
-    dependencies: [.package(name: "chappie-transport", path: "..")],
     targets: [
+        product("ServerSentEvents"),
+        product("WebSocketProtocol"),
+        product("Deflate", dependencies: ["CZlib", "WebSocketProtocol"]),
+        product("CSimdjson", libraries: ["simdjson"]),
+        product("ResponseEvents", dependencies: ["CSimdjson"]),
+        product("StreamTransport"),
+        product("StreamSession", dependencies: ["StreamTransport"]),
+        product("CLibwebsocketsShim", dependencies: ["CLibwebsockets"], libraries: ["crypto", "ssl", "ev"]),
+        product(
+            "LibwebsocketsTransport",
+            dependencies: ["CLibwebsocketsShim", "Deflate", "StreamTransport", "WebSocketProtocol"]),
+        product(
+            "ChappieTransport",
+            dependencies: [
+                "Deflate", "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents", "StreamSession",
+                "StreamTransport",
+            ]),
+        .systemLibrary(name: "CLibwebsockets", path: "Product/CLibwebsockets", pkgConfig: "libwebsockets"),
+        .systemLibrary(name: "CZlib", path: "Product/CZlib", pkgConfig: "zlib"),
+
+        // Counts calls of the allocator, by standing in its place.
+        .target(name: "CAllocationCounter", path: "Sources/CAllocationCounter"),
         .executableTarget(
-            name: "sse-throughput",
-            dependencies: [.product(name: "ServerSentEvents", package: "chappie-transport")],
-            path: "Sources/sse-throughput",
-            swiftSettings: [
-                .enableUpcomingFeature("ExistentialAny"),
-                .enableUpcomingFeature("MemberImportVisibility"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-            ]
-        )
+            name: "sse-throughput", dependencies: ["CAllocationCounter", "ServerSentEvents"],
+            path: "Sources/sse-throughput", swiftSettings: settings),
+        .executableTarget(
+            name: "event-cost",
+            dependencies: [
+                "CAllocationCounter", "ChappieTransport", "ResponseEvents", "ServerSentEvents", "StreamSession",
+                "StreamTransport",
+            ], path: "Sources/event-cost", swiftSettings: settings),
     ],
-    swiftLanguageModes: [.v6]
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
 )

@@ -7,15 +7,50 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// A module of the product, built from its own sources.
+///
+/// `Product` is a link to `../Sources`: what has `package` access is only seen inside one package.
+func product(_ name: String, dependencies: [Target.Dependency] = [], libraries: [String] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Product/\(name)", swiftSettings: settings,
+        linkerSettings: libraries.map { .linkedLibrary($0) })
+}
+
+/// A fuzz target and what it fuzzes.
+func fuzz(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
 let package = Package(
     name: "fuzz",
-    dependencies: [.package(name: "chappie-transport", path: "..")],
     targets: [
-        .executableTarget(
-            name: "FuzzEventStream",
-            dependencies: [.product(name: "ServerSentEvents", package: "chappie-transport")],
-            swiftSettings: settings
-        )
+        product("ServerSentEvents"),
+        product("WebSocketProtocol"),
+        product("Deflate", dependencies: ["CZlib", "WebSocketProtocol"]),
+        product("CSimdjson", libraries: ["simdjson"]),
+        product("ResponseEvents", dependencies: ["CSimdjson"]),
+        product("StreamTransport"),
+        product("StreamSession", dependencies: ["StreamTransport"]),
+        product("CLibwebsocketsShim", dependencies: ["CLibwebsockets"], libraries: ["crypto", "ssl", "ev"]),
+        product(
+            "LibwebsocketsTransport",
+            dependencies: ["CLibwebsocketsShim", "Deflate", "StreamTransport", "WebSocketProtocol"]),
+        product(
+            "ChappieTransport",
+            dependencies: [
+                "Deflate", "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents", "StreamSession",
+                "StreamTransport",
+            ]),
+        .systemLibrary(name: "CLibwebsockets", path: "Product/CLibwebsockets", pkgConfig: "libwebsockets"),
+        .systemLibrary(name: "CZlib", path: "Product/CZlib", pkgConfig: "zlib"),
+
+        fuzz("FuzzEventStream", "ServerSentEvents"),
+        fuzz("FuzzResponseEvents", "ResponseEvents"),
+        fuzz("FuzzReplayLedger", "StreamSession"),
+        fuzz("FuzzInflater", "CZlib", "Deflate"),
+        fuzz("FuzzHTTPFields", "ResponseEvents"),
+        fuzz("FuzzEngine", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"),
     ],
-    swiftLanguageModes: [.v6]
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
 )

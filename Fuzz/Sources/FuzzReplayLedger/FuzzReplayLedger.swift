@@ -1,0 +1,5 @@
+// Invariant: to be written.
+
+/// Called by libFuzzer for each input.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzReplayLedger(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt { 0 }
