@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
 .NOTPARALLEL:
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
-	address-sanitizer benchmarks-build fuzz-regressions simulate mutations model torture torture-sample figures interop autobahn clean
+	address-sanitizer scan-forms benchmarks-build fuzz-regressions simulate mutations model torture torture-sample figures interop autobahn clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: torture-sample thread-sanitizer address-sanitizer benchmarks-build fuzz-regressions
+sanitize-and-build-all: scan-forms torture-sample thread-sanitizer address-sanitizer benchmarks-build fuzz-regressions
 
 install: ## Install the system packages that the build needs
 	@Scripts/install.sh
@@ -71,6 +71,9 @@ thread-sanitizer: install ## Run every test that has threads under the thread sa
 address-sanitizer: install ## Run the tests that are about memory under the address and leak sanitizers
 	ASAN_OPTIONS=detect_leaks=1 swift test --sanitize=address --scratch-path .build/asan --disable-xctest $(TEST_FLAGS) \
 		--skip '$(NOT_ABOUT_MEMORY)'
+
+scan-forms: ## Hold every form of the search for line terminators against a plain loop
+	@Scripts/scan-forms.sh
 
 benchmarks-build: install ## Build the benchmarks
 	swift build --package-path Benchmarks

@@ -24,7 +24,8 @@ let package = Package(
     ],
     targets: [
         // Pure: bytes in, values out. No I/O, clock, task or randomness.
-        .target(name: "ServerSentEvents", swiftSettings: memorySafeSettings),
+        .target(
+            name: "ServerSentEvents", dependencies: ["CLineTerminatorScan"], swiftSettings: memorySafeSettings),
         .target(name: "WebSocketProtocol", swiftSettings: memorySafeSettings),
         .target(name: "Deflate", dependencies: ["CZlib", "WebSocketProtocol"], swiftSettings: baseSettings),
         .target(name: "ResponseEvents", dependencies: ["CSimdjson"], swiftSettings: baseSettings),
@@ -55,6 +56,7 @@ let package = Package(
         ),
 
         // C.
+        .target(name: "CLineTerminatorScan"),
         .systemLibrary(
             name: "CLibwebsockets",
             pkgConfig: "libwebsockets",

@@ -19,7 +19,8 @@ func product(_ name: String, dependencies: [Target.Dependency] = [], libraries: 
 let package = Package(
     name: "benchmarks",
     targets: [
-        product("ServerSentEvents"),
+        product("CLineTerminatorScan"),
+        product("ServerSentEvents", dependencies: ["CLineTerminatorScan"]),
         product("WebSocketProtocol"),
         product("Deflate", dependencies: ["CZlib", "WebSocketProtocol"]),
         product("CSimdjson", libraries: ["simdjson"]),

@@ -24,7 +24,8 @@ func fuzz(_ name: String, _ dependencies: Target.Dependency...) -> Target {
 let package = Package(
     name: "fuzz",
     targets: [
-        product("ServerSentEvents"),
+        product("CLineTerminatorScan"),
+        product("ServerSentEvents", dependencies: ["CLineTerminatorScan"]),
         product("WebSocketProtocol"),
         product("Deflate", dependencies: ["CZlib", "WebSocketProtocol"]),
         product("CSimdjson", libraries: ["simdjson"]),

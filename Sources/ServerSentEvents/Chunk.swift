@@ -1,5 +1,7 @@
 // The chunk that one call of the parser works on. Nobody owns it: the caller lends its bytes for the call.
 
+import CLineTerminatorScan
+
 /// The bytes of one chunk, and how many bytes of the stream came before it.
 ///
 /// - Safety: it lives no longer than the call that lends the bytes, and only ranges that the scanner found are read.
@@ -22,6 +24,25 @@ struct Chunk {
     @inline(__always)
     func bytes(_ range: ChunkRange) -> UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(start: self.base + range.start, count: range.count)
+    }
+
+    /// Whether there is CR or LF at an offset.
+    @inline(__always)
+    func hasTerminator(at offset: Int) -> Bool { self[offset] == .lineFeed || self[offset] == .carriageReturn }
+
+    /// Whether a chunk of fewer than 64 bytes has CR or LF.
+    @inline(__always)
+    var isShortAndHasTerminator: Bool { unsafe clts_short_mask(self.base, self.count) != 0 }
+
+    /// Copies bytes to where at least 64 more than they are may be written.
+    @inline(__always)
+    func copy(_ range: ChunkRange, to target: UnsafeMutableRawPointer) {
+        // Four moves of sixteen bytes each cost less than to find out how many are needed.
+        if range.count <= 64, range.start &+ 64 <= self.count {
+            unsafe target.copyMemory(from: self.base + range.start, byteCount: 64)
+        } else {
+            unsafe target.copyMemory(from: self.base + range.start, byteCount: range.count)
+        }
     }
 
     /// Whether a line of at least five bytes begins with the field name `data` and a colon.
@@ -59,13 +80,6 @@ struct ChunkRange: Sendable {
     var count: Int
 
     /// The offset after the last byte.
-    var end: Int { self.start + self.count }
-}
-
-extension [UInt8] {
-    /// Copies bytes of a chunk to the end.
     @inline(__always)
-    mutating func append(_ range: ChunkRange, of chunk: Chunk) {
-        unsafe self.append(contentsOf: chunk.bytes(range))
-    }
+    var end: Int { self.start &+ self.count }
 }

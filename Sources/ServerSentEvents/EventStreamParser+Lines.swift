@@ -3,57 +3,118 @@
 extension EventStreamParser {
     /// Parses every line that ends in the chunk, and takes what follows the last of them.
     mutating func parseLines(of chunk: Chunk, _ receive: (EventStreamItem) -> Void) throws(EventStreamError) {
-        var start = self.beginning(of: chunk)
-        var terminators = unsafe LineTerminatorScanner(bytes: chunk.base, count: chunk.count)
-        var end = terminators.next(from: start)
-        if end < chunk.count, self.isInsideLine {
-            unsafe try self.parseOtherLine(ChunkRange(start: start, count: end &- start), of: chunk, receive)
-            start = self.lineStart(after: end, of: chunk)
-            end = terminators.next(from: start)
+        var lines = LineCursor(chunk: chunk, start: self.beginning(of: chunk))
+        if lines.isAtLine, self.isInsideLine {
+            unsafe try self.parseOtherLine(lines.line, of: chunk, receive)
+            lines.advance()
         }
-        while end < chunk.count {
-            unsafe try self.parseLine(from: start, to: end, of: chunk, receive)
-            start = self.lineStart(after: end, of: chunk)
-            end = terminators.next(from: start)
+        while lines.isAtLine {
+            if self.event.isNeeded {
+                unsafe try self.parseHeldLine(lines.line, of: chunk, receive)
+                lines.advance()
+            } else {
+                unsafe try self.parseWholeEvents(&lines, of: chunk, receive)
+            }
         }
-        if start < chunk.count {
-            try self.takeLine(ChunkRange(start: start, count: chunk.count &- start), of: chunk)
+        self.skipsLineFeed = lines.endsBeforeLineFeed
+        if lines.start < chunk.count {
+            try self.takeLine(ChunkRange(start: lines.start, count: chunk.count &- lines.start), of: chunk)
         }
     }
 
-    /// Parses a line that lies whole in the chunk.
+    /// Parses events that consist of an `event` and a `data` line, or of one of them, and lie whole in the chunk.
+    ///
+    /// It returns when the event at hand is another one, and has moved what it found of it to where events are put
+    /// together piece by piece.
     @inline(__always)
-    private mutating func parseLine(
-        from start: Int, to end: Int, of chunk: Chunk, _ receive: (EventStreamItem) -> Void
+    private mutating func parseWholeEvents(
+        _ lines: inout LineCursor, of chunk: Chunk, _ receive: (EventStreamItem) -> Void
     ) throws(EventStreamError) {
-        let count = end &- start
-        if count == 0 {
+        while lines.isAtLine {
+            var type = absentRange, data = absentRange
+            if let value = lines.eventValue {
+                type = value
+                lines.advance()
+            }
+            if let value = lines.dataValue {
+                data = value
+                lines.advance()
+            }
+            if lines.isAtBlankLine, self.event.hasRoom(for: type, data) {
+                if data.count >= 0 { unsafe self.handOut(type, data, of: chunk, receive) }
+                lines.advance()
+            } else if lines.isAtComment {
+                try self.event.hold(type, data, of: chunk)
+                unsafe receive(.comment)
+                lines.advance()
+                if self.event.isNeeded { return }
+            } else {
+                try self.event.hold(type, data, of: chunk)
+                guard lines.isAtLine else { return }
+                unsafe try self.parseHeldLine(lines.line, of: chunk, receive)
+                lines.advance()
+                if self.event.isNeeded { return }
+            }
+        }
+    }
+
+    /// Parses a line that lies whole in the chunk, of an event that is put together piece by piece.
+    @inline(never)
+    private mutating func parseHeldLine(
+        _ line: ChunkRange, of chunk: Chunk, _ receive: (EventStreamItem) -> Void
+    ) throws(EventStreamError) {
+        if line.count >= 5, chunk.hasDataField(at: line.start) {
+            let value = chunk.value(from: line.start &+ 5, to: line.end)
+            try self.event.addDataLine(value, nameEnd: line.start &+ 4, of: chunk)
+        } else if line.count == 0 {
             unsafe self.dispatch(from: chunk, receive)
-        } else if count >= 5, chunk.hasDataField(at: start) {
-            try self.event.addDataLine(chunk.value(from: start &+ 5, to: end), nameEnd: start &+ 4, of: chunk)
-        } else if count >= 6, chunk.hasEventField(at: start) {
-            try self.event.setType(chunk.value(from: start &+ 6, to: end), of: chunk)
+        } else if line.count >= 6, chunk.hasEventField(at: line.start) {
+            try self.event.setType(chunk.value(from: line.start &+ 6, to: line.end), of: chunk)
         } else {
-            unsafe try self.parseOtherLine(ChunkRange(start: start, count: count), of: chunk, receive)
+            unsafe try self.parseOtherLine(line, of: chunk, receive)
+        }
+    }
+
+    /// Parses a chunk of a few bytes, for which masks would cost more than they find.
+    mutating func parseBytes(of chunk: Chunk, _ receive: (EventStreamItem) -> Void) throws(EventStreamError) {
+        var start = self.beginning(of: chunk)
+        while start < chunk.count {
+            var end = start
+            while end < chunk.count, !chunk.hasTerminator(at: end) { end &+= 1 }
+            let piece = ChunkRange(start: start, count: end &- start)
+            guard end < chunk.count else { return try self.takeLine(piece, of: chunk) }
+            unsafe try self.parseOtherLine(piece, of: chunk, receive)
+            start = self.lineStart(after: end, of: chunk)
+        }
+    }
+
+    /// Hands out an event of which all lines lay in the chunk.
+    @inline(__always)
+    private func handOut(
+        _ type: ChunkRange, _ data: ChunkRange, of chunk: Chunk, _ receive: (EventStreamItem) -> Void
+    ) {
+        let type = unsafe type.count > 0 ? chunk.bytes(type) : defaultEventType
+        unsafe self.event.lastEventID.withBytes { id in
+            unsafe receive(.event(ServerSentEventBytes(type: type, data: chunk.bytes(data), lastEventID: id)))
         }
     }
 
     /// Hands out the event that a blank line completes.
     ///
     /// WHATWG HTML section 9.2.6: the last event ID is set first, even when there is no data and so no event.
-    @inline(__always)
     mutating func dispatch(from chunk: Chunk, _ receive: (EventStreamItem) -> Void) {
         self.event.commitID()
-        switch (self.event.data.location, self.event.type.location) {
-        case (.chunk(let data), .absent):
-            unsafe handOut(defaultEventType, chunk.bytes(data), self.event.lastEventID, receive)
-        case (.chunk(let data), .chunk(let type)):
-            unsafe handOut(chunk.bytes(type), chunk.bytes(data), self.event.lastEventID, receive)
-        case (.absent, _):
-            break
-        case (.chunk, .buffer), (.buffer, _):
+        if self.event.data.isPresent {
             self.event.data.padBuffer()
-            unsafe handOut(self.event.type, self.event.data, self.event.lastEventID, from: chunk, receive)
+            unsafe self.event.type.withBytes(in: chunk) { type in
+                unsafe self.event.data.withBytes(in: chunk) { data in
+                    unsafe self.event.lastEventID.withBytes { id in
+                        // An empty event type leaves the type at its default.
+                        let type = unsafe type.isEmpty ? defaultEventType : type
+                        unsafe receive(.event(ServerSentEventBytes(type: type, data: data, lastEventID: id)))
+                    }
+                }
+            }
         }
         self.event.clear()
     }
@@ -71,7 +132,7 @@ extension EventStreamParser {
     ///
     /// A chunk may end between CR and LF, which is noted for the next one. The CR has ended its line already: waiting for the byte after it would delay an event.
     @inline(__always)
-    private mutating func lineStart(after end: Int, of chunk: Chunk) -> Int {
+    mutating func lineStart(after end: Int, of chunk: Chunk) -> Int {
         let next = end &+ 1
         guard chunk[end] == .carriageReturn else { return next }
         guard next < chunk.count else {
@@ -104,29 +165,7 @@ extension EventStreamParser {
     }
 }
 
-/// Hands out an event of which a part is in a buffer.
-@inline(never)
-private func handOut(
-    _ type: PendingValue, _ data: PendingValue, _ lastEventID: [UInt8], from chunk: Chunk,
-    _ receive: (EventStreamItem) -> Void
-) {
-    unsafe type.withBytes(in: chunk) { type in
-        unsafe data.withBytes(in: chunk) { data in unsafe handOut(type, data, lastEventID, receive) }
-    }
-}
-
-/// Hands out an event.
-@inline(__always)
-private func handOut(
-    _ type: UnsafeRawBufferPointer, _ data: UnsafeRawBufferPointer, _ lastEventID: [UInt8],
-    _ receive: (EventStreamItem) -> Void
-) {
-    unsafe lastEventID.withUnsafeBytes { id in
-        // An empty event type leaves the type at its default.
-        let type = unsafe type.isEmpty ? defaultEventType : type
-        unsafe receive(.event(ServerSentEventBytes(type: type, data: data, lastEventID: id)))
-    }
-}
+private var absentRange: ChunkRange { ChunkRange(start: 0, count: -1) }
 
 /// The type of an event that names none.
 private var defaultEventType: UnsafeRawBufferPointer {

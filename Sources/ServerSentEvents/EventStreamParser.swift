@@ -45,6 +45,9 @@ public struct EventStreamParser: Sendable {
     var streamOffset = 0
     private var failure: EventStreamError?
 
+    /// From how many bytes on a chunk is searched with masks.
+    private static var maskedByteCount: Int { 16 }
+
     /// Whether the chunk's end cut a line.
     var isInsideLine: Bool { if case .start = self.line { false } else { true } }
 
@@ -56,7 +59,9 @@ public struct EventStreamParser: Sendable {
     /// The last event ID that a blank line committed: what a `Last-Event-ID` header carries after a reconnect.
     ///
     /// Invalid UTF-8 in it becomes U+FFFD.
-    public var lastEventID: String { String(decoding: self.event.lastEventID, as: UTF8.self) }
+    public var lastEventID: String {
+        unsafe self.event.lastEventID.withBytes { unsafe String(decoding: $0, as: UTF8.self) }
+    }
 
     /// Creates a parser at the beginning of a stream.
     ///
@@ -66,7 +71,7 @@ public struct EventStreamParser: Sendable {
     ///   - lastEventID: the last event ID of the stream that this one continues
     public init(maximumEventByteCount: Int = 64 << 20, lastEventID: String = "") {
         self.event = PendingEvent(
-            maximumByteCount: max(0, maximumEventByteCount), lastEventID: Array(lastEventID.utf8))
+            maximumByteCount: max(0, maximumEventByteCount), lastEventID: ByteBuffer(lastEventID))
     }
 
     /// Parses the next bytes of the stream, and calls `receive` for each thing they complete, in order.
@@ -84,8 +89,16 @@ public struct EventStreamParser: Sendable {
         if let failure = self.failure { throw failure }
         guard let base = chunk.baseAddress, chunk.count > 0 else { return }
         let lent = unsafe Chunk(base: base, count: chunk.count, streamOffset: self.streamOffset)
+        if case .value(.data) = self.line, self.event.continueData(with: lent) {
+            self.streamOffset &+= lent.count
+            return
+        }
         do throws(EventStreamError) {
-            unsafe try self.parseLines(of: lent, receive)
+            if lent.count < Self.maskedByteCount {
+                unsafe try self.parseBytes(of: lent, receive)
+            } else {
+                unsafe try self.parseLines(of: lent, receive)
+            }
         } catch {
             self.failure = error
             self.event.releaseMemory()
@@ -116,7 +129,7 @@ public struct EventStreamParser: Sendable {
     ///   that connects again
     public mutating func reset(lastEventID: String? = nil) {
         self.line = .start
-        self.event.reset(lastEventID: lastEventID.map { Array($0.utf8) })
+        self.event.reset(lastEventID: lastEventID.map { ByteBuffer($0) })
         self.retry = nil
         self.skipsLineFeed = false
         self.byteOrderMarkCount = 0

@@ -9,18 +9,18 @@ struct PendingEvent: Sendable {
     var data = PendingValue(), type = PendingValue()
 
     /// The last event ID that the latest blank line committed.
-    private(set) var lastEventID: [UInt8]
+    private(set) var lastEventID: ByteBuffer
     /// The last event ID buffer, when an `id` line of this event has set it.
-    private var idBuffer: [UInt8] = []
+    private var idBuffer = ByteBuffer()
     private var hasID = false
     /// The value of an `id` line that has not ended: a NUL in it would void the line.
-    private var idLine: [UInt8] = []
+    private var idLine = ByteBuffer()
 
     private let maximumByteCount: Int
     private var remainingByteCount: Int
 
     /// Creates an empty event with a limit for the bytes of its values.
-    init(maximumByteCount: Int, lastEventID: [UInt8]) {
+    init(maximumByteCount: Int, lastEventID: ByteBuffer) {
         self.maximumByteCount = maximumByteCount
         self.remainingByteCount = maximumByteCount
         self.lastEventID = lastEventID
@@ -32,10 +32,32 @@ struct PendingEvent: Sendable {
     /// How many bytes the values of the event have.
     var byteCount: Int { self.maximumByteCount - self.remainingByteCount }
 
+    /// Whether an event cannot be handed out without coming here.
+    ///
+    /// That is so while something is held, and once more to give the memory of a large value back.
+    @inline(__always)
+    var isNeeded: Bool { self.hasStarted || self.data.isLarge || self.type.isLarge }
+
+    /// Whether an event with these values keeps to the limit; a count of -1 says that there is no value.
+    @inline(__always)
+    func hasRoom(for type: ChunkRange, _ data: ChunkRange) -> Bool {
+        max(0, type.count) &+ max(0, data.count) <= self.maximumByteCount
+    }
+
+    /// Takes over what was found of an event; a count of -1 says that there is no value.
+    @inline(never)
+    mutating func hold(_ type: ChunkRange, _ data: ChunkRange, of chunk: Chunk) throws(EventStreamError) {
+        if type.count >= 0 { try self.setType(type, of: chunk) }
+        if data.count >= 0 { try self.addDataLine(data, nameEnd: data.start, of: chunk) }
+    }
+
     /// Takes a whole `data` value that lies in the chunk.
     @inline(__always)
     mutating func addDataLine(_ place: ChunkRange, nameEnd: Int, of chunk: Chunk) throws(EventStreamError) {
-        if self.data.isPresent {
+        if case .buffer = self.data.location, place.count < self.remainingByteCount {
+            self.remainingByteCount &-= place.count &+ 1
+            self.data.buffer.appendLine(place, of: chunk)
+        } else if self.data.isPresent {
             try self.beginDataLine(nameEnd: nameEnd, of: chunk)
             try self.appendData(place, of: chunk)
         } else {
@@ -51,7 +73,7 @@ struct PendingEvent: Sendable {
             // of the stream whether or not the value has begun.
             try self.spend(ChunkRange(start: nameEnd, count: 1), of: chunk)
             self.data.moveToBuffer(from: chunk)
-            self.data.buffer.append(.lineFeed)
+            self.data.buffer.append(UInt8.lineFeed)
         } else {
             self.data.location = .buffer
         }
@@ -61,6 +83,19 @@ struct PendingEvent: Sendable {
     mutating func appendData(_ place: ChunkRange, of chunk: Chunk) throws(EventStreamError) {
         try self.spend(place, of: chunk)
         self.data.buffer.append(place, of: chunk)
+    }
+
+    /// Adds a short chunk that lies whole in a `data` value, and says false for any other.
+    ///
+    /// Most chunks of a stream that drips are of this kind.
+    @inline(__always)
+    mutating func continueData(with chunk: Chunk) -> Bool {
+        guard chunk.count < LineTerminatorScanner.blockByteCount, chunk.count <= self.remainingByteCount,
+            !chunk.isShortAndHasTerminator
+        else { return false }
+        self.remainingByteCount &-= chunk.count
+        self.data.buffer.append(ChunkRange(start: 0, count: chunk.count), of: chunk)
+        return true
     }
 
     /// Takes a whole `event` value that lies in the chunk.
@@ -88,7 +123,9 @@ struct PendingEvent: Sendable {
 
     /// Begins an `id` value.
     mutating func beginID() {
-        self.idLine.removeAll(keepingCapacity: true)
+        // A large one that served an earlier value comes here by and by, and is given back.
+        if self.idLine.capacity > PendingValue.smallByteCount { self.idLine.release() }
+        self.idLine.removeAll()
     }
 
     /// Adds bytes to the `id` value, and says false when they void the line.
@@ -102,7 +139,7 @@ struct PendingEvent: Sendable {
         self.idLine.append(part, of: chunk)
         guard zero != nil else { return true }
         self.remainingByteCount += self.idLine.count
-        self.idLine.removeAll(keepingCapacity: true)
+        self.idLine.removeAll()
         return false
     }
 
@@ -134,12 +171,12 @@ struct PendingEvent: Sendable {
     mutating func releaseMemory() {
         self.data.releaseBuffer()
         self.type.releaseBuffer()
-        self.idBuffer = []
-        self.idLine = []
+        self.idBuffer.release()
+        self.idLine.release()
     }
 
     /// Drops the event, and replaces the last event ID when one is given.
-    mutating func reset(lastEventID: [UInt8]?) {
+    mutating func reset(lastEventID: ByteBuffer?) {
         self.clear()
         self.releaseMemory()
         if let lastEventID { self.lastEventID = lastEventID }

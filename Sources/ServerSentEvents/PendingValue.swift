@@ -17,12 +17,10 @@ struct PendingValue: Sendable {
     /// The bytes, when they could not stay in the chunk.
     ///
     /// It is used again for the next value.
-    var buffer: [UInt8] = []
+    var buffer = ByteBuffer()
 
-    /// How many bytes at the end of the buffer are not the value's.
-    private var paddingByteCount = 0
     /// Whether the buffer is so large that an event which does not need it gives it back.
-    private var isLarge = false
+    private(set) var isLarge = false
 
     /// A buffer up to this size is always kept for the next event.
     static var smallByteCount: Int { 64 << 10 }
@@ -48,17 +46,17 @@ struct PendingValue: Sendable {
     }
 
     /// Copies a value that lies in the chunk to the buffer.
+    @inline(__always)
     mutating func moveToBuffer(from chunk: Chunk) {
         guard case .chunk(let place) = self.location else { return }
         self.buffer.append(place, of: chunk)
         self.location = .buffer
     }
 
-    /// Puts 64 readable bytes behind the value in the buffer, for as long as it is handed out.
+    /// Makes the 64 bytes behind a value in the buffer zeros, before it is handed out.
     mutating func padBuffer() {
         guard case .buffer = self.location else { return }
-        self.paddingByteCount = 64
-        self.buffer.append(contentsOf: repeatElement(0, count: 64))
+        self.buffer.clearSlack()
     }
 
     /// Removes the value.
@@ -74,19 +72,18 @@ struct PendingValue: Sendable {
 
     /// Gives the buffer's memory back.
     mutating func releaseBuffer() {
-        self.buffer = []
+        self.buffer.release()
         self.isLarge = false
     }
 
     private mutating func clearBuffer() {
-        self.paddingByteCount = 0
         let capacity = self.buffer.capacity
         if capacity > Self.largestKeptByteCount
             || (capacity > Self.smallByteCount && self.buffer.count < capacity / 4)
         {
             self.releaseBuffer()
         } else {
-            self.buffer.removeAll(keepingCapacity: true)
+            self.buffer.removeAll()
             self.isLarge = capacity > Self.smallByteCount
         }
     }
@@ -96,11 +93,7 @@ struct PendingValue: Sendable {
         switch self.location {
         case .absent: unsafe body(UnsafeRawBufferPointer(start: nil, count: 0))
         case .chunk(let place): unsafe body(chunk.bytes(place))
-        case .buffer:
-            unsafe self.buffer.withUnsafeBytes { bytes in
-                let count = bytes.count - self.paddingByteCount
-                unsafe body(UnsafeRawBufferPointer(start: bytes.baseAddress, count: count))
-            }
+        case .buffer: unsafe self.buffer.withBytes(body)
         }
     }
 }

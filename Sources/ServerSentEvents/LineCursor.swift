@@ -1,0 +1,69 @@
+// Where in its chunk a call of the parser is: the line at hand, and the search for the next. Owned by that call.
+
+/// Steps through the lines of a chunk.
+struct LineCursor {
+    private let chunk: Chunk
+    private var terminators: LineTerminatorScanner
+    /// Where the line at hand begins.
+    private(set) var start: Int
+    /// Where it ends: at its terminator, or at the end of the chunk when that comes first.
+    private var end: Int
+
+    /// Begins with the line that begins at `start`.
+    @inline(__always)
+    init(chunk: Chunk, start: Int) {
+        self.chunk = chunk
+        self.start = start
+        self.terminators = unsafe LineTerminatorScanner(bytes: chunk.base, count: chunk.count)
+        self.end = self.terminators.next(from: start)
+    }
+
+    /// Whether the line at hand ends in the chunk.
+    @inline(__always)
+    var isAtLine: Bool { self.end < self.chunk.count }
+
+    /// Whether the line at hand is empty.
+    @inline(__always)
+    var isAtBlankLine: Bool { self.end == self.start && self.isAtLine }
+
+    /// Whether the line at hand is a comment.
+    @inline(__always)
+    var isAtComment: Bool { self.isAtLine && self.chunk[self.start] == .colon }
+
+    /// The line at hand, without its terminator.
+    @inline(__always)
+    var line: ChunkRange { ChunkRange(start: self.start, count: self.end &- self.start) }
+
+    /// The value of the `data` field that the line at hand is; nil when it is none with a colon.
+    @inline(__always)
+    var dataValue: ChunkRange? {
+        guard self.end &- self.start >= 5, self.isAtLine, self.chunk.hasDataField(at: self.start) else { return nil }
+        return self.chunk.value(from: self.start &+ 5, to: self.end)
+    }
+
+    /// The value of the `event` field that the line at hand is; nil when it is none with a colon.
+    @inline(__always)
+    var eventValue: ChunkRange? {
+        guard self.end &- self.start >= 6, self.isAtLine, self.chunk.hasEventField(at: self.start) else { return nil }
+        return self.chunk.value(from: self.start &+ 6, to: self.end)
+    }
+
+    /// Whether the chunk ended with a CR, so that a LF at the beginning of the next one belongs to it.
+    private(set) var endsBeforeLineFeed = false
+
+    /// Goes to the next line.
+    ///
+    /// A CR has ended its line already: waiting for the byte after it would delay an event.
+    @inline(__always)
+    mutating func advance() {
+        self.start = self.end &+ 1
+        if self.chunk[self.end] == .carriageReturn {
+            if self.start == self.chunk.count {
+                self.endsBeforeLineFeed = true
+            } else if self.chunk[self.start] == .lineFeed {
+                self.start &+= 1
+            }
+        }
+        self.end = self.terminators.next(from: self.start)
+    }
+}
