@@ -5,13 +5,23 @@
 /// No bytes are malformed in an event stream: WHATWG HTML section 9.2.6 gives every input a meaning. Only a limit can be
 /// broken.
 public enum EventStreamError: Error, Hashable, Sendable {
-    /// One event needs more memory than ``EventStreamParser/init(maximumEventByteCount:lastEventID:)`` allows.
+    /// One event needs more memory than ``EventStreamParser/init(maximumEventByteCount:maximumLineByteCount:lastEventID:)``
+    /// allows.
     ///
     /// - Parameters:
     ///   - maximumByteCount: the limit that was broken
     ///   - byteOffset: how many bytes of the stream stand before the first byte that did not fit; it does not depend on
     ///     how the stream was cut into chunks
     case eventTooLarge(maximumByteCount: Int, byteOffset: Int)
+
+    /// The value in one line is longer than
+    /// ``EventStreamParser/init(maximumEventByteCount:maximumLineByteCount:lastEventID:)`` allows.
+    ///
+    /// - Parameters:
+    ///   - maximumByteCount: the limit that was broken
+    ///   - byteOffset: how many bytes of the stream stand before the first byte that did not fit; it does not depend on
+    ///     how the stream was cut into chunks
+    case lineTooLong(maximumByteCount: Int, byteOffset: Int)
 }
 
 extension EventStreamError: CustomStringConvertible {
@@ -20,6 +30,8 @@ extension EventStreamError: CustomStringConvertible {
         switch self {
         case .eventTooLarge(let maximumByteCount, let byteOffset):
             "an event is larger than the limit of \(maximumByteCount) bytes (at byte \(byteOffset) of the stream)"
+        case .lineTooLong(let maximumByteCount, let byteOffset):
+            "a line is longer than the limit of \(maximumByteCount) bytes (at byte \(byteOffset) of the stream)"
         }
     }
 }

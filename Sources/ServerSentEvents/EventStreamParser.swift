@@ -68,10 +68,15 @@ public struct EventStreamParser: Sendable {
     /// - Parameters:
     ///   - maximumEventByteCount: how many bytes the values of one event may have: its data with the LFs that join the
     ///     lines, its type and its ID. A negative limit counts as zero.
+    ///   - maximumLineByteCount: how many bytes the value in one of its lines may have; nil for as many as the event. A
+    ///     negative limit counts as zero.
     ///   - lastEventID: the last event ID of the stream that this one continues
-    public init(maximumEventByteCount: Int = 64 << 20, lastEventID: String = "") {
+    public init(
+        maximumEventByteCount: Int = 64 << 20, maximumLineByteCount: Int? = nil, lastEventID: String = ""
+    ) {
         self.event = PendingEvent(
-            maximumByteCount: max(0, maximumEventByteCount), lastEventID: ByteBuffer(lastEventID))
+            maximumByteCount: max(0, maximumEventByteCount),
+            maximumLineByteCount: max(0, maximumLineByteCount ?? Int.max), lastEventID: ByteBuffer(lastEventID))
     }
 
     /// Parses the next bytes of the stream, and calls `receive` for each thing they complete, in order.

@@ -17,12 +17,20 @@ struct PendingEvent: Sendable {
     private var idLine = ByteBuffer()
 
     private let maximumByteCount: Int
+    private let maximumLineByteCount: Int
+    /// The smaller of the two.
+    private let smallerLimit: Int
     private var remainingByteCount: Int
+    private var remainingLineByteCount: Int
 
-    /// Creates an empty event with a limit for the bytes of its values.
-    init(maximumByteCount: Int, lastEventID: ByteBuffer) {
+    /// Creates an empty event with limits for the bytes of all its values, and of the value in one line.
+    init(maximumByteCount: Int, maximumLineByteCount: Int, lastEventID: ByteBuffer) {
         self.maximumByteCount = maximumByteCount
+        // A value that is too large for the event is not the line's fault.
+        self.maximumLineByteCount = maximumLineByteCount < maximumByteCount ? maximumLineByteCount : Int.max
+        self.smallerLimit = min(maximumByteCount, maximumLineByteCount)
         self.remainingByteCount = maximumByteCount
+        self.remainingLineByteCount = 0
         self.lastEventID = lastEventID
     }
 
@@ -38,10 +46,10 @@ struct PendingEvent: Sendable {
     @inline(__always)
     var isNeeded: Bool { self.hasStarted || self.data.isLarge || self.type.isLarge }
 
-    /// Whether an event with these values keeps to the limit; a count of -1 says that there is no value.
+    /// Whether an event with these values keeps to the limits for certain; a count of -1 says that there is no value.
     @inline(__always)
     func hasRoom(for type: ChunkRange, _ data: ChunkRange) -> Bool {
-        max(0, type.count) &+ max(0, data.count) <= self.maximumByteCount
+        max(0, type.count) &+ max(0, data.count) <= self.smallerLimit
     }
 
     /// Takes over what was found of an event; a count of -1 says that there is no value.
@@ -54,13 +62,16 @@ struct PendingEvent: Sendable {
     /// Takes a whole `data` value that lies in the chunk.
     @inline(__always)
     mutating func addDataLine(_ place: ChunkRange, nameEnd: Int, of chunk: Chunk) throws(EventStreamError) {
-        if case .buffer = self.data.location, place.count < self.remainingByteCount {
+        if case .buffer = self.data.location, place.count < self.remainingByteCount,
+            place.count <= self.maximumLineByteCount
+        {
             self.remainingByteCount &-= place.count &+ 1
             self.data.buffer.appendLine(place, of: chunk)
         } else if self.data.isPresent {
             try self.beginDataLine(nameEnd: nameEnd, of: chunk)
             try self.appendData(place, of: chunk)
         } else {
+            self.remainingLineByteCount = self.maximumLineByteCount
             try self.spend(place, of: chunk)
             self.data.location = .chunk(place)
         }
@@ -71,12 +82,14 @@ struct PendingEvent: Sendable {
         if self.data.isPresent {
             // The LF between two values belongs to the limit. It is charged where the name ends, which is the same byte
             // of the stream whether or not the value has begun.
+            self.remainingLineByteCount = 1
             try self.spend(ChunkRange(start: nameEnd, count: 1), of: chunk)
             self.data.moveToBuffer(from: chunk)
             self.data.buffer.append(UInt8.lineFeed)
         } else {
             self.data.location = .buffer
         }
+        self.remainingLineByteCount = self.maximumLineByteCount
     }
 
     /// Adds bytes to the `data` value that was begun.
@@ -90,10 +103,12 @@ struct PendingEvent: Sendable {
     /// Most chunks of a stream that drips are of this kind.
     @inline(__always)
     mutating func continueData(with chunk: Chunk) -> Bool {
-        guard chunk.count < LineTerminatorScanner.blockByteCount, chunk.count <= self.remainingByteCount,
+        guard chunk.count < LineTerminatorScanner.blockByteCount,
+            chunk.count <= min(self.remainingByteCount, self.remainingLineByteCount),
             !chunk.isShortAndHasTerminator
         else { return false }
         self.remainingByteCount &-= chunk.count
+        self.remainingLineByteCount &-= chunk.count
         self.data.buffer.append(ChunkRange(start: 0, count: chunk.count), of: chunk)
         return true
     }
@@ -104,6 +119,7 @@ struct PendingEvent: Sendable {
     @inline(__always)
     mutating func setType(_ place: ChunkRange, of chunk: Chunk) throws(EventStreamError) {
         if self.type.isPresent { self.beginType() }
+        self.remainingLineByteCount = self.maximumLineByteCount
         try self.spend(place, of: chunk)
         self.type.location = .chunk(place)
     }
@@ -113,6 +129,7 @@ struct PendingEvent: Sendable {
         self.remainingByteCount += self.type.count
         self.type.clear()
         self.type.location = .buffer
+        self.remainingLineByteCount = self.maximumLineByteCount
     }
 
     /// Adds bytes to the `event` value that was begun.
@@ -126,6 +143,7 @@ struct PendingEvent: Sendable {
         // A large one that served an earlier value comes here by and by, and is given back.
         if self.idLine.capacity > PendingValue.smallByteCount { self.idLine.release() }
         self.idLine.removeAll()
+        self.remainingLineByteCount = self.maximumLineByteCount
     }
 
     /// Adds bytes to the `id` value, and says false when they void the line.
@@ -190,12 +208,17 @@ struct PendingEvent: Sendable {
 
     @inline(__always)
     private mutating func spend(_ place: ChunkRange, of chunk: Chunk) throws(EventStreamError) {
-        guard place.count <= self.remainingByteCount else {
-            let offset = chunk.streamOffset + place.start + self.remainingByteCount
+        let room = min(self.remainingByteCount, self.remainingLineByteCount)
+        guard place.count <= room else {
+            let offset = chunk.streamOffset + place.start + room
+            let isLineTooLong = self.remainingLineByteCount < self.remainingByteCount
             // As many bytes as fit are charged, as they are when they arrive one by one.
-            self.remainingByteCount = 0
-            throw .eventTooLarge(maximumByteCount: self.maximumByteCount, byteOffset: offset)
+            self.remainingByteCount -= room
+            throw isLineTooLong
+                ? .lineTooLong(maximumByteCount: self.maximumLineByteCount, byteOffset: offset)
+                : .eventTooLarge(maximumByteCount: self.maximumByteCount, byteOffset: offset)
         }
         self.remainingByteCount &-= place.count
+        self.remainingLineByteCount &-= place.count
     }
 }

@@ -77,6 +77,45 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("data: 0123456789\nevent: 0123456789\nid: 0123456789\ndata: 0123456789\n\n", nil),
+        ("data:0123456789\ndata:0123456789a\n\n", 31),
+        ("data: 0123456789a\n\n", 16),
+        ("event: t\ndata: 0123456789a\n\n", 25),
+        ("event: 0123456789a\ndata: x\n\n", 17),
+        ("event: 1\nevent: 0123456789a\n\n", 26),
+        ("id: 0123456789a\n\n", 14),
+        (": 0123456789abcdef\nother: 0123456789abcdef\nretry: 00000000000001\ndata: 1\n\n", nil),
+    ])
+    func aLineHasALimitOfItsOwn(stream: String, offset: Int?) {
+        let kept = Array("data: kept\n\n".utf8)
+        let bytes = kept + Array(stream.utf8)
+        for chunks in Chunking.all(of: bytes) {
+            let parser = EventStreamParser(maximumEventByteCount: 1_000, maximumLineByteCount: 10)
+            let recording = Recording(chunks, parser: parser)
+            let error = offset.map {
+                EventStreamError.lineTooLong(maximumByteCount: 10, byteOffset: kept.count + $0)
+            }
+            #expect(recording.error == error, "cut into \(chunks.map(\.count))")
+            #expect(recording.events.count == (error == nil ? 2 : 1))
+        }
+    }
+
+    /// The error names the limit that a caller would have to raise.
+    @Test(arguments: [(9, 10, true), (10, 10, true), (11, 10, false), (1_000, -1, false)])
+    func theSmallerLimitIsNamed(event: Int, line: Int, isEvent: Bool) {
+        let stream = Array("data: 0123456789ab\n\n".utf8)
+        for chunks in Chunking.all(of: stream) {
+            let parser = EventStreamParser(maximumEventByteCount: event, maximumLineByteCount: line)
+            let limit = max(0, min(event, line))
+            #expect(
+                Recording(chunks, parser: parser).error
+                    == (isEvent
+                        ? .eventTooLarge(maximumByteCount: limit, byteOffset: 6 + limit)
+                        : .lineTooLong(maximumByteCount: limit, byteOffset: 6 + limit)))
+        }
+    }
+
     @Test func aLimitIsForOneEvent() {
         let stream = Array(String(repeating: "event: 12\nid: 3\ndata: 4567890\n\n", count: 100).utf8)
         let recording = Recording([stream], parser: EventStreamParser(maximumEventByteCount: 10))
@@ -116,5 +155,7 @@ import Testing
     @Test func theErrorSaysWhichLimitAndWhere() {
         let error = EventStreamError.eventTooLarge(maximumByteCount: 10, byteOffset: 35)
         #expect("\(error)" == "an event is larger than the limit of 10 bytes (at byte 35 of the stream)")
+        let line = EventStreamError.lineTooLong(maximumByteCount: 10, byteOffset: 35)
+        #expect("\(line)" == "a line is longer than the limit of 10 bytes (at byte 35 of the stream)")
     }
 }
