@@ -30,6 +30,12 @@ struct Chunk {
     @inline(__always)
     func hasTerminator(at offset: Int) -> Bool { self[offset] == .lineFeed || self[offset] == .carriageReturn }
 
+    /// Whether the two bytes at an offset are CR and LF.
+    @inline(__always)
+    func hasCarriageReturnLineFeed(at offset: Int) -> Bool {
+        unsafe self.base.loadUnaligned(fromByteOffset: offset, as: UInt16.self) == UInt16(bigEndian: 0x0D0A)
+    }
+
     /// Whether a chunk of fewer than 64 bytes has CR or LF.
     @inline(__always)
     var isShortAndHasTerminator: Bool { unsafe clts_short_mask(self.base, self.count) != 0 }

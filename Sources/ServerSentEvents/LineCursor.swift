@@ -15,7 +15,9 @@ struct LineCursor {
         self.chunk = chunk
         self.start = start
         self.terminators = unsafe LineTerminatorScanner(bytes: chunk.base, count: chunk.count)
-        self.end = self.terminators.next(from: start)
+        self.end = self.terminators.next()
+        // A LF that belongs to the chunk before ends no line of this one.
+        if self.end < start { self.end = self.terminators.next() }
     }
 
     /// Whether the line at hand ends in the chunk.
@@ -57,13 +59,12 @@ struct LineCursor {
     @inline(__always)
     mutating func advance() {
         self.start = self.end &+ 1
-        if self.chunk[self.end] == .carriageReturn {
-            if self.start == self.chunk.count {
-                self.endsBeforeLineFeed = true
-            } else if self.chunk[self.start] == .lineFeed {
-                self.start &+= 1
-            }
+        if self.start == self.chunk.count {
+            self.endsBeforeLineFeed = self.chunk[self.end] == .carriageReturn
+        } else if self.chunk.hasCarriageReturnLineFeed(at: self.end) {
+            self.start &+= 1
+            _ = self.terminators.next()
         }
-        self.end = self.terminators.next(from: self.start)
+        self.end = self.terminators.next()
     }
 }

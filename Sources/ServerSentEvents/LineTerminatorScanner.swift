@@ -24,18 +24,16 @@ struct LineTerminatorScanner {
         self.count = count
     }
 
-    /// The offset of the next CR or LF that stands at `start` or after it, or the byte count when there is none left.
+    /// The offset of the next CR or LF, or the byte count when there is none left.
     @inline(__always)
-    mutating func next(from start: Int) -> Int {
-        while true {
-            // The state goes by value, so that it stays in registers between blocks.
-            if self.mask == 0 {
-                (self.block, self.mask) = unsafe Self.nextBlock(after: self.block, of: self.bytes, count: self.count)
-            }
-            let offset = self.block &+ self.mask.trailingZeroBitCount
-            self.mask &= self.mask &- 1
-            if offset >= start { return offset }
+    mutating func next() -> Int {
+        // The state goes by value, so that it stays in registers between blocks.
+        if self.mask == 0 {
+            (self.block, self.mask) = unsafe Self.nextBlock(after: self.block, of: self.bytes, count: self.count)
         }
+        let offset = self.block &+ self.mask.trailingZeroBitCount
+        self.mask &= self.mask &- 1
+        return offset
     }
 
     /// The next block that has a CR or LF, with their bits.

@@ -118,12 +118,12 @@ import Testing
                 guard let base = buffer.baseAddress else { return }
                 var scanner = LineTerminatorScanner(bytes: base, count: count)
                 while true {
-                    let offset = scanner.next(from: 0)
+                    let offset = scanner.next()
                     if offset >= count { break }
                     found.append(offset)
                 }
-                #expect(scanner.next(from: count / 2) == count)
-                #expect(scanner.next(from: count / 2) == count)
+                #expect(scanner.next() == count)
+                #expect(scanner.next() == count)
             }
             #expect(found == bytes.indices.filter { bytes[$0] == 10 || bytes[$0] == 13 })
         }
