@@ -30,12 +30,12 @@ public struct ServerSentEvent: Hashable, Sendable {
 
 extension ServerSentEvent: EventStreamOutput {
     /// Copies an event, and nothing else.
-    static func copy(of item: EventStreamItem) -> Self? {
+    @usableFromInline static func copy(of item: EventStreamItem) -> Self? {
         if case .event(let bytes) = unsafe item { unsafe ServerSentEvent(bytes) } else { nil }
     }
 
     /// Its last event ID.
-    var broughtLastEventID: String? { self.lastEventID }
+    @inlinable var broughtLastEventID: String? { self.lastEventID }
 }
 
 extension EventStreamParser {
@@ -45,7 +45,8 @@ extension EventStreamParser {
     /// - Returns: the events that the bytes complete
     /// - Throws: ``EventStreamError`` when an event breaks the limit. The events before it are lost to this method;
     ///   ``parse(_:appendingTo:)`` keeps them.
-    public mutating func events(in bytes: some Sequence<UInt8>) throws(EventStreamError) -> [ServerSentEvent] {
+    @inlinable public mutating func events(in bytes: some Sequence<UInt8>) throws(EventStreamError) -> [ServerSentEvent]
+    {
         var events: [ServerSentEvent] = []
         try self.parse(bytes, appendingTo: &events)
         return events
@@ -57,7 +58,7 @@ extension EventStreamParser {
     ///   - bytes: the next bytes, in any collection; an array's are not copied
     ///   - events: what the events are appended to
     /// - Throws: ``EventStreamError`` when an event breaks the limit. The events before it have been appended.
-    public mutating func parse(
+    @inlinable public mutating func parse(
         _ bytes: some Sequence<UInt8>, appendingTo events: inout [ServerSentEvent]
     ) throws(EventStreamError) {
         unsafe try self.parse(contentsOf: bytes) { item in
@@ -66,7 +67,7 @@ extension EventStreamParser {
     }
 
     /// Parses the next bytes of the stream, and calls `receive` for each thing they complete, in order.
-    mutating func parse(
+    @inlinable mutating func parse(
         contentsOf bytes: some Sequence<UInt8>, _ receive: (EventStreamItem) -> Void
     ) throws(EventStreamError) {
         let result = bytes.withContiguousStorageIfAvailable { contiguous in
@@ -76,10 +77,12 @@ extension EventStreamParser {
         try result.get()
     }
 
-    private mutating func result(
+    /// Makes the error a value.
+    ///
+    /// A typed error does not pass through `withContiguousStorageIfAvailable`.
+    @inlinable mutating func result(
         of chunk: UnsafeRawBufferPointer, _ receive: (EventStreamItem) -> Void
     ) -> Result<Void, EventStreamError> {
-        // A typed error does not pass through `withContiguousStorageIfAvailable`.
         do throws(EventStreamError) {
             return .success(unsafe try self.parse(chunk, receive))
         } catch {

@@ -15,7 +15,7 @@ public struct AsyncByteChunks<Base: AsyncSequence>: AsyncSequence where Base.Ele
     @usableFromInline let base: Base
 
     /// Creates the sequence over single bytes.
-    @usableFromInline init(base: Base) { self.base = base }
+    @inlinable init(base: Base) { self.base = base }
 
     /// Begins to read the base.
     @inlinable public func makeAsyncIterator() -> Iterator { Iterator(base: self.base.makeAsyncIterator()) }
@@ -51,7 +51,7 @@ extension AsyncByteChunks {
         @usableFromInline static var largestByteCount: Int { 1_024 }
 
         /// Creates an iterator at the beginning of the base.
-        @usableFromInline init(base: Base.AsyncIterator) { self.base = base }
+        @inlinable init(base: Base.AsyncIterator) { self.base = base }
 
         /// The next chunk; nil when the base has ended.
         ///

@@ -21,13 +21,13 @@ public struct AsyncEventStreamElements<Base: AsyncSequence>: AsyncSequence where
     /// Errors of the base, and ``EventStreamError``.
     public typealias Failure = any Error
 
-    private let events: AsyncServerSentEvents<Base>
+    @usableFromInline let events: AsyncServerSentEvents<Base>
 
     /// Creates the sequence beside that of the events alone.
-    init(events: AsyncServerSentEvents<Base>) { self.events = events }
+    @inlinable init(events: AsyncServerSentEvents<Base>) { self.events = events }
 
     /// Begins to read the base.
-    public func makeAsyncIterator() -> Iterator { Iterator(reader: self.events.makeReader()) }
+    @inlinable public func makeAsyncIterator() -> Iterator { Iterator(reader: self.events.makeReader()) }
 }
 
 extension AsyncEventStreamElements {
@@ -39,8 +39,8 @@ extension AsyncEventStreamElements {
         /// Errors of the base, and ``EventStreamError``.
         public typealias Failure = any Error
 
-        private var reader: EventStreamReader<Base, EventStreamElement>
-        private var hasTakenEnd = false
+        @usableFromInline var reader: EventStreamReader<Base, EventStreamElement>
+        @usableFromInline var hasTakenEnd = false
 
         /// The last event ID at the latest element that was taken: what a `Last-Event-ID` header carries after a reconnect.
         ///
@@ -48,19 +48,20 @@ extension AsyncEventStreamElements {
         public var lastEventID: String { self.reader.lastEventID }
 
         /// Creates an iterator at the beginning of a stream.
-        init(reader: EventStreamReader<Base, EventStreamElement>) { self.reader = reader }
+        @inlinable init(reader: EventStreamReader<Base, EventStreamElement>) { self.reader = reader }
 
         /// The next element; nil after the end.
         ///
         /// - Throws: what the base throws, and ``EventStreamError``
-        public mutating func next(
+        @inlinable public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(any Error) -> EventStreamElement? {
             if let element = self.reader.takeQueued() { return element }
             return try await self.reader.fillQueue(isolation: actor) ? self.reader.takeQueued() : self.takeEnd()
         }
 
-        private mutating func takeEnd() -> EventStreamElement? {
+        /// Tells the end, once.
+        @inlinable mutating func takeEnd() -> EventStreamElement? {
             guard !self.hasTakenEnd, let end = self.reader.end else { return nil }
             self.hasTakenEnd = true
             return .end(end)

@@ -23,25 +23,25 @@ public struct AsyncServerSentEvents<Base: AsyncSequence>: AsyncSequence where Ba
     /// Errors of the base, and ``EventStreamError``.
     public typealias Failure = any Error
 
-    private let base: Base
-    private let maximumEventByteCount: Int
-    private let lastEventID: String
+    @usableFromInline let base: Base
+    @usableFromInline let maximumEventByteCount: Int
+    @usableFromInline let lastEventID: String
 
     /// Creates the sequence over chunks.
-    init(base: Base, maximumEventByteCount: Int, lastEventID: String) {
+    @inlinable init(base: Base, maximumEventByteCount: Int, lastEventID: String) {
         self.base = base
         self.maximumEventByteCount = maximumEventByteCount
         self.lastEventID = lastEventID
     }
 
     /// The same stream with its comments, reconnection times and end.
-    public var elements: AsyncEventStreamElements<Base> { AsyncEventStreamElements(events: self) }
+    @inlinable public var elements: AsyncEventStreamElements<Base> { AsyncEventStreamElements(events: self) }
 
     /// Begins to read the base.
-    public func makeAsyncIterator() -> Iterator { Iterator(reader: self.makeReader()) }
+    @inlinable public func makeAsyncIterator() -> Iterator { Iterator(reader: self.makeReader()) }
 
     /// Begins to read the base, for a queue of any kind.
-    func makeReader<Output: EventStreamOutput>() -> EventStreamReader<Base, Output> {
+    @inlinable func makeReader<Output: EventStreamOutput>() -> EventStreamReader<Base, Output> {
         EventStreamReader(
             base: self.base.makeAsyncIterator(), maximumEventByteCount: self.maximumEventByteCount,
             lastEventID: self.lastEventID)
@@ -68,7 +68,7 @@ extension AsyncServerSentEvents {
         /// Errors of the base, and ``EventStreamError``.
         public typealias Failure = any Error
 
-        private var reader: EventStreamReader<Base, ServerSentEvent>
+        @usableFromInline var reader: EventStreamReader<Base, ServerSentEvent>
 
         /// The last event ID at the latest event that was taken: what a `Last-Event-ID` header carries after a reconnect.
         ///
@@ -78,7 +78,7 @@ extension AsyncServerSentEvents {
         /// The reconnection time that the stream set last; nil when it has set none.
         ///
         /// A `retry` line acts at its end, and so does not wait for the events of the same chunk to be taken.
-        public var reconnectionTime: Duration? { self.reader.reconnectionTime }
+        public var reconnectionTime: Duration? { self.reader.parser.reconnectionTime }
 
         /// Where the stream ended; nil while it goes on, and when it ended with an error.
         ///
@@ -86,12 +86,12 @@ extension AsyncServerSentEvents {
         public var end: EventStreamEnd? { self.reader.end }
 
         /// Creates an iterator at the beginning of a stream.
-        init(reader: EventStreamReader<Base, ServerSentEvent>) { self.reader = reader }
+        @inlinable init(reader: EventStreamReader<Base, ServerSentEvent>) { self.reader = reader }
 
         /// The next event; nil when the base has ended.
         ///
         /// - Throws: what the base throws, and ``EventStreamError``
-        public mutating func next(
+        @inlinable public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(any Error) -> ServerSentEvent? {
             if let event = self.reader.takeQueued() { return event }
@@ -113,7 +113,7 @@ extension AsyncSequence where Element: Sequence<UInt8> {
     ///     lines, its type and its ID. A negative limit counts as zero.
     ///   - lastEventID: the last event ID of the stream that this one continues
     /// - Returns: a sequence of events, to be read once if this one can be read once
-    public func serverSentEvents(
+    @inlinable public func serverSentEvents(
         maximumEventByteCount: Int = 64 << 20, lastEventID: String = ""
     ) -> AsyncServerSentEvents<Self> {
         AsyncServerSentEvents(base: self, maximumEventByteCount: maximumEventByteCount, lastEventID: lastEventID)
@@ -130,7 +130,7 @@ extension AsyncSequence where Element == UInt8 {
     ///     lines, its type and its ID. A negative limit counts as zero.
     ///   - lastEventID: the last event ID of the stream that this one continues
     /// - Returns: a sequence of events, to be read once if this one can be read once
-    public func serverSentEvents(
+    @inlinable public func serverSentEvents(
         maximumEventByteCount: Int = 64 << 20, lastEventID: String = ""
     ) -> AsyncServerSentEvents<AsyncByteChunks<Self>> {
         AsyncServerSentEvents(

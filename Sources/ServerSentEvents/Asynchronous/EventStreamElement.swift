@@ -22,7 +22,7 @@ public enum EventStreamElement: Hashable, Sendable {
 
 extension EventStreamElement: EventStreamOutput {
     /// Copies what the parser lends.
-    static func copy(of item: EventStreamItem) -> Self? {
+    @usableFromInline static func copy(of item: EventStreamItem) -> Self? {
         switch unsafe item {
         case .event(let bytes): unsafe .event(ServerSentEvent(bytes))
         case .reconnectionTime(let milliseconds): .reconnectionTime(.milliseconds(milliseconds))
@@ -31,7 +31,7 @@ extension EventStreamElement: EventStreamOutput {
     }
 
     /// The last event ID of an event.
-    var broughtLastEventID: String? {
+    @usableFromInline var broughtLastEventID: String? {
         switch self {
         case .event(let event): event.lastEventID
         case .reconnectionTime, .comment, .end: nil

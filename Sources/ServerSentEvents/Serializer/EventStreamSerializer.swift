@@ -51,7 +51,7 @@ public struct EventStreamSerializer: Sendable {
             appendLine("event", event.type.utf8, to: &bytes)
         }
         bytes += idLine
-        appendDataLines(of: event.data, to: &bytes)
+        appendLines("data", event.data, to: &bytes)
         bytes.append(.lineFeed)
         self.lastEventID = event.lastEventID
     }
@@ -96,7 +96,7 @@ public struct EventStreamSerializer: Sendable {
     ///   - comment: any text; one with several lines becomes several comments
     ///   - bytes: what the comment lines are appended to
     public func serialize(comment: String, appendingTo bytes: inout [UInt8]) {
-        forEachLine(of: comment) { line in appendLine("", line, to: &bytes) }
+        appendLines("", comment, to: &bytes)
     }
 
     /// The line that changes the last event ID; empty when it stays.
@@ -112,11 +112,6 @@ public struct EventStreamSerializer: Sendable {
     }
 }
 
-/// Appends the `data` lines of an event; empty data has one.
-private func appendDataLines(of data: String, to bytes: inout [UInt8]) {
-    forEachLine(of: data) { line in appendLine("data", line, to: &bytes) }
-}
-
 /// Appends a field, or a comment when it has no name.
 ///
 /// One space is written before the value, so that a parser does not take the value's own.
@@ -130,16 +125,20 @@ private func appendLine(_ name: StaticString, _ value: some Collection<UInt8>, t
     bytes.append(.lineFeed)
 }
 
-/// Calls `body` with each line of a text that CRLF, LF and CR terminate; a text without any is one line.
-private func forEachLine(of text: String, _ body: (Substring.UTF8View) -> Void) {
-    var rest = text[...].utf8
-    while let end = rest.firstIndex(where: isTerminator) {
-        body(Substring(rest[..<end]).utf8)
-        let isCarriageReturn = rest[end] == .carriageReturn
-        rest = rest[rest.index(after: end)...]
-        if isCarriageReturn, rest.first == .lineFeed { rest = rest.dropFirst() }
+/// Appends a field or a comment for each line of a text that CRLF, LF and CR terminate.
+///
+/// A text without any of them is one line.
+private func appendLines(_ name: StaticString, _ text: String, to bytes: inout [UInt8]) {
+    var text = text
+    text.withUTF8 { text in
+        var start = 0
+        for end in text.indices where unsafe isTerminator(text[end]) {
+            let isSecondOfCRLF = unsafe end > 0 && text[end] == .lineFeed && text[end - 1] == .carriageReturn
+            if !isSecondOfCRLF { unsafe appendLine(name, text[start..<end], to: &bytes) }
+            start = end + 1
+        }
+        unsafe appendLine(name, text[start...], to: &bytes)
     }
-    body(rest)
 }
 
 /// Where a text has a byte that its field cannot carry.
