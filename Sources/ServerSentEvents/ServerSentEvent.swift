@@ -28,6 +28,16 @@ public struct ServerSentEvent: Hashable, Sendable {
     }
 }
 
+extension ServerSentEvent: EventStreamOutput {
+    /// Copies an event, and nothing else.
+    @usableFromInline static func copy(of item: EventStreamItem) -> Self? {
+        if case .event(let bytes) = unsafe item { unsafe ServerSentEvent(bytes) } else { nil }
+    }
+
+    /// Its last event ID.
+    @inlinable var broughtLastEventID: String? { self.lastEventID }
+}
+
 extension EventStreamParser {
     /// Parses the next bytes of the stream.
     ///
@@ -35,7 +45,8 @@ extension EventStreamParser {
     /// - Returns: the events that the bytes complete
     /// - Throws: ``EventStreamError`` when an event breaks the limit. The events before it are lost to this method;
     ///   ``parse(_:appendingTo:)`` keeps them.
-    public mutating func events(in bytes: some Sequence<UInt8>) throws(EventStreamError) -> [ServerSentEvent] {
+    @inlinable public mutating func events(in bytes: some Sequence<UInt8>) throws(EventStreamError) -> [ServerSentEvent]
+    {
         var events: [ServerSentEvent] = []
         try self.parse(bytes, appendingTo: &events)
         return events
@@ -47,25 +58,33 @@ extension EventStreamParser {
     ///   - bytes: the next bytes, in any collection; an array's are not copied
     ///   - events: what the events are appended to
     /// - Throws: ``EventStreamError`` when an event breaks the limit. The events before it have been appended.
-    public mutating func parse(
+    @inlinable public mutating func parse(
         _ bytes: some Sequence<UInt8>, appendingTo events: inout [ServerSentEvent]
     ) throws(EventStreamError) {
-        let result = bytes.withContiguousStorageIfAvailable { contiguous in
-            unsafe self.parse(UnsafeRawBufferPointer(contiguous), appendingTo: &events)
+        unsafe try self.parse(contentsOf: bytes) { item in
+            if let event = unsafe ServerSentEvent.copy(of: item) { events.append(event) }
         }
-        guard let result else { return try self.parse(Array(bytes), appendingTo: &events) }
+    }
+
+    /// Parses the next bytes of the stream, and calls `receive` for each thing they complete, in order.
+    @inlinable mutating func parse(
+        contentsOf bytes: some Sequence<UInt8>, _ receive: (EventStreamItem) -> Void
+    ) throws(EventStreamError) {
+        let result = bytes.withContiguousStorageIfAvailable { contiguous in
+            unsafe self.result(of: UnsafeRawBufferPointer(contiguous), receive)
+        }
+        guard let result else { return unsafe try self.parse(contentsOf: Array(bytes), receive) }
         try result.get()
     }
 
-    private mutating func parse(
-        _ chunk: UnsafeRawBufferPointer, appendingTo events: inout [ServerSentEvent]
+    /// Makes the error a value.
+    ///
+    /// A typed error does not pass through `withContiguousStorageIfAvailable`.
+    @inlinable mutating func result(
+        of chunk: UnsafeRawBufferPointer, _ receive: (EventStreamItem) -> Void
     ) -> Result<Void, EventStreamError> {
-        // A typed error does not pass through `withContiguousStorageIfAvailable`.
         do throws(EventStreamError) {
-            unsafe try self.parse(chunk) { item in
-                if case .event(let bytes) = unsafe item { unsafe events.append(ServerSentEvent(bytes)) }
-            }
-            return .success(())
+            return .success(unsafe try self.parse(chunk, receive))
         } catch {
             return .failure(error)
         }

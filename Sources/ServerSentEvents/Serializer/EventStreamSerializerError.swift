@@ -1,0 +1,34 @@
+// What the serializer throws. Values only; nothing of the event's content is in it.
+
+/// Why something cannot be written as an event stream.
+///
+/// The format has no escapes: a value that would end its own line, or that WHATWG HTML section 9.2.6 tells a parser to
+/// ignore, cannot be carried.
+public enum EventStreamSerializerError: Error, Hashable, Sendable {
+    /// The event type has a CR or a LF.
+    ///
+    /// - Parameter byteOffset: where its first one is, in the UTF-8 of the type
+    case invalidType(byteOffset: Int)
+
+    /// The last event ID has a CR, a LF or a NUL.
+    ///
+    /// - Parameter byteOffset: where its first one is, in the UTF-8 of the ID
+    case invalidLastEventID(byteOffset: Int)
+
+    /// The reconnection time is negative, or too long.
+    case invalidReconnectionTime
+}
+
+extension EventStreamSerializerError: CustomStringConvertible {
+    /// A sentence fit for a log.
+    public var description: String {
+        switch self {
+        case .invalidType(let byteOffset):
+            "an event type has a line terminator (at byte \(byteOffset))"
+        case .invalidLastEventID(let byteOffset):
+            "a last event ID has a line terminator or a NUL (at byte \(byteOffset))"
+        case .invalidReconnectionTime:
+            "a reconnection time is negative or too long"
+        }
+    }
+}
