@@ -48,7 +48,7 @@ let package = Package(
         fuzz("FuzzEventStream", "ServerSentEvents"),
         fuzz("FuzzResponseEvents", "ResponseEvents"),
         fuzz("FuzzReplayLedger", "StreamSession"),
-        fuzz("FuzzInflater", "CZlib", "Deflate"),
+        fuzz("FuzzInflater", "CZlib", "Deflate", "WebSocketProtocol"),
         fuzz("FuzzHTTPFields", "ResponseEvents"),
         fuzz("FuzzEngine", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"),
     ],

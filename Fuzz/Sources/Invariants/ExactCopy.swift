@@ -5,16 +5,16 @@ public enum ExactCopy {
     /// Lends a copy that begins so many bytes after an address that 64 divides, and ends with its memory.
     ///
     /// The bytes before it are `margin`, because a read of them can only be noticed by what it does.
-    public static func lend<Value>(
-        _ bytes: UnsafeRawBufferPointer, misalignment: Int = 0, margin: UInt8 = 0,
-        _ body: (UnsafeRawBufferPointer) throws -> Value
-    ) rethrows -> Value {
+    public static func lend<Value, Failure: Error>(
+        _ bytes: some Collection<UInt8>, misalignment: Int = 0, margin: UInt8 = 0,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: misalignment + bytes.count, alignment: 64)
         defer { memory.deallocate() }
         UnsafeMutableRawBufferPointer(rebasing: memory[..<misalignment])
             .initializeMemory(as: UInt8.self, repeating: margin)
         let copy = UnsafeMutableRawBufferPointer(rebasing: memory[misalignment...])
-        copy.copyMemory(from: bytes)
+        copy.copyBytes(from: bytes)
         return try body(UnsafeRawBufferPointer(copy))
     }
 }
