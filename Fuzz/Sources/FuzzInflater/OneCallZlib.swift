@@ -44,6 +44,7 @@ enum OneCallZlib {
     ///   - windowBits: the format, as `inflateInit2` has it
     ///   - history: what may be referred to
     ///   - step: how many bytes of output one call has room for
+    /// - Returns: what came of it, and why that is all
     static func inflate(
         _ input: ArraySlice<UInt8>, windowBits: CInt, history: [UInt8] = [], step: Int = Self.capacity
     ) -> ZlibResult {
