@@ -4,6 +4,7 @@
 #        Scripts/fuzz.sh replay [TARGET...]        run every committed input once: seeds, and what once broke something
 #        Scripts/fuzz.sh coverage [TARGET...]      replay all inputs, and say which lines of the product they reach
 #   TARGET                 a folder of Fuzz/Sources; default all that begin with Fuzz
+#   CHAPPIE_FUZZ_MINIMISE  for how many seconds a finding is made smaller, default 15; 0 leaves it as it is
 #   CHAPPIE_FUZZ_FLAGS     further options of libFuzzer for `run`, such as "-seed=1 -use_value_profile=1"
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -12,6 +13,7 @@ readonly root=$PWD
 # What is found is written here, the findings aside: nothing but a finding gets into the committed folders.
 readonly corpora=$root/.build/fuzz-corpus
 readonly work=$root/.build/fuzz
+readonly minimise=${CHAPPIE_FUZZ_MINIMISE:-15}
 read -r -a further_flags <<<"${CHAPPIE_FUZZ_FLAGS:-}"
 export SWIFT_BACKTRACE=enable=no
 
@@ -19,7 +21,7 @@ export SWIFT_BACKTRACE=enable=no
 # lost; the second list adds it. C and C++ take theirs by -Xcc. The system's gold warns about the sanitizer's symbols.
 readonly sanitizers=(--sanitize fuzzer -Xswiftc "-sanitize=fuzzer,address" -Xcc "-fsanitize=fuzzer,address")
 readonly linker=(-Xswiftc -use-ld=lld)
-# With optimisation: it builds as fast as without, since whole modules are compiled at once, and runs ten times as fast.
+# With optimisation it builds no slower than without, since whole modules are compiled at once, and runs faster.
 readonly fuzzing=(--package-path Fuzz --configuration release "${sanitizers[@]}" "${linker[@]}")
 readonly measuring=(
     --package-path Fuzz --configuration release --scratch-path "$work/coverage-build" --sanitize fuzzer "${linker[@]}"
@@ -85,7 +87,7 @@ build() { # OPTION...
 kind_of() { # LOG
     local kind
     kind=$(sed -nE 's/^SUMMARY: (AddressSanitizer|LeakSanitizer|UndefinedBehaviorSanitizer): ([A-Za-z0-9-]+).*/\2/p; s/^SUMMARY: libFuzzer: (.*)/\1/p' "$1" | head -n 1)
-    if grep -q '^invariant broken: ' "$1"; then kind=invariant; fi
+    if grep -q '^broken: ' "$1"; then kind=invariant; fi
     case $kind in
         "deadly signal") echo trap ;;
         "") echo failure ;;
@@ -93,13 +95,14 @@ kind_of() { # LOG
     esac
 }
 
-# Makes the input that broke a target as small as a quarter of a minute allows, and a regression of it.
+# Makes the input that broke a target smaller, and a regression of it.
 keep_finding() { # TARGET ARTIFACT LOG
     local target=$1 artifact=$2 log=$3 name smallest=$work/$1-smallest
-    case $(basename "$artifact") in
-        crash-*)
+    case $minimise:$(basename "$artifact") in
+        0:*) ;;
+        *:crash-*)
             rm -f "$smallest"
-            "$executables/$target" -minimize_crash=1 -max_total_time=15 -exact_artifact_path="$smallest" "$artifact" \
+            "$executables/$target" -minimize_crash=1 -max_total_time="$minimise" -exact_artifact_path="$smallest" "$artifact" \
                 >"$work/$target-minimise.log" 2>&1 || true
             # The smaller one counts when it breaks the same thing.
             if [[ -s $smallest ]] && ! "$executables/$target" "$smallest" >"$work/$target-smallest.log" 2>&1 &&
@@ -112,7 +115,7 @@ keep_finding() { # TARGET ARTIFACT LOG
     mkdir -p "Fuzz/Regressions/$target"
     cp "$artifact" "Fuzz/Regressions/$target/$name"
     printf '%s: found Fuzz/Regressions/%s/%s (%d bytes)\n' "$target" "$target" "$name" "$(stat -c %s "$artifact")" >&2
-    grep -E '^invariant broken: |^SUMMARY: |Fatal error: ' "$log" | sed 's/^/    /' >&2 || true
+    grep -E '^broken: |^SUMMARY: |Fatal error: ' "$log" | sed 's/^/    /' | cut -c 1-600 >&2 || true
     printf '    the whole output: %s\n' "${log#"$root/"}" >&2
 }
 
@@ -125,11 +128,12 @@ fuzz() { # TARGET SECONDS
     rm -rf "$work/found"
     mkdir -p "$work/found"
     # New inputs go to the first folder; the others are only read.
+    local start=$EPOCHREALTIME
     "$executables/$target" -max_total_time="$seconds" -max_len="$length" -timeout="$timeout" -rss_limit_mb="$memory" \
         -malloc_limit_mb="$allocation" "${dictionary[@]}" -print_final_stats=1 -artifact_prefix="$work/found/" \
         "${further_flags[@]}" "$corpora/$target" "${inputs[@]}" >"$log" 2>&1 || status=$?
     grep -q '^INFO: Loaded 1 modules' "$log" || fail "$target has no coverage: see $log"
-    report "$target" "$log"
+    report "$target" "$(awk -v start="$start" -v end="$EPOCHREALTIME" 'BEGIN { printf "%.1f", end - start }')" "$log"
     ((status != 0)) || return 0
     for artifact in "$work"/found/*; do
         if [[ -f $artifact && $artifact != */slow-unit-* ]]; then keep_finding "$target" "$artifact" "$log"; fi
@@ -138,15 +142,15 @@ fuzz() { # TARGET SECONDS
 }
 
 # One line of figures from libFuzzer's output.
-report() { # TARGET LOG
-    awk -v target="$1" '
+report() { # TARGET SECONDS LOG
+    awk -v target="$1" -v seconds="$2" '
         /cov: [0-9]+ ft: / { for (i = 1; i < NF; i++) { if ($i == "cov:") cov = $(i + 1); if ($i == "ft:") ft = $(i + 1)
                              if ($i == "corp:") corpus = $(i + 1) } }
         /inline 8-bit counters/ { split($0, part, "[(]"); split(part[2], word, " "); edges = word[1] }
         /^stat::number_of_executed_units:/ { runs = $2 }
-        /^stat::average_exec_per_sec:/ { speed = $2 }
-        END { printf "%-20s %10d %8d %7d of %-6d %8d  %s\n", target, runs, speed, cov, edges, ft, corpus }
-    ' "$2"
+        END { printf "%-20s %8s %10d %8d %7d of %-6d %8d  %s\n",
+                     target, seconds, runs, (seconds + 0 > 0) ? runs / seconds : 0, cov, edges, ft, corpus }
+    ' "$3"
 }
 
 run() { # SECONDS TARGET...
@@ -154,7 +158,7 @@ run() { # SECONDS TARGET...
     shift
     [[ $seconds =~ ^[1-9][0-9]*$ ]] || fail "'$seconds' is no number of seconds"
     build "${fuzzing[@]}"
-    printf '%-20s %10s %8s %17s %8s  %s\n' target runs runs/s "edges" features corpus
+    printf '%-20s %8s %10s %8s %17s %8s  %s\n' target seconds runs runs/s edges features corpus
     for target in "$@"; do
         fuzz "$target" "$seconds" || broken+=("$target")
     done

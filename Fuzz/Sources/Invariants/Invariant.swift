@@ -17,7 +17,7 @@ public func require(_ holds: Bool, _ words: @autoclosure () -> String) {
 /// Ends the process.
 @inline(never)
 public func breakInvariant(_ words: String) -> Never {
-    let line = "invariant broken: \(words)\n"
+    let line = "broken: \(words)\n"
     line.withCString { text in _ = write(STDERR_FILENO, text, strlen(text)) }
     abort()
 }
