@@ -14,11 +14,16 @@ LINT_PATHS := $(wildcard Package.swift Sources Tests Benchmarks/Package.swift Be
 	Fuzz/Package.swift Fuzz/Sources Snippets)
 SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
 
+# How long each fuzz target runs, and which one; all when it is empty.
+SECONDS := 60
+TARGET :=
+
 # The steps share two cores and one build folder: one after another, in the order written.
 .NOTPARALLEL:
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
-	address-sanitizer scan-forms benchmarks-build fuzz-regressions simulate mutations model torture torture-sample figures interop autobahn clean
+	address-sanitizer scan-forms benchmarks-build fuzz fuzz-regressions fuzz-coverage fuzz-planted simulate \
+	mutations model torture torture-sample figures interop autobahn clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,8 +83,17 @@ scan-forms: ## Hold every form of the search for line terminators against a plai
 benchmarks-build: install ## Build the benchmarks
 	swift build --package-path Benchmarks
 
+fuzz: install ## Fuzz every target, or TARGET=name, for SECONDS=60 each
+	Scripts/fuzz.sh run $(SECONDS) $(TARGET)
+
 fuzz-regressions: install ## Build the fuzz targets and replay their committed inputs
-	Scripts/replay-fuzz.sh
+	Scripts/fuzz.sh replay
+
+fuzz-coverage: install ## Say which lines the fuzz targets' inputs reach; TARGET=name for one
+	Scripts/fuzz.sh coverage $(TARGET)
+
+fuzz-planted: install ## Plant bugs in what is fuzzed, and expect each target to find its own
+	Scripts/fuzz-planted.sh
 
 simulate: install ## Run a million turns of the engine against a server that rolls dice
 	swift build -c release --product turn-simulator

@@ -18,7 +18,7 @@ func product(_ name: String, dependencies: [Target.Dependency] = [], libraries: 
 
 /// A fuzz target and what it fuzzes.
 func fuzz(_ name: String, _ dependencies: Target.Dependency...) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+    .executableTarget(name: name, dependencies: dependencies + ["Invariants"], swiftSettings: settings)
 }
 
 let package = Package(
@@ -45,10 +45,11 @@ let package = Package(
         .systemLibrary(name: "CLibwebsockets", path: "Product/CLibwebsockets", pkgConfig: "libwebsockets"),
         .systemLibrary(name: "CZlib", path: "Product/CZlib", pkgConfig: "zlib"),
 
+        .target(name: "Invariants", swiftSettings: settings),
         fuzz("FuzzEventStream", "ServerSentEvents"),
         fuzz("FuzzResponseEvents", "ResponseEvents"),
         fuzz("FuzzReplayLedger", "StreamSession"),
-        fuzz("FuzzInflater", "CZlib", "Deflate"),
+        fuzz("FuzzInflater", "CZlib", "Deflate", "WebSocketProtocol"),
         fuzz("FuzzHTTPFields", "ResponseEvents"),
         fuzz("FuzzEngine", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"),
     ],

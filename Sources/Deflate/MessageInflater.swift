@@ -58,15 +58,27 @@ package final class MessageInflater {
             // One byte more than allowed is room enough to see that there is more.
             let room = self.limit - self.inflatedByteCount
             let (outputLimit, isUnbounded) = countBefore.addingReportingOverflow(room)
-            let progress = try self.inflater.inflate(
-                input, at: &position, into: output, upTo: isUnbounded || outputLimit == .max ? .max : outputLimit + 1)
-            self.inflatedByteCount += output.count - countBefore
-            guard self.inflatedByteCount <= self.limit else {
-                output.removeLast(self.inflatedByteCount - self.limit)
-                throw .outputTooLarge(limit: self.limit)
+            let progress: Inflater.Progress
+            do throws(DeflateError) {
+                progress = try self.inflater.inflate(
+                    input, at: &position, into: output,
+                    upTo: isUnbounded || outputLimit == .max ? .max : outputLimit + 1)
+            } catch {
+                // zlib may have written the byte over the limit before it saw that the data are corrupt.
+                try self.count(output, since: countBefore)
+                throw error
             }
+            try self.count(output, since: countBefore)
             if progress == .needsInput { return }
         } while position < input.count
+    }
+
+    /// Counts what was appended, and takes back what passes the limit.
+    private func count(_ output: PaddedBuffer, since countBefore: Int) throws(DeflateError) {
+        self.inflatedByteCount += output.count - countBefore
+        guard self.inflatedByteCount > self.limit else { return }
+        output.removeLast(self.inflatedByteCount - self.limit)
+        throw .outputTooLarge(limit: self.limit)
     }
 
     private func endMessage(into output: PaddedBuffer) throws(DeflateError) {

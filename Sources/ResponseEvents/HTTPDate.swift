@@ -4,7 +4,7 @@
 enum HTTPDate {
     /// Seconds since 1970, or nil.
     ///
-    /// `now` decides which century a two-digit year means.
+    /// `now` decides which century a two-digit year means: the latest in which the date is at most 50 years ahead.
     static func secondsSince1970(_ text: String, now: Int) -> Int? {
         let words = text.split { " ,-".contains($0) }
         switch words.count {
@@ -28,10 +28,22 @@ enum HTTPDate {
         day: Substring, month: Substring, year: Substring, time: Substring, now: Int
     ) -> Int? {
         guard let month = self.months.firstIndex(of: String(month)), let day = self.number(day, digits: 1...2),
-            let year = self.year(year, now: now), (1...self.dayCount(month: month + 1, year: year)).contains(day),
             let time = self.timeOfDay(time)
         else { return nil }
-        return self.days(year: year, month: month + 1, day: day) * 86_400 + time
+        let seconds = { (year: Int) -> Int? in
+            guard (1...self.dayCount(month: month + 1, year: year)).contains(day) else { return nil }
+            return self.days(year: year, month: month + 1, day: day) * 86_400 + time
+        }
+        if let year = self.number(year, digits: 4...4) { return seconds(year) }
+        // RFC 9110 section 5.6.7: a date that seems more than 50 years ahead means the most recent such year in the past.
+        let latest = min(max(now, 0), 253_402_300_799) + 50 * 31_556_952
+        let latestYear = 1970 + latest / 31_556_952 + 1
+        guard let short = self.number(year, digits: 2...2) else { return nil }
+        let candidate = latestYear - (latestYear - short) % 100
+        // At most three centuries in a row begin without a leap day.
+        return stride(from: candidate, through: candidate - 400, by: -100).lazy.compactMap(seconds).first {
+            $0 <= latest
+        }
     }
 
     private static func number(_ text: Substring, digits: ClosedRange<Int>) -> Int? {
@@ -49,15 +61,6 @@ enum HTTPDate {
         return hour * 3_600 + minute * 60 + second
     }
 
-    /// A two-digit year that seems more than 50 years ahead means the most recent such year in the past.
-    private static func year(_ text: Substring, now: Int) -> Int? {
-        if let year = self.number(text, digits: 4...4) { return year }
-        guard let short = self.number(text, digits: 2...2) else { return nil }
-        let currentYear = 1970 + min(max(now, 0), 253_402_300_799) / 31_556_952
-        let year = currentYear - currentYear % 100 + short
-        return year > currentYear + 50 ? year - 100 : year
-    }
-
     private static func isLeap(_ year: Int) -> Bool {
         (year.isMultiple(of: 4) && !year.isMultiple(of: 100)) || year.isMultiple(of: 400)
     }
@@ -72,8 +75,9 @@ enum HTTPDate {
 
     /// Days from 1970-01-01 in the proleptic Gregorian calendar.
     private static func days(year: Int, month: Int, day: Int) -> Int {
-        let before = year - 1
-        let leapDays = before / 4 - before / 100 + before / 400 - 477
+        // The calendar repeats after 400 years, and the year before 0 must not be negative.
+        let before = year + 399
+        let leapDays = before / 4 - before / 100 + before / 400 - 574
         let monthDays = (1..<month).reduce(0) { $0 + self.dayCount(month: $1, year: year) }
         return (year - 1970) * 365 + leapDays + monthDays + day - 1
     }

@@ -192,6 +192,22 @@ import WebSocketProtocol
         }
     }
 
+    /// 32 bytes, and directly after them a distance that does not exist.
+    @Test(arguments: [0, 1, 2])
+    func theLimitComesBeforeAnErrorBehindIt(cut: Int) throws {
+        let payload: [UInt8] = [0xFA, 0x48]
+        let output = PaddedBuffer()
+        let inflater = try self.inflater(limit: 31)
+        #expect(throws: DeflateError.outputTooLarge(limit: 31)) {
+            for (index, chunk) in payload.chunks(of: [cut]).enumerated() {
+                try chunk.lend { bytes throws(DeflateError) in
+                    try inflater.inflate(bytes, isLast: index == 1, into: output)
+                }
+            }
+        }
+        #expect(output.count == 31)
+    }
+
     @Test func aBombStopsAtTheLimitWithBoundedMemory() throws {
         let limit = 1 << 20
         let bomb = OneCallZlib.message([UInt8](repeating: 0, count: 64 << 20), level: 9)

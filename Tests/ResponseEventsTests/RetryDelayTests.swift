@@ -45,7 +45,8 @@ import Testing
         ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000),
         ("Tue, 29 Feb 2000 00:00:00 GMT", 951_782_400), ("Mon, 01 Mar 2100 00:00:00 GMT", 4_107_542_400),
         ("Fri, 31 Dec 9999 23:59:60 GMT", 253_402_300_800), ("Sat, 31 Dec 2022 23:59:59 GMT", 1_672_531_199),
-        ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+        ("Wed, 31 Dec 1969 23:59:59 GMT", -1), ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200),
+        ("Tue, 29 Feb 0000 00:00:00 GMT", -62_162_121_600), ("Mon, 01 Jan 0001 00:00:00 GMT", -62_135_596_800),
     ])
     func datesAreCountedFrom1970(date: String, seconds: Int) {
         #expect(HTTPDate.secondsSince1970(date, now: 0) == seconds)
@@ -67,6 +68,17 @@ import Testing
         let in2026 = 1_795_256_523
         #expect(HTTPDate.secondsSince1970("Wednesday, 01-Jan-76 00:00:00 GMT", now: in2026) == 3_345_062_400)
         #expect(HTTPDate.secondsSince1970("Saturday, 01-Jan-77 00:00:00 GMT", now: in2026) == 220_924_800)
+        // The year 2076 begins within the 50 years and ends past them.
+        #expect(HTTPDate.secondsSince1970("Friday, 31-Dec-76 00:00:00 GMT", now: in2026) == 220_838_400)
+    }
+
+    @Test func aShortYearMayBeginAnotherCentury() {
+        let endOf2099 = 4_102_444_799
+        #expect(HTTPDate.secondsSince1970("Friday, 01-Jan-00 00:00:00 GMT", now: endOf2099) == 4_102_444_800)
+        // There is no such day in 2100.
+        #expect(HTTPDate.secondsSince1970("Tuesday, 29-Feb-00 00:00:00 GMT", now: endOf2099) == 951_782_400)
+        #expect(HTTPDate.secondsSince1970("Tuesday, 29-Feb-00 00:00:00 GMT", now: 3 * endOf2099 / 2) == 951_782_400)
+        #expect(HTTPDate.secondsSince1970("Monday, 29-Feb-99 00:00:00 GMT", now: endOf2099) == nil)
     }
 
     @Test(arguments: [

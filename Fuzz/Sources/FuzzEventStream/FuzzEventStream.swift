@@ -1,85 +1,78 @@
-// Invariant: a stream gives the same events, reconnection times, comments, last event ID, error and end however it is
-// split, and no bytes make the parser trap or read outside the chunk it was lent.
+// Invariant: any bytes mean the same however they are split, and what they mean is what the specification's algorithm
+// says. Every item comes with the byte that completes it; a limit stops at the first byte that does not fit, wherever the
+// chunks end; nothing traps, and nothing outside the chunk that was lent is read or changes anything.
 
+import Invariants
 import ServerSentEvents
 
 /// Called by libFuzzer for each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzEventStream(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
-    for limit in [64 << 20, 12] {
-        let whole = Transcript(of: input, limit: limit) { $0 }
-        let single = Transcript(of: input, limit: limit) { _ in 1 }
-        precondition(single == whole, "split into single bytes, the stream has another meaning")
-        // The cuts follow from the input, so that a crash can be run again.
-        var seed = input.reduce(14_695_981_039_346_656_037 as UInt64) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
-        let random = Transcript(of: input, limit: limit) { remaining in
-            seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return min(remaining, Int(seed >> 58))
-        }
-        precondition(random == whole, "split at random, the stream has another meaning")
+    var random = InputHash(input)
+    let stream = Array(input)
+    let model = StreamModel(stream)
+    checkAgainstSpecification(model.recording, stream)
+
+    let check = StreamCheck(stream, model: model.recording)
+    for chunking in Chunking.all { check.run(chunking, &random) }
+    check.runAgain(&random)
+
+    // At the limit the stream must pass, below it must not; any other limit may cut it anywhere.
+    let largest = model.largestByteCount
+    for limit in [largest, largest - 1, Int.random(in: 0..<64, using: &random)] where limit >= 0 {
+        let limited = StreamModel(stream, limit: limit).recording
+        require((limited.error == nil) == (limit >= largest), "the model contradicts itself")
+        let check = StreamCheck(stream, model: limited, limit: limit)
+        for chunking in [Chunking.whole, .single, .upTo(40)] { check.run(chunking, &random) }
     }
+
+    // Behind a comment of any length the same bytes lie elsewhere in the vectors that a scanner reads.
+    let shifted = Array(":".utf8) + Array(repeating: 0x78, count: Int.random(in: 0..<130, using: &random)) + [0x0A]
+    let shiftedCheck = StreamCheck(shifted + stream, model: StreamModel(shifted + stream).recording)
+    for chunking in [Chunking.whole, .upTo(130)] { shiftedCheck.run(chunking, &random) }
     return 0
 }
 
-/// All that a parser said about a stream.
-struct Transcript: Equatable {
-    private var items: [UInt8] = []
-    private var end = EventStreamEnd.clean
-    private var error: EventStreamError?
-
-    /// Parses a stream in chunks.
-    ///
-    /// - Parameters:
-    ///   - input: the stream
-    ///   - limit: the byte limit for an event
-    ///   - chunkByteCount: says how long the next chunk is, given how many bytes are left
-    init(of input: UnsafeRawBufferPointer, limit: Int, chunkByteCount: (Int) -> Int) {
-        var parser = EventStreamParser(maximumEventByteCount: limit)
-        var start = 0
-        while start < input.count {
-            let count = chunkByteCount(input.count - start)
-            self.parse(UnsafeRawBufferPointer(rebasing: input[start..<start + count]), &parser)
-            start += count
+/// The model must mean what the specification does, which knows neither limits nor how many bytes were pending.
+private func checkAgainstSpecification(_ model: Recording, _ stream: [UInt8]) {
+    let specification = SpecificationParser.parse(stream)
+    require(model.items.map(\.decoded) == specification.items, "not what the specification says: \(model.items)")
+    require(model.lastEventID == specification.lastEventID, "the last event ID is not the specification's")
+    let hasSameEnd =
+        switch (model.end, specification.end) {
+        case (.clean, .clean), (.insideLine, .insideLine), (.insideEvent, .insideEvent): true
+        case (.clean, _), (.insideLine, _), (.insideEvent, _): false
         }
-        self.end = parser.finish()
-        self.items += Array(parser.lastEventID.utf8)
-    }
+    require(hasSameEnd, "the end is not the specification's")
+}
 
-    private mutating func parse(_ bytes: UnsafeRawBufferPointer, _ parser: inout EventStreamParser) {
-        // An allocation of exactly this size lets the address sanitizer see a read past the end.
-        let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
-        defer { chunk.deallocate() }
-        chunk.copyMemory(from: bytes)
-        do throws(EventStreamError) {
-            try parser.parse(UnsafeRawBufferPointer(chunk)) { item in self.append(item, UnsafeRawBufferPointer(chunk)) }
-        } catch {
-            precondition(self.error == nil || self.error == error, "an error does not change")
-            self.error = error
-        }
-    }
+/// How a stream is cut into chunks.
+enum Chunking {
+    /// Not at all.
+    case whole
+    /// Into single bytes.
+    case single
+    /// In two.
+    case halves
+    /// Into pieces up to a length, the empty ones included.
+    case upTo(Int)
 
-    private mutating func append(_ item: EventStreamItem, _ chunk: UnsafeRawBufferPointer) {
-        switch item {
-        case .event(let event):
-            precondition(self.error == nil, "nothing is handed out after an error")
-            for field in [event.type, event.data, event.lastEventID] {
-                withUnsafeBytes(of: field.count) { self.items += Array($0) }
-                self.items += Array(field)
+    /// Every way that each input is cut in.
+    static var all: [Chunking] { [.whole, .single, .halves, .upTo(3), .upTo(17), .upTo(80)] }
+
+    /// Where the chunks of a stream of so many bytes end.
+    func ends(of count: Int, _ random: inout InputHash) -> [Int] {
+        switch self {
+        case .whole: return [count]
+        case .single: return count > 0 ? Array(1...count) : [0]
+        case .halves: return [Int.random(in: 0...count, using: &random), count]
+        case .upTo(let longest):
+            var ends: [Int] = []
+            while ends.last ?? 0 < count {
+                ends.append(min(count, (ends.last ?? 0) + Int.random(in: 0...longest, using: &random)))
             }
-            self.readPastEnd(of: event.data, chunk)
-        case .reconnectionTime(let milliseconds):
-            withUnsafeBytes(of: milliseconds) { self.items += [1] + Array($0) }
-        case .comment:
-            self.items.append(2)
+            return ends
         }
-    }
-
-    /// Reads the 64 bytes past data that do not lie in the chunk.
-    private func readPastEnd(of data: UnsafeRawBufferPointer, _ chunk: UnsafeRawBufferPointer) {
-        guard let start = data.baseAddress, let first = chunk.baseAddress else { return }
-        if start >= first, start <= first + chunk.count { return }
-        let padding = UnsafeRawBufferPointer(start: start + data.count, count: 64)
-        precondition(padding.allSatisfy { $0 == 0 }, "64 bytes past buffered data are readable")
     }
 }

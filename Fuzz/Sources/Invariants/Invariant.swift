@@ -1,0 +1,23 @@
+// How a fuzz target says that what it promises is broken, also where optimisation takes the words out of a precondition.
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Ends the process unless something holds, with the words for what does not.
+///
+/// libFuzzer writes the input to a file when the process is ended in this way.
+@inline(__always)
+public func require(_ holds: Bool, _ words: @autoclosure () -> String) {
+    if !holds { breakInvariant(words()) }
+}
+
+/// Ends the process.
+@inline(never)
+public func breakInvariant(_ words: String) -> Never {
+    let line = "broken: \(words)\n"
+    line.withCString { text in _ = write(STDERR_FILENO, text, strlen(text)) }
+    abort()
+}

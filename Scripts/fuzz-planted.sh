@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# Plants one bug at a time in what is fuzzed, and expects its fuzz target to find it.
+# Usage: Scripts/fuzz-planted.sh [NAME...]
+#   NAME                     a bug of the table, or a target, which means all of its bugs; default all
+#   CHAPPIE_PLANTED_SECONDS  how long a target may look for a bug, default 120
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly seconds=${CHAPPIE_PLANTED_SECONDS:-120}
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/chappie-planted.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+# The target that must find a bug, and the bug's name.
+readonly all=(
+    FuzzEventStream/split-terminator
+    FuzzEventStream/retry-overflow
+    FuzzResponseEvents/half-surrogate
+    FuzzReplayLedger/remainder
+    FuzzInflater/limit-before-error
+    FuzzInflater/window-after-final-block
+    FuzzInflater/stage-left-full
+    FuzzHTTPFields/days-of-november
+    FuzzHTTPFields/rounded-down
+    FuzzEngine/stale-length
+)
+
+# Each bug is one or more edits: a file, the text that must stand in it exactly once, and what replaces it.
+# A line that begins with ">>> " begins an edit, "---" stands between the texts, and "<<<" ends it.
+edits_of() {
+    case $1 in
+        FuzzEventStream/split-terminator) # After a CR at a chunk's end, the next byte is taken for its LF.
+            cat <<'EDITS'
+>>> Sources/ServerSentEvents/EventStreamParser+Lines.swift
+            self.skipsLineFeed = false
+            return chunk[0] == .lineFeed ? 1 : 0
+---
+            self.skipsLineFeed = false
+            return 1
+<<<
+EDITS
+            ;;
+        FuzzEventStream/retry-overflow) # A reconnection time that no integer holds becomes another one.
+            cat <<'EDITS'
+>>> Sources/ServerSentEvents/EventStreamParser+Fields.swift
+            guard (0...9).contains(digit), !product.overflow, !sum.overflow else {
+---
+            guard (0...9).contains(digit) else {
+<<<
+EDITS
+            ;;
+        FuzzResponseEvents/half-surrogate) # Anything may be the second half of a surrogate pair.
+            cat <<'EDITS'
+>>> Sources/CSimdjson/Unescape.cpp
+    if (second < 0xDC00 || second > 0xDFFF) { return replacement_character; }
+---
+<<<
+EDITS
+            ;;
+        FuzzReplayLedger/remainder) # What remains of a replayed delta begins a byte too early.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ReplayLedger.swift
+        return .deliver(from: matched)
+---
+        return .deliver(from: max(0, matched - 1))
+<<<
+EDITS
+            ;;
+        FuzzInflater/limit-before-error) # An error hides that the limit was passed.
+            cat <<'EDITS'
+>>> Sources/Deflate/MessageInflater.swift
+                try self.count(output, since: countBefore)
+                throw error
+---
+                throw error
+<<<
+EDITS
+            ;;
+        FuzzInflater/window-after-final-block) # A final block inside a message empties the window.
+            cat <<'EDITS'
+>>> Sources/Deflate/MessageInflater.swift
+            if self.inflater.isAtStreamEnd { self.inflater.resetKeepingWindow() }
+---
+            if self.inflater.isAtStreamEnd { self.inflater.reset() }
+<<<
+EDITS
+            ;;
+        FuzzInflater/stage-left-full) # Output that had no room is forgotten when the input is used up.
+            cat <<'EDITS'
+>>> Sources/Deflate/ContentDecoder.swift
+        return position == input.count && !self.stages.contains { $0.hasPendingOutput }
+---
+        return position == input.count
+<<<
+EDITS
+            ;;
+        FuzzHTTPFields/days-of-november) # November has 31 days.
+            cat <<'EDITS'
+>>> Sources/ResponseEvents/HTTPDate.swift
+        case 4, 6, 9, 11: 30
+---
+        case 4, 6, 9: 30
+<<<
+EDITS
+            ;;
+        FuzzHTTPFields/rounded-down) # A part of a millisecond is not waited for.
+            cat <<'EDITS'
+>>> Sources/ResponseEvents/RetryDelay.swift
+        return Double(whole) < milliseconds ? min(whole + 1, self.maximum) : whole
+---
+        return whole
+<<<
+EDITS
+            ;;
+        FuzzEngine/stale-length) # The second long frame has the length of both.
+            cat <<'EDITS'
+>>> Sources/WebSocketProtocol/FrameReader.swift
+        self.lengthForm = byte
+        self.length = 0
+---
+        self.lengthForm = byte
+<<<
+EDITS
+            ;;
+        *)
+            echo "no bug is called $1" >&2
+            return 1
+            ;;
+    esac
+}
+
+# Applies the edits of standard input to the tree in the current folder.
+apply_edits() {
+    python3 -c '
+import re, sys
+edits = re.findall(r"^>>> ([^\n]+)\n(.*?\n)---\n(.*?)<<<\n", sys.stdin.read(), re.M | re.S)
+if not edits: sys.exit("there are no edits")
+for path, anchor, replacement in edits:
+    text = open(path).read()
+    # The last line of an anchor may be the beginning of a line.
+    anchor, replacement = anchor.rstrip("\n"), replacement.rstrip("\n")
+    if text.count(anchor) != 1: sys.exit(f"{path}: the text stands there {text.count(anchor)} times, not once:\n{anchor}")
+    open(path, "w").write(text.replace(anchor, replacement))
+'
+}
+
+# A fresh copy of the tree, with the same times, so that only what differs is built again.
+copy_tree() {
+    mkdir -p "$work/tree/Fuzz"
+    rm -rf "$work"/tree/{Sources,Tests,Scripts,.build/fuzz-corpus} "$work"/tree/Fuzz/{Sources,Corpus,Dictionaries,Regressions}
+    mkdir "$work/tree/Tests"
+    # One fuzz target links to what tests compare with.
+    cp -a Tests/ServerSentEventsTests "$work/tree/Tests/"
+    cp -a Sources Scripts "$work/tree/"
+    cp -a Fuzz/{Package.swift,Product,Sources,Corpus,Dictionaries} "$work/tree/Fuzz/"
+}
+
+selected=()
+for name in "${all[@]}"; do
+    if (($# == 0)); then selected+=("$name"); fi
+    for wanted in "$@"; do
+        if [[ $name == "$wanted" || ${name%%/*} == "$wanted" ]]; then selected+=("$name"); fi
+    done
+done
+((${#selected[@]} > 0)) || {
+    printf 'no bug is called %s; there are\n' "$*" >&2
+    printf '    %s\n' "${all[@]}" >&2
+    exit 1
+}
+
+# Every bug applies before anything is built.
+copy_tree
+for name in "${selected[@]}"; do
+    edits=$(edits_of "$name")
+    (cd "$work/tree" && apply_edits <<<"$edits")
+    copy_tree
+done
+# Without a bug every input passes. Regressions are left out, because they may hold what is to be found.
+mapfile -t targets < <(printf '%s\n' "${selected[@]%%/*}" | sort -u)
+"$work/tree/Scripts/fuzz.sh" replay "${targets[@]}"
+
+survivors=()
+for name in "${selected[@]}"; do
+    target=${name%%/*}
+    copy_tree
+    edits=$(edits_of "$name")
+    (cd "$work/tree" && apply_edits <<<"$edits")
+    status=0
+    CHAPPIE_FUZZ_MINIMISE=0 "$work/tree/Scripts/fuzz.sh" run "$seconds" "$target" >"$work/run.log" 2>&1 || status=$?
+    if ((status != 0)) && [[ -d $work/tree/Fuzz/Regressions/$target ]]; then
+        printf '%s: found after %s s and %s runs\n' "$name" \
+            "$(awk -v target="$target" '$1 == target { print $2; exit }' "$work/run.log")" \
+            "$(awk -v target="$target" '$1 == target { print $3; exit }' "$work/run.log")"
+        grep -E '^    ' "$work/run.log" | grep -v 'the whole output' | cut -c 1-200 || true
+    else
+        printf '%s: SURVIVES %s s\n' "$name" "$seconds"
+        cat "$work/run.log"
+        survivors+=("$name")
+    fi
+done
+
+if ((${#survivors[@]} > 0)); then
+    printf 'not found: %s\n' "${survivors[*]}" >&2
+    exit 1
+fi
