@@ -52,7 +52,7 @@ final class EngineTurn: @unchecked Sendable {
         configuration.timeouts.pingInterval = nil
         // A server that holds is given up soon; any other ends the turn by itself.
         let isHeld = input.ending == .hold && !input.mustComplete
-        configuration.timeouts.total = isHeld ? .milliseconds(15) : .seconds(deadlineSeconds)
+        configuration.timeouts.total = isHeld ? .milliseconds(5) : .seconds(deadlineSeconds)
         if input.hasSmallLimits, input.mode != .scripted {
             configuration.limits.eventByteCount = EngineLimits.small
             configuration.limits.errorBodyByteCount = EngineLimits.small

@@ -41,11 +41,14 @@ struct OutcomeCheck {
     private func check(_ failure: ChappieTransportFailure) {
         require(failure.attempts == 1, "\(failure.attempts) attempts")
         let impossible: Set<ChappieTransportFailure.Code> = [
-            .invalidRequest, .unresolvable, .unreachable, .certificateRejected, .tlsHandshakeFailed,
+            .invalidRequest, .unresolvable, .certificateRejected, .tlsHandshakeFailed,
             .trustAnchorsUnreadable, .peerUnresponsive, .requestTooLarge, .sequenceGap, .responseExpired, .circuitOpen,
             .unavailable,
         ]
         require(!impossible.contains(failure.code), "a failure that has no reason: \(failure)")
+        // A server that does not wait for the request may reset the connection while it is being made.
+        let mayBeUnreachable = self.input.isEarly && self.input.ending == .reset
+        require(failure.code != .unreachable || mayBeUnreachable, "no connection: \(failure)")
         let mayTimeOut = self.input.ending == .hold && !self.input.mustComplete
         require(failure.code != .timedOut || mayTimeOut, "the turn waits for a server that is gone: \(failure)")
     }
