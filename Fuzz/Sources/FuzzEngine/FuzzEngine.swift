@@ -1,5 +1,70 @@
-// Invariant: to be written.
+// Invariant: whatever a server sends, however it is cut and however it ends, a turn ends by itself, once, with an error
+// that is documented or with a whole response; nothing comes after the end or above a limit, and the socket is closed.
+// Of a response without a fault every byte is delivered, of any other a beginning without repetition. Turns leave no
+// memory and no descriptors behind.
+
+import Foundation
 
 /// Called by libFuzzer for each input.
 @_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzEngine(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt { 0 }
+public func fuzzEngine(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = Array(UnsafeBufferPointer(start: bytes, count: bytes == nil ? 0 : count))
+    let input = EngineInput(bytes)
+    Bench.shared.run(input)
+    Bench.shared.checkForLeaks(input)
+    return 0
+}
+
+/// Ends the process when something does not hold.
+func require(_ holds: Bool, _ what: @autoclosure () -> String) {
+    guard !holds else { return }
+    // An optimised build says nothing of its own, and standard output is lost in a crash.
+    FileHandle.standardError.write(Data("broken: \(what())\n".utf8))
+    preconditionFailure()
+}
+
+/// The server and the engine's service, which all runs share.
+///
+/// - Safety: libFuzzer calls on one thread.
+final class Bench: @unchecked Sendable {
+    static let shared = Bench()
+
+    private let listener = ServerListener()
+    private var inputCount = 0
+
+    /// True for the first input, and for one in 500.
+    var isLeakCheckDue: Bool {
+        defer { self.inputCount += 1 }
+        return self.inputCount % 500 == 0
+    }
+
+    /// One turn against one server.
+    func run(_ input: EngineInput) {
+        let turn = EngineTurn(input, port: self.listener.port)
+        let socket = self.listener.accept()
+        var request: ClientRequest?
+        if !input.isEarly { request = socket.readRequest() }
+        var answer = ServerBytes(input, request: request)
+        var cuts = CutSequence(input.cutSeed)
+        for piece in cuts.pieces(of: answer.answer(), atMost: 12) { socket.write(piece) }
+        var isGone = false
+        switch input.ending {
+        case .close, .cancel:
+            // A socket that is closed with unread bytes is reset.
+            if input.isEarly { _ = socket.readRequest() }
+            socket.shutDown()
+        case .reset:
+            socket.reset()
+            isGone = true
+        case .hold: break
+        }
+        let outcome = turn.wait()
+        if !isGone {
+            socket.shutDown()
+            socket.waitForEnd()
+            socket.reset()
+        }
+        require(self.listener.isQuiet, "the client connects again")
+        OutcomeCheck(input: input, outcome: outcome).check()
+    }
+}

@@ -1,0 +1,116 @@
+// Whether a turn ended as it had to.
+
+import ChappieTransport
+import Foundation
+
+/// Judges what a consumer saw.
+struct OutcomeCheck {
+    let input: EngineInput
+    let outcome: EngineOutcome
+
+    func check() {
+        require((self.outcome.report?.attempts.count ?? 0) <= 1, "more attempts than one")
+        self.checkError()
+        self.checkLimits()
+        switch self.input.mode {
+        case .scripted: self.checkScript()
+        case .lines: self.checkLines()
+        case .raw, .headed: break
+        }
+    }
+
+    private func checkError() {
+        guard let error = self.outcome.error else { return }
+        if error is CancellationError { return require(self.input.ending == .cancel, "cancelled by nobody") }
+        guard let error = error as? ChappieClientError else { return require(false, "an undocumented error: \(error)") }
+        switch error {
+        case .httpError(let status, let body):
+            // Bytes that are not UTF-8 become characters of three bytes.
+            let limit = self.input.hasSmallLimits && self.input.mode != .scripted ? EngineLimits.small : 64 << 10
+            require(body.utf8.count <= limit * 3, "\(body.utf8.count) bytes of a body")
+            require((100...999).contains(status), "the status code \(status)")
+        case .transport(let failure): self.check(failure)
+        case .responseTerminalFailure, .usageLimitReached, .reauthenticationRequired, .invalidResponse:
+            break
+        case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolApprovalDenied,
+            .toolExecutionFailed, .toolLoopLimitExceeded, .streamingTransportReplayDiverged:
+            require(false, "an error that has no reason: \(error)")
+        }
+    }
+
+    private func check(_ failure: ChappieTransportFailure) {
+        require(failure.attempts == 1, "\(failure.attempts) attempts")
+        let impossible: Set<ChappieTransportFailure.Code> = [
+            .invalidRequest, .unresolvable, .certificateRejected, .tlsHandshakeFailed,
+            .trustAnchorsUnreadable, .peerUnresponsive, .requestTooLarge, .sequenceGap, .responseExpired, .circuitOpen,
+            .unavailable,
+        ]
+        require(!impossible.contains(failure.code), "a failure that has no reason: \(failure)")
+        // A server that does not wait for the request may reset the connection while it is being made.
+        let mayBeUnreachable = self.input.isEarly && self.input.ending == .reset
+        require(failure.code != .unreachable || mayBeUnreachable, "no connection: \(failure)")
+        let mayTimeOut = self.input.ending == .hold && !self.input.mustComplete
+        require(failure.code != .timedOut || mayTimeOut, "the turn waits for a server that is gone: \(failure)")
+    }
+
+    private func checkLimits() {
+        guard self.input.hasSmallLimits, self.input.mode != .scripted else { return }
+        require(self.outcome.rawByteCount <= EngineLimits.small, "a raw event above the limit")
+        let longest = self.outcome.deltas.map(\.text.count).max() ?? 0
+        require(longest <= EngineLimits.small, "a delta above the limit")
+    }
+
+    /// All of a response without a fault, or a beginning of it when the server or the consumer broke it off.
+    private func checkScript() {
+        let expected = ScriptedResponse(self.input.content).output
+        let found = self.outcome.deltas
+        require(expected.starts(with: found), "\(found) is no beginning of \(expected)")
+        guard self.input.mustComplete || self.outcome.isCompleted else { return }
+        require(self.outcome.isCompleted, "not completed: \(String(describing: self.outcome.error))")
+        require(found == expected, "only \(found.count) of \(expected.count) deltas")
+    }
+
+    /// Each delta is that of a line, and the lines come in their order.
+    private func checkLines() {
+        var lines = ServerBytes.lines(of: self.input.content).map(LineDelta.init)[...]
+        for delta in self.outcome.deltas {
+            while let line = lines.first, !line.mayBe(delta) { lines.removeFirst() }
+            require(lines.popFirst() != nil, "\(delta) comes from no line, or again")
+        }
+    }
+}
+
+/// The delta in a line, as Foundation reads it.
+private enum LineDelta {
+    case none
+    case some(ConsumedDelta)
+    /// Foundation reads some JSON differently.
+    case unknown
+
+    init(_ line: [UInt8]) {
+        guard line.firstRange(of: [0xEF, 0xBB, 0xBF]) == nil,
+            let object = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any]
+        else {
+            self = .unknown
+            return
+        }
+        let kinds: [String: ConsumedDelta.Kind] = [
+            "response.output_text.delta": .text, "response.refusal.delta": .refusal,
+            "response.reasoning_text.delta": .reasoning, "response.reasoning_summary_text.delta": .reasoning,
+        ]
+        guard let type = object["type"] as? String, let kind = kinds[type], let text = object["delta"] as? String
+        else {
+            self = .none
+            return
+        }
+        self = .some(ConsumedDelta(kind: kind, text: Array(text.utf8)))
+    }
+
+    func mayBe(_ delta: ConsumedDelta) -> Bool {
+        switch self {
+        case .none: false
+        case .some(let known): known == delta
+        case .unknown: true
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// A response without a fault, described by bytes, and what a consumer must get of it.
+
+/// Output as a consumer gets it.
+struct ConsumedDelta: Equatable {
+    enum Kind { case text, reasoning, refusal }
+
+    let kind: Kind
+    let text: [UInt8]
+}
+
+/// Something that a server sends.
+enum ServerItem {
+    /// The JSON text of an event.
+    case event(String)
+    /// A sign of life below events: a ping or a pong, a comment or a field that means nothing.
+    case noise(Int)
+}
+
+/// The items of a response that ends well, and its output.
+struct ScriptedResponse {
+    private(set) var items: [ServerItem] = []
+    private(set) var output: [ConsumedDelta] = []
+
+    init(_ bytes: [UInt8]) {
+        self.items.append(.event(#"{"type":"response.created","response":{"id":"r"}}"#))
+        var rest = bytes[...]
+        while let code = rest.popFirst() {
+            let choice = Int(code >> 3)
+            switch code % 8 {
+            case 0, 1: self.append(.text, "response.output_text.delta", choice, rest.popFirst() ?? 0)
+            case 2: self.append(.reasoning, "response.reasoning_summary_text.delta", choice, rest.popFirst() ?? 0)
+            case 3: self.append(.reasoning, "response.reasoning_text.delta", choice, rest.popFirst() ?? 0)
+            case 4: self.append(.refusal, "response.refusal.delta", choice, rest.popFirst() ?? 0)
+            case 5: self.items.append(.event(Self.events[choice % Self.events.count]))
+            default: self.items.append(.noise(choice))
+            }
+        }
+        self.items.append(.event(#"{"type":"response.completed","response":{"id":"r","status":"completed"}}"#))
+    }
+
+    /// Events without output.
+    private static let events = [
+        #"{"type":"keepalive"}"#, #"{"type":"response.in_progress","response":{"id":"r"}}"#, "{}",
+        #"{"type":"response.unheard.of","delta":7}"#, #"{"delta":"x","type":"response.output_text.done"}"#,
+        #"{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m"}}"#,
+        #"{"type":"codex.rate_limits","rate_limits":{"primary":{"used_percent":3}}}"#,
+        #"{"type":"response.output_text.delta","delta":"","output_index":1}"#,
+        #"{"type":"response.output_text.delta","delta":"other","stream_id":"another lane"}"#,
+    ]
+
+    /// Characters and what stands for them in JSON.
+    private static let characters = [
+        ("a", "a"), ("é", "é"), ("😀", "\\uD83D\\ude00"), ("\n", "\\n"), ("\"", "\\\""), ("\u{FFFD}", "\\ud800"),
+        ("\0", "\\u0000"), ("😀", "😀"), ("\\", "\\\\"), ("\u{301}", "\\u0301"), ("{", "{"), ("€", "€"),
+    ]
+
+    private mutating func append(_ kind: ConsumedDelta.Kind, _ type: String, _ choice: Int, _ length: UInt8) {
+        // Lengths around those at which a frame's header changes, and beyond a segment.
+        let count = [1, 2, 3, 5, 30, 110, 900, 5_000][Int(length % 8)]
+        var text = ""
+        var json = ""
+        for index in 0..<count {
+            let (character, written) = Self.characters[(choice + index * Int(length >> 3)) % Self.characters.count]
+            text += character
+            json += written
+        }
+        self.output.append(ConsumedDelta(kind: kind, text: Array(text.utf8)))
+        self.items.append(.event(#"{"type":"\#(type)","delta":"\#(json)","output_index":0}"#))
+    }
+}

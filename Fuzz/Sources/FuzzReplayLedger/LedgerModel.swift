@@ -1,0 +1,196 @@
+// A ledger without any cleverness: every byte with its slot, compared one by one. It shares no code with the product.
+
+import StreamSession
+
+/// What a consumer concatenates.
+enum LedgerChannel: Int, CaseIterable {
+    case text, refusal, reasoning, toolInput
+
+    init(_ kind: ReplaySlot.Kind) {
+        switch kind {
+        case .text: self = .text
+        case .refusal: self = .refusal
+        case .reasoningSummary, .reasoningText: self = .reasoning
+        case .toolCall: self = .toolInput
+        }
+    }
+}
+
+/// The rule of `ReplayLedger`, transcribed.
+struct LedgerModel {
+    /// A byte of output and the slot it belongs to; its output index counts settled items.
+    struct Piece: Equatable {
+        let slot: ReplaySlot
+        let byte: UInt8
+    }
+
+    /// One channel's output, and how far an attempt has repeated or produced it.
+    struct Sequence<Element> {
+        var delivered: [Element] = []
+        /// How much is not expected again.
+        var settledCount = 0
+        /// How much has come in the attempt that runs, what is settled among it.
+        var cursor = 0
+
+        var isCaughtUp: Bool { self.cursor == self.delivered.count }
+        var pending: ArraySlice<Element> { self.delivered[self.cursor...] }
+
+        mutating func append(_ new: [Element]) {
+            self.delivered += new
+            self.cursor = self.delivered.count
+        }
+
+        /// Where settled items end; nil when they have not come whole, or stand behind others.
+        func settled(where belongs: (Element) -> Bool) -> Int? {
+            let open = self.delivered[self.settledCount...]
+            let end = self.settledCount + open.prefix(while: belongs).count
+            return end <= self.cursor && !self.delivered[end...].contains(where: belongs) ? end : nil
+        }
+    }
+
+    private(set) var channels = LedgerChannel.allCases.map { _ in Sequence<Piece>() }
+    private(set) var calls = Sequence<ReplayedToolCall>()
+    private(set) var rawEvents = RawEventModel()
+    private(set) var settledItemCount = 0
+    private(set) var hasDiverged = false
+    private(set) var verifiedByteCount = 0
+
+    var isCaughtUp: Bool { !self.hasDiverged && self.hasEverything }
+    private var hasEverything: Bool { self.channels.allSatisfy { $0.isCaughtUp } && self.calls.isCaughtUp }
+    var hasDelivered: Bool { self.channels.contains { !$0.delivered.isEmpty } || !self.calls.delivered.isEmpty }
+
+    /// How often the slot changes within a channel.
+    var slotChangeCount: Int {
+        self.channels.reduce(0) { sum, channel in
+            sum + zip(channel.delivered, channel.delivered.dropFirst()).count { $0.slot != $1.slot }
+        }
+    }
+
+    // MARK: Output
+
+    mutating func admit(_ bytes: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Admission {
+        let (outputIndex, isTooFar) = slot.outputIndex.addingReportingOverflow(self.settledItemCount)
+        guard !self.hasDiverged, !isTooFar else { return self.diverge() }
+        let slot = ReplaySlot(slot.kind, outputIndex: outputIndex, partIndex: slot.partIndex)
+        let pieces = bytes.map { Piece(slot: slot, byte: $0) }
+        let channel = LedgerChannel(slot.kind).rawValue
+        let matched = min(pieces.count, self.channels[channel].pending.count)
+        guard pieces[..<matched].elementsEqual(self.channels[channel].pending.prefix(matched)) else {
+            return self.diverge()
+        }
+        self.channels[channel].cursor += matched
+        guard matched == pieces.count || self.hasEverything else { return self.diverge() }
+        self.verifiedByteCount += matched
+        guard matched < pieces.count else { return .swallow }
+        self.channels[channel].append(Array(pieces[matched...]))
+        return .deliver(from: matched)
+    }
+
+    mutating func admit(_ call: ReplayedToolCall) -> ReplayLedger.Admission {
+        let (outputIndex, isTooFar) = call.outputIndex.addingReportingOverflow(self.settledItemCount)
+        guard !self.hasDiverged, !isTooFar else { return self.diverge() }
+        let call = ReplayedToolCall(
+            call.kind, outputIndex: outputIndex, name: call.name, namespace: call.namespace, arguments: call.arguments)
+        guard let position = self.calls.delivered.firstIndex(where: { Self.isSame($0, call) }) else {
+            guard self.hasEverything else { return self.diverge() }
+            self.calls.append([call])
+            return .deliver(from: 0)
+        }
+        guard position <= self.calls.cursor else { return self.diverge() }
+        if position == self.calls.cursor {
+            self.calls.cursor += 1
+            self.verifiedByteCount += call.arguments.utf8.count
+        }
+        return .swallow
+    }
+
+    /// Every byte of two calls.
+    private static func isSame(_ left: ReplayedToolCall, _ right: ReplayedToolCall) -> Bool {
+        let texts = { (call: ReplayedToolCall) in
+            [call.name, call.namespace, call.arguments].map { $0.map { Array($0.utf8) } }
+        }
+        return left.kind == right.kind && left.outputIndex == right.outputIndex && texts(left) == texts(right)
+    }
+
+    mutating func admitRaw(type: String, outputIndex: Int?) -> Bool {
+        guard !self.hasDiverged else { return false }
+        return self.rawEvents.admit(type, outputIndex: outputIndex.map { $0 &+ self.settledItemCount })
+    }
+
+    mutating func finish() -> ReplayLedger.Completion {
+        guard !self.isCaughtUp else { return .whole }
+        self.hasDiverged = true
+        return .diverged
+    }
+
+    private mutating func diverge() -> ReplayLedger.Admission {
+        self.hasDiverged = true
+        return .diverged
+    }
+
+    // MARK: Attempts
+
+    mutating func beginReplay() {
+        self.rawEvents.rewind()
+        guard !self.hasDiverged else { return }
+        for index in self.channels.indices { self.channels[index].cursor = self.channels[index].settledCount }
+        self.calls.cursor = self.calls.settledCount
+    }
+
+    /// What is settled with so many items: an end in each channel, and one of the calls; nil when it cannot be.
+    private func ends(settling itemCount: Int) -> (channels: [Int], calls: Int, items: Range<Int>)? {
+        let (end, isTooFar) = self.settledItemCount.addingReportingOverflow(itemCount)
+        guard !self.hasDiverged, itemCount >= 0, !isTooFar else { return nil }
+        let items = self.settledItemCount..<end
+        let ends = self.channels.compactMap { $0.settled { items.contains($0.slot.outputIndex) } }
+        guard ends.count == self.channels.count,
+            let calls = self.calls.settled(where: { items.contains($0.outputIndex) })
+        else { return nil }
+        return (ends, calls, items)
+    }
+
+    func canSettle(itemCount: Int) -> Bool { self.ends(settling: itemCount) != nil }
+
+    mutating func beginReplay(settling itemCount: Int) -> Bool {
+        guard let ends = self.ends(settling: itemCount) else { return false }
+        for (index, end) in ends.channels.enumerated() { self.channels[index].settledCount = end }
+        self.calls.settledCount = ends.calls
+        if itemCount > 0 { self.rawEvents.settle(ends.items) }
+        self.settledItemCount = ends.items.upperBound
+        self.beginReplay()
+        return true
+    }
+
+    // MARK: What is expected
+
+    /// What a channel expects next in one slot, as an attempt would send it; nil when it is caught up.
+    func expected(in channel: LedgerChannel) -> (slot: ReplaySlot, bytes: [UInt8])? {
+        let pending = self.channels[channel.rawValue].pending
+        guard let slot = pending.first?.slot else { return nil }
+        let bytes = pending.prefix { $0.slot == slot }.map(\.byte)
+        let (outputIndex, isTooFar) = slot.outputIndex.subtractingReportingOverflow(self.settledItemCount)
+        guard !isTooFar else { return nil }
+        return (ReplaySlot(slot.kind, outputIndex: outputIndex, partIndex: slot.partIndex), bytes)
+    }
+
+    var expectedCall: ReplayedToolCall? {
+        guard let call = self.calls.pending.first else { return nil }
+        let (outputIndex, isTooFar) = call.outputIndex.subtractingReportingOverflow(self.settledItemCount)
+        guard !isTooFar else { return nil }
+        return ReplayedToolCall(
+            call.kind, outputIndex: outputIndex, name: call.name, namespace: call.namespace, arguments: call.arguments)
+    }
+
+    /// The rest of a replay that contradicts nothing.
+    func everythingExpected() -> [LedgerOperation] {
+        var copy = self
+        var operations: [LedgerOperation] = []
+        for channel in LedgerChannel.allCases {
+            while let (slot, bytes) = copy.expected(in: channel), copy.admit(bytes, in: slot) == .swallow {
+                operations.append(.delta(slot, bytes))
+            }
+        }
+        while let call = copy.expectedCall, copy.admit(call) == .swallow { operations.append(.call(call)) }
+        return operations
+    }
+}
