@@ -1,0 +1,180 @@
+// `sse-throughput growth`: nothing may cost more than linear time, in whatever shape the bytes come.
+
+import CMachine
+import ServerSentEvents
+
+/// How the time of one shape grows.
+struct Growth: Codable {
+    /// The name of the shape.
+    var shape: String
+    /// The sizes, each twice the one before.
+    var byteCounts: [Int]
+    /// The shortest time of each, in seconds.
+    var seconds: [Double]
+
+    /// The time of each size as a multiple of the one before.
+    var factors: [Double] { zip(self.seconds.dropFirst(), self.seconds).map { $0 / $1 } }
+    /// The largest of them.
+    var worstFactor: Double { self.factors.max() ?? 0 }
+}
+
+/// Measures every shape at doubling sizes.
+struct GrowthCommand {
+    /// What was asked for.
+    let options: Options
+
+    /// What a doubling of the bytes may multiply the time with.
+    private static let largestFactor = 2.3
+    /// What one chunk of 64 MiB may cost, in the time of the same bytes in chunks of 16 KiB.
+    ///
+    /// It must be no slower; the rest is what two timings of the same thing differ by.
+    private static let largestChunkFactor = 1.05
+    /// The sizes.
+    private static let byteCounts = (0..<5).map { (256 << 10) << $0 }
+    /// How many bytes are parsed for one time, whatever the size: every size finds the caches in the same state.
+    private static let regionByteCount = 32 << 20
+    /// How often a shape is measured again that seems to break the limit: noise goes away, a quadratic parser does not.
+    private static let rounds = 4
+
+    private static let table = Table(widths: [48, 9, 9, 9, 9, 9, 9])
+
+    /// Measures every shape, and one chunk of 64 MiB.
+    ///
+    /// - Returns: whether all of them keep the limits
+    func run() throws -> Bool {
+        _ = self.options.pin()
+        // Otherwise the large streams' buffers cost page faults and the small ones' do not.
+        cmachine_keep_freed_memory()
+        print("Time of one stream in microseconds, best of \(self.options.repetitions) or more; the worst doubling")
+        print("may take \(fixed(Self.largestFactor, 1)) times as long:\n")
+        Self.table.print(["shape"] + Self.byteCounts.map { "\($0 >> 10) KiB" } + ["worst", ""])
+        var growths: [Growth] = []
+        for shape in GrowthShape.allCases {
+            let growth = try self.measure(shape)
+            growths.append(growth)
+            Self.table.print(
+                [growth.shape] + growth.seconds.map { fixed($0 * 1e6, 1) } + [fixed(growth.worstFactor, 2) + "x"]
+                    + [growth.worstFactor <= Self.largestFactor ? "ok" : "BROKEN"])
+        }
+        self.printArrayGrowth()
+        let keepsRate = try self.comparesLargestChunk()
+        try self.options.writeJSON(growths)
+        return keepsRate && growths.allSatisfy { $0.worstFactor <= Self.largestFactor }
+    }
+
+    private func measure(_ shape: GrowthShape) throws -> Growth {
+        let regions = Self.byteCounts.map { Region(shape, byteCount: $0, regionByteCount: Self.regionByteCount) }
+        var timings = regions.map { _ in Timing() }
+        var growth = Growth(shape: shape.rawValue, byteCounts: Self.byteCounts, seconds: [])
+        for _ in 0..<Self.rounds {
+            for _ in 0..<self.options.repetitions {
+                for (index, region) in regions.enumerated() {
+                    timings[index].add(try region.secondsPerStream(self.options.clock))
+                }
+            }
+            growth.seconds = timings.map(\.best)
+            if growth.worstFactor <= Self.largestFactor { break }
+        }
+        return growth
+    }
+
+    /// Prints what the memory alone does: chunks are appended to an array, by nobody's parser.
+    ///
+    /// Where this grows faster than twofold, a larger buffer has left a cache, and no line of code is to blame.
+    private func printArrayGrowth() {
+        let chunk = Array(repeating: UInt8(0x78), count: 1460)
+        let times = Self.byteCounts.map { size in
+            var timing = Timing()
+            for _ in 0..<self.options.repetitions {
+                let streamCount = Self.regionByteCount / size
+                let time = self.options.clock.measure {
+                    for _ in 0..<streamCount {
+                        var bytes: [UInt8] = []
+                        while bytes.count < size { bytes.append(contentsOf: chunk) }
+                        precondition(bytes.last == 0x78, "it is what was appended")
+                    }
+                }
+                timing.add(time / Double(streamCount))
+            }
+            return timing.best
+        }
+        let growth = Growth(
+            shape: "(an array, 1460 bytes appended at a time)", byteCounts: Self.byteCounts, seconds: times)
+        Self.table.print(
+            [growth.shape] + growth.seconds.map { fixed($0 * 1e6, 1) } + [fixed(growth.worstFactor, 2) + "x"])
+    }
+
+    /// Compares a chunk of 64 MiB with chunks of 16 KiB, a pass of each in turn.
+    private func comparesLargestChunk() throws -> Bool {
+        let input = Corpus.modelDeltas.makeInput(byteCount: 64 << 20)
+        var whole = Timing(), pieces = Timing()
+        for _ in 0..<Self.rounds {
+            for _ in 0..<self.options.repetitions {
+                whole.add(try self.time(input, chunkByteCount: input.bytes.count))
+                pieces.add(try self.time(input, chunkByteCount: 16 << 10))
+            }
+            if whole.best <= Self.largestChunkFactor * pieces.best { break }
+        }
+        let factor = whole.best / pieces.best
+        let verdict = factor <= Self.largestChunkFactor ? "ok" : "BROKEN"
+        print(
+            "\n64 MiB of model deltas in one chunk: \(fixed(factor, 2)) times the time of 16 KiB chunks", terminator: ""
+        )
+        print(" (may be \(fixed(Self.largestChunkFactor, 2)))  \(verdict)")
+        return factor <= Self.largestChunkFactor
+    }
+
+    private func time(_ input: EventStreamInput, chunkByteCount: Int) throws -> Double {
+        var tally = Tally()
+        let time = try input.bytes.withUnsafeBytes { bytes in
+            try self.options.clock.measure {
+                var parser = EventStreamParser()
+                tally = try parser.tally(of: bytes, chunkByteCount: chunkByteCount)
+            }
+        }
+        let expected = Tally(eventCount: input.facts.eventCount, dataByteCount: input.facts.dataByteCount)
+        try expectSame("model deltas in \(chunkByteCount)-byte chunks", expected: expected, found: tally)
+        return time
+    }
+
+    /// The same stream over and over, side by side, each for a parser of its own.
+    private struct Region {
+        private let shape: GrowthShape
+        private let input: GrowthShape.Input
+        private let bytes: [UInt8]
+
+        init(_ shape: GrowthShape, byteCount: Int, regionByteCount: Int) {
+            self.shape = shape
+            self.input = shape.makeInput(byteCount: byteCount)
+            let copies = max(1, regionByteCount / self.input.bytes.count)
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(copies * self.input.bytes.count)
+            for _ in 0..<copies { bytes.append(contentsOf: self.input.bytes) }
+            self.bytes = bytes
+        }
+
+        /// Parses the streams one after the other, for a second at most.
+        func secondsPerStream(_ clock: Clock) throws -> Double {
+            let size = self.input.bytes.count
+            var streamCount = 0
+            let time = try self.bytes.withUnsafeBytes { bytes in
+                let start = clock.now
+                return try clock.measure {
+                    for offset in stride(from: 0, to: bytes.count, by: size) {
+                        if streamCount > 0, clock.now - start > 1 { break }
+                        try self.parse(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + size]))
+                        streamCount += 1
+                    }
+                }
+            }
+            return time / Double(streamCount)
+        }
+
+        private func parse(_ stream: UnsafeRawBufferPointer) throws {
+            var parser = EventStreamParser()
+            let tally = try parser.tally(of: stream, chunkByteCount: self.input.chunkByteCount)
+            try expectSame(self.shape.rawValue, expected: self.input.tally, found: tally)
+            try expectSame(self.shape.rawValue, expected: self.input.end, found: parser.finish())
+        }
+    }
+}
