@@ -18,7 +18,8 @@ SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
 .NOTPARALLEL:
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
-	address-sanitizer benchmarks-build fuzz-regressions simulate mutations model torture torture-sample figures interop autobahn clean
+	address-sanitizer benchmarks-build bench-sse bench-sse-peers fuzz-regressions simulate mutations model torture \
+	torture-sample figures interop autobahn clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,8 +73,17 @@ address-sanitizer: install ## Run the tests that are about memory under the addr
 	ASAN_OPTIONS=detect_leaks=1 swift test --sanitize=address --scratch-path .build/asan --disable-xctest $(TEST_FLAGS) \
 		--skip '$(NOT_ABOUT_MEMORY)'
 
-benchmarks-build: install ## Build the benchmarks
+benchmarks-build: install ## Build the benchmarks, and check that their streams hold what they say
 	swift build --package-path Benchmarks
+	"$$(swift build --package-path Benchmarks --show-bin-path)/sse-throughput" self-check
+
+bench-sse: install ## Measure the event-stream parser: speed beside its bars, and how its time grows
+	swift build -c release --package-path Benchmarks --product sse-throughput
+	throughput="$$(swift build -c release --package-path Benchmarks --show-bin-path)/sse-throughput"; status=0; \
+		"$$throughput" --bars || status=1; "$$throughput" growth || status=1; exit $$status
+
+bench-sse-peers: install ## Measure the event-stream parser beside other people's
+	Scripts/bench-sse-peers.sh
 
 fuzz-regressions: install ## Build the fuzz targets and replay their committed inputs
 	Scripts/replay-fuzz.sh
