@@ -9,8 +9,16 @@ struct Growth: Codable {
     var shape: String
     /// The sizes, each twice the one before.
     var byteCounts: [Int]
-    /// The shortest time of each, in seconds.
+    /// The shortest time of each, in seconds; the largest sizes are missing when a smaller one took too long.
     var seconds: [Double]
+
+    /// The cells of a table's row; a size that was not measured has a dash.
+    var cells: [String] {
+        let times = self.byteCounts.indices.map {
+            $0 < self.seconds.count ? fixed(self.seconds[$0] * 1e6, 1) : "-"
+        }
+        return [self.shape] + times + [fixed(self.worstFactor, 2) + "x"]
+    }
 
     /// The time of each size as a multiple of the one before.
     var factors: [Double] { zip(self.seconds.dropFirst(), self.seconds).map { $0 / $1 } }
@@ -35,6 +43,10 @@ struct GrowthCommand {
     private static let regionByteCount = 32 << 20
     /// How often a shape is measured again that seems to break the limit: noise goes away, a quadratic parser does not.
     private static let rounds = 4
+    /// How long one stream may take, in seconds, for it to be timed again and for larger ones to be timed at all.
+    ///
+    /// A linear parser stays far below; one that is not would take hours.
+    private static let patience = 0.2
 
     private static let table = Table(widths: [48, 9, 9, 9, 9, 9, 9])
 
@@ -53,8 +65,7 @@ struct GrowthCommand {
             let growth = try self.measure(shape)
             growths.append(growth)
             Self.table.print(
-                [growth.shape] + growth.seconds.map { fixed($0 * 1e6, 1) } + [fixed(growth.worstFactor, 2) + "x"]
-                    + [growth.worstFactor <= Self.largestFactor ? "ok" : "BROKEN"])
+                growth.cells + [growth.worstFactor <= Self.largestFactor ? "ok" : "BROKEN"])
         }
         self.printArrayGrowth()
         let keepsRate = try self.comparesLargestChunk()
@@ -67,15 +78,24 @@ struct GrowthCommand {
         var timings = regions.map { _ in Timing() }
         var growth = Growth(shape: shape.rawValue, byteCounts: Self.byteCounts, seconds: [])
         for _ in 0..<Self.rounds {
-            for _ in 0..<self.options.repetitions {
-                for (index, region) in regions.enumerated() {
-                    timings[index].add(try region.secondsPerStream(self.options.clock))
-                }
-            }
-            growth.seconds = timings.map(\.best)
-            if growth.worstFactor <= Self.largestFactor { break }
+            for _ in 0..<self.options.repetitions { try self.time(regions, &timings) }
+            growth.seconds = timings.map(\.best).filter { $0 < .infinity }
+            if growth.worstFactor <= Self.largestFactor || timings.contains(where: Self.tookTooLong) { break }
         }
         return growth
+    }
+
+    /// Times a stream of each size, up to the first that takes too long.
+    private func time(_ regions: [Region], _ timings: inout [Timing]) throws {
+        for (index, region) in regions.enumerated() {
+            guard !Self.tookTooLong(timings[index]) else { return }
+            timings[index].add(try region.secondsPerStream(self.options.clock))
+            guard !Self.tookTooLong(timings[index]) else { return }
+        }
+    }
+
+    private static func tookTooLong(_ timing: Timing) -> Bool {
+        timing.best < .infinity && timing.best > self.patience
     }
 
     /// Prints what the memory alone does: chunks are appended to an array, by nobody's parser.
@@ -100,8 +120,7 @@ struct GrowthCommand {
         }
         let growth = Growth(
             shape: "(an array, 1460 bytes appended at a time)", byteCounts: Self.byteCounts, seconds: times)
-        Self.table.print(
-            [growth.shape] + growth.seconds.map { fixed($0 * 1e6, 1) } + [fixed(growth.worstFactor, 2) + "x"])
+        Self.table.print(growth.cells)
     }
 
     /// Compares a chunk of 64 MiB with chunks of 16 KiB, a pass of each in turn.
