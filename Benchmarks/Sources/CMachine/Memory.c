@@ -1,5 +1,9 @@
-// What the allocator does with memory that is freed.
+// What is done to memory as a whole, and what the allocator does with memory that is freed.
 #include "CMachine.h"
+
+#include <string.h>
+
+void cmachine_fill(void *memory, size_t count) { memset(memory, 0x55, count); }
 
 #if defined(__GLIBC__)
 

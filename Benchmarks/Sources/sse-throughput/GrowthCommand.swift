@@ -27,9 +27,17 @@ struct Growth: Codable {
 }
 
 /// Measures every shape at doubling sizes.
-struct GrowthCommand {
-    /// What was asked for.
-    let options: Options
+///
+/// Each stream begins with empty caches. Otherwise a small one finds its bytes and its buffer in a cache that a large one
+/// does not fit in, and the memory decides about the growth.
+struct GrowthCommand: ~Copyable {
+    private let options: Options
+    private let sweeper = CacheSweeper()
+
+    /// A command with its options.
+    init(options: Options) {
+        self.options = options
+    }
 
     /// What a doubling of the bytes may multiply the time with.
     private static let largestFactor = 2.3
@@ -39,8 +47,8 @@ struct GrowthCommand {
     private static let largestChunkFactor = 1.05
     /// The sizes.
     private static let byteCounts = (0..<5).map { (256 << 10) << $0 }
-    /// How many bytes are parsed for one time, whatever the size: every size finds the caches in the same state.
-    private static let regionByteCount = 32 << 20
+    /// How many streams of each size are timed in a repetition: the small ones are over in microseconds.
+    private static let passesPerRepetition = 5
     /// How often a shape is measured again that seems to break the limit: noise goes away, a quadratic parser does not.
     private static let rounds = 4
     /// How long one stream may take, in seconds, for it to be timed again and for larger ones to be timed at all.
@@ -74,11 +82,11 @@ struct GrowthCommand {
     }
 
     private func measure(_ shape: GrowthShape) throws -> Growth {
-        let regions = Self.byteCounts.map { Region(shape, byteCount: $0, regionByteCount: Self.regionByteCount) }
-        var timings = regions.map { _ in Timing() }
+        let streams = Self.byteCounts.map { Stream(shape, byteCount: $0) }
+        var timings = streams.map { _ in Timing() }
         var growth = Growth(shape: shape.rawValue, byteCounts: Self.byteCounts, seconds: [])
         for _ in 0..<Self.rounds {
-            for _ in 0..<self.options.repetitions { try self.time(regions, &timings) }
+            for _ in 0..<self.options.repetitions * Self.passesPerRepetition { try self.time(streams, &timings) }
             growth.seconds = timings.map(\.best).filter { $0 < .infinity }
             if growth.worstFactor <= Self.largestFactor || timings.contains(where: Self.tookTooLong) { break }
         }
@@ -86,10 +94,11 @@ struct GrowthCommand {
     }
 
     /// Times a stream of each size, up to the first that takes too long.
-    private func time(_ regions: [Region], _ timings: inout [Timing]) throws {
-        for (index, region) in regions.enumerated() {
+    private func time(_ streams: [Stream], _ timings: inout [Timing]) throws {
+        for (index, stream) in streams.enumerated() {
             guard !Self.tookTooLong(timings[index]) else { return }
-            timings[index].add(try region.secondsPerStream(self.options.clock))
+            self.sweeper.sweep()
+            timings[index].add(try stream.seconds(self.options.clock))
             guard !Self.tookTooLong(timings[index]) else { return }
         }
     }
@@ -105,16 +114,14 @@ struct GrowthCommand {
         let chunk = Array(repeating: UInt8(0x78), count: 1460)
         let times = Self.byteCounts.map { size in
             var timing = Timing()
-            for _ in 0..<self.options.repetitions {
-                let streamCount = Self.regionByteCount / size
-                let time = self.options.clock.measure {
-                    for _ in 0..<streamCount {
-                        var bytes: [UInt8] = []
+            for _ in 0..<self.options.repetitions * Self.passesPerRepetition {
+                self.sweeper.sweep()
+                var bytes: [UInt8] = []
+                timing.add(
+                    self.options.clock.measure {
                         while bytes.count < size { bytes.append(contentsOf: chunk) }
-                        precondition(bytes.last == 0x78, "it is what was appended")
-                    }
-                }
-                timing.add(time / Double(streamCount))
+                    })
+                precondition(bytes.last == 0x78, "it is what was appended")
             }
             return timing.best
         }
@@ -156,44 +163,42 @@ struct GrowthCommand {
         return time
     }
 
-    /// The same stream over and over, side by side, each for a parser of its own.
-    private struct Region {
-        private let shape: GrowthShape
-        private let input: GrowthShape.Input
-        private let bytes: [UInt8]
+    /// A shape at one size.
+    private struct Stream {
+        let shape: GrowthShape
+        let input: GrowthShape.Input
 
-        init(_ shape: GrowthShape, byteCount: Int, regionByteCount: Int) {
+        init(_ shape: GrowthShape, byteCount: Int) {
             self.shape = shape
             self.input = shape.makeInput(byteCount: byteCount)
-            let copies = max(1, regionByteCount / self.input.bytes.count)
-            var bytes: [UInt8] = []
-            bytes.reserveCapacity(copies * self.input.bytes.count)
-            for _ in 0..<copies { bytes.append(contentsOf: self.input.bytes) }
-            self.bytes = bytes
         }
 
-        /// Parses the streams one after the other, for a second at most.
-        func secondsPerStream(_ clock: Clock) throws -> Double {
-            let size = self.input.bytes.count
-            var streamCount = 0
-            let time = try self.bytes.withUnsafeBytes { bytes in
-                let start = clock.now
-                return try clock.measure {
-                    for offset in stride(from: 0, to: bytes.count, by: size) {
-                        if streamCount > 0, clock.now - start > 1 { break }
-                        try self.parse(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + size]))
-                        streamCount += 1
-                    }
+        /// Parses the stream with a parser of its own, and checks what it found.
+        func seconds(_ clock: Clock) throws -> Double {
+            try self.input.bytes.withUnsafeBytes { bytes in
+                var parser = EventStreamParser()
+                var tally = Tally()
+                let time = try clock.measure {
+                    tally = try parser.tally(of: bytes, chunkByteCount: self.input.chunkByteCount)
                 }
+                try expectSame(self.shape.rawValue, expected: self.input.tally, found: tally)
+                try expectSame(self.shape.rawValue, expected: self.input.end, found: parser.finish())
+                return time
             }
-            return time / Double(streamCount)
         }
+    }
+}
 
-        private func parse(_ stream: UnsafeRawBufferPointer) throws {
-            var parser = EventStreamParser()
-            let tally = try parser.tally(of: stream, chunkByteCount: self.input.chunkByteCount)
-            try expectSame(self.shape.rawValue, expected: self.input.tally, found: tally)
-            try expectSame(self.shape.rawValue, expected: self.input.end, found: parser.finish())
-        }
+/// Memory as large as the processor's caches, which leaves nothing else in them once it is written.
+private struct CacheSweeper: ~Copyable {
+    private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 32 << 20, alignment: 64)
+
+    deinit {
+        self.memory.deallocate()
+    }
+
+    /// Writes all of it.
+    func sweep() {
+        cmachine_fill(self.memory.baseAddress, self.memory.count)
     }
 }

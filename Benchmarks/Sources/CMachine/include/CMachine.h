@@ -21,6 +21,9 @@ size_t cmachine_count_line_feeds_by_memchr(const void *bytes, size_t count);
 /// A piece of the whole size is one copy. Returns a byte of the copy, so that no compiler leaves it out.
 uint8_t cmachine_copy(void *buffer, const void *bytes, size_t count, size_t piece_count);
 
+/// Writes every byte of some memory.
+void cmachine_fill(void *memory, size_t count);
+
 /// Keeps the calling thread on a core; a negative one is the core that it is on.
 ///
 /// Returns the core, or -1 when the system does not do it.
