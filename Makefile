@@ -22,8 +22,8 @@ TARGET :=
 .NOTPARALLEL:
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
-	address-sanitizer scan-forms benchmarks-build fuzz fuzz-regressions fuzz-coverage fuzz-planted simulate \
-	mutations model torture torture-sample figures interop autobahn clean
+	address-sanitizer scan-forms benchmarks-build bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage \
+	fuzz-planted simulate mutations model torture torture-sample figures interop autobahn clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,8 +80,17 @@ address-sanitizer: install ## Run the tests that are about memory under the addr
 scan-forms: ## Hold every form of the search for line terminators against a plain loop
 	@Scripts/scan-forms.sh
 
-benchmarks-build: install ## Build the benchmarks
+benchmarks-build: install ## Build the benchmarks, and check that their streams hold what they say
 	swift build --package-path Benchmarks
+	"$$(swift build --package-path Benchmarks --show-bin-path)/sse-throughput" self-check
+
+bench-sse: install ## Measure the event-stream parser: speed beside its bars, and how its time grows
+	swift build -c release --package-path Benchmarks --product sse-throughput
+	throughput="$$(swift build -c release --package-path Benchmarks --show-bin-path)/sse-throughput"; status=0; \
+		"$$throughput" --bars || status=1; "$$throughput" growth || status=1; exit $$status
+
+bench-sse-peers: install ## Measure the event-stream parser beside other people's
+	Scripts/bench-sse-peers.sh
 
 fuzz: install ## Fuzz every target, or TARGET=name, for SECONDS=60 each
 	Scripts/fuzz.sh run $(SECONDS) $(TARGET)

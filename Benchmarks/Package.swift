@@ -42,9 +42,14 @@ let package = Package(
 
         // Counts calls of the allocator, by standing in its place.
         .target(name: "CAllocationCounter", path: "Sources/CAllocationCounter"),
+        // What the machine can do with bytes at best, and its cores.
+        .target(name: "CMachine", path: "Sources/CMachine"),
         .executableTarget(
-            name: "sse-throughput", dependencies: ["CAllocationCounter", "ServerSentEvents"],
+            name: "sse-throughput", dependencies: ["CAllocationCounter", "CMachine", "ServerSentEvents"],
             path: "Sources/sse-throughput", swiftSettings: settings),
+        .executableTarget(
+            name: "event-stream-adapter", dependencies: ["ServerSentEvents"], path: "Sources/event-stream-adapter",
+            swiftSettings: settings),
         .executableTarget(
             name: "event-cost",
             dependencies: [

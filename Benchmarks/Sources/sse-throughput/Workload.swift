@@ -1,73 +1,59 @@
-// The inputs. Each knows what is in it, so that the measurement can be checked.
+// What is measured: a corpus, cut into chunks of one size.
 
-/// An event stream with a name, built once before anything is measured.
-enum Workload: String, CaseIterable {
-    case responses
-    case tiny
-    case longLines = "long-lines"
-    case multiLine = "multi-line"
-    case crlf
-    case drip = "drip-37-bytes"
+/// A corpus and how many bytes of it the parser is given at once; `model-deltas/16384` by name.
+struct Workload: Hashable {
+    /// The size of chunk that is meant when nothing else is said.
+    static let standardChunkByteCount = 16 << 10
 
-    /// How many bytes the parser is given at once.
-    var chunkByteCount: Int { self == .drip ? 37 : 16 << 10 }
-
-    /// Builds the stream.
-    func makeInput() -> Input {
-        switch self {
-        case .responses: Self.responses(lineTerminator: "\n", byteCount: 64 << 20)
-        case .crlf: Self.responses(lineTerminator: "\r\n", byteCount: 64 << 20)
-        case .drip: Self.responses(lineTerminator: "\n", byteCount: 8 << 20)
-        case .tiny: Self.repeated(byteCount: 64 << 20) { _ in (["data: x"], 1) }
-        case .longLines:
-            Self.repeated(byteCount: 16 << 20) { _ in
-                (["data: " + String(repeating: "0123456789abcdef", count: 1 << 16)], 1 << 20)
-            }
-        case .multiLine:
-            Self.repeated(byteCount: 32 << 20) { index in
-                let lines = (0..<40).map { "data: line \($0) of an event that has forty of them" }
-                let values = lines.reduce(0) { $0 + $1.utf8.count - 6 }
-                return (["event: update", "id: \(index)"] + lines, values + 39)
-            }
-        }
-    }
-
-    private static func responses(lineTerminator: String, byteCount: Int) -> Input {
-        let padding = String(repeating: "x", count: 24)
-        return self.repeated(byteCount: byteCount, lineTerminator: lineTerminator) { index in
-            let json = """
-                {"type":"response.output_text.delta","sequence_number":\(index),"item_id":"msg_\(padding)",\
-                "output_index":0,"content_index":0,"delta":" word","obfuscation":"\(padding)"}
-                """
-            return (["event: response.output_text.delta", "data: " + json], json.utf8.count)
-        }
-    }
-
-    /// Repeats an event, given as its lines and the byte count of its data, until the input is large enough.
-    private static func repeated(
-        byteCount: Int, lineTerminator: String = "\n", _ event: (Int) -> (lines: [String], dataByteCount: Int)
-    ) -> Input {
-        var input = Input()
-        input.bytes.reserveCapacity(byteCount + (2 << 20))
-        while input.bytes.count < byteCount {
-            let next = event(input.eventCount)
-            for line in next.lines + [""] {
-                input.bytes.append(contentsOf: line.utf8)
-                input.bytes.append(contentsOf: lineTerminator.utf8)
-            }
-            input.eventCount += 1
-            input.dataByteCount += next.dataByteCount
-        }
-        return input
-    }
-}
-
-/// A stream, and what a correct parser finds in it.
-struct Input {
     /// The stream.
-    var bytes: [UInt8] = []
-    /// How many events it has.
-    var eventCount = 0
-    /// How many bytes of data these have, the LFs between lines included.
-    var dataByteCount = 0
+    let corpus: Corpus
+    /// The size of every chunk but the last.
+    let chunkByteCount: Int
+
+    /// The name on the command line and in results.
+    var name: String { "\(self.corpus.rawValue)/\(self.chunkByteCount)" }
+
+    /// How large the stream is: less of it in small chunks, which take longer a byte.
+    var byteCount: Int {
+        switch self.chunkByteCount {
+        case ..<16: min(self.corpus.standardByteCount, 2 << 20)
+        case ..<256: min(self.corpus.standardByteCount, 8 << 20)
+        default: self.corpus.standardByteCount
+        }
+    }
+
+    /// A corpus in chunks of a size.
+    init(_ corpus: Corpus, chunkByteCount: Int = Self.standardChunkByteCount) {
+        self.corpus = corpus
+        self.chunkByteCount = chunkByteCount
+    }
+
+    /// Every workload that is measured when none is named.
+    static let all: [Self] = Corpus.allCases.flatMap { Self.workloads(of: $0) }
+
+    /// The workloads that are measured of a corpus: all that its chunks can differ in.
+    static func workloads(of corpus: Corpus) -> [Self] {
+        let sizes =
+            switch corpus {
+            case .modelDeltas: [16 << 10, 1460, 37, 1, 4 << 20, 64 << 20]
+            case .modelDeltasCRLF, .modelDeltasCR: [16 << 10, 1460, 37, 1, 4 << 20]
+            case .tinyEvents: [16 << 10, 1460, 37, 1, 64 << 20]
+            case .longLines: [16 << 10, 1460, 37, 4 << 20]
+            case .multiLineData: [16 << 10, 1460, 37, 1, 4 << 20]
+            }
+        return sizes.map { Self(corpus, chunkByteCount: $0) }
+    }
+
+    /// The workloads that a name stands for: all of a corpus, or one with a chunk size.
+    static func named(_ name: String) -> [Self]? {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        guard let corpus = parts.first.flatMap({ Corpus(rawValue: String($0)) }) else { return nil }
+        switch parts.count {
+        case 1: return Self.workloads(of: corpus)
+        case 2:
+            guard let size = Int(parts[1]), size > 0 else { return nil }
+            return [Self(corpus, chunkByteCount: size)]
+        default: return nil
+        }
+    }
 }

@@ -1,0 +1,158 @@
+"""Runs this parser and its peers over the same streams on one core, and prints them side by side.
+
+Usage: compare.py --ours SSE-THROUGHPUT --corpora FOLDER [--core N] [--json FILE] [--workloads W,W...] -- PEERS
+
+PEERS is a JSON list of {"peer": name, "command": [program, argument...]}; each command is given the folder, the name and
+the workloads. Ends with status 1 when this parser is not fast enough beside the fastest peer that is right, or when a
+peer gave no answer.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+WORKLOADS = [
+    "model-deltas/16384",
+    "tiny-events/16384",
+    "long-lines/16384",
+    "multi-line-data/16384",
+    "model-deltas-crlf/16384",
+    "model-deltas/37",
+    "model-deltas/1",
+    "model-deltas/4194304",
+]
+# How many times as fast as the fastest peer this parser has to be, on the first workload.
+BAR = 2.5
+OURS = "ServerSentEvents"
+NOTES = {"gin-contrib/sse": "reads the stream to its end before it parses: the size of chunks is nothing to it"}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ours", required=True)
+    parser.add_argument("--corpora", type=pathlib.Path, required=True)
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--workloads", type=lambda text: text.split(","), default=WORKLOADS)
+    parser.add_argument("peers", type=json.loads)
+    return parser.parse_args()
+
+
+def run_ours(options):
+    """This parser's results, in the form of a peer's. sse-throughput checks the outcome itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "ours.json"
+        subprocess.run(
+            [options.ours, "--core", str(options.core), "--json", file, *options.workloads],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        run = json.loads(file.read_text())
+    return [
+        {"peer": OURS, "version": "this checkout", "workload": item["workload"], "byteCount": item["byteCount"],
+         "eventCount": item["eventCount"], "speed": item["byteCount"] / item["bestSeconds"], "verdict": "right"}
+        for item in run["measurements"]
+    ]
+
+
+def run_peer(options, facts, peer):
+    pinned = ["taskset", "--cpu-list", str(options.core)] if shutil.which("taskset") else []
+    try:
+        output = subprocess.run(
+            [*pinned, *peer["command"], options.corpora, peer["peer"], *options.workloads],
+            check=True, capture_output=True, text=True, timeout=600,
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        lines = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
+        print(f"{peer['peer']} gave no answer: {lines[-1] if lines else error}", file=sys.stderr)
+        return []
+    return [judged(json.loads(line), facts) for line in output.splitlines()]
+
+
+def judged(result, facts):
+    """A result with its speed, and whether it found what is in the stream."""
+    if "error" in result:
+        return {**result, "verdict": "error", "why": result["error"]}
+    prefixes = {prefix["byteCount"]: prefix["facts"] for prefix in facts[result["workload"].split("/")[0]]}
+    expected = prefixes[result["byteCount"]]
+    result["speed"] = result["byteCount"] / min(result["seconds"])
+    for name in ["eventCount", "dataByteCount", "dataChecksum"]:
+        if result[name] != expected[name]:
+            return {**result, "verdict": "wrong", "why": f"{name} {result[name]}, in the stream {expected[name]}"}
+    return {**result, "verdict": "right"}
+
+
+def cell(result, ours):
+    if result is None:
+        return "-"
+    if result["verdict"] != "right":
+        return result["verdict"]
+    speed = result["speed"] / 1e6
+    text = f"{speed:.0f}" if speed >= 100 else f"{speed:.1f}"
+    return text if result is ours else f"{text} ({ours['speed'] / result['speed']:.1f}x)"
+
+
+def print_table(options, results):
+    """One row a parser, one column a workload: MB/s, and how many times as fast this parser is."""
+    by_name = {}
+    for result in results:
+        by_name.setdefault(result["peer"], {})[result["workload"]] = result
+    ours = by_name[OURS]
+    first = options.workloads[0]
+    order = sorted(by_name, key=lambda name: -by_name[name].get(first, {}).get("speed", 0))
+    rows = [["MB/s (this parser is so many times as fast)", *options.workloads]]
+    for name in order:
+        version = next(iter(by_name[name].values()))["version"]
+        rows.append([f"{name} {version}", *(cell(by_name[name].get(item), ours[item]) for item in options.workloads)])
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(text.ljust(width) if column == 0 else text.rjust(width)
+                        for column, (text, width) in enumerate(zip(row, widths))).rstrip())
+    print()
+    for name in order:
+        if name in NOTES:
+            print(f"{name} {NOTES[name]}.")
+    for result in results:
+        if result["verdict"] != "right":
+            print(f"{result['peer']}, {result['workload']}: {result['verdict']}: {result['why']}")
+
+
+def keeps_bar(options, results):
+    first = [result for result in results if result["workload"] == options.workloads[0] and result["verdict"] == "right"]
+    ours = next(result for result in first if result["peer"] == OURS)
+    peers = [result for result in first if result["peer"] != OURS]
+    if not peers:
+        print("No peer is right: nothing to compare with.")
+        return False
+    fastest = max(peers, key=lambda result: result["speed"])
+    factor = ours["speed"] / fastest["speed"]
+    print(f"On {options.workloads[0]}: {factor:.2f} times as fast as the fastest peer, {fastest['peer']} "
+          f"{fastest['version']}; must be {BAR}: {'ok' if factor >= BAR else 'MISSED'}")
+    return factor >= BAR
+
+
+def main():
+    options = arguments()
+    facts = {item["corpus"]: item["prefixes"] for item in json.loads((options.corpora / "facts.json").read_text())}
+    results = run_ours(options)
+    silent = []
+    for peer in options.peers:
+        answers = run_peer(options, facts, peer)
+        if not answers:
+            silent.append(peer["peer"])
+        results += answers
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=2) + "\n")
+    print_table(options, results)
+    is_reached = keeps_bar(options, results)
+    if silent:
+        print(f"No answer: {', '.join(silent)}")
+    sys.exit(0 if is_reached and not silent else 1)
+
+
+main()

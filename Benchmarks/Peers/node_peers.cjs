@@ -1,0 +1,155 @@
+// Parses the benchmark's streams with event-stream parsers for Node, and times it.
+//
+// Usage: node node_peers.cjs FOLDER PEER WORKLOAD...
+//
+// Arguments and output are those of python_peers.py. Where the parsers come from:
+//
+// eventsource-parser  a module of the bundle that PLAYWRIGHT_BUNDLE names, whose license file names the version
+// undici              the source that is compiled into this Node
+// node-eventsource    the Debian package below NODE_EVENTSOURCE, with its HTTP request replaced by one that lends chunks
+"use strict";
+
+const { EventEmitter } = require("node:events");
+const fs = require("node:fs");
+const path = require("node:path");
+const vm = require("node:vm");
+const zlib = require("node:zlib");
+
+const repetitions = 5;
+// A pass takes this long at most, by the speed of a small one; a slow parser gets less of the stream.
+const secondsAPass = 0.6;
+
+function eventsourceParser() {
+    const file = process.env.PLAYWRIGHT_BUNDLE;
+    const bundle = fs.readFileSync(file, "utf8");
+    const heading = "// node_modules/eventsource-parser/dist/index.js\n";
+    const start = bundle.indexOf(heading);
+    const end = bundle.indexOf("\n// node_modules/", start + heading.length);
+    if (start < 0 || end < 0) throw new Error("the bundle has no eventsource-parser");
+    const createParser = vm.runInThisContext(`(() => {\n${bundle.slice(start, end)}\nreturn createParser;\n})()`);
+    const version = /eventsource-parser@([0-9.]+)/.exec(fs.readFileSync(`${file}.LICENSE`, "utf8"))[1];
+    return {
+        version,
+        parse(chunks, receive) {
+            const decoder = new TextDecoder();
+            const parser = createParser({ onEvent: (event) => receive(event.data) });
+            for (const chunk of chunks) parser.feed(decoder.decode(chunk, { stream: true }));
+        },
+    };
+}
+
+function undici() {
+    const source = process.binding("natives")["internal/deps/undici/undici"];
+    const wrapper = vm.runInThisContext(
+        `((module, require) => {\n${source}\nreturn require_eventsource_stream().EventSourceStream;\n})`);
+    const EventSourceStream = wrapper({ exports: {} }, require);
+    const ignore = () => {};
+    return {
+        version: process.versions.undici,
+        parse(chunks, receive) {
+            const stream = new EventSourceStream({ push: (event) => receive(event.options.data) });
+            for (const chunk of chunks) stream._transform(chunk, "buffer", ignore);
+        },
+    };
+}
+
+function nodeEventsource() {
+    const http = require("node:http");
+    const folder = process.env.NODE_EVENTSOURCE;
+    const EventSource = require(path.join(folder, "lib/eventsource.js"));
+    const { version } = JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8"));
+    return {
+        version,
+        parse(chunks, receive) {
+            const response = Object.assign(new EventEmitter(), { statusCode: 200, headers: {} });
+            http.request = (_options, respond) => {
+                const request = Object.assign(new EventEmitter(), { end() {}, abort() {} });
+                request.respond = () => respond(response);
+                http.latest = request;
+                return request;
+            };
+            const source = new EventSource("http://127.0.0.1/");
+            for (const type of ["message", "response.output_text.delta", "update"]) {
+                source.on(type, (event) => receive(event.data));
+            }
+            http.latest.respond();
+            for (const chunk of chunks) response.emit("data", chunk);
+            source.close();
+        },
+    };
+}
+
+const peers = { "eventsource-parser": eventsourceParser, undici, "node-eventsource": nodeEventsource };
+
+// Counts, and reads every byte of data.
+function found(peer, chunks) {
+    const nul = Buffer.alloc(1);
+    let eventCount = 0, dataByteCount = 0, dataChecksum = 0;
+    peer.parse(chunks, (text) => {
+        const data = Buffer.from(text);
+        eventCount += 1;
+        dataByteCount += data.length;
+        dataChecksum = zlib.crc32(nul, zlib.crc32(data, dataChecksum));
+    });
+    return { eventCount, dataByteCount, dataChecksum };
+}
+
+// Times a bare pass, and says how many events it found.
+function timed(peer, chunks) {
+    let eventCount = 0;
+    const start = process.cpuUsage();
+    peer.parse(chunks, () => { eventCount += 1; });
+    const { user, system } = process.cpuUsage(start);
+    return [(user + system) / 1e6, eventCount];
+}
+
+function pieces(stream, byteCount, chunkByteCount) {
+    const chunks = [];
+    for (let start = 0; start < byteCount; start += chunkByteCount) {
+        chunks.push(stream.subarray(start, Math.min(start + chunkByteCount, byteCount)));
+    }
+    return chunks;
+}
+
+// How much of a stream is parsed at most, as sse-throughput has it.
+function largest(chunkByteCount) {
+    return chunkByteCount < 16 ? 2 ** 21 : chunkByteCount < 256 ? 2 ** 23 : 2 ** 40;
+}
+
+function measure(folder, facts, peer, workload) {
+    const [corpus, size] = workload.split("/");
+    const chunkByteCount = Number(size);
+    const description = facts.find((item) => item.corpus === corpus);
+    const stream = fs.readFileSync(path.join(folder, description.file));
+    const sizes = description.prefixes.map((prefix) => prefix.byteCount);
+    // The first prefix that is large enough counts, as it ends behind a mark.
+    const limit = sizes.find((byteCount) => byteCount >= largest(chunkByteCount)) ?? sizes.at(-1);
+    let chosen = sizes[0];
+    for (const byteCount of sizes.filter((value) => value <= limit)) {
+        const [elapsed] = timed(peer, pieces(stream, chosen, chunkByteCount));
+        if (byteCount > chosen && elapsed * byteCount / chosen > secondsAPass) break;
+        chosen = byteCount;
+    }
+    const chunks = pieces(stream, chosen, chunkByteCount);
+    const result = found(peer, chunks);
+    const seconds = [];
+    for (let index = 0; index < repetitions; index += 1) {
+        const [elapsed, eventCount] = timed(peer, chunks);
+        if (eventCount !== result.eventCount) throw new Error(`${eventCount} events, ${result.eventCount} before`);
+        seconds.push(elapsed);
+    }
+    return { byteCount: chosen, seconds, ...result };
+}
+
+const [folder, name, ...workloads] = process.argv.slice(2);
+const peer = peers[name]();
+const facts = JSON.parse(fs.readFileSync(path.join(folder, "facts.json"), "utf8"));
+for (const workload of workloads) {
+    let result;
+    try {
+        result = measure(folder, facts, peer, workload);
+    } catch (error) {
+        result = { error: String(error).slice(0, 200) };
+    }
+    console.log(JSON.stringify({ peer: name, version: peer.version, workload, ...result }));
+}

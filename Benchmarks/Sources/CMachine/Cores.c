@@ -1,0 +1,25 @@
+// The core that a thread runs on.
+#define _GNU_SOURCE
+#include "CMachine.h"
+
+#if defined(__linux__)
+
+#include <sched.h>
+
+int cmachine_pin_to_core(int core) {
+    if (core < 0) core = sched_getcpu();
+    if (core < 0 || core >= CPU_SETSIZE) return -1;
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(core, &cores);
+    return sched_setaffinity(0, sizeof cores, &cores) == 0 ? core : -1;
+}
+
+#else
+
+int cmachine_pin_to_core(int core) {
+    (void)core;
+    return -1;
+}
+
+#endif

@@ -1,0 +1,22 @@
+// What is done to memory as a whole, and what the allocator does with memory that is freed.
+#include "CMachine.h"
+
+#include <string.h>
+
+void cmachine_fill(void *memory, size_t count) { memset(memory, 0x55, count); }
+
+#if defined(__GLIBC__)
+
+#include <limits.h>
+#include <malloc.h>
+
+void cmachine_keep_freed_memory(void) {
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+}
+
+#else
+
+void cmachine_keep_freed_memory(void) {}
+
+#endif

@@ -1,0 +1,35 @@
+// The machine: what it can do with bytes at best, and on which of its cores and pages.
+#ifndef CMACHINE_H
+#define CMACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// How many CRs and LFs there are, by vector comparisons and bit masks, and nothing else.
+///
+/// AVX2 where the processor has it, SSE2 on other x86-64, NEON on arm64, byte by byte elsewhere.
+size_t cmachine_count_line_terminators(const void *bytes, size_t count);
+
+/// Which of these forms this processor runs.
+const char *cmachine_instruction_set(void);
+
+/// How many LFs there are, by one call of `memchr` for each.
+size_t cmachine_count_line_feeds_by_memchr(const void *bytes, size_t count);
+
+/// Copies with `memcpy`, in pieces that all go to the beginning of the same buffer.
+///
+/// A piece of the whole size is one copy. Returns a byte of the copy, so that no compiler leaves it out.
+uint8_t cmachine_copy(void *buffer, const void *bytes, size_t count, size_t piece_count);
+
+/// Writes every byte of some memory.
+void cmachine_fill(void *memory, size_t count);
+
+/// Keeps the calling thread on a core; a negative one is the core that it is on.
+///
+/// Returns the core, or -1 when the system does not do it.
+int cmachine_pin_to_core(int core);
+
+/// Makes the allocator keep what is freed, so that no page is given to the process twice.
+void cmachine_keep_freed_memory(void);
+
+#endif

@@ -1,0 +1,47 @@
+// `sse-throughput --write-corpus`: the streams as files, for programs that parse them in other languages.
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Writes corpora, and `facts.json` that says what is in them.
+struct CorpusFiles {
+    /// One file.
+    private struct Description: Codable {
+        var corpus: String, file: String
+        var seed: UInt64
+        /// The whole, and beginnings of it for those that would take too long.
+        var prefixes: [EventStreamInput.Prefix]
+    }
+
+    /// Where a prefix is noted: the first event that ends there or behind it.
+    private static let marks = [256 << 10, 1 << 20, 2 << 20, 8 << 20]
+
+    /// Writes the corpora to a folder, which is made when it does not exist.
+    static func write(_ corpora: [Corpus], to folder: String) throws {
+        let folder = URL(filePath: folder, directoryHint: .isDirectory)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        var descriptions: [Description] = []
+        for corpus in corpora {
+            let size = corpus.standardByteCount
+            let input = corpus.makeInput(byteCount: size, marks: self.marks.filter { $0 < size } + [size])
+            let file = corpus.rawValue + ".events"
+            try Data(input.bytes).write(to: folder.appending(path: file))
+            descriptions.append(
+                Description(corpus: corpus.rawValue, file: file, seed: corpus.seed, prefixes: input.prefixes))
+        }
+        try JSONFile.write(descriptions, to: folder.appending(path: "facts.json"))
+    }
+}
+
+/// Values as files.
+enum JSONFile {
+    /// Writes a value, with its members in order.
+    static func write(_ value: some Encodable, to url: URL) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try (encoder.encode(value) + Data("\n".utf8)).write(to: url)
+    }
+}

@@ -1,0 +1,29 @@
+// `sse-throughput --iterations`: nothing but passes of the parser, for programs that count instructions.
+
+import ServerSentEvents
+
+/// Parses a small stream again and again.
+///
+/// Two runs with different counts of passes differ by those passes alone: start-up and generator cancel out.
+struct IterateCommand {
+    /// What is parsed, and how it is cut.
+    let workload: Workload
+    /// How often.
+    let passCount: Int
+
+    /// Parses, and prints what a pass consists of as one line of JSON.
+    func run() throws {
+        let input = self.workload.corpus.makeInput(byteCount: self.workload.corpus.smallByteCount)
+        let expected = Tally(eventCount: input.facts.eventCount, dataByteCount: input.facts.dataByteCount)
+        var parser = EventStreamParser()
+        try input.bytes.withUnsafeBytes { bytes in
+            for _ in 0..<self.passCount {
+                let tally = try parser.tally(of: bytes, chunkByteCount: self.workload.chunkByteCount)
+                try expectSame(self.workload.name, expected: expected, found: tally)
+            }
+        }
+        print(
+            #"{"workload":"\#(self.workload.name)","passes":\#(self.passCount),"#
+                + #""eventsPerPass":\#(expected.eventCount),"bytesPerPass":\#(input.bytes.count)}"#)
+    }
+}

@@ -1,0 +1,134 @@
+// The command line.
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What was asked for.
+struct Options {
+    /// What to do.
+    enum Command {
+        case measure, growth, selfCheck
+        case writeCorpus(String)
+        case iterate(Int)
+    }
+
+    /// What to do.
+    var command = Command.measure
+    /// What to do it with; all when there are none.
+    var workloads: [Workload] = []
+    /// How often each pass is timed.
+    var repetitions = 7
+    /// The clock.
+    var clock = Clock.thread
+    /// Whether the bars decide about the exit status.
+    var appliesBars = false
+    private var isPinned = true
+    private var core: Int?
+    private var jsonPath: String?
+
+    /// How to call the command.
+    static let usage = """
+        usage: sse-throughput [OPTION]... [WORKLOAD]...
+               sse-throughput growth [OPTION]...
+               sse-throughput self-check
+               sse-throughput --iterations N WORKLOAD
+               sse-throughput --write-corpus DIR [CORPUS]...
+
+        A WORKLOAD is CORPUS (all its chunk sizes) or CORPUS/BYTES (one chunk size); without any, all are measured.
+        CORPUS is one of \(Corpus.allCases.map(\.rawValue).joined(separator: ", ")).
+
+          --bars             print the bars, and end with status 1 when one is missed
+          --json FILE        write everything that was measured
+          --repetitions N    time each pass N times, 5 or more (7)
+          --clock NAME       thread: the thread's processor time (default); wall: the time of the world
+          --core N           stay on this core; default: the one that the thread is on
+          --no-pin           do not stay on one core
+          --iterations N     only parse a small stream N times, for instruction counters
+          --write-corpus DIR write the streams and what is in them
+        """
+
+    /// Reads the arguments.
+    init(_ arguments: some Sequence<String>) throws {
+        var arguments = arguments.makeIterator()
+        while let argument = arguments.next() {
+            switch argument {
+            case "growth": self.command = .growth
+            case "self-check": self.command = .selfCheck
+            case "--bars": self.appliesBars = true
+            case "--no-pin": self.isPinned = false
+            case "--json": self.jsonPath = try Self.value(arguments.next(), of: argument)
+            case "--core": self.core = try Self.number(arguments.next(), of: argument, least: 0)
+            case "--repetitions": self.repetitions = try Self.number(arguments.next(), of: argument, least: 5)
+            case "--iterations": self.command = .iterate(try Self.number(arguments.next(), of: argument, least: 1))
+            case "--write-corpus": self.command = .writeCorpus(try Self.value(arguments.next(), of: argument))
+            case "--clock":
+                guard let clock = arguments.next().flatMap(Clock.init) else {
+                    throw UsageError("--clock: thread or wall")
+                }
+                self.clock = clock
+            default: try self.addWorkloads(argument)
+            }
+        }
+        try self.checkWorkloads()
+    }
+
+    /// Stays on a core, unless it was told not to.
+    ///
+    /// - Returns: the core
+    func pin() -> Int? {
+        self.isPinned ? pinToCore(self.core) : nil
+    }
+
+    /// Writes what was measured to the file that was named.
+    func writeJSON(_ value: some Encodable) throws {
+        guard let jsonPath = self.jsonPath else { return }
+        try JSONFile.write(value, to: URL(filePath: jsonPath))
+    }
+
+    private mutating func addWorkloads(_ name: String) throws {
+        guard let workloads = Workload.named(name) else { throw UsageError("'\(name)' is no workload") }
+        for workload in workloads where !self.workloads.contains(workload) { self.workloads.append(workload) }
+        if !name.contains("/") { self.corpora.append(contentsOf: workloads.first.map { [$0.corpus] } ?? []) }
+    }
+
+    /// The corpora that were named without a chunk size.
+    private(set) var corpora: [Corpus] = []
+
+    private func checkWorkloads() throws {
+        switch self.command {
+        case .measure, .writeCorpus: return
+        case .growth, .selfCheck:
+            guard self.workloads.isEmpty else { throw UsageError("this command takes no workload") }
+        case .iterate:
+            guard self.workloads.count == 1 || self.corpora.count == 1 else {
+                throw UsageError("--iterations takes one workload")
+            }
+        }
+    }
+
+    private static func value(_ value: String?, of name: String) throws -> String {
+        guard let value, !value.isEmpty else { throw UsageError("\(name) needs a value") }
+        return value
+    }
+
+    private static func number(_ text: String?, of name: String, least: Int) throws -> Int {
+        guard let number = Int(try self.value(text, of: name)), number >= least else {
+            throw UsageError("\(name): a number of at least \(least)")
+        }
+        return number
+    }
+}
+
+/// The arguments mean nothing.
+struct UsageError: Error {
+    /// What is wrong with them.
+    let message: String
+
+    /// An error with its message.
+    init(_ message: String) {
+        self.message = message
+    }
+}
