@@ -53,7 +53,7 @@ struct GrowthCommand: ~Copyable {
 
     /// What a doubling of the bytes may multiply the time with, over all doublings.
     private static let largestMeanFactor = 2.3
-    /// What a single doubling may: appending to an array alone was measured at 2.2 to 2.8, with no parser at all.
+    /// What a single doubling may: appending to an array alone was measured at 2.2 to 3.3, with no parser at all.
     ///
     /// A parser that was made to copy its buffer for each piece was measured at 4 to 5. A doubling between the two limits
     /// passes, and is marked in the table.
