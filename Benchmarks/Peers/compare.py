@@ -105,7 +105,7 @@ def print_table(options, results):
     ours = by_name[OURS]
     first = options.workloads[0]
     order = sorted(by_name, key=lambda name: -by_name[name].get(first, {}).get("speed", 0))
-    rows = [["MB/s (this parser is so many times as fast)", *options.workloads]]
+    rows = [["MB/s (ours is x times as fast)", *options.workloads]]
     for name in order:
         version = next(iter(by_name[name].values()))["version"]
         rows.append([f"{name} {version}", *(cell(by_name[name].get(item), ours[item]) for item in options.workloads)])

@@ -111,7 +111,8 @@ def seconds(parse, chunks):
 
 
 def pieces(stream, byte_count, chunk_byte_count):
-    return [stream[start : min(start + chunk_byte_count, byte_count)] for start in range(0, byte_count, chunk_byte_count)]
+    starts = range(0, byte_count, chunk_byte_count)
+    return [stream[start : min(start + chunk_byte_count, byte_count)] for start in starts]
 
 
 def largest(chunk_byte_count):

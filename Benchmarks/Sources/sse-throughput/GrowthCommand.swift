@@ -53,9 +53,10 @@ struct GrowthCommand: ~Copyable {
 
     /// What a doubling of the bytes may multiply the time with, over all doublings.
     private static let largestMeanFactor = 2.3
-    /// What a single doubling may: one that leaves a cache or the reach of the address translation costs more than twice.
+    /// What a single doubling may: appending to an array alone was measured at 2.2 to 3.3, with no parser at all.
     ///
-    /// A quadratic parser takes four times as long, and five where it copies.
+    /// A parser that was made to copy its buffer for each piece was measured at 4 to 5. A doubling between the two limits
+    /// passes, and is marked in the table.
     private static let largestFactor = 3.0
     /// What one chunk of 64 MiB may cost, in the time of the same bytes in chunks of 16 KiB.
     ///
@@ -89,7 +90,7 @@ struct GrowthCommand: ~Copyable {
             let growth = try self.measure(shape)
             growths.append(growth)
             Self.table.print(
-                growth.cells + [Self.isLinear(growth) ? "ok" : "BROKEN"])
+                growth.cells + [Self.verdict(on: growth)])
         }
         self.printArrayGrowth()
         let keepsRate = try self.comparesLargestChunk()
@@ -117,6 +118,11 @@ struct GrowthCommand: ~Copyable {
             timings[index].add(try stream.seconds(self.options.clock))
             guard !Self.tookTooLong(timings[index]) else { return }
         }
+    }
+
+    private static func verdict(on growth: Growth) -> String {
+        guard self.isLinear(growth) else { return "BROKEN" }
+        return growth.worstFactor <= self.largestMeanFactor ? "ok" : "ok, but one doubling is over the mean's limit"
     }
 
     private static func isLinear(_ growth: Growth) -> Bool {
