@@ -78,8 +78,9 @@ build() { # OPTION...
         cat "$work/build.log" >&2
         fail "the targets do not build"
     fi
-    # Warnings must be seen.
-    grep -E 'warning: ' "$work/build.log" >&2 || true
+    if grep -E 'warning: ' "$work/build.log" >&2 && [[ -n ${CHAPPIE_WARNINGS_AS_ERRORS:-} ]]; then
+        fail "warnings are errors here"
+    fi
     executables=$(swift build "$@" --show-bin-path)
 }
 
