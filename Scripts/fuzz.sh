@@ -78,8 +78,9 @@ build() { # OPTION...
         cat "$work/build.log" >&2
         fail "the targets do not build"
     fi
-    # Warnings must be seen.
-    grep -E 'warning: ' "$work/build.log" >&2 || true
+    if grep -E 'warning: ' "$work/build.log" >&2 && [[ -n ${CHAPPIE_WARNINGS_AS_ERRORS:-} ]]; then
+        fail "warnings are errors here"
+    fi
     executables=$(swift build "$@" --show-bin-path)
 }
 
@@ -87,7 +88,7 @@ build() { # OPTION...
 kind_of() { # LOG
     local kind
     kind=$(sed -nE 's/^SUMMARY: (AddressSanitizer|LeakSanitizer|UndefinedBehaviorSanitizer): ([A-Za-z0-9-]+).*/\2/p; s/^SUMMARY: libFuzzer: (.*)/\1/p' "$1" | head -n 1)
-    if grep -q '^broken: ' "$1"; then kind=invariant; fi
+    if grep -q "^broken: " "$1"; then kind=broken; fi
     case $kind in
         "deadly signal") echo trap ;;
         "") echo failure ;;
@@ -201,10 +202,14 @@ coverage() { # TARGET...
             >"$work/$target-coverage.log" 2>&1 || fail "$target: an input broke it, see $work/$target-coverage.log"
         tool llvm-profdata merge -o "$work/$target.profdata" "$profile"
         read -r -a sources <<<"$(sources_of "$target")"
-        printf '%s: %d inputs\n' "$target" "$(find "${inputs[@]}" -type f | wc -l)"
         # The package sees the sources through its link.
+        sources=("${sources[@]/#Sources/$root/Fuzz/Product}")
+        tool llvm-cov show -instr-profile="$work/$target.profdata" "$executables/$target" "${sources[@]}" \
+            >"$work/$target-coverage.txt"
+        printf '%s: %d inputs; line by line in %s\n' "$target" "$(find "${inputs[@]}" -type f | wc -l)" \
+            ".build/fuzz/$target-coverage.txt"
         tool llvm-cov export -summary-only -instr-profile="$work/$target.profdata" "$executables/$target" \
-            "${sources[@]/#Sources/$root/Fuzz/Product}" | summarise
+            "${sources[@]}" | summarise
     done
 }
 

@@ -17,6 +17,7 @@ public func fuzzEventStream(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CIn
     let check = StreamCheck(stream, model: model.recording)
     for chunking in Chunking.all { check.run(chunking, &random) }
     check.runAgain(&random)
+    check.runWithValues(&random)
 
     // At the limit the stream must pass, below it must not; any other limit may cut it anywhere.
     let largest = model.largestByteCount
@@ -25,13 +26,38 @@ public func fuzzEventStream(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CIn
         require((limited.error == nil) == (limit >= largest), "the model contradicts itself")
         let check = StreamCheck(stream, model: limited, limit: limit)
         for chunking in [Chunking.whole, .single, .upTo(40)] { check.run(chunking, &random) }
+        check.runWithValues(&random)
     }
 
     // Behind a comment of any length the same bytes lie elsewhere in the vectors that a scanner reads.
     let shifted = Array(":".utf8) + Array(repeating: 0x78, count: Int.random(in: 0..<130, using: &random)) + [0x0A]
     let shiftedCheck = StreamCheck(shifted + stream, model: StreamModel(shifted + stream).recording)
     for chunking in [Chunking.whole, .upTo(130)] { shiftedCheck.run(chunking, &random) }
+
+    // Buffers of large values are kept and given back by rules of their own.
+    if let stretched = stretch(stream) {
+        let check = StreamCheck(stretched, model: StreamModel(stretched).recording)
+        for chunking in [Chunking.whole, .upTo(30_000)] { check.run(chunking, &random) }
+    }
     return 0
+}
+
+/// The stream with every `\u{1}L` made a run of 100,000 bytes, the first three at most; nil when there is none.
+private func stretch(_ stream: [UInt8]) -> [UInt8]? {
+    var stretched: [UInt8] = []
+    var count = 0
+    var index = 0
+    while index < stream.count {
+        if count < 3, stream[index...].starts(with: [0x01, 0x4C]) {
+            stretched += repeatElement(0x78, count: 100_000)
+            count += 1
+            index += 2
+        } else {
+            stretched.append(stream[index])
+            index += 1
+        }
+    }
+    return count > 0 ? stretched : nil
 }
 
 /// The model must mean what the specification does, which knows neither limits nor how many bytes were pending.

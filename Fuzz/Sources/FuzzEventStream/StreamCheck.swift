@@ -33,6 +33,29 @@ struct StreamCheck {
         self.run(.upTo(64), &parser, continued.recording, &random)
     }
 
+    /// The events as values, of bytes in an array and of bytes that lie nowhere together.
+    func runWithValues(_ random: inout InputHash) {
+        var parser = EventStreamParser(maximumEventByteCount: self.limit)
+        var events: [ServerSentEvent] = []
+        let half = Int.random(in: 0...self.stream.count, using: &random)
+        var failure: EventStreamError?
+        do throws(EventStreamError) {
+            // Only without a limit: the events before an error are lost to the second form.
+            if self.limit == .max {
+                events = try parser.events(in: self.stream[..<half])
+            } else {
+                try parser.parse(self.stream[..<half], appendingTo: &events)
+            }
+            try parser.parse(AnySequence(self.stream[half...]), appendingTo: &events)
+        } catch {
+            failure = error
+        }
+        let expected = self.model.items.compactMap { item in
+            if case .event(let event) = item { event.decoded } else { nil }
+        }
+        require(failure == self.model.error && events.map(\.utf8) == expected, "other values than the events")
+    }
+
     private func run(
         _ chunking: Chunking, _ parser: inout EventStreamParser, _ model: Recording, _ random: inout InputHash
     ) {
