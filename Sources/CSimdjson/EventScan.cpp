@@ -39,7 +39,8 @@ public:
 
     TextField type, delta, stream_id;
     bool has_item = false, has_response = false;
-    bool is_item_wrong = false, is_response_wrong = false;
+    /// A bit for each text that has the wrong type; of members with the same name the last one counts.
+    uint8_t wrong_item_texts = 0, wrong_response_texts = 0;
 
 private:
     csj_status take(csj_text key, ondemand::value &value, csj_text token) noexcept {
@@ -95,12 +96,15 @@ private:
         return status;
     }
 
-    /// A text of an item or a response, where another type makes the whole object useless.
-    csj_status take_needed(ondemand::value &value, csj_text token, csj_text &text, bool &is_wrong) noexcept {
+    /// A text of an item or a response, where another type makes the whole object useless; `number` is the text's own.
+    csj_status take_needed(
+        ondemand::value &value, csj_text token, csj_text &text, uint8_t &wrong_texts, unsigned number
+    ) noexcept {
         TextField field;
         const csj_status status = this->take_text(value, token, field, 2);
         text = field.contents;
-        is_wrong = is_wrong || field.has_wrong_type;
+        const uint8_t bit = static_cast<uint8_t>(1U << number);
+        wrong_texts = static_cast<uint8_t>(field.has_wrong_type ? wrong_texts | bit : wrong_texts & ~bit);
         return status;
     }
 
@@ -118,7 +122,7 @@ private:
     csj_status take_item(ondemand::value &value, csj_text token) noexcept {
         this->event.item = csj_item{};
         this->has_item = token.bytes[0] == '{';
-        this->is_item_wrong = false;
+        this->wrong_item_texts = 0;
         if (!this->has_item) { return this->walk.check(value, token, 1); }
         ondemand::object object;
         if (value.get_object().get(object)) { return csj_not_json; }
@@ -134,14 +138,13 @@ private:
 
     csj_status take_item_member(csj_text key, ondemand::value &value, csj_text token) noexcept {
         csj_item &item = this->event.item;
-        if (equals(key, "type", 4)) { return this->take_needed(value, token, item.type, this->is_item_wrong); }
-        if (equals(key, "id", 2)) { return this->take_needed(value, token, item.id, this->is_item_wrong); }
-        if (equals(key, "status", 6)) { return this->take_needed(value, token, item.status, this->is_item_wrong); }
-        if (equals(key, "call_id", 7)) { return this->take_needed(value, token, item.call_id, this->is_item_wrong); }
-        if (equals(key, "name", 4)) { return this->take_needed(value, token, item.name, this->is_item_wrong); }
-        if (equals(key, "namespace", 9)) {
-            return this->take_needed(value, token, item.namespace_name, this->is_item_wrong);
-        }
+        uint8_t &wrong = this->wrong_item_texts;
+        if (equals(key, "type", 4)) { return this->take_needed(value, token, item.type, wrong, 0); }
+        if (equals(key, "id", 2)) { return this->take_needed(value, token, item.id, wrong, 1); }
+        if (equals(key, "status", 6)) { return this->take_needed(value, token, item.status, wrong, 2); }
+        if (equals(key, "call_id", 7)) { return this->take_needed(value, token, item.call_id, wrong, 3); }
+        if (equals(key, "name", 4)) { return this->take_needed(value, token, item.name, wrong, 4); }
+        if (equals(key, "namespace", 9)) { return this->take_needed(value, token, item.namespace_name, wrong, 5); }
         if (equals(key, "arguments", 9) || equals(key, "input", 5)) { return this->take_payload(value, token); }
         return this->walk.check(value, token, 2);
     }
@@ -170,7 +173,7 @@ private:
         response.reasoning_tokens = response.total_tokens = absent;
         response.end_turn = -1;
         this->has_response = token.bytes[0] == '{';
-        this->is_response_wrong = false;
+        this->wrong_response_texts = 0;
         if (!this->has_response) { return this->walk.check(value, token, 1); }
         const csj_status status = this->take_members(
             value, token, 1, [&](csj_text key, ondemand::value &member, csj_text member_token) noexcept {
@@ -183,10 +186,9 @@ private:
 
     csj_status take_response_member(csj_text key, ondemand::value &value, csj_text token) noexcept {
         csj_response &response = this->event.response;
-        if (equals(key, "id", 2)) { return this->take_needed(value, token, response.id, this->is_response_wrong); }
-        if (equals(key, "status", 6)) {
-            return this->take_needed(value, token, response.status, this->is_response_wrong);
-        }
+        uint8_t &wrong = this->wrong_response_texts;
+        if (equals(key, "id", 2)) { return this->take_needed(value, token, response.id, wrong, 0); }
+        if (equals(key, "status", 6)) { return this->take_needed(value, token, response.status, wrong, 1); }
         if (equals(key, "model", 5)) { return this->take_fact(value, token, response.model, 2); }
         if (equals(key, "end_turn", 8)) {
             response.end_turn = token.bytes[0] == 't' ? 1 : token.bytes[0] == 'f' ? 0 : -1;
@@ -342,14 +344,14 @@ csj_status finish(EventScan &scan, csj_event &event, Unescaper &unescaper) noexc
     case csj_event_item_added:
     case csj_event_item_done:
         // An absent item was not cleared: it still is the one of an event before.
-        event.wrong_field = scan.has_item && !scan.is_item_wrong ? csj_field_none : csj_field_item;
+        event.wrong_field = scan.has_item && scan.wrong_item_texts == 0 ? csj_field_none : csj_field_item;
         if (event.wrong_field == csj_field_none) { unescape(event.item, scan.is_payload_json, unescaper); }
         break;
     case csj_event_created:
     case csj_event_completed:
     case csj_event_failed:
     case csj_event_incomplete:
-        event.wrong_field = scan.has_response && !scan.is_response_wrong ? csj_field_none : csj_field_response;
+        event.wrong_field = scan.has_response && scan.wrong_response_texts == 0 ? csj_field_none : csj_field_response;
         if (event.wrong_field == csj_field_none) { unescape(event.response, unescaper); }
         break;
     default:

@@ -245,6 +245,21 @@ import Testing
         }
     }
 
+    @Test(arguments: ["id", "type", "status", "call_id", "name", "namespace"])
+    func aWrongTypeIsForgottenWhenTheMemberComesAgain(name: String) throws {
+        let item = { (members: String) in #"{"type":"response.output_item.done","item":{\#(members)}}"# }
+        for value in ["7", "[1]", "{}", "true"] {
+            #expect(decodingError(item(#""\#(name)":\#(value),"\#(name)":"x""#)) == nil)
+            #expect(decodingError(item(#""\#(name)":\#(value),"\#(name)":null"#)) == nil)
+            #expect(decodingError(item(#""\#(name)":"x","\#(name)":\#(value)"#)) == .invalidField(.item))
+            #expect(decodingError(item(#""\#(name)":\#(value),"other":"x""#)) == .invalidField(.item))
+        }
+        let response = #"{"type":"response.completed","response":{"id":7,"status":[],"id":"r","status":"s"}}"#
+        #expect(decodingError(response) == nil)
+        let wrong = #"{"type":"response.completed","response":{"id":7,"status":[],"id":"r"}}"#
+        #expect(decodingError(wrong) == .invalidField(.response))
+    }
+
     @Test func oneDecoderDecodesManyEvents() throws {
         var decoder = ResponseEventDecoder()
         let large = String(repeating: "x\\n", count: 400_000)
