@@ -1,0 +1,142 @@
+// Runs one workload over one path: for the clock, for the allocation counter, or for somebody else's instruments.
+import CAllocationCounter
+import ChappieTransport
+import Foundation
+import ResponseEvents
+import StreamTransport
+
+/// The ways from bytes to events.
+enum Path: String, CaseIterable {
+    /// The decoder alone: one event's JSON to its facts and its text.
+    case decode
+    /// The messages of a WebSocket, through the engine, to the consumer.
+    case webSocket = "websocket"
+    /// The body of a response, through the event-stream parser and the engine, to the consumer.
+    case eventStream = "event-stream"
+}
+
+/// One path with one workload.
+struct Measurement {
+    /// What came out at the end.
+    struct Tally: Equatable {
+        var eventCount = 0
+        var deltaByteCount = 0
+    }
+
+    let path: Path
+    let workload: Workload
+
+    /// Sends at least so many events through, and says how many.
+    func runBare(atLeast eventCount: Int) async throws {
+        let passCount = (eventCount + self.workload.eventCount - 1) / self.workload.eventCount
+        try await self.run(passCount: passCount)
+        print("\(passCount * self.workload.eventCount) events")
+    }
+
+    /// Prints what an event costs.
+    func report(repetitions: Int) async throws {
+        let passCount = max(1, 100_000 / self.workload.eventCount)
+        let eventCount = passCount * self.workload.eventCount
+        var times: [Double] = []
+        for _ in 0..<repetitions {
+            let start = ContinuousClock.now
+            try await self.run(passCount: passCount)
+            let time = (ContinuousClock.now - start).components
+            times.append((Double(time.seconds) * 1e9 + Double(time.attoseconds) / 1e9) / Double(eventCount))
+        }
+        times.sort()
+        let allocations = try await self.allocationsPerEvent()
+        print(
+            String(
+                format: "%-26@ %6.0f ns best %6.0f ns median %7.3f allocations, %.1f bytes of delta an event",
+                "\(self.path.rawValue) \(self.workload.name)" as NSString, times[0], times[times.count / 2],
+                allocations, Double(self.workload.deltaByteCount) / Double(self.workload.eventCount)))
+    }
+
+    /// The difference between a long run and a short one: what both do once is no part of it.
+    private func allocationsPerEvent() async throws -> Double {
+        let (short, long) = (1, 5)
+        _ = try await self.allocationCount(passCount: short)
+        let difference = try await self.allocationCount(passCount: long) - self.allocationCount(passCount: short)
+        return Double(difference) / Double((long - short) * self.workload.eventCount)
+    }
+
+    private func allocationCount(passCount: Int) async throws -> Int {
+        let before = cac_allocation_count()
+        try await self.run(passCount: passCount)
+        return Int(cac_allocation_count() - before)
+    }
+
+    /// Runs the workload so many times over in one response, and checks what came out.
+    private func run(passCount: Int) async throws {
+        let expected = Tally(
+            eventCount: passCount * self.workload.eventCount,
+            deltaByteCount: passCount * self.workload.deltaByteCount)
+        let tally =
+            switch self.path {
+            case .decode: try self.decode(passCount: passCount)
+            case .webSocket, .eventStream: try await self.stream(passCount: passCount)
+            }
+        guard tally == expected else {
+            throw WrongTallyError(path: self.path, workload: self.workload.name, expected: expected, got: tally)
+        }
+    }
+
+    private func decode(passCount: Int) throws -> Tally {
+        var decoder = ResponseEventDecoder()
+        var tally = Tally()
+        for _ in 0..<passCount {
+            for message in self.workload.messages.pieces {
+                guard case .delta(.text, _, _, let text) = try decoder.decode(message).kind else { continue }
+                tally.eventCount += 1
+                tally.deltaByteCount += text.byteCount
+            }
+        }
+        return tally
+    }
+
+    private func stream(passCount: Int) async throws -> Tally {
+        let completion = #"{"type":"response.completed","response":{"id":"resp_1","status":"completed"}}"#
+        let isWebSocket = self.path == .webSocket
+        let script = ArenaConnection.Script(
+            head: ResponseHead(
+                statusCode: isWebSocket ? 101 : 200,
+                fields: isWebSocket ? [] : [HTTPField("content-type", "text/event-stream")]),
+            kind: isWebSocket ? .text : .body,
+            pieces: isWebSocket ? self.workload.messages : self.workload.stream, passCount: passCount,
+            completion: Lendable([[UInt8]((isWebSocket ? completion : "data: \(completion)\n\n").utf8)]))
+        guard let url = URL(string: "http://127.0.0.1/v1") else { throw UsageError() }
+        var configuration = ChappieTransportConfiguration(baseURL: url)
+        configuration.policy = ChappieStreamingTransportPolicy(prefersWebSocket: isWebSocket)
+        let instance = ChappieStreamingTransport(
+            configuration: configuration, transport: ArenaTransport(script: script), clock: .measured)
+        var tally = Tally()
+        for try await event in instance.stream(ChappieTransportRequest(prompt: "hi", model: "m")) {
+            guard case .textDelta(let text) = event else { continue }
+            tally.eventCount += 1
+            tally.deltaByteCount += text.utf8.count
+        }
+        return tally
+    }
+}
+
+extension TurnClock {
+    /// As the engine's own.
+    fileprivate static let measured: TurnClock = {
+        let start = ContinuousClock.now
+        return TurnClock(
+            now: { ContinuousClock.now - start }, sleep: { try await Task.sleep(for: $0) }, fraction: { 0.5 })
+    }()
+}
+
+/// What came out is not what went in.
+struct WrongTallyError: Error, CustomStringConvertible {
+    let path: Path
+    let workload: String
+    let expected: Measurement.Tally
+    let got: Measurement.Tally
+
+    var description: String {
+        "\(self.path.rawValue) \(self.workload): expected \(self.expected), got \(self.got)"
+    }
+}
