@@ -49,7 +49,8 @@ package struct ResponseEventDecoder: ~Copyable {
 
     /// Whether the data of a server-sent event is the `[DONE]` that some servers end a stream with.
     package static func isEndSentinel(_ data: UnsafeRawBufferPointer) -> Bool {
-        data.starts(with: "[DONE]".utf8)
+        // An event begins with a brace.
+        data.first == UInt8(ascii: "[") && data.starts(with: "[DONE]".utf8)
     }
 
     private func kind(of bytes: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) -> ResponseEvent.Kind {

@@ -69,6 +69,12 @@ extension TurnStateMachine {
         }
     }
 
+    /// True when content of this attempt has come, and everything that was delivered before has come again.
+    package func isFlowing(_ attempt: Int) -> Bool {
+        guard self.isReading(attempt), case .exchanging(let exchange) = self.state else { return false }
+        return exchange.hasContent && self.isReplayVerified
+    }
+
     private mutating func perform(_ admission: ReplayLedger.Admission) -> Action {
         switch admission {
         case .deliver(let offset):

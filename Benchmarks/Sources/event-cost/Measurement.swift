@@ -9,10 +9,12 @@ import StreamTransport
 enum Path: String, CaseIterable {
     /// The decoder alone: one event's JSON to its facts and its text.
     case decode
-    /// The messages of a WebSocket, through the engine, to the consumer.
+    /// The messages of a WebSocket, through the engine, to whoever calls `TurnDriver.next()`.
     case webSocket = "websocket"
-    /// The body of a response, through the event-stream parser and the engine, to the consumer.
+    /// The body of a response, through the event-stream parser and the engine, to whoever calls `TurnDriver.next()`.
     case eventStream = "event-stream"
+    /// As `websocket`, with the standard library's `AsyncThrowingStream` around it.
+    case asyncStream = "async-stream"
 }
 
 /// One path with one workload.
@@ -21,6 +23,12 @@ struct Measurement {
     struct Tally: Equatable {
         var eventCount = 0
         var deltaByteCount = 0
+
+        mutating func take(_ event: ChappieStreamEvent) {
+            guard case .textDelta(let text) = event else { return }
+            self.eventCount += 1
+            self.deltaByteCount += text.utf8.count
+        }
     }
 
     let path: Path
@@ -75,7 +83,7 @@ struct Measurement {
         let tally =
             switch self.path {
             case .decode: try self.decode(passCount: passCount)
-            case .webSocket, .eventStream: try await self.stream(passCount: passCount)
+            case .webSocket, .eventStream, .asyncStream: try await self.stream(passCount: passCount)
             }
         guard tally == expected else {
             throw WrongTallyError(path: self.path, workload: self.workload.name, expected: expected, got: tally)
@@ -97,7 +105,7 @@ struct Measurement {
 
     private func stream(passCount: Int) async throws -> Tally {
         let completion = #"{"type":"response.completed","response":{"id":"resp_1","status":"completed"}}"#
-        let isWebSocket = self.path == .webSocket
+        let isWebSocket = self.path != .eventStream
         let script = ArenaConnection.Script(
             head: ResponseHead(
                 statusCode: isWebSocket ? 101 : 200,
@@ -110,11 +118,13 @@ struct Measurement {
         configuration.policy = ChappieStreamingTransportPolicy(prefersWebSocket: isWebSocket)
         let instance = ChappieStreamingTransport(
             configuration: configuration, transport: ArenaTransport(script: script), clock: .measured)
+        let request = ChappieTransportRequest(prompt: "hi", model: "m")
         var tally = Tally()
-        for try await event in instance.stream(ChappieTransportRequest(prompt: "hi", model: "m")) {
-            guard case .textDelta(let text) = event else { continue }
-            tally.eventCount += 1
-            tally.deltaByteCount += text.utf8.count
+        if self.path == .asyncStream {
+            for try await event in instance.stream(request) { tally.take(event) }
+        } else {
+            let turn = instance.turn(request)
+            while let event = try await turn.next() { tally.take(event) }
         }
         return tally
     }
