@@ -171,6 +171,7 @@ bool EventPattern::fits(
                               : csj_text{nullptr, 0};
     };
     event.type = this->type;
+    event.wrong_field = csj_field_none;
     event.type_name = text_at(this->type_name);
     event.stream_id = text_at(this->stream_id);
     const uint8_t *const delta = gap_starts[this->delta_gap];

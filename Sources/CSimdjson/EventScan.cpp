@@ -363,6 +363,31 @@ csj_status finish(EventScan &scan, csj_event &event, Unescaper &unescaper) noexc
     return event.wrong_field == csj_field_none ? csj_ok : csj_wrong_field;
 }
 
+/// Takes an event apart, whatever it is.
+csj_status scan_whole(
+    csj_scanner &scanner, const uint8_t *bytes, size_t count, size_t readable_count, csj_event &event
+) noexcept {
+    // The item and the response are large and rare: they are cleared where they are found.
+    event.type = csj_event_unknown;
+    event.wrong_field = csj_field_none;
+    event.type_name = event.stream_id = event.delta = csj_text{nullptr, 0};
+    event.sequence_number = event.output_index = event.content_index = event.summary_index = absent;
+    return walk_object(
+        scanner, bytes, count, readable_count,
+        [&](const Walk &walk, ondemand::object &object) noexcept {
+            EventScan scan(walk, event);
+            csj_status status = scan.scan(object);
+            if (status == csj_ok) { status = walk.check_end(); }
+            if (status != csj_ok) { return status; }
+            Unescaper unescaper(scanner, count, walk.has_backslash);
+            const csj_status judgement = finish(scan, event, unescaper);
+            if (unescaper.status != csj_ok) { return unescaper.status; }
+            if (judgement == csj_ok) { scanner.pattern.learn(bytes, count, event, scan.outline); }
+            return judgement;
+        }
+    );
+}
+
 }  // namespace
 }  // namespace csj
 
@@ -376,24 +401,6 @@ csj_status csj_scan_event(
         scanner->text.reset();
         scanner->text_capacity = 0;
     }
-    event->wrong_field = csj_field_none;
     if (scanner->pattern.fits(*scanner, bytes, count, *event)) { return csj_ok; }
-    // The item and the response are large and rare: they are cleared where they are found.
-    event->type = csj_event_unknown;
-    event->type_name = event->stream_id = event->delta = csj_text{nullptr, 0};
-    event->sequence_number = event->output_index = csj::absent;
-    event->content_index = event->summary_index = csj::absent;
-    return csj::walk_object(
-        *scanner, bytes, count, readable_count,
-        [&](const csj::Walk &walk, csj::ondemand::object &object) noexcept {
-            csj::EventScan scan(walk, *event);
-            csj_status status = scan.scan(object);
-            if (status == csj_ok) { status = walk.check_end(); }
-            if (status != csj_ok) { return status; }
-            csj::Unescaper unescaper(*scanner, count, walk.has_backslash);
-            const csj_status judgement = csj::finish(scan, *event, unescaper);
-            if (judgement == csj_ok) { scanner->pattern.learn(bytes, count, *event, scan.outline); }
-            return unescaper.status != csj_ok ? unescaper.status : judgement;
-        }
-    );
+    return csj::scan_whole(*scanner, bytes, count, readable_count, *event);
 }

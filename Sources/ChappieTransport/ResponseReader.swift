@@ -1,67 +1,96 @@
 import ResponseEvents
 import StreamSession
+import StreamTransport
 
-/// Reads the events of a response, from their bytes to what the consumer gets, and queues that.
+/// Reads the events of a response, from their bytes to what the consumer gets.
 ///
 /// It belongs to the turn's driver. What nearly every event is, a delta in the middle of a response, it deals with
-/// itself: that way is one step for the driver, without a copy of the state machine and with one allocation at most.
-/// Every other event it hands to the driver.
+/// itself: for the driver that is one step, and nothing of the state is copied. Every other event it hands over.
 struct ResponseReader: ~Copyable {
     /// What became of an event.
     enum Reading {
-        /// It was a delta, and is in the queue.
+        /// It was a delta, and waits for the consumer.
         case queued
-        /// It is for the driver; nothing but its bytes was looked at.
-        case event(ResponseEvent)
-        /// It is no part of the response, or comes too late.
+        /// It is for the driver, which asks for `scannedEvent`; nobody has judged it.
+        case scanned
+        /// It comes too late, or is no part of the response.
         case dropped
-        /// It ends the attempt.
-        case violation(ResponseOrder.Violation)
+        /// It contradicts what came before.
+        indirect case violation(ResponseOrder.Violation)
         /// The state machine has found an end.
-        case action(TurnStateMachine.Action)
+        indirect case action(TurnStateMachine.Action)
+    }
+
+    /// Messages that lie there, and how far they are read.
+    struct Messages {
+        let connection: any TransportConnection
+        /// The message at hand.
+        var payload: InboundPayload
+        /// How many bytes may be read in one step: the events of a step are in memory together.
+        var remainingByteCount = 64 << 10
+        /// What the connection has reported behind the messages.
+        var unhandled: TransportEvent?
     }
 
     var machine: TurnStateMachine
     /// Judges the shape of the response that is read.
     var order = ResponseOrder()
-    private var decoder: ResponseEventDecoder
-    /// Events that are decoded and not yet taken, in order, from `nextEvent` on.
-    private var events: [ChappieStreamEvent] = []
-    private var nextEvent = 0
+    /// What waits for the consumer.
+    var queue = EventQueue()
     /// Whether a delta is nothing but output: nobody wants its number or its raw form, and it is not the first.
     var isFlowing = false
     /// Whether deltas were queued since the driver has asked.
     private var hasQueued = false
+    private var decoder: ResponseEventDecoder
 
     init(machine: consuming TurnStateMachine, eventByteCountLimit: Int) {
         self.machine = machine
         self.decoder = ResponseEventDecoder(maximumByteCount: eventByteCountLimit)
     }
 
-    // MARK: Bytes
+    /// Reads a message, and those behind it as long as messages are but output: nothing happens then that the driver
+    /// would have to look at.
+    mutating func read(_ messages: inout Messages, attempt: Int) throws(ResponseEventError) -> Reading {
+        while true {
+            let reading = unsafe try self.read(messages.payload.bytes, attempt: attempt)
+            guard case .queued = reading else { return reading }
+            messages.remainingByteCount -= unsafe messages.payload.bytes.count
+            guard messages.remainingByteCount > 0, let event = messages.connection.next() else { return reading }
+            guard case .payload(let next) = event, case .text = next.kind else {
+                messages.unhandled = event
+                return reading
+            }
+            messages.payload = next
+        }
+    }
 
     /// Reads the JSON of one event.
     mutating func read(_ json: UnsafeRawBufferPointer, attempt: Int) throws(ResponseEventError) -> Reading {
-        guard self.machine.isReading(attempt) else { return .dropped }
-        // Some servers end their streams with it; whether the response is complete is another matter.
-        if unsafe ResponseEventDecoder.isEndSentinel(json) { return .dropped }
-        let event = unsafe try self.decoder.decode(json)
-        guard self.isFlowing, case .delta(let kind, let outputIndex, let partIndex, let text) = event.kind,
-            event.streamID == nil, !text.isEmpty,
-            let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex)
-        else { return .event(event) }
-        return self.read(text, in: slot, attempt: attempt)
+        guard attempt == self.machine.readAttempt else { return .dropped }
+        do throws(ResponseEventError) {
+            guard let delta = unsafe try self.decoder.scan(json), self.isFlowing,
+                let slot = ReplaySlot(delta.kind, outputIndex: delta.outputIndex, partIndex: delta.partIndex)
+            else { return .scanned }
+            return unsafe self.read(delta.text.utf8, in: slot, attempt: attempt)
+        } catch {
+            // Some servers end their streams with it; whether the response is complete is another matter.
+            if unsafe ResponseEventDecoder.isEndSentinel(json) { return .dropped }
+            throw error
+        }
     }
 
-    private mutating func read(_ text: BorrowedText, in slot: ReplaySlot, attempt: Int) -> Reading {
+    @inline(__always)
+    private mutating func read(_ utf8: UnsafeBufferPointer<UInt8>, in slot: ReplaySlot, attempt: Int) -> Reading {
+        if utf8.isEmpty { return .scanned }
         switch self.order.delta(in: slot) {
         case .fine, .tolerated: break
         case .foreign: return .dropped
         case .violation(let violation): return .violation(violation)
         }
-        switch self.machine.deltaReceived(unsafe text.utf8.span, in: slot, attempt: attempt) {
+        switch self.machine.deltaReceived(unsafe utf8.span, in: slot, attempt: attempt) {
         case .deliver(let offset):
-            self.queue(text.dropping(first: offset), of: slot.kind)
+            let remainder = unsafe UnsafeBufferPointer(rebasing: utf8[offset...])
+            self.queue.append(unsafe BorrowedText(validatedUTF8: remainder), of: slot.kind)
             self.hasQueued = true
             return .queued
         case .ignore:
@@ -71,42 +100,15 @@ struct ResponseReader: ~Copyable {
         }
     }
 
+    /// The event that was scanned last, whose bytes are `json`.
+    func scannedEvent(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
+        unsafe try self.decoder.scannedEvent(json)
+    }
+
     /// Whether deltas were queued since this was last asked.
     mutating func takeHasQueued() -> Bool {
         defer { self.hasQueued = false }
         return self.hasQueued
-    }
-
-    // MARK: The queue
-
-    /// How many events wait for the consumer.
-    var queuedCount: Int { self.events.count - self.nextEvent }
-
-    /// Puts an event behind the others.
-    mutating func queue(_ event: ChappieStreamEvent) { self.events.append(event) }
-
-    /// Puts new output behind the others.
-    @inline(__always)
-    mutating func queue(_ text: BorrowedText, of kind: ReplaySlot.Kind) {
-        let string = String(text)
-        switch kind {
-        case .text: self.events.append(.textDelta(string))
-        case .refusal: self.events.append(.refusalDelta(string))
-        case .reasoningSummary, .reasoningText, .toolCall: self.events.append(.reasoningDelta(string))
-        }
-    }
-
-    /// The next event; nil when there is none.
-    mutating func takeEvent() -> ChappieStreamEvent? {
-        guard self.nextEvent < self.events.count else { return nil }
-        defer { self.nextEvent += 1 }
-        return self.events[self.nextEvent]
-    }
-
-    /// Forgets what was taken and what was not, and keeps the memory.
-    mutating func removeAllEvents() {
-        self.events.removeAll(keepingCapacity: true)
-        self.nextEvent = 0
     }
 }
 

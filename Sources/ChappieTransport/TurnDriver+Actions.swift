@@ -175,7 +175,7 @@ extension TurnDriver {
             self.announcedAttempt = opening.attempt
             self.announce(opening)
             // The consumer hears of the delay before it begins.
-            if self.reader.queuedCount > 0 { return self.action = .wait(delay, then: opening) }
+            if self.reader.queue.count > 0 { return self.action = .wait(delay, then: opening) }
         }
         await self.pause(for: min(delay, self.remainingTotal ?? delay), before: opening)
     }

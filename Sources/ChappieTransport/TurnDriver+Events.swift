@@ -5,27 +5,41 @@ import StreamTransport
 /// Decoded events, turned into inputs of the state machine and into what the consumer gets.
 extension TurnDriver {
     /// Handles the JSON of one event.
-    ///
-    /// - Returns: true when it has done nothing but put output into the queue.
-    @discardableResult
-    func receivedEvent(_ json: UnsafeRawBufferPointer, attempt: Int) -> Bool {
+    func receivedEvent(_ json: UnsafeRawBufferPointer, attempt: Int) {
         do throws(ResponseEventError) {
-            switch unsafe try self.reader.read(json, attempt: attempt) {
-            case .queued:
-                return true
-            case .dropped:
-                break
-            case .event(let event):
-                unsafe self.received(event, json: json, attempt: attempt)
-            case .violation(let violation):
-                self.failed(.contradictoryEvents(violation))
-            case .action(let action):
-                self.action = action
-            }
+            unsafe try self.follow(self.reader.read(json, attempt: attempt), of: json, attempt: attempt)
         } catch {
             self.failed(toDecode: error)
         }
-        return false
+    }
+
+    /// Handles a message, and those behind it that are nothing but output.
+    func receivedMessages(_ first: InboundPayload, from connection: any TransportConnection, attempt: Int) {
+        var messages = ResponseReader.Messages(connection: connection, payload: first)
+        // The total budget is looked at before each message: how long the consumer takes counts as well.
+        if self.engine.configuration.timeouts.total != nil { messages.remainingByteCount = 0 }
+        do throws(ResponseEventError) {
+            let reading = try self.reader.read(&messages, attempt: attempt)
+            if let event = messages.unhandled { self.attempt?.unhandled = event }
+            unsafe try self.follow(reading, of: messages.payload.bytes, attempt: attempt)
+        } catch {
+            self.failed(toDecode: error)
+        }
+    }
+
+    private func follow(
+        _ reading: ResponseReader.Reading, of json: UnsafeRawBufferPointer, attempt: Int
+    ) throws(ResponseEventError) {
+        switch reading {
+        case .queued, .dropped:
+            break
+        case .scanned:
+            unsafe try self.received(self.reader.scannedEvent(json), json: json, attempt: attempt)
+        case .violation(let violation):
+            self.failed(.contradictoryEvents(violation))
+        case .action(let action):
+            self.action = action
+        }
     }
 
     private func failed(toDecode error: ResponseEventError) {
@@ -64,6 +78,7 @@ extension TurnDriver {
     /// One look at the clock is enough for all of them: nothing is waited for in between.
     func beginBatch(of attempt: Attempt) {
         self.batchTime = self.engine.clock.now()
+        self.hasOutputInBatch = false
         let configuration = self.engine.configuration
         self.reader.isFlowing =
             attempt.hasEvents && self.machine.isFlowing(attempt.number) && !self.machine.isResumable
@@ -73,9 +88,23 @@ extension TurnDriver {
     /// Notes the deltas that the reader has dealt with.
     func noteProgressOfQueued() {
         guard self.reader.takeHasQueued() else { return }
-        self.attempt?.lastEvent = self.batchTime
-        self.attempt?.lastProgress = self.batchTime
+        self.hasOutputInBatch = true
+        self.noteOutput(at: self.batchTime)
+    }
+
+    private func noteOutput(at time: Duration) {
+        self.attempt?.lastEvent = time
+        self.attempt?.lastProgress = time
         self.attempt?.isKnownToStall = false
+    }
+
+    /// The consumer has taken the last event of a batch, after whatever time it has had for those before.
+    ///
+    /// None of that time is the server's: it is as if the event had been read at this moment.
+    func tookLastOfBatch() {
+        guard self.hasOutputInBatch else { return }
+        self.hasOutputInBatch = false
+        self.noteOutput(at: self.engine.clock.now())
     }
 
     private func noteProgress(of event: ResponseEvent, attempt: Int) {
@@ -215,7 +244,7 @@ extension TurnDriver {
         if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
         switch action {
         case .deliver(let offset):
-            self.reader.queue(text.dropping(first: offset), of: slot.kind)
+            self.reader.queue.append(text.dropping(first: offset), of: slot.kind)
         case .ignore:
             return
         case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:

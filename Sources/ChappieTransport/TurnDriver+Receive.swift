@@ -108,16 +108,13 @@ extension TurnDriver {
 
     // MARK: Payloads
 
-    /// How much of what lies there is read in one step: the events of a step are in memory together.
-    private static let batchByteCount = 64 << 10
-
     private func received(_ payload: InboundPayload, of attempt: Attempt) {
         switch (attempt.stage, payload.kind) {
         case (.refused, _):
             unsafe self.collect(payload.bytes)
         case (.streaming, .text):
             self.beginBatch(of: attempt)
-            self.receivedMessages(payload, of: attempt)
+            self.receivedMessages(payload, from: attempt.connection, attempt: attempt.number)
             self.noteProgressOfQueued()
         case (.streaming, .body):
             self.beginBatch(of: attempt)
@@ -125,24 +122,6 @@ extension TurnDriver {
             self.noteProgressOfQueued()
         case (.streaming, .binary), (.opening, _):
             self.failed(.binaryMessage)
-        }
-    }
-
-    /// Reads a message, and as long as messages are but output those that lie behind it.
-    ///
-    /// The driver takes no other step for them: nothing has happened that it would have to look at.
-    private func receivedMessages(_ first: InboundPayload, of attempt: Attempt) {
-        let connection = attempt.connection
-        var payload = first
-        var byteCount = 0
-        while unsafe self.receivedEvent(payload.bytes, attempt: attempt.number) {
-            byteCount += unsafe payload.bytes.count
-            guard byteCount < Self.batchByteCount, let event = connection.next() else { return }
-            guard case .payload(let next) = event, next.kind == .text else {
-                self.attempt?.unhandled = event
-                return
-            }
-            payload = next
         }
     }
 

@@ -7,8 +7,7 @@ import StreamTransport
 ///
 /// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()` and
 /// `report` may be called from anywhere.
-/// - Safety: everything but `shared` is touched inside `next()` only. `shared.isBusy` lets one `next()` in at a time; one
-///   that finds an event waiting takes it under the lock, while nobody is in.
+/// - Safety: everything but `shared` is touched inside `next()` only, and `shared.isBusy` lets one `next()` in at a time.
 package final class TurnDriver: @unchecked Sendable {
     /// What other tasks may touch.
     struct Shared {
@@ -17,6 +16,8 @@ package final class TurnDriver: @unchecked Sendable {
         var connection: (any TransportConnection)?
         var rivalConnection: (any TransportConnection)?
         var pause: Task<Void, any Error>?
+        /// Events that the consumer can take without anything being done for them.
+        var ready = EventQueue()
         var report = ChappieStreamReport()
     }
 
@@ -57,6 +58,8 @@ package final class TurnDriver: @unchecked Sendable {
     var startedAt: Duration?
     /// When the events came that are read.
     var batchTime = Duration.zero
+    /// Whether there was output among them that is no longer looked at one by one.
+    var hasOutputInBatch = false
     /// The transport of the newest attempt.
     var transport: ChappieTransportKind
     /// The newest attempt that the consumer was told of before its delay.
@@ -88,39 +91,68 @@ package final class TurnDriver: @unchecked Sendable {
 
     /// The next event; nil after `.completed`.
     ///
-    /// It stays where its caller runs: an event that waits is there without a change of executors.
+    /// It stays where its caller runs: an event that is ready is there without a change of executors.
     nonisolated(nonsending) package func next() async throws -> ChappieStreamEvent? {
-        switch self.takeOrBegin(isTaskCancelled: Task.isCancelled) {
-        case .event(let event): return event
-        case .work(let isCancelled):
-            defer { self.shared.withLock { $0.isBusy = false } }
-            if isCancelled, self.outcome == nil { self.stop() }
+        var event = ChappieStreamEvent.completed
+        switch self.takeReady(into: &event) {
+        case .event:
+            return event
+        case .lastEvent:
+            self.tookLastOfBatch()
+            self.shared.withLock { $0.isBusy = false }
+            return event
+        case .nothing:
             return try await self.work()
         }
     }
 
-    private enum Beginning {
-        case event(ChappieStreamEvent)
-        case work(isCancelled: Bool)
+    private enum Ready {
+        case event
+        /// The caller is the one who works, until it says otherwise.
+        case lastEvent
+        /// The same.
+        case nothing
     }
 
-    /// Takes the event that waits, or makes the caller the one who works for the next one.
-    private func takeOrBegin(isTaskCancelled: Bool) -> Beginning {
+    @inline(__always)
+    private func takeReady(into event: inout ChappieStreamEvent) -> Ready {
         self.shared.withLock { shared in
             precondition(!shared.isBusy, "a stream is read by one task at a time")
-            let isCancelled = shared.isCancelled || isTaskCancelled
-            if !isCancelled, let event = self.reader.takeEvent() { return .event(event) }
-            shared.isBusy = true
-            return .work(isCancelled: isCancelled)
+            let hasEvent = !shared.isCancelled && shared.ready.take(into: &event)
+            guard hasEvent, shared.ready.count > 0 else {
+                shared.isBusy = true
+                return hasEvent ? .lastEvent : .nothing
+            }
+            return .event
         }
     }
 
     /// Goes on until there is an event, or the end.
     private func work() async throws -> ChappieStreamEvent? {
+        let isCancelled = self.shared.withLock { $0.isCancelled }
+        if isCancelled, self.outcome == nil { self.stop() }
         while true {
-            if let event = self.reader.takeEvent() { return event }
-            if let outcome = self.outcome { return try self.end(with: outcome) }
+            if let event = self.finishWork() { return event }
+            if let outcome = self.outcome {
+                self.shared.withLock { $0.isBusy = false }
+                return try self.end(with: outcome)
+            }
             await self.advance()
+        }
+    }
+
+    /// Makes what was read ready for the consumer, and takes the first of it; nil when there is nothing.
+    private func finishWork() -> ChappieStreamEvent? {
+        self.shared.withLock { shared in
+            // What is ready but was left because of a cancellation comes first.
+            if shared.ready.count == 0 {
+                shared.ready.removeAll()
+                swap(&shared.ready, &self.reader.queue)
+            }
+            var event = ChappieStreamEvent.completed
+            guard shared.ready.take(into: &event) else { return nil }
+            shared.isBusy = false
+            return event
         }
     }
 
@@ -155,17 +187,16 @@ package final class TurnDriver: @unchecked Sendable {
 
     /// Appends an event for the consumer.
     func deliver(_ event: ChappieStreamEvent) {
-        self.reader.queue(event)
+        self.reader.queue.append(event)
     }
 
     /// Appends news, when the consumer wants any.
     func report(_ diagnostic: ChappieDiagnostic) {
-        if self.engine.configuration.reportsDiagnostics { self.reader.queue(.diagnostic(diagnostic)) }
+        if self.engine.configuration.reportsDiagnostics { self.reader.queue.append(.diagnostic(diagnostic)) }
     }
 
     /// One step of the turn: one action, or one thing from the connection.
     private func advance() async {
-        self.reader.removeAllEvents()
         if self.shared.withLock({ $0.isCancelled }) || Task.isCancelled { return self.stop() }
         guard self.startedAt != nil else { return await self.begin() }
         await self.perform(self.action.take() ?? .receive)
@@ -220,7 +251,8 @@ package final class TurnDriver: @unchecked Sendable {
     func stop() {
         _ = self.machine.cancelled()
         // What is decoded and was not taken is not wanted any more.
-        self.reader.removeAllEvents()
+        self.reader.queue.removeAll()
+        self.shared.withLock { $0.ready.removeAll() }
         self.closeAttempt(outcome: "cancelled")
         self.end(.failed(CancellationError()))
     }

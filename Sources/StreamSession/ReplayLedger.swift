@@ -160,7 +160,7 @@ package struct ReplayLedger: Sendable {
         switch self.phase {
         case .following:
             guard !bytes.isEmpty else { return .swallow }
-            self.channels[slot.kind].append(bytes, to: slot)
+            self.channels.append(bytes, to: slot)
             return .deliver(from: 0)
 
         case .verifying:

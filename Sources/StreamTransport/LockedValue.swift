@@ -1,7 +1,7 @@
 #if canImport(Glibc)
-    package import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-    package import Darwin
+    import Darwin
 #endif
 
 /// A value that several threads share, behind a lock held for a few lines.
@@ -9,29 +9,32 @@
 /// A pthread mutex, because the thread sanitizer cannot follow the standard library's `Mutex`.
 /// - Safety: `value` is touched between lock and unlock only, and the mutex has an address of its own.
 @safe package final class LockedValue<Value>: @unchecked Sendable {
-    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    @usableFromInline var value: Value
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    /// Behind a pointer, because the lock is all the exclusivity that is needed.
+    private let value: UnsafeMutablePointer<Value>
 
     /// Guards a value.
     package init(_ value: sending Value) {
         unsafe self.mutex = .allocate(capacity: 1)
         unsafe self.mutex.initialize(to: pthread_mutex_t())
         unsafe pthread_mutex_init(self.mutex, nil)
-        self.value = value
+        unsafe self.value = .allocate(capacity: 1)
+        unsafe self.value.initialize(to: value)
     }
 
     deinit {
         unsafe pthread_mutex_destroy(self.mutex)
         unsafe self.mutex.deallocate()
+        unsafe self.value.deinitialize(count: 1)
+        unsafe self.value.deallocate()
     }
 
     /// Runs `body` with the value, alone.
     ///
-    /// No waiting, no callback and no other lock in there. Inlined, so that no caller pays for a generic closure.
-    @inlinable
+    /// No waiting, no callback and no other lock in there.
     package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         unsafe pthread_mutex_lock(self.mutex)
         defer { unsafe pthread_mutex_unlock(self.mutex) }
-        return try body(&self.value)
+        return unsafe try body(&self.value.pointee)
     }
 }
