@@ -22,11 +22,11 @@ package struct TurnStateMachine: Sendable {
         /// Nothing happens any more.
         case finished(Ending)
 
-        /// The attempt whose response is being read, or the least number.
-        var readAttempt: Int {
+        /// The attempt whose response is being read.
+        var readAttempt: Int? {
             switch self {
             case .exchanging(let exchange): exchange.attempt
-            case .idle, .connecting, .racing, .backingOff, .refreshing, .finished: .min
+            case .idle, .connecting, .racing, .backingOff, .refreshing, .finished: nil
             }
         }
     }
@@ -71,8 +71,8 @@ package struct TurnStateMachine: Sendable {
     var state: State = .idle {
         didSet { self.readAttempt = self.state.readAttempt }
     }
-    /// The attempt whose response is being read, or the least number: it is asked for with every event.
-    package private(set) var readAttempt = Int.min
+    /// The attempt whose response is being read: it is asked for with every event.
+    package private(set) var readAttempt: Int?
     /// What the consumer was given: beside the state, because it grows.
     var ledger = ReplayLedger()
     var usedRetries = UsedRetries()
