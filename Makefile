@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
 .NOTPARALLEL:
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
-	address-sanitizer benchmarks-build fuzz-regressions simulate mutations model torture torture-sample figures interop autobahn clean
+	address-sanitizer benchmarks-build budgets budgets-accept fuzz-regressions simulate mutations model torture torture-sample figures interop autobahn clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: torture-sample thread-sanitizer address-sanitizer benchmarks-build fuzz-regressions
+sanitize-and-build-all: torture-sample thread-sanitizer address-sanitizer benchmarks-build budgets fuzz-regressions
 
 install: ## Install the system packages that the build needs
 	@Scripts/install.sh
@@ -73,7 +73,15 @@ address-sanitizer: install ## Run the tests that are about memory under the addr
 		--skip '$(NOT_ABOUT_MEMORY)'
 
 benchmarks-build: install ## Build the benchmarks
-	swift build --package-path Benchmarks
+	swift build --package-path Benchmarks --configuration release
+
+budgets: install ## Count instructions and allocations of an event, and hold them against the budgets
+	@Scripts/install.sh budgets
+	@Scripts/budgets.sh
+
+budgets-accept: install ## Write what an event costs into the file of budgets
+	@Scripts/install.sh budgets
+	@Scripts/budgets.sh accept
 
 fuzz-regressions: install ## Build the fuzz targets and replay their committed inputs
 	Scripts/replay-fuzz.sh

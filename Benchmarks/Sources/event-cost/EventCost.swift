@@ -19,7 +19,7 @@ struct EventCost {
             for path in options.paths {
                 let measurement = Measurement(path: path, workload: workload)
                 if let iterations = options.iterations {
-                    try await measurement.runBare(atLeast: iterations)
+                    try await measurement.runBare(passCount: iterations)
                 } else {
                     try await measurement.report(repetitions: options.repetitions)
                 }

@@ -34,11 +34,12 @@ struct Measurement {
     let path: Path
     let workload: Workload
 
-    /// Sends at least so many events through, and says how many.
-    func runBare(atLeast eventCount: Int) async throws {
-        let passCount = (eventCount + self.workload.eventCount - 1) / self.workload.eventCount
+    /// Sends the workload through so many times, and prints what a pass consists of, as one line of JSON.
+    func runBare(passCount: Int) async throws {
         try await self.run(passCount: passCount)
-        print("\(passCount * self.workload.eventCount) events")
+        print(
+            #"{"path":"\#(self.path.rawValue)","workload":"\#(self.workload.name)","passes":\#(passCount),"#
+                + #""eventsPerPass":\#(self.workload.eventCount)}"#)
     }
 
     /// Prints what an event costs.
@@ -47,18 +48,25 @@ struct Measurement {
         let eventCount = passCount * self.workload.eventCount
         var times: [Double] = []
         for _ in 0..<repetitions {
-            let start = ContinuousClock.now
+            let start = Self.processorTime()
             try await self.run(passCount: passCount)
-            let time = (ContinuousClock.now - start).components
-            times.append((Double(time.seconds) * 1e9 + Double(time.attoseconds) / 1e9) / Double(eventCount))
+            times.append((Self.processorTime() - start) / Double(eventCount))
         }
         times.sort()
         let allocations = try await self.allocationsPerEvent()
-        print(
-            String(
-                format: "%-26@ %6.0f ns best %6.0f ns median %7.3f allocations, %.1f bytes of delta an event",
-                "\(self.path.rawValue) \(self.workload.name)" as NSString, times[0], times[times.count / 2],
-                allocations, Double(self.workload.deltaByteCount) / Double(self.workload.eventCount)))
+        let name = "\(self.path.rawValue) \(self.workload.name)"
+        let figures = String(
+            format: "%4.0f ns best %4.0f ns median %6.3f allocations, %.1f bytes of delta an event", times[0],
+            times[times.count / 2], allocations,
+            Double(self.workload.deltaByteCount) / Double(self.workload.eventCount))
+        print(name + String(repeating: " ", count: max(0, 24 - name.utf8.count)) + figures)
+    }
+
+    /// What the thread has taken of a processor, in nanoseconds: others on the machine take their share of a clock.
+    private static func processorTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
     }
 
     /// The difference between a long run and a short one: what both do once is no part of it.

@@ -11,7 +11,7 @@ struct Options {
     private var recording: String?
     /// How often a measurement is repeated.
     private(set) var repetitions = 15
-    /// How many events to send through without measuring anything.
+    /// How often to send the workload through without measuring anything, for programs that count instructions.
     private(set) var iterations: Int?
 
     /// Reads the arguments.
