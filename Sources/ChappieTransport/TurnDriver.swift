@@ -19,6 +19,27 @@ package final class TurnDriver: @unchecked Sendable {
         /// Events that the consumer can take without anything being done for them.
         var ready = EventQueue()
         var report = ChappieStreamReport()
+
+        /// Takes the event that is ready, unless the stream was cancelled.
+        @inline(__always)
+        mutating func takeReady(into event: inout ChappieStreamEvent) -> Ready {
+            precondition(!self.isBusy, "a stream is read by one task at a time")
+            let hasEvent = !self.isCancelled && self.ready.take(into: &event)
+            guard hasEvent, self.ready.count > 0 else {
+                self.isBusy = true
+                return hasEvent ? .lastEvent : .nothing
+            }
+            return .event
+        }
+    }
+
+    /// What a consumer finds ready.
+    enum Ready {
+        case event
+        /// An event, and nothing behind it: the caller is the one who works, until it says otherwise.
+        case lastEvent
+        /// No event: the same.
+        case nothing
     }
 
     let engine: Engine
@@ -106,25 +127,12 @@ package final class TurnDriver: @unchecked Sendable {
         }
     }
 
-    private enum Ready {
-        case event
-        /// The caller is the one who works, until it says otherwise.
-        case lastEvent
-        /// The same.
-        case nothing
-    }
-
     @inline(__always)
     private func takeReady(into event: inout ChappieStreamEvent) -> Ready {
-        self.shared.withLock { shared in
-            precondition(!shared.isBusy, "a stream is read by one task at a time")
-            let hasEvent = !shared.isCancelled && shared.ready.take(into: &event)
-            guard hasEvent, shared.ready.count > 0 else {
-                shared.isBusy = true
-                return hasEvent ? .lastEvent : .nothing
-            }
-            return .event
-        }
+        // Without a closure, which would cost as much as the lock.
+        self.shared.lock()
+        defer { self.shared.unlock() }
+        return unsafe self.shared.value.pointee.takeReady(into: &event)
     }
 
     /// Goes on until there is an event, or the end.

@@ -79,6 +79,7 @@ extension TurnStateMachine {
         return exchange.hasContent && self.isReplayVerified
     }
 
+    @inline(__always)
     private mutating func perform(_ admission: ReplayLedger.Admission) -> Action {
         switch admission {
         case .deliver(let offset):

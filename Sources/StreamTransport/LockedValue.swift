@@ -11,7 +11,9 @@
 @safe package final class LockedValue<Value>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     /// Behind a pointer, because the lock is all the exclusivity that is needed.
-    private let value: UnsafeMutablePointer<Value>
+    ///
+    /// For whoever has called `lock()`, until `unlock()`.
+    package let value: UnsafeMutablePointer<Value>
 
     /// Guards a value.
     package init(_ value: sending Value) {
@@ -33,8 +35,14 @@
     ///
     /// No waiting, no callback and no other lock in there.
     package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
-        unsafe pthread_mutex_lock(self.mutex)
-        defer { unsafe pthread_mutex_unlock(self.mutex) }
+        self.lock()
+        defer { self.unlock() }
         return unsafe try body(&self.value.pointee)
     }
+
+    /// Waits until nobody else has the lock, and takes it.
+    package func lock() { unsafe pthread_mutex_lock(self.mutex) }
+
+    /// Gives the lock back.
+    package func unlock() { unsafe pthread_mutex_unlock(self.mutex) }
 }

@@ -13,6 +13,9 @@ enum Path: String, CaseIterable {
     case webSocket = "websocket"
     /// The body of a response, through the event-stream parser and the engine, to whoever calls `TurnDriver.next()`.
     case eventStream = "event-stream"
+    /// The consumer's loop alone, around an asynchronous function that has its events ready: what of the others is not
+    /// the engine's.
+    case loop
     /// As `websocket`, with the standard library's `AsyncThrowingStream` around it.
     case asyncStream = "async-stream"
 }
@@ -24,7 +27,8 @@ struct Measurement {
         var eventCount = 0
         var deltaByteCount = 0
 
-        mutating func take(_ event: ChappieStreamEvent) {
+        @inline(__always)
+        mutating func take(_ event: consuming ChappieStreamEvent) {
             guard case .textDelta(let text) = event else { return }
             self.eventCount += 1
             self.deltaByteCount += text.utf8.count
@@ -91,6 +95,7 @@ struct Measurement {
         let tally =
             switch self.path {
             case .decode: try self.decode(passCount: passCount)
+            case .loop: try await self.readPrepared(passCount: passCount)
             case .webSocket, .eventStream, .asyncStream: try await self.stream(passCount: passCount)
             }
         guard tally == expected else {
@@ -108,6 +113,13 @@ struct Measurement {
                 tally.deltaByteCount += text.byteCount
             }
         }
+        return tally
+    }
+
+    private func readPrepared(passCount: Int) async throws -> Tally {
+        let source = PreparedEvents(self.workload.deltas, passCount: passCount)
+        var tally = Tally()
+        while let event = try await source.next() { tally.take(event) }
         return tally
     }
 
@@ -135,6 +147,31 @@ struct Measurement {
             while let event = try await turn.next() { tally.take(event) }
         }
         return tally
+    }
+}
+
+/// Hands out events that were made before.
+///
+/// It belongs to its one consumer.
+private final class PreparedEvents {
+    private let events: [ChappieStreamEvent]
+    private var next = 0
+    private var passesLeft: Int
+
+    init(_ deltas: [String], passCount: Int) {
+        self.events = deltas.map { .textDelta($0) }
+        self.passesLeft = passCount
+    }
+
+    @inline(never)
+    nonisolated(nonsending) func next() async throws -> ChappieStreamEvent? {
+        if self.next == self.events.count {
+            self.next = 0
+            self.passesLeft -= 1
+        }
+        guard self.passesLeft > 0 else { return nil }
+        defer { self.next += 1 }
+        return self.events[self.next]
     }
 }
 

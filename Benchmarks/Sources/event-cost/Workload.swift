@@ -21,6 +21,8 @@ struct Workload: Sendable {
     let messages: Lendable
     /// The same as an event stream, in pieces of 16 KiB.
     let stream: Lendable
+    /// What the events say.
+    let deltas: [String]
     /// How many events there are.
     let eventCount: Int
     /// How many bytes of UTF-8 their deltas have.
@@ -56,6 +58,7 @@ struct Workload: Sendable {
         }
         let starts = stride(from: 0, to: stream.count, by: Self.chunkByteCount)
         self.stream = Lendable(starts.map { Array(stream[$0..<min($0 + Self.chunkByteCount, stream.count)]) })
+        self.deltas = events.map(\.delta)
         self.eventCount = events.count
         self.deltaByteCount = events.reduce(0) { $0 + $1.delta.utf8.count }
     }
