@@ -22,8 +22,9 @@ TARGET :=
 .NOTPARALLEL:
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
-	address-sanitizer scan-forms benchmarks-build bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage \
-	fuzz-planted simulate mutations model torture torture-sample figures interop autobahn clean
+	address-sanitizer scan-forms benchmarks-build budgets budgets-accept bench-sse bench-sse-peers fuzz \
+	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample figures interop \
+	autobahn clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,7 +46,8 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: scan-forms torture-sample thread-sanitizer address-sanitizer benchmarks-build fuzz-regressions
+sanitize-and-build-all: scan-forms torture-sample thread-sanitizer address-sanitizer benchmarks-build budgets \
+	fuzz-regressions
 
 install: ## Install the system packages that the build needs
 	@Scripts/install.sh
@@ -81,8 +83,16 @@ scan-forms: ## Hold every form of the search for line terminators against a plai
 	@Scripts/scan-forms.sh
 
 benchmarks-build: install ## Build the benchmarks, and check that their streams hold what they say
-	swift build --package-path Benchmarks
-	"$$(swift build --package-path Benchmarks --show-bin-path)/sse-throughput" self-check
+	swift build --package-path Benchmarks --configuration release
+	"$$(swift build --package-path Benchmarks --configuration release --show-bin-path)/sse-throughput" self-check
+
+budgets: install ## Count instructions and allocations of an event, and hold them against the budgets
+	@Scripts/install.sh budgets
+	@Scripts/budgets.sh
+
+budgets-accept: install ## Write what an event costs into the file of budgets
+	@Scripts/install.sh budgets
+	@Scripts/budgets.sh accept
 
 bench-sse: install ## Measure the event-stream parser: speed beside its bars, and how its time grows
 	swift build -c release --package-path Benchmarks --product sse-throughput

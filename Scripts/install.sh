@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the Makefile's targets need from the system's package manager, and only what is missing.
-# Usage: Scripts/install.sh [build|check|interop|autobahn|model]...      (default: build)
+# Usage: Scripts/install.sh [build|check|budgets|interop|autobahn|model]...      (default: build)
 set -euo pipefail
 
 readonly minimum_swift=6.2
@@ -21,10 +21,11 @@ debian_packages() {
             echo libwebsockets-dev libsimdjson-dev zlib1g-dev libev-dev libssl-dev pkg-config make ca-certificates
             ;;
         check) echo shellcheck ;;
+        budgets) echo valgrind binutils ;;
         interop) echo python3 python3-venv curl ca-certificates nodejs node-ws ;;
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring ;;
         model) echo spin gcc libc6-dev ;;
-        *) fail "unknown purpose '$1' (build, check, interop, autobahn or model)" ;;
+        *) fail "unknown purpose '$1' (build, check, budgets, interop, autobahn or model)" ;;
     esac
 }
 
@@ -33,10 +34,11 @@ homebrew_formulae() {
     case $1 in
         build) echo libwebsockets simdjson zlib libev openssl@3 pkg-config ;;
         check) echo shellcheck ;;
+        budgets) ;; # They are counted on Linux only.
         interop) echo python node ;;
         autobahn) fail "the Autobahn suite is set up from Debian packages; run it on Linux" ;;
         model) echo spin ;;
-        *) fail "unknown purpose '$1' (build, check, interop, autobahn or model)" ;;
+        *) fail "unknown purpose '$1' (build, check, budgets, interop, autobahn or model)" ;;
     esac
 }
 
@@ -47,7 +49,7 @@ is_installed_on_debian() {
 # A program that came another way, such as a Node from its maker, is as good as the package.
 is_available_on_debian() {
     case $1 in
-        gcc | make | curl | python3 | shellcheck | spin) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
+        gcc | make | curl | python3 | shellcheck | spin | valgrind) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
         nodejs) command -v node >/dev/null || is_installed_on_debian "$1" ;;
         pkg-config) command -v pkg-config >/dev/null ;;
         python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;

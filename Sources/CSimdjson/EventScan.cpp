@@ -1,5 +1,7 @@
 // One event: its members in whatever order they stand, taken in one pass, then judged by the event's type.
+#include "EventPattern.hpp"
 #include "EventTypes.hpp"
+#include "Unescaper.hpp"
 #include "Walk.hpp"
 
 namespace csj {
@@ -13,9 +15,9 @@ struct TextField {
     bool has_wrong_type = false;
 };
 
-/// A non-negative integer of at most 18 digits, so that every sum of two is in range.
+/// A non-negative integer that is not too long.
 simdjson_inline int64_t integer_of(csj_text token) noexcept {
-    if (token.count > 18 || (token.bytes[0] == '0' && token.count > 1)) { return absent; }
+    if (token.count > longest_integer || (token.bytes[0] == '0' && token.count > 1)) { return absent; }
     int64_t value = 0;
     for (size_t index = 0; index < token.count; ++index) {
         const uint8_t digit = token.bytes[index] - '0';
@@ -38,6 +40,7 @@ public:
     }
 
     TextField type, delta, stream_id;
+    EventOutline outline;
     bool has_item = false, has_response = false;
     /// A bit for each text that has the wrong type; of members with the same name the last one counts.
     uint8_t wrong_item_texts = 0, wrong_response_texts = 0;
@@ -47,32 +50,68 @@ private:
         csj_event &event = this->event;
         switch (key.count) {
         case 4:
-            if (equals(key, "type", 4)) { return this->take_text(value, token, this->type); }
+            if (equals(key, "type", 4)) {
+                this->outline.note(EventOutline::type);
+                return this->take_text(value, token, this->type);
+            }
             if (equals(key, "item", 4)) { return this->take_item(value, token); }
             break;
         case 5:
-            if (equals(key, "delta", 5)) { return this->take_text(value, token, this->delta); }
+            if (equals(key, "delta", 5)) { return this->take_delta(value, token); }
             break;
         case 8:
             if (equals(key, "response", 8)) { return this->take_response(value, token); }
             break;
         case 9:
-            if (equals(key, "stream_id", 9)) { return this->take_text(value, token, this->stream_id); }
+            if (equals(key, "stream_id", 9)) {
+                this->outline.note(EventOutline::stream_id);
+                return this->take_text(value, token, this->stream_id);
+            }
             break;
         case 12:
-            if (equals(key, "output_index", 12)) { return this->take_index(value, token, event.output_index); }
+            if (equals(key, "output_index", 12)) {
+                this->outline.note(EventOutline::output_index);
+                return this->take_index(value, token, event.output_index);
+            }
             break;
         case 13:
-            if (equals(key, "content_index", 13)) { return this->take_index(value, token, event.content_index); }
-            if (equals(key, "summary_index", 13)) { return this->take_index(value, token, event.summary_index); }
+            if (equals(key, "content_index", 13)) {
+                this->outline.note(EventOutline::content_index);
+                return this->take_index(value, token, event.content_index);
+            }
+            if (equals(key, "summary_index", 13)) {
+                this->outline.note(EventOutline::summary_index);
+                return this->take_index(value, token, event.summary_index);
+            }
             break;
         case 15:
-            if (equals(key, "sequence_number", 15)) { return this->take_integer(value, token, event.sequence_number); }
+            if (equals(key, "sequence_number", 15)) { return this->take_number(value, token); }
             break;
         default:
             break;
         }
+        if (token.bytes[0] == '"') {
+            csj_text text;
+            const csj_status status = this->walk.take_string(value, token, &text);
+            if (status == csj_ok) { this->outline.add(EventGap::Kind::text, text); }
+            return status;
+        }
         return this->walk.check(value, token, 1);
+    }
+
+    csj_status take_delta(ondemand::value &value, csj_text token) noexcept {
+        const csj_status status = this->take_text(value, token, this->delta);
+        this->outline.note(EventOutline::delta);
+        if (this->delta.contents.bytes != nullptr) { this->outline.add(EventGap::Kind::delta, this->delta.contents); }
+        return status;
+    }
+
+    csj_status take_number(ondemand::value &value, csj_text token) noexcept {
+        int64_t &number = this->event.sequence_number;
+        const csj_status status = this->take_integer(value, token, number);
+        this->outline.note(EventOutline::sequence_number);
+        if (number != absent) { this->outline.add(EventGap::Kind::number, token); }
+        return status;
     }
 
     csj_status take_text(ondemand::value &value, csj_text token, TextField &field, size_t depth = 1) noexcept {
@@ -269,40 +308,6 @@ public:
 
 // MARK: Unescaping
 
-/// Replaces texts that hold escapes by what they mean, in memory of the scanner.
-///
-/// The memory is sized for the whole document before the first text, so that no text is moved.
-class Unescaper {
-public:
-    /// All texts of a document together are shorter than the document.
-    Unescaper(csj_scanner &scanner, size_t document_count, bool has_backslash) noexcept
-        : scanner(scanner), document_count(document_count), has_backslash(has_backslash) {}
-
-    csj_status status = csj_ok;
-
-    void unescape(csj_text &text) noexcept {
-        if (!this->has_backslash || text.bytes == nullptr) { return; }
-        if (std::memchr(text.bytes, '\\', text.count) == nullptr || !this->make_room()) { return; }
-        uint8_t *output = this->scanner.text.get() + this->scanner.text_count;
-        const size_t count = csj_unescape(text.bytes, text.count, output);
-        this->scanner.text_count += count;
-        text = {output, count};
-    }
-
-private:
-    bool make_room() noexcept {
-        if (this->scanner.text_capacity >= this->document_count) { return true; }
-        this->scanner.text.reset(static_cast<uint8_t *>(std::malloc(this->document_count)));
-        this->scanner.text_capacity = this->scanner.text ? this->document_count : 0;
-        if (!this->scanner.text) { this->status = csj_no_memory; }
-        return this->scanner.text != nullptr;
-    }
-
-    csj_scanner &scanner;
-    const size_t document_count;
-    const bool has_backslash;
-};
-
 void unescape(csj_item &item, bool is_payload_json, Unescaper &unescaper) noexcept {
     for (csj_text *text : {&item.type, &item.id, &item.status, &item.call_id, &item.name, &item.namespace_name}) {
         unescaper.unescape(*text);
@@ -360,34 +365,44 @@ csj_status finish(EventScan &scan, csj_event &event, Unescaper &unescaper) noexc
     return event.wrong_field == csj_field_none ? csj_ok : csj_wrong_field;
 }
 
+/// Takes an event apart, whatever it is.
+csj_status scan_whole(
+    csj_scanner &scanner, const uint8_t *bytes, size_t count, size_t readable_count, csj_event &event
+) noexcept {
+    // The item and the response are large and rare: they are cleared where they are found.
+    event.type = csj_event_unknown;
+    event.wrong_field = csj_field_none;
+    event.type_name = event.stream_id = event.delta = csj_text{nullptr, 0};
+    event.sequence_number = event.output_index = event.content_index = event.summary_index = absent;
+    return walk_object(
+        scanner, bytes, count, readable_count,
+        [&](const Walk &walk, ondemand::object &object) noexcept {
+            EventScan scan(walk, event);
+            csj_status status = scan.scan(object);
+            if (status == csj_ok) { status = walk.check_end(); }
+            if (status != csj_ok) { return status; }
+            Unescaper unescaper(scanner, count, walk.has_backslash);
+            const csj_status judgement = finish(scan, event, unescaper);
+            if (unescaper.status != csj_ok) { return unescaper.status; }
+            if (judgement == csj_ok) { scanner.pattern.learn(bytes, count, event, scan.outline); }
+            return judgement;
+        }
+    );
+}
+
 }  // namespace
 }  // namespace csj
 
 csj_status csj_scan_event(
     csj_scanner *scanner, const uint8_t *bytes, size_t count, size_t readable_count, csj_event *event
 ) {
-    // The item and the response are large and rare: they are cleared where they are found.
-    event->type = csj_event_unknown;
-    event->wrong_field = csj_field_none;
-    event->type_name = event->stream_id = event->delta = csj_text{nullptr, 0};
-    event->sequence_number = event->output_index = csj::absent;
-    event->content_index = event->summary_index = csj::absent;
+    if (readable_count < count || readable_count - count < CSJ_PADDING) { return csj_no_padding; }
     // The text of the event before: reading a tree in between leaves it alone.
     scanner->text_count = 0;
     if (scanner->text_capacity > csj::retained_byte_count) {
         scanner->text.reset();
         scanner->text_capacity = 0;
     }
-    return csj::walk_object(
-        *scanner, bytes, count, readable_count,
-        [&](const csj::Walk &walk, csj::ondemand::object &object) noexcept {
-            csj::EventScan scan(walk, *event);
-            csj_status status = scan.scan(object);
-            if (status == csj_ok) { status = walk.check_end(); }
-            if (status != csj_ok) { return status; }
-            csj::Unescaper unescaper(*scanner, count, walk.has_backslash);
-            const csj_status judgement = csj::finish(scan, *event, unescaper);
-            return unescaper.status != csj_ok ? unescaper.status : judgement;
-        }
-    );
+    if (scanner->pattern.fits(*scanner, bytes, count, *event)) { return csj_ok; }
+    return csj::scan_whole(*scanner, bytes, count, readable_count, *event);
 }

@@ -1,4 +1,4 @@
-// The table of event types, sorted by length so that a name is compared with a handful of others at most.
+// The table of event types: a perfect hash, made by the compiler, and one comparison that proves the name.
 #include "EventTypes.hpp"
 
 #include <array>
@@ -12,7 +12,7 @@ struct Entry {
     csj_event_type type;
 };
 
-/// Sorted by length; within a length the types that a turn needs come first.
+/// Sorted by length, for the eye; the order means nothing.
 constexpr Entry entries[] = {
     {"error", csj_event_error},
     {"keepalive", csj_event_keepalive},
@@ -86,39 +86,85 @@ constexpr Entry entries[] = {
 };
 
 constexpr size_t entry_count = sizeof entries / sizeof entries[0];
-constexpr size_t longest_name = entries[entry_count - 1].name.size();
 
-/// At `n`, the index of the first entry that is at least `n` bytes long.
-constexpr std::array<uint8_t, longest_name + 2> make_starts() {
-    std::array<uint8_t, longest_name + 2> starts{};
-    size_t entry = 0;
-    for (size_t length = 0; length < starts.size(); ++length) {
-        while (entry < entry_count && entries[entry].name.size() < length) { ++entry; }
-        starts[length] = static_cast<uint8_t>(entry);
-    }
-    return starts;
+constexpr size_t length_of_longest() {
+    size_t longest = 0;
+    for (const Entry &entry : entries) { longest = entry.name.size() > longest ? entry.name.size() : longest; }
+    return longest;
 }
 
-constexpr bool is_sorted_by_length() {
-    for (size_t index = 1; index < entry_count; ++index) {
-        if (entries[index - 1].name.size() > entries[index].name.size()) { return false; }
+constexpr size_t longest_name = length_of_longest();
+
+/// Seven times as many as there are names, so that a multiplier is found after some dozens.
+constexpr unsigned slot_bits = 9;
+constexpr size_t slot_count = size_t{1} << slot_bits;
+
+/// What tells two names of the table apart: the length, the last byte, and one from the middle of each half.
+template <class Byte>
+constexpr uint32_t digest(const Byte *name, size_t count) {
+    const auto byte = [name](size_t index) { return static_cast<uint32_t>(static_cast<uint8_t>(name[index])); };
+    return static_cast<uint32_t>(count) | byte(count / 2) << 8 | byte(count * 3 / 4) << 16 | byte(count - 1) << 24;
+}
+
+constexpr size_t slot_of(uint32_t digest, uint32_t multiplier) {
+    return static_cast<size_t>((digest * multiplier) >> (32 - slot_bits));
+}
+
+struct Table {
+    /// 0 when none was found.
+    uint32_t multiplier = 0;
+    /// At a name's slot, its place in `entries` plus one; 0 for a slot of no name.
+    std::array<uint8_t, slot_count> slots{};
+};
+
+constexpr bool fill(Table &table, uint32_t multiplier) {
+    std::array<uint8_t, slot_count> slots{};
+    for (size_t index = 0; index < entry_count; ++index) {
+        uint8_t &slot = slots[slot_of(digest(entries[index].name.data(), entries[index].name.size()), multiplier)];
+        if (slot != 0) { return false; }
+        slot = static_cast<uint8_t>(index + 1);
+    }
+    table.multiplier = multiplier;
+    table.slots = slots;
+    return true;
+}
+
+constexpr Table make_table() {
+    Table table;
+    // An odd number without a pattern; each step leads to another one.
+    uint32_t multiplier = 0x9E3779B1;
+    for (size_t attempt = 0; attempt < 500; ++attempt) {
+        if (fill(table, multiplier)) { break; }
+        multiplier = multiplier * 0x2545F491 | 1;
+    }
+    return table;
+}
+
+constexpr Table table = make_table();
+
+constexpr bool finds_every_name() {
+    for (size_t index = 0; index < entry_count; ++index) {
+        const std::string_view name = entries[index].name;
+        if (table.slots[slot_of(digest(name.data(), name.size()), table.multiplier)] != index + 1) { return false; }
     }
     return true;
 }
 
-static_assert(entry_count < 256 && is_sorted_by_length());
-constexpr auto starts = make_starts();
+static_assert(entry_count < 256 && longest_name < 256);
+static_assert(table.multiplier != 0, "two names have the same digest, or no multiplier keeps all names apart");
+static_assert(finds_every_name());
 
 }  // namespace
 
 namespace csj {
 
 csj_event_type event_type(const uint8_t *name, size_t count) noexcept {
-    if (count > longest_name) { return csj_event_unknown; }
-    for (size_t index = starts[count]; index < starts[count + 1]; ++index) {
-        if (std::memcmp(entries[index].name.data(), name, count) == 0) { return entries[index].type; }
-    }
-    return csj_event_unknown;
+    if (count == 0 || count > longest_name) { return csj_event_unknown; }
+    const uint8_t place = table.slots[slot_of(digest(name, count), table.multiplier)];
+    if (place == 0) { return csj_event_unknown; }
+    const Entry &entry = entries[place - 1];
+    const bool is_it = entry.name.size() == count && std::memcmp(entry.name.data(), name, count) == 0;
+    return is_it ? entry.type : csj_event_unknown;
 }
 
 }  // namespace csj

@@ -1,4 +1,4 @@
-// From the name of an event type to its code, without a chain of comparisons. Owned by nobody: one constant table.
+// From the name of an event type to its code: one look-up and one comparison. Owned by nobody: one constant table.
 #pragma once
 
 #include "CSimdjson.h"

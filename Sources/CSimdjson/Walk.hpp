@@ -5,6 +5,7 @@
 #pragma once
 
 #include "CSimdjson.h"
+#include "EventPattern.hpp"
 
 #define SIMDJSON_EXCEPTIONS 0
 // An optimised build of a package does not say so in the way that `assert` understands. The assertions stay in debug
@@ -29,6 +30,9 @@ struct Free {
 /// Capacities that a scanner keeps between calls; what a large input needed beyond them is given back.
 constexpr size_t retained_byte_count = 256 << 10;
 
+/// The most digits of an integer that is read, so that every sum of two is in range.
+constexpr size_t longest_integer = 18;
+
 /// The longest member name that a visitor can ask for.
 constexpr size_t longest_key = 32;
 
@@ -42,6 +46,7 @@ struct csj_scanner {
     std::unique_ptr<csj_node, csj::Free> nodes;
     size_t node_capacity = 0;
     size_t node_count = 0;
+    csj::EventPattern pattern;
 };
 
 namespace csj {

@@ -45,6 +45,8 @@ struct Attempt {
     var isKnownToStall = false
     /// The body of a refusal, as much as is kept.
     var refusal: [UInt8] = []
+    /// What the connection has reported behind a batch of payloads, if it is not handled yet.
+    var unhandled: TransportEvent?
 
     init(of opening: TurnStateMachine.Opening, on connection: any TransportConnection, at now: Duration) {
         self.number = opening.attempt

@@ -18,7 +18,7 @@ public enum ChappieStreamEvent: Sendable, Equatable {
     /// Never empty.
     case refusalDelta(String)
     /// How much of the account's usage windows is spent.
-    case usageLimits(ChappieUsageLimitSnapshot)
+    indirect case usageLimits(ChappieUsageLimitSnapshot)
     /// An event of the wire, before any parsing.
     ///
     /// See `ChappieTransportConfiguration.rawEvents`.
@@ -29,7 +29,7 @@ public enum ChappieStreamEvent: Sendable, Equatable {
     /// News that stops nothing.
     ///
     /// Only with `ChappieTransportConfiguration.reportsDiagnostics`.
-    case diagnostic(ChappieDiagnostic)
+    indirect case diagnostic(ChappieDiagnostic)
     /// The response is complete.
     ///
     /// Exactly once, as the last event; a stream that ends without it has thrown.

@@ -34,9 +34,14 @@ public final class ChappieStreamingTransport: Sendable {
 
     /// The same, with a handle that can stop it and report on it.
     public func streamHandle(_ request: ChappieTransportRequest) -> ChappieStreamHandle {
-        let turn = TurnDriver(engine: self.engine, request: request)
+        let turn = self.turn(request)
         // The stream alone holds the token: when it is dropped, or its task is cancelled, the connection is closed.
         let token = StreamToken(turn: turn)
         return ChappieStreamHandle(events: AsyncThrowingStream { try await token.turn.next() }, turn: turn)
+    }
+
+    /// The turn itself, for a consumer that reads it without a stream around it, and closes it by `cancel()`.
+    package func turn(_ request: ChappieTransportRequest) -> TurnDriver {
+        TurnDriver(engine: self.engine, request: request)
     }
 }

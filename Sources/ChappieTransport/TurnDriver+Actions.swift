@@ -118,7 +118,7 @@ extension TurnDriver {
         self.transport = attempt.transport
         self.evidence = FailureEvidence()
         self.parser.reset(lastEventID: "")
-        self.order = ResponseOrder(previousResponseID: attempt.kept?.lastResponseID)
+        self.reader.order = ResponseOrder(previousResponseID: attempt.kept?.lastResponseID)
         self.finishedItems.removeAll()
         self.enter(attempt)
         let isCancelled = self.shared.withLock { shared in
@@ -175,7 +175,7 @@ extension TurnDriver {
             self.announcedAttempt = opening.attempt
             self.announce(opening)
             // The consumer hears of the delay before it begins.
-            if !self.events.isEmpty { return self.action = .wait(delay, then: opening) }
+            if self.reader.queue.count > 0 { return self.action = .wait(delay, then: opening) }
         }
         await self.pause(for: min(delay, self.remainingTotal ?? delay), before: opening)
     }

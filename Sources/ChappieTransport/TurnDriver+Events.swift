@@ -6,38 +6,109 @@ import StreamTransport
 extension TurnDriver {
     /// Handles the JSON of one event.
     func receivedEvent(_ json: UnsafeRawBufferPointer, attempt: Int) {
-        guard self.machine.isReading(attempt) else { return }
-        // Some servers end their streams with it; whether the response is complete is another matter.
-        if unsafe ResponseEventDecoder.isEndSentinel(json) { return }
         do throws(ResponseEventError) {
-            let event = unsafe try self.decoder.decode(json)
-            guard self.belongs(event) else { return }
-            self.noteProgress(of: event, attempt: attempt)
-            // A keepalive may have found that the time for progress is over.
-            guard self.machine.isReading(attempt), self.isNew(event, attempt: attempt) else { return }
-            unsafe self.handle(event, json: json, attempt: attempt)
+            unsafe try self.follow(self.reader.read(json, attempt: attempt), of: json, attempt: attempt)
         } catch {
-            switch error {
-            case .missingType:
-                // Some servers pad their streams with objects that have no type.
-                break
-            case .notJSON, .notObject, .invalidField, .tooDeep, .outOfMemory:
-                self.failed(.undecodableEvent)
-            case .tooLarge:
-                self.failed(.eventTooLarge(limit: self.engine.configuration.limits.eventByteCount))
-            case .invalidUTF8:
-                // RFC 6455 section 8.1: a text message that is not UTF-8 fails the connection.
-                if self.attempt?.transport == .webSocket {
-                    self.attempt?.connection.fail(code: 1007)
-                    self.attempt?.closesByItself = true
-                }
-                self.failed(.undecodableEvent)
-            }
+            self.failed(toDecode: error)
         }
     }
 
+    /// Handles a message, and those behind it that are nothing but output.
+    func receivedMessages(_ first: InboundPayload, from connection: any TransportConnection, attempt: Int) {
+        var messages = ResponseReader.Messages(connection: connection, payload: first)
+        // The total budget is looked at before each message: how long the consumer takes counts as well.
+        if self.engine.configuration.timeouts.total != nil { messages.remainingByteCount = 0 }
+        do throws(ResponseEventError) {
+            let reading = try self.reader.read(&messages, attempt: attempt)
+            if let event = messages.unhandled { self.attempt?.unhandled = event }
+            unsafe try self.follow(reading, of: messages.payload.bytes, attempt: attempt)
+        } catch {
+            self.failed(toDecode: error)
+        }
+    }
+
+    private func follow(
+        _ reading: ResponseReader.Reading, of json: UnsafeRawBufferPointer, attempt: Int
+    ) throws(ResponseEventError) {
+        switch reading {
+        case .queued, .dropped:
+            break
+        case .scanned:
+            unsafe try self.received(self.reader.scannedEvent(json), json: json, attempt: attempt)
+        case .violation(let violation):
+            self.failed(.contradictoryEvents(violation))
+        case .action(let action):
+            self.action = action
+        }
+    }
+
+    private func failed(toDecode error: ResponseEventError) {
+        switch error {
+        case .missingType:
+            // Some servers pad their streams with objects that have no type.
+            break
+        case .notJSON, .notObject, .invalidField, .tooDeep, .outOfMemory:
+            self.failed(.undecodableEvent)
+        case .tooLarge:
+            self.failed(.eventTooLarge(limit: self.engine.configuration.limits.eventByteCount))
+        case .invalidUTF8:
+            // RFC 6455 section 8.1: a text message that is not UTF-8 fails the connection.
+            if self.attempt?.transport == .webSocket {
+                self.attempt?.connection.fail(code: 1007)
+                self.attempt?.closesByItself = true
+            }
+            self.failed(.undecodableEvent)
+        }
+    }
+
+    private func received(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+        // The deltas before it came first.
+        self.noteProgressOfQueued()
+        guard self.belongs(event) else { return }
+        self.noteProgress(of: event, attempt: attempt)
+        // A keepalive may have found that the time for progress is over.
+        guard self.machine.isReading(attempt), self.isNew(event, attempt: attempt) else { return }
+        unsafe self.handle(event, json: json, attempt: attempt)
+    }
+
+    // MARK: Progress
+
+    /// Prepares for a batch of events that has come by now.
+    ///
+    /// One look at the clock is enough for all of them: nothing is waited for in between.
+    func beginBatch(of attempt: Attempt) {
+        self.batchTime = self.engine.clock.now()
+        self.hasOutputInBatch = false
+        let configuration = self.engine.configuration
+        self.reader.isFlowing =
+            attempt.hasEvents && self.machine.isFlowing(attempt.number) && !self.machine.isResumable
+            && !configuration.reportsDiagnostics && configuration.rawEvents != .all
+    }
+
+    /// Notes the deltas that the reader has dealt with.
+    func noteProgressOfQueued() {
+        guard self.reader.takeHasQueued() else { return }
+        self.hasOutputInBatch = true
+        self.noteOutput(at: self.batchTime)
+    }
+
+    private func noteOutput(at time: Duration) {
+        self.attempt?.lastEvent = time
+        self.attempt?.lastProgress = time
+        self.attempt?.isKnownToStall = false
+    }
+
+    /// The consumer has taken the last event of a batch, after whatever time it has had for those before.
+    ///
+    /// None of that time is the server's: it is as if the event had been read at this moment.
+    func tookLastOfBatch() {
+        guard self.hasOutputInBatch else { return }
+        self.hasOutputInBatch = false
+        self.noteOutput(at: self.engine.clock.now())
+    }
+
     private func noteProgress(of event: ResponseEvent, attempt: Int) {
-        let now = self.engine.clock.now()
+        let now = self.batchTime
         if self.attempt?.hasEvents == false {
             self.noteFirstEvent(at: now)
             self.machine.eventReceived(attempt: attempt)
@@ -68,7 +139,7 @@ extension TurnDriver {
     /// Whether an event belongs to the response: one that does not is no sign that the response goes on.
     private func belongs(_ event: ResponseEvent) -> Bool {
         guard self.isOnOurLane(event) else { return false }
-        switch self.order.judge(event) {
+        switch self.reader.order.judge(event) {
         case .fine, .tolerated:
             return true
         case .foreign:
@@ -173,8 +244,7 @@ extension TurnDriver {
         if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
         switch action {
         case .deliver(let offset):
-            let remainder = unsafe UnsafeBufferPointer(rebasing: text.utf8[offset...])
-            self.deliver(unsafe ChappieStreamEvent(slot.kind, BorrowedText(validatedUTF8: remainder)))
+            self.reader.queue.append(text.dropping(first: offset), of: slot.kind)
         case .ignore:
             return
         case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
@@ -336,33 +406,6 @@ extension ResponseEvent.Kind {
         case .created, .completed, .failed, .incomplete, .error, .rateLimits, .metadata, .keepalive, .contentFree,
             .other, .unknown:
             nil
-        }
-    }
-}
-
-extension ReplaySlot {
-    /// The slot of a delta that the consumer sees; nil for one that is passed on raw.
-    fileprivate init?(_ kind: ResponseEvent.DeltaKind, outputIndex: Int, partIndex: Int) {
-        let slotKind: ReplaySlot.Kind
-        switch kind {
-        case .text: slotKind = .text
-        case .refusal: slotKind = .refusal
-        case .reasoningSummary: slotKind = .reasoningSummary
-        case .reasoningText: slotKind = .reasoningText
-        case .functionArguments, .customInput: return nil
-        }
-        self.init(slotKind, outputIndex: outputIndex, partIndex: partIndex)
-    }
-}
-
-extension ChappieStreamEvent {
-    /// The event for new output of a slot.
-    fileprivate init(_ kind: ReplaySlot.Kind, _ text: BorrowedText) {
-        let string = String(text)
-        switch kind {
-        case .text: self = .textDelta(string)
-        case .refusal: self = .refusalDelta(string)
-        case .reasoningSummary, .reasoningText, .toolCall: self = .reasoningDelta(string)
         }
     }
 }

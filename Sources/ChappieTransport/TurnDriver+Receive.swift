@@ -9,7 +9,7 @@ extension TurnDriver {
     func receive() async {
         guard let attempt = self.attempt else { return }
         if self.rival != nil, self.receiveFromRival() { return }
-        guard let event = attempt.connection.next() else {
+        guard let event = self.attempt?.unhandled.take() ?? attempt.connection.next() else {
             return await self.waitForConnection(attempt)
         }
         // A peer that never pauses is not excused from the budget of the whole turn.
@@ -23,7 +23,7 @@ extension TurnDriver {
         case .opened(let head):
             self.opened(head)
         case .payload(let payload):
-            self.received(payload)
+            self.received(payload, of: attempt)
         case .ended(let end):
             self.ended(end)
         }
@@ -108,15 +108,18 @@ extension TurnDriver {
 
     // MARK: Payloads
 
-    private func received(_ payload: InboundPayload) {
-        guard let attempt = self.attempt else { return }
+    private func received(_ payload: InboundPayload, of attempt: Attempt) {
         switch (attempt.stage, payload.kind) {
         case (.refused, _):
             unsafe self.collect(payload.bytes)
         case (.streaming, .text):
-            unsafe self.receivedEvent(payload.bytes, attempt: attempt.number)
+            self.beginBatch(of: attempt)
+            self.receivedMessages(payload, from: attempt.connection, attempt: attempt.number)
+            self.noteProgressOfQueued()
         case (.streaming, .body):
+            self.beginBatch(of: attempt)
             unsafe self.receivedEventStream(payload.bytes, attempt: attempt.number)
+            self.noteProgressOfQueued()
         case (.streaming, .binary), (.opening, _):
             self.failed(.binaryMessage)
         }

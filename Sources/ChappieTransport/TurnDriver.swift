@@ -8,7 +8,7 @@ import StreamTransport
 /// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()` and
 /// `report` may be called from anywhere.
 /// - Safety: everything but `shared` is touched inside `next()` only, and `shared.isBusy` lets one `next()` in at a time.
-final class TurnDriver: @unchecked Sendable {
+package final class TurnDriver: @unchecked Sendable {
     /// What other tasks may touch.
     struct Shared {
         var isBusy = false
@@ -16,19 +16,40 @@ final class TurnDriver: @unchecked Sendable {
         var connection: (any TransportConnection)?
         var rivalConnection: (any TransportConnection)?
         var pause: Task<Void, any Error>?
+        /// Events that the consumer can take without anything being done for them.
+        var ready = EventQueue()
         var report = ChappieStreamReport()
+
+        /// Takes the event that is ready, unless the stream was cancelled.
+        @inline(__always)
+        mutating func takeReady(into event: inout ChappieStreamEvent) -> Ready {
+            precondition(!self.isBusy, "a stream is read by one task at a time")
+            let hasEvent = !self.isCancelled && self.ready.take(into: &event)
+            guard hasEvent, self.ready.count > 0 else {
+                self.isBusy = true
+                return hasEvent ? .lastEvent : .nothing
+            }
+            return .event
+        }
+    }
+
+    /// What a consumer finds ready.
+    enum Ready {
+        case event
+        /// An event, and nothing behind it: the caller is the one who works, until it says otherwise.
+        case lastEvent
+        /// No event: the same.
+        case nothing
     }
 
     let engine: Engine
     let request: ChappieTransportRequest
     let shared = LockedValue(Shared())
 
-    var machine: TurnStateMachine
+    /// Everything that an event goes through, in one place: what is in it is changed together.
+    var reader: ResponseReader
     var action: TurnStateMachine.Action?
-    /// Events that are decoded and not yet taken, in order, from `nextEvent` on.
-    private(set) var events: [ChappieStreamEvent] = []
-    private var nextEvent = 0
-    /// What the stream ends with once `events` is empty: nil while it runs.
+    /// What the stream ends with once no event waits any more: nil while it runs.
     var outcome: Outcome?
     /// The running attempt: the one that carries the request, or is the first that may.
     var attempt: Attempt?
@@ -41,8 +62,6 @@ final class TurnDriver: @unchecked Sendable {
     var finishedItems: [FinishedItem] = []
     /// Items that earlier attempts have finished, and their tools' outputs: a part of the request.
     var carriedItems: [[UInt8]] = []
-    /// Judges the shape of the response that is read.
-    var order = ResponseOrder()
     /// The server's name for the newest response.
     var responseID: String?
     /// Types of events that the consumer was told are not known here.
@@ -53,12 +72,15 @@ final class TurnDriver: @unchecked Sendable {
     private var ticket: CircuitBreaker.Ticket?
     private var isProbe = false
     var parser: EventStreamParser
-    var decoder: ResponseEventDecoder
     var credential: ChappieCredential?
     /// What the last failure leaves for the error: the body of an HTTP error, the response that failed.
     var evidence = FailureEvidence()
     var usageLimits = UsageLimits()
     var startedAt: Duration?
+    /// When the events came that are read.
+    var batchTime = Duration.zero
+    /// Whether there was output among them that is no longer looked at one by one.
+    var hasOutputInBatch = false
     /// The transport of the newest attempt.
     var transport: ChappieTransportKind
     /// The newest attempt that the consumer was told of before its delay.
@@ -74,34 +96,72 @@ final class TurnDriver: @unchecked Sendable {
         self.engine = engine
         self.request = request
         self.transport = engine.configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
-        self.machine = TurnStateMachine(policy: RetryPolicy(engine.configuration))
         let limit = engine.configuration.limits.eventByteCount
+        self.reader = ResponseReader(
+            machine: TurnStateMachine(policy: RetryPolicy(engine.configuration)), eventByteCountLimit: limit)
         self.parser = EventStreamParser(maximumEventByteCount: limit)
-        self.decoder = ResponseEventDecoder(maximumByteCount: limit)
+    }
+
+    /// Decides what the turn does.
+    var machine: TurnStateMachine {
+        _read { yield self.reader.machine }
+        _modify { yield &self.reader.machine }
     }
 
     // MARK: The consumer
 
     /// The next event; nil after `.completed`.
-    func next() async throws -> ChappieStreamEvent? {
-        let (isAlone, isCancelled) = self.shared.withLock { shared in
-            defer { shared.isBusy = true }
-            return (!shared.isBusy, shared.isCancelled)
+    ///
+    /// It stays where its caller runs: an event that is ready is there without a change of executors.
+    nonisolated(nonsending) package func next() async throws -> ChappieStreamEvent? {
+        var event = ChappieStreamEvent.completed
+        switch self.takeReady(into: &event) {
+        case .event:
+            return event
+        case .lastEvent:
+            self.tookLastOfBatch()
+            self.shared.withLock { $0.isBusy = false }
+            return event
+        case .nothing:
+            return try await self.work()
         }
-        precondition(isAlone, "a stream is read by one task at a time")
-        defer { self.shared.withLock { $0.isBusy = false } }
+    }
+
+    @inline(__always)
+    private func takeReady(into event: inout ChappieStreamEvent) -> Ready {
+        // Without a closure, which would cost as much as the lock.
+        self.shared.lock()
+        defer { self.shared.unlock() }
+        return unsafe self.shared.value.pointee.takeReady(into: &event)
+    }
+
+    /// Goes on until there is an event, or the end.
+    private func work() async throws -> ChappieStreamEvent? {
+        let isCancelled = self.shared.withLock { $0.isCancelled }
         if isCancelled, self.outcome == nil { self.stop() }
         while true {
-            if let event = self.takeEvent() { return event }
-            if let outcome = self.outcome { return try self.end(with: outcome) }
+            if let event = self.finishWork() { return event }
+            if let outcome = self.outcome {
+                self.shared.withLock { $0.isBusy = false }
+                return try self.end(with: outcome)
+            }
             await self.advance()
         }
     }
 
-    private func takeEvent() -> ChappieStreamEvent? {
-        guard self.nextEvent < self.events.count else { return nil }
-        defer { self.nextEvent += 1 }
-        return self.events[self.nextEvent]
+    /// Makes what was read ready for the consumer, and takes the first of it; nil when there is nothing.
+    private func finishWork() -> ChappieStreamEvent? {
+        self.shared.withLock { shared in
+            // What is ready but was left because of a cancellation comes first.
+            if shared.ready.count == 0 {
+                shared.ready.removeAll()
+                swap(&shared.ready, &self.reader.queue)
+            }
+            var event = ChappieStreamEvent.completed
+            guard shared.ready.take(into: &event) else { return nil }
+            shared.isBusy = false
+            return event
+        }
     }
 
     private func end(with outcome: Outcome) throws -> ChappieStreamEvent? {
@@ -135,18 +195,16 @@ final class TurnDriver: @unchecked Sendable {
 
     /// Appends an event for the consumer.
     func deliver(_ event: ChappieStreamEvent) {
-        self.events.append(event)
+        self.reader.queue.append(event)
     }
 
     /// Appends news, when the consumer wants any.
     func report(_ diagnostic: ChappieDiagnostic) {
-        if self.engine.configuration.reportsDiagnostics { self.events.append(.diagnostic(diagnostic)) }
+        if self.engine.configuration.reportsDiagnostics { self.reader.queue.append(.diagnostic(diagnostic)) }
     }
 
     /// One step of the turn: one action, or one thing from the connection.
     private func advance() async {
-        self.events.removeAll(keepingCapacity: true)
-        self.nextEvent = 0
         if self.shared.withLock({ $0.isCancelled }) || Task.isCancelled { return self.stop() }
         guard self.startedAt != nil else { return await self.begin() }
         await self.perform(self.action.take() ?? .receive)
@@ -201,7 +259,8 @@ final class TurnDriver: @unchecked Sendable {
     func stop() {
         _ = self.machine.cancelled()
         // What is decoded and was not taken is not wanted any more.
-        self.nextEvent = self.events.count
+        self.reader.queue.removeAll()
+        self.shared.withLock { $0.ready.removeAll() }
         self.closeAttempt(outcome: "cancelled")
         self.end(.failed(CancellationError()))
     }
@@ -209,7 +268,7 @@ final class TurnDriver: @unchecked Sendable {
     // MARK: Anyone
 
     /// Closes the connection and ends the stream with `CancellationError`.
-    func cancel() {
+    package func cancel() {
         let (connections, pause) = self.shared.withLock { shared in
             shared.isCancelled = true
             return ([shared.connection, shared.rivalConnection], shared.pause)

@@ -26,6 +26,11 @@ package struct BorrowedText {
     /// Whether there is no text at all.
     package var isEmpty: Bool { self.utf8.isEmpty }
 
+    /// The text without its beginning, which must end where a scalar does.
+    package func dropping(first byteCount: Int) -> Self {
+        Self(validatedUTF8: UnsafeBufferPointer(rebasing: self.utf8[byteCount...]))
+    }
+
     /// Whether the text is, byte for byte, this one.
     package func equals(_ other: StaticString) -> Bool {
         other.withUTF8Buffer { $0.elementsEqual(self.utf8) }

@@ -66,6 +66,18 @@ package struct ResponseEvent {
         }
     }
 
+    /// More text of one slot, as `Kind.delta` has it.
+    package struct Delta {
+        /// What kind of text it continues.
+        package let kind: DeltaKind
+        /// The item's position; 0 when absent, and -1 for a number that is none.
+        package let outputIndex: Int
+        /// The content or the summary index; 0 when absent, and -1 for a number that is no position.
+        package let partIndex: Int
+        /// The text.
+        package let text: BorrowedText
+    }
+
     /// What kind of text a delta continues.
     package enum DeltaKind: UInt8, CaseIterable, Sendable {
         /// The response's text.

@@ -32,12 +32,29 @@ package struct ResponseEventDecoder: ~Copyable {
     /// 64 bytes past the end of `json` must be readable. Borrowed text in the result is valid until the next call,
     /// and only while the bytes of `json` are unchanged.
     package mutating func decode(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
+        _ = try self.scan(json)
+        return try self.scannedEvent(json)
+    }
+
+    /// Checks one event and finds what a turn needs of it: the first half of `decode`.
+    ///
+    /// - Returns: the delta, if it is one and names no lane: what nearly every event is. `scannedEvent` tells of any
+    ///   other, until the next call.
+    package mutating func scan(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent.Delta? {
         guard json.count <= self.maximumByteCount else { throw .tooLarge }
-        let bytes = json.assumingMemoryBound(to: UInt8.self)
-        let status = self.scanner.scan(bytes, into: &self.event)
+        let status = self.scanner.scan(json.assumingMemoryBound(to: UInt8.self), into: &self.event)
         guard status == csj_ok else { throw ResponseEventError(status, field: self.event.wrong_field) }
-        return ResponseEvent(
-            kind: try self.kind(of: bytes),
+        guard let kind = ResponseEvent.DeltaKind(self.event.type), self.event.stream_id.bytes == nil,
+            let text = BorrowedText(self.event.delta)
+        else { return nil }
+        return ResponseEvent.Delta(
+            kind: kind, outputIndex: self.outputIndex, partIndex: self.partIndex(of: kind), text: text)
+    }
+
+    /// The event that was scanned, whose bytes are `json`.
+    package func scannedEvent(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
+        ResponseEvent(
+            kind: try self.kind(of: json.assumingMemoryBound(to: UInt8.self)),
             sequenceNumber: Int(presence: self.event.sequence_number),
             typeName: BorrowedText(self.event.type_name) ?? .empty,
             streamID: BorrowedText(self.event.stream_id)
@@ -49,17 +66,13 @@ package struct ResponseEventDecoder: ~Copyable {
 
     /// Whether the data of a server-sent event is the `[DONE]` that some servers end a stream with.
     package static func isEndSentinel(_ data: UnsafeRawBufferPointer) -> Bool {
-        data.starts(with: "[DONE]".utf8)
+        // An event begins with a brace.
+        data.first == UInt8(ascii: "[") && data.starts(with: "[DONE]".utf8)
     }
 
     private func kind(of bytes: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) -> ResponseEvent.Kind {
-        switch self.event.type {
-        case csj_event_text_delta: self.delta(.text, part: self.event.content_index)
-        case csj_event_function_arguments_delta: self.delta(.functionArguments, part: self.event.content_index)
-        case csj_event_reasoning_summary_delta: self.delta(.reasoningSummary, part: self.event.summary_index)
-        case csj_event_reasoning_text_delta: self.delta(.reasoningText, part: self.event.content_index)
-        case csj_event_refusal_delta: self.delta(.refusal, part: self.event.content_index)
-        case csj_event_custom_input_delta: self.delta(.customInput, part: self.event.content_index)
+        if let kind = ResponseEvent.DeltaKind(self.event.type) { return self.delta(kind) }
+        return switch self.event.type {
         case csj_event_created: .created(responseID: String(self.event.response.id))
         case csj_event_item_added: .outputItemAdded(outputIndex: self.outputIndex, ItemSummary(self.event.item))
         case csj_event_item_done: .outputItemDone(outputIndex: self.outputIndex, ItemSummary(self.event.item))
@@ -84,11 +97,16 @@ package struct ResponseEventDecoder: ~Copyable {
         index == Int64(csj_no_position) ? -1 : Int(presence: index) ?? 0
     }
 
-    private func delta(_ kind: ResponseEvent.DeltaKind, part: Int64) -> ResponseEvent.Kind {
+    /// Summaries are counted apart from contents.
+    private func partIndex(of kind: ResponseEvent.DeltaKind) -> Int {
+        Self.position(kind == .reasoningSummary ? self.event.summary_index : self.event.content_index)
+    }
+
+    private func delta(_ kind: ResponseEvent.DeltaKind) -> ResponseEvent.Kind {
         .delta(
             kind,
             outputIndex: self.outputIndex,
-            partIndex: Self.position(part),
+            partIndex: self.partIndex(of: kind),
             text: BorrowedText(self.event.delta) ?? .empty
         )
     }
@@ -109,5 +127,20 @@ package struct ResponseEventDecoder: ~Copyable {
         // Such an event holds facts, not content: a large one would only be an attack on memory.
         guard bytes.count <= Self.maximumDocumentByteCount else { throw .tooLarge }
         return try self.scanner.readValue(bytes)
+    }
+}
+
+extension ResponseEvent.DeltaKind {
+    /// Nil when the type is not that of a delta.
+    fileprivate init?(_ type: csj_event_type) {
+        switch type {
+        case csj_event_text_delta: self = .text
+        case csj_event_refusal_delta: self = .refusal
+        case csj_event_reasoning_summary_delta: self = .reasoningSummary
+        case csj_event_reasoning_text_delta: self = .reasoningText
+        case csj_event_function_arguments_delta: self = .functionArguments
+        case csj_event_custom_input_delta: self = .customInput
+        default: return nil
+        }
     }
 }

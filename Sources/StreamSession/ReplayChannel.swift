@@ -12,11 +12,13 @@
 ///
 /// # Memory
 ///
-/// The bytes are held once, in an array that grows by half, so at most a third of it is reserve. Beside them stands one
+/// The bytes are held once, in memory that grows by half, so at most a third of it is reserve. Beside them stands one
 /// run of some five bytes for each change of the slot (`ReplayRunLog`); the slot of the last byte needs none.
 struct ReplayChannel: Sendable {
-    /// Everything that was delivered.
-    private(set) var bytes: [UInt8] = []
+    /// Everything that was delivered, and zeros behind it: a delta is copied to its place and nothing else is done.
+    private var memory: [UInt8] = []
+    /// How many bytes were delivered.
+    private(set) var byteCount = 0
     /// Every run but the last one.
     private var runs = ReplayRunLog()
     /// The slot of the last byte.
@@ -31,7 +33,10 @@ struct ReplayChannel: Sendable {
     private var position: ReplayRunLog.Position = .start
 
     /// True when everything that was delivered has come again.
-    var isCaughtUp: Bool { self.cursor == self.bytes.count }
+    var isCaughtUp: Bool { self.cursor == self.byteCount }
+
+    /// Everything that was delivered.
+    var bytes: ArraySlice<UInt8> { self.memory[..<self.byteCount] }
 
     /// What the runs take beside the bytes, in bytes.
     var runByteCount: Int { self.runs.byteCount }
@@ -44,11 +49,18 @@ struct ReplayChannel: Sendable {
     }
 
     /// Records new output; the channel must be caught up.
+    @inline(__always)
     mutating func append(_ new: Span<UInt8>, to slot: ReplaySlot) {
         if self.lastSlot != slot { self.beginRun(slot) }
-        self.reserve(new.count)
-        unsafe new.withUnsafeBufferPointer { unsafe self.bytes.append(contentsOf: $0) }
-        self.cursor = self.bytes.count
+        let end = self.byteCount + new.count
+        if end > self.memory.count { self.grow(to: end) }
+        let place = self.byteCount..<end
+        // The place lies within the memory.
+        unsafe self.memory.withUnsafeMutableBytes { memory in
+            unsafe new.withUnsafeBytes { unsafe memory[place].copyBytes(from: $0) }
+        }
+        self.byteCount = end
+        self.cursor = end
     }
 
     /// Compares output with what was delivered, in the one case that nearly every delta of a replay is: it ends before
@@ -82,7 +94,7 @@ struct ReplayChannel: Sendable {
     @inline(__always)
     private func continues(with replayed: Span<UInt8>, count: Int) -> Bool {
         // Both have `count` bytes there: the run ends within `bytes`, and `count` is no more than `replayed` has.
-        unsafe self.bytes.withUnsafeBufferPointer { delivered in
+        unsafe self.memory.withUnsafeBufferPointer { delivered in
             unsafe replayed.withUnsafeBufferPointer { replayed in
                 guard let expected = delivered.baseAddress, let found = replayed.baseAddress else { return count == 0 }
                 return unsafe Self.areEqual(expected + self.cursor, found, count)
@@ -115,12 +127,12 @@ struct ReplayChannel: Sendable {
     }
 
     private mutating func beginRun(_ slot: ReplaySlot) {
-        if !self.bytes.isEmpty { self.runs.append(ReplayRunLog.Run(slot: self.lastSlot, end: self.bytes.count)) }
+        if self.byteCount > 0 { self.runs.append(ReplayRunLog.Run(slot: self.lastSlot, end: self.byteCount)) }
         self.lastSlot = slot
     }
 
     /// The run that still grows; it is in no log yet.
-    private var lastRun: ReplayRunLog.Run { ReplayRunLog.Run(slot: self.lastSlot, end: self.bytes.count) }
+    private var lastRun: ReplayRunLog.Run { ReplayRunLog.Run(slot: self.lastSlot, end: self.byteCount) }
 
     private mutating func expectNextRun() {
         guard !self.isCaughtUp else { return }
@@ -130,11 +142,10 @@ struct ReplayChannel: Sendable {
         } while self.expected.end <= self.cursor
     }
 
-    private mutating func reserve(_ count: Int) {
-        let needed = self.bytes.count + count
-        let capacity = self.bytes.capacity
-        guard needed > capacity else { return }
-        self.bytes.reserveCapacity(max(needed, capacity + max(capacity / 2, 512)))
+    private mutating func grow(to needed: Int) {
+        let count = max(needed, self.memory.count + max(self.memory.count / 2, 512))
+        self.memory.reserveCapacity(count)
+        self.memory.append(contentsOf: repeatElement(0, count: count - self.memory.count))
     }
 }
 

@@ -31,6 +31,17 @@ struct ReplayChannels: Sendable {
 
     /// The same as the channel's own, without the subscript's accessor around it.
     @inline(__always)
+    mutating func append(_ new: Span<UInt8>, to slot: ReplaySlot) {
+        switch slot.kind {
+        case .text: self.text.append(new, to: slot)
+        case .refusal: self.refusal.append(new, to: slot)
+        case .reasoningSummary, .reasoningText: self.reasoning.append(new, to: slot)
+        case .toolCall: self.toolInput.append(new, to: slot)
+        }
+    }
+
+    /// The same as the channel's own, without the subscript's accessor around it.
+    @inline(__always)
     mutating func verifyInside(_ replayed: Span<UInt8>, in slot: ReplaySlot) -> Bool {
         switch slot.kind {
         case .text: self.text.verifyInside(replayed, in: slot)
@@ -44,8 +55,8 @@ struct ReplayChannels: Sendable {
     ///
     /// It is asked for at every step of a turn, so no array is made for it.
     var areEmpty: Bool {
-        self.text.bytes.isEmpty && self.reasoning.bytes.isEmpty && self.refusal.bytes.isEmpty
-            && self.toolInput.bytes.isEmpty
+        self.text.byteCount == 0 && self.reasoning.byteCount == 0 && self.refusal.byteCount == 0
+            && self.toolInput.byteCount == 0
     }
 
     /// Every channel.

@@ -151,6 +151,7 @@ package struct ReplayLedger: Sendable {
     }
 
     /// Decides about a delta, which must be whole UTF-8, and records what is to be delivered.
+    @inline(__always)
     package mutating func admit(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> Admission {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return self.diverge() }
         if case .verifying = self.phase, self.channels.verifyInside(bytes, in: slot) {
@@ -160,7 +161,7 @@ package struct ReplayLedger: Sendable {
         switch self.phase {
         case .following:
             guard !bytes.isEmpty else { return .swallow }
-            self.channels[slot.kind].append(bytes, to: slot)
+            self.channels.append(bytes, to: slot)
             return .deliver(from: 0)
 
         case .verifying:

@@ -82,6 +82,8 @@ package struct ResponseOrder: Sendable {
     private var hasOutput = false
     private var added = ItemIndexSet()
     private var done = ItemIndexSet()
+    /// The slot of the last input, if that was output and fine: more of it is fine as well, and changes nothing.
+    private var running: ReplaySlot?
     /// A bit for each oddity that was seen.
     private var seenOddities: UInt8 = 0
 
@@ -105,6 +107,7 @@ package struct ResponseOrder: Sendable {
 
     /// The server says that a response begins.
     package mutating func created(responseID: String?) -> Verdict {
+        self.running = nil
         switch self.phase {
         case .beginning:
             self.phase = .reading(responseID: responseID)
@@ -123,6 +126,7 @@ package struct ResponseOrder: Sendable {
 
     /// Another event, which is neither output nor an end, names its response.
     package mutating func mentioned(responseID: String?) -> Verdict {
+        self.running = nil
         guard !self.isPrevious(responseID) else { return .foreign }
         switch self.phase {
         case .beginning: return .fine
@@ -149,15 +153,19 @@ package struct ResponseOrder: Sendable {
 
     /// More output of a slot.
     package mutating func delta(in slot: ReplaySlot) -> Verdict {
-        self.judgeOutput(slot.outputIndex, slot.partIndex) { order in
+        if let running = self.running, running == slot { return .fine }
+        let verdict = self.judgeOutput(slot.outputIndex, slot.partIndex) { order in
             order.hasOutput = true
             guard !order.done.contains(slot.outputIndex) else { return order.continued() }
             return order.added.contains(slot.outputIndex) ? .fine : order.tolerate(.itemNotAdded)
         }
+        if case .fine = verdict { self.running = slot }
+        return verdict
     }
 
     /// The response ends, well or not.
     package mutating func terminal(responseID: String?) -> Verdict {
+        self.running = nil
         switch self.phase {
         case .beginning:
             guard !self.isPrevious(responseID) else { return .foreign }
@@ -199,6 +207,7 @@ package struct ResponseOrder: Sendable {
     private mutating func judgeOutput(
         _ outputIndex: Int, _ partIndex: Int = 0, _ judge: (inout Self) -> Verdict
     ) -> Verdict {
+        self.running = nil
         switch self.phase {
         case .ended:
             return .foreign

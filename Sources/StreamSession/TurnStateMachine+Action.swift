@@ -2,11 +2,13 @@
 
 extension TurnStateMachine {
     /// What the driver must do after one input.
+    ///
+    /// What is more than a number stands apart from it, because most answers are one: that a delta is to be delivered.
     package enum Action: Equatable, Sendable {
         /// Start this attempt.
-        case open(Opening)
+        indirect case open(Opening)
         /// Start this attempt beside the one that runs, with a request that is held.
-        case openHedge(Opening)
+        indirect case openHedge(Opening)
         /// Let the held request go.
         case release
         /// The WebSocket has opened too late for this turn: keep it for a later one.
@@ -18,13 +20,13 @@ extension TurnStateMachine {
         /// Give the consumer the delta's bytes from this offset on, or the tool call or the raw event whole.
         case deliver(from: Int)
         /// Let so much time pass, then report `timerFired` with the opening's attempt.
-        case wait(Duration, then: Opening)
+        indirect case wait(Duration, then: Opening)
         /// Have the credential replaced, then report `credentialRefreshed` with the opening's attempt.
-        case refreshCredential(then: Opening)
+        indirect case refreshCredential(then: Opening)
         /// Tell the consumer that the response is complete.
         case finish
         /// Cancel the attempt that runs, and end the stream with an error.
-        case fail(TurnFailure)
+        indirect case fail(TurnFailure)
         /// Nothing.
         case ignore
     }

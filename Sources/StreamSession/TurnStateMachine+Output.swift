@@ -3,7 +3,7 @@
 extension TurnStateMachine {
     /// A delta of output that the consumer is to see: whole UTF-8.
     package mutating func deltaReceived(_ bytes: Span<UInt8>, in slot: ReplaySlot, attempt: Int) -> Action {
-        guard self.isReading(attempt) else { return .ignore }
+        guard attempt == self.readAttempt || self.isReadingInPlace(attempt) else { return .ignore }
         return self.perform(self.ledger.admit(bytes, in: slot))
     }
 
@@ -69,6 +69,17 @@ extension TurnStateMachine {
         }
     }
 
+    /// Looks at the state where it lies: mutating, because a machine that is only looked at is copied first.
+    @inline(never)
+    private mutating func isReadingInPlace(_ attempt: Int) -> Bool { self.isReading(attempt) }
+
+    /// True when content of this attempt has come, and everything that was delivered before has come again.
+    package func isFlowing(_ attempt: Int) -> Bool {
+        guard self.isReading(attempt), case .exchanging(let exchange) = self.state else { return false }
+        return exchange.hasContent && self.isReplayVerified
+    }
+
+    @inline(__always)
     private mutating func perform(_ admission: ReplayLedger.Admission) -> Action {
         switch admission {
         case .deliver(let offset):

@@ -21,6 +21,14 @@ package struct TurnStateMachine: Sendable {
         case refreshing(Opening)
         /// Nothing happens any more.
         case finished(Ending)
+
+        /// The attempt whose response is being read.
+        var readAttempt: Int? {
+            switch self {
+            case .exchanging(let exchange): exchange.attempt
+            case .idle, .connecting, .racing, .backingOff, .refreshing, .finished: nil
+            }
+        }
     }
 
     /// A response that is being read.
@@ -60,7 +68,11 @@ package struct TurnStateMachine: Sendable {
 
     let policy: RetryPolicy
     let webSocket: WebSocketAvailability
-    var state: State = .idle
+    var state: State = .idle {
+        didSet { self.readAttempt = self.state.readAttempt }
+    }
+    /// The attempt whose response is being read: it is asked for with every event.
+    package private(set) var readAttempt: Int?
     /// What the consumer was given: beside the state, because it grows.
     var ledger = ReplayLedger()
     var usedRetries = UsedRetries()

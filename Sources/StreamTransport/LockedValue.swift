@@ -10,27 +10,39 @@
 /// - Safety: `value` is touched between lock and unlock only, and the mutex has an address of its own.
 @safe package final class LockedValue<Value>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private var value: Value
+    /// Behind a pointer, because the lock is all the exclusivity that is needed.
+    ///
+    /// For whoever has called `lock()`, until `unlock()`.
+    package let value: UnsafeMutablePointer<Value>
 
     /// Guards a value.
     package init(_ value: sending Value) {
         unsafe self.mutex = .allocate(capacity: 1)
         unsafe self.mutex.initialize(to: pthread_mutex_t())
         unsafe pthread_mutex_init(self.mutex, nil)
-        self.value = value
+        unsafe self.value = .allocate(capacity: 1)
+        unsafe self.value.initialize(to: value)
     }
 
     deinit {
         unsafe pthread_mutex_destroy(self.mutex)
         unsafe self.mutex.deallocate()
+        unsafe self.value.deinitialize(count: 1)
+        unsafe self.value.deallocate()
     }
 
     /// Runs `body` with the value, alone.
     ///
     /// No waiting, no callback and no other lock in there.
     package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
-        unsafe pthread_mutex_lock(self.mutex)
-        defer { unsafe pthread_mutex_unlock(self.mutex) }
-        return try body(&self.value)
+        self.lock()
+        defer { self.unlock() }
+        return unsafe try body(&self.value.pointee)
     }
+
+    /// Waits until nobody else has the lock, and takes it.
+    package func lock() { unsafe pthread_mutex_lock(self.mutex) }
+
+    /// Gives the lock back.
+    package func unlock() { unsafe pthread_mutex_unlock(self.mutex) }
 }

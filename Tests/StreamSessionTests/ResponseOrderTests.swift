@@ -26,6 +26,35 @@ import Testing
         for oddity in ResponseOrder.Oddity.allCases { #expect(!order.hasSeen(oddity)) }
     }
 
+    /// More output of the slot that ran is judged in a shorter way. A mention without a name changes nothing but that.
+    @Test(arguments: 0..<200)
+    func outputOfTheSameSlotIsJudgedLikeAnyOther(seed: Int) {
+        var state = UInt64(seed)
+        func below(_ limit: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % limit
+        }
+        let previous: String? = seed.isMultiple(of: 3) ? "p" : nil
+        var order = ResponseOrder(previousResponseID: previous)
+        var other = ResponseOrder(previousResponseID: previous)
+        for _ in 0..<60 {
+            _ = other.mentioned(responseID: nil)
+            let index = [0, 0, 0, 1, 2, -1][below(6)]
+            switch below(12) {
+            case 0: #expect(order.created(responseID: "a") == other.created(responseID: "a"))
+            case 1: #expect(order.itemAdded(index) == other.itemAdded(index))
+            case 2: #expect(order.itemDone(index) == other.itemDone(index))
+            case 3 where below(8) == 0: #expect(order.terminal(responseID: "a") == other.terminal(responseID: "a"))
+            case 4: #expect(order.mentioned(responseID: "b") == other.mentioned(responseID: "b"))
+            default:
+                let slot = ReplaySlot.text(index, part: below(2))
+                #expect(order.delta(in: slot) == other.delta(in: slot))
+            }
+        }
+        for oddity in ResponseOrder.Oddity.allCases { #expect(order.hasSeen(oddity) == other.hasSeen(oddity)) }
+        #expect(order.finishedItemCount == other.finishedItemCount)
+    }
+
     @Test func itemsMayOverlap() {
         var order = Self.begun()
         #expect(order.itemAdded(1) == .fine)

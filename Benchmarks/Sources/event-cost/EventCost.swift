@@ -1,7 +1,29 @@
-// Measures what one event costs from the arena to the consumer.
+// Measures what one event costs, from its bytes in the arena to the event in the consumer's hand.
+import Foundation
 
-/// The command.
+/// The command: paths, shapes of events, and what to measure of them.
 @main
 struct EventCost {
-    static func main() {}
+    static func main() {
+        do {
+            let options = try Options(CommandLine.arguments.dropFirst())
+            try OneThread.run { try await self.run(options) }
+        } catch {
+            FileHandle.standardError.write(Data("event-cost: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func run(_ options: Options) async throws {
+        for workload in try options.workloads() {
+            for path in options.paths {
+                let measurement = Measurement(path: path, workload: workload)
+                if let iterations = options.iterations {
+                    try await measurement.runBare(passCount: iterations)
+                } else {
+                    try await measurement.report(repetitions: options.repetitions)
+                }
+            }
+        }
+    }
 }

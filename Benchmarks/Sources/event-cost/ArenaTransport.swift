@@ -1,0 +1,65 @@
+// A transport without a network: what a connection has received lies there already.
+import StreamTransport
+
+/// Makes connections that have received a whole response.
+struct ArenaTransport: StreamTransport {
+    /// What each connection says.
+    let script: ArenaConnection.Script
+
+    func connect(_ request: TransportRequest) -> any TransportConnection { ArenaConnection(self.script) }
+}
+
+/// Lends the pieces of a response, as a connection does that is read more slowly than it receives.
+/// - Safety: it belongs to its one consumer.
+final class ArenaConnection: TransportConnection, @unchecked Sendable {
+    /// What a connection says: its head, the pieces so many times over, and the end of the response.
+    struct Script: Sendable {
+        let head: ResponseHead
+        let kind: InboundPayload.Kind
+        let pieces: Lendable
+        let passCount: Int
+        let completion: Lendable
+    }
+
+    private let script: Script
+    private var hasOpened = false
+    private var nextPiece = 0
+    private var passesLeft: Int
+    private var completionCount = 0
+
+    init(_ script: Script) {
+        self.script = script
+        self.passesLeft = script.passCount
+    }
+
+    func next() -> TransportEvent? {
+        if self.nextPiece == self.script.pieces.pieces.count {
+            self.nextPiece = 0
+            self.passesLeft -= 1
+        }
+        guard self.hasOpened, self.passesLeft > 0 else { return self.nextEdge() }
+        defer { self.nextPiece += 1 }
+        return .payload(InboundPayload(kind: self.script.kind, bytes: self.script.pieces.pieces[self.nextPiece]))
+    }
+
+    private func nextEdge() -> TransportEvent? {
+        if !self.hasOpened {
+            self.hasOpened = true
+            return .opened(self.script.head)
+        }
+        self.completionCount += 1
+        guard self.completionCount == 1 else { return nil }
+        return .payload(InboundPayload(kind: self.script.kind, bytes: self.script.completion.pieces[0]))
+    }
+
+    /// Nobody waits for what is there: nothing comes after the end.
+    func wait(for duration: Duration?) async -> TransportWaitOutcome { .deadlinePassed }
+
+    func send(_ message: [UInt8], as kind: OutboundKind) {}
+    func release() {}
+    func ping() {}
+    func close() {}
+    func fail(code: UInt16) {}
+    func cancel() {}
+    var statistics: TransportStatistics { TransportStatistics() }
+}

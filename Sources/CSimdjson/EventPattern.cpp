@@ -1,0 +1,188 @@
+// Compares an event with the one before, and reads what stands in the gaps.
+#include "EventPattern.hpp"
+#include "Unescaper.hpp"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace csj {
+
+// MARK: Learning
+
+/// Whether a value differs from what stood there in the event that is kept, or did so before.
+bool EventPattern::was_other(size_t index, const EventOutline &outline) const noexcept {
+    const Candidate &candidate = this->candidates[index];
+    const csj_text contents = outline.gaps[index].contents;
+    return candidate.is_gap || candidate.range.count != contents.count
+        || std::memcmp(this->text + candidate.range.offset, contents.bytes, contents.count) != 0;
+}
+
+EventPattern::Place EventPattern::place_of(csj_text text, const uint8_t *bytes) const noexcept {
+    if (text.bytes == nullptr) { return {0, false, {0, 0}}; }
+    const size_t offset = static_cast<size_t>(text.bytes - bytes);
+    uint8_t literal = 0;
+    while (literal + 1 < this->literal_count && this->literals[literal + 1].offset <= offset) { ++literal; }
+    const auto inside = static_cast<uint16_t>(offset - this->literals[literal].offset);
+    return {literal, true, {inside, static_cast<uint16_t>(text.count)}};
+}
+
+void EventPattern::learn(
+    const uint8_t *bytes, size_t count, const csj_event &event, const EventOutline &outline
+) noexcept {
+    if (event.delta.bytes == nullptr || outline.is_unusable || count > longest_event) { return; }
+    const bool is_same_shape = outline.count == this->candidate_count;
+    size_t start = 0;
+    uint8_t gap_count = 0;
+    for (size_t index = 0; index < outline.count; ++index) {
+        const EventGap &gap = outline.gaps[index];
+        const size_t offset = static_cast<size_t>(gap.contents.bytes - bytes);
+        const bool is_gap = gap.kind != EventGap::Kind::text || (is_same_shape && this->was_other(index, outline));
+        this->candidates[index] = {
+            {static_cast<uint16_t>(offset), static_cast<uint16_t>(gap.contents.count)}, gap.kind, is_gap};
+        if (!is_gap) { continue; }
+        if (gap.kind == EventGap::Kind::delta) { this->delta_gap = gap_count; }
+        this->kinds[gap_count] = gap.kind;
+        this->literals[gap_count++] = {static_cast<uint16_t>(start), static_cast<uint16_t>(offset - start)};
+        start = offset + gap.contents.count;
+    }
+    this->candidate_count = outline.count;
+    this->literals[gap_count] = {static_cast<uint16_t>(start), static_cast<uint16_t>(count - start)};
+    std::memcpy(this->text, bytes, count);
+    // Names in escapes would stand elsewhere than in the event.
+    this->literal_count = 0;
+    for (uint8_t index = 0; index <= gap_count; ++index) {
+        const Range literal = this->literals[index];
+        if (std::memchr(bytes + literal.offset, '\\', literal.count) != nullptr) { return; }
+    }
+    this->literal_count = static_cast<uint8_t>(gap_count + 1);
+    this->type_name = this->place_of(event.type_name, bytes);
+    this->stream_id = this->place_of(event.stream_id, bytes);
+    this->type = event.type;
+    this->sequence_number = event.sequence_number;
+    this->output_index = event.output_index;
+    this->content_index = event.content_index;
+    this->summary_index = event.summary_index;
+}
+
+// MARK: Reading
+
+namespace {
+
+/// The bytes of a step in which the end of a text is looked for.
+constexpr size_t step = 16;
+
+/// Marks the bytes of a step that are no plain text: quotes, backslashes, control characters, all but ASCII.
+///
+/// Returns the offset of the first of them, or `step`.
+inline size_t first_special(const uint8_t *bytes) noexcept {
+#if defined(__SSE2__)
+    const __m128i contents = _mm_loadu_si128(reinterpret_cast<const __m128i *>(bytes));
+    // As a signed number everything but ASCII is negative.
+    const __m128i special = _mm_or_si128(
+        _mm_or_si128(_mm_cmpeq_epi8(contents, _mm_set1_epi8('"')), _mm_cmpeq_epi8(contents, _mm_set1_epi8('\\'))),
+        _mm_cmpgt_epi8(_mm_set1_epi8(0x20), contents));
+    return static_cast<size_t>(__builtin_ctz(static_cast<unsigned>(_mm_movemask_epi8(special)) | 1u << step));
+#else
+    size_t offset = 0;
+    while (offset < step && bytes[offset] != '"' && bytes[offset] != '\\' && bytes[offset] >= 0x20
+           && bytes[offset] < 0x80) {
+        ++offset;
+    }
+    return offset;
+#endif
+}
+
+/// The end of a text that is not plain, from a byte of it on; null when it has none, or is no JSON.
+const uint8_t *end_byte_by_byte(
+    const uint8_t *start, const uint8_t *byte, const uint8_t *end, bool &has_any_escape
+) noexcept {
+    bool is_ascii = true;
+    bool has_escape = false;
+    for (; byte < end && *byte != '"'; byte += *byte == '\\' ? 2 : 1) {
+        if (*byte < 0x20) { return nullptr; }
+        is_ascii = is_ascii && *byte < 0x80;
+        has_escape = has_escape || *byte == '\\';
+    }
+    if (byte >= end) { return nullptr; }
+    const csj_text contents{start, static_cast<size_t>(byte - start)};
+    if (!is_ascii && !csj_validate_utf8(contents.bytes, contents.count)) { return nullptr; }
+    if (has_escape && !has_valid_escapes(contents)) { return nullptr; }
+    has_any_escape = has_any_escape || has_escape;
+    return byte;
+}
+
+/// The quote that ends the text; null when it has none, or is no JSON. Up to 15 bytes past the end are read.
+inline const uint8_t *end_of_text(const uint8_t *start, const uint8_t *end, bool &has_any_escape) noexcept {
+    for (const uint8_t *byte = start; byte < end; byte += step) {
+        const size_t offset = first_special(byte);
+        if (offset == step) { continue; }
+        byte += offset;
+        if (byte < end && *byte == '"') { return byte; }
+        return byte < end ? end_byte_by_byte(start, byte, end, has_any_escape) : nullptr;
+    }
+    return nullptr;
+}
+
+/// Where a non-negative integer ends that is not too long; null when there is none.
+inline const uint8_t *read_integer(const uint8_t *start, const uint8_t *end, int64_t &number) noexcept {
+    const uint8_t *byte = start;
+    const uint8_t *const limit = static_cast<size_t>(end - start) < longest_integer ? end : start + longest_integer;
+    int64_t value = 0;
+    for (; byte < limit; ++byte) {
+        const unsigned digit = *byte - unsigned{'0'};
+        if (digit > 9) { break; }
+        value = value * 10 + digit;
+    }
+    number = value;
+    return byte == start || (*start == '0' && byte - start > 1) ? nullptr : byte;
+}
+
+}  // namespace
+
+bool EventPattern::fits(
+    csj_scanner &scanner, const uint8_t *bytes, size_t count, csj_event &event
+) const noexcept {
+    const size_t last = static_cast<size_t>(this->literal_count) - 1;
+    if (this->literal_count == 0) { return false; }
+    const uint8_t *byte = bytes;
+    const uint8_t *const end = bytes + count;
+    const uint8_t *literal_starts[EventOutline::capacity + 1];
+    const uint8_t *gap_starts[EventOutline::capacity + 1];
+    bool has_any_escape = false;
+    event.sequence_number = this->sequence_number;
+
+    for (size_t index = 0;; ++index) {
+        const Range literal = this->literals[index];
+        if (static_cast<size_t>(end - byte) < literal.count) { return false; }
+        if (std::memcmp(byte, this->text + literal.offset, literal.count) != 0) { return false; }
+        literal_starts[index] = byte;
+        byte += literal.count;
+        if (index == last) { break; }
+        gap_starts[index] = byte;
+        byte = this->kinds[index] == EventGap::Kind::number ? read_integer(byte, end, event.sequence_number)
+                                                            : end_of_text(byte, end, has_any_escape);
+        if (byte == nullptr) { return false; }
+    }
+    if (byte != end) { return false; }
+
+    const auto text_at = [&literal_starts](const Place &place) noexcept {
+        return place.is_there ? csj_text{literal_starts[place.literal] + place.range.offset, place.range.count}
+                              : csj_text{nullptr, 0};
+    };
+    event.type = this->type;
+    event.wrong_field = csj_field_none;
+    event.type_name = text_at(this->type_name);
+    event.stream_id = text_at(this->stream_id);
+    const uint8_t *const delta = gap_starts[this->delta_gap];
+    event.delta = {delta, static_cast<size_t>(literal_starts[this->delta_gap + 1] - delta)};
+    event.output_index = this->output_index;
+    event.content_index = this->content_index;
+    event.summary_index = this->summary_index;
+    if (!has_any_escape) { return true; }
+    Unescaper unescaper(scanner, count, true);
+    unescaper.unescape(event.delta);
+    return unescaper.status == csj_ok;
+}
+
+}  // namespace csj

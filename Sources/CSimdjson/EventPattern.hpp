@@ -1,0 +1,122 @@
+// The shape of a delta event, by which the next one is read without being taken apart. Owned by a scanner.
+//
+// The deltas of a response differ in a number and a text or two; the two hundred bytes around these are the same each
+// time. So the last delta event that was taken apart is kept. An event that repeats its bytes, with another integer
+// where the event's number stood and other texts where texts stood, is JSON as that one was, and says the same but for
+// those. Any other event is taken apart.
+#pragma once
+
+#include "CSimdjson.h"
+
+namespace csj {
+
+/// A value of an event's outermost object of which the next event may have another one.
+struct EventGap {
+    /// What stands in it.
+    enum class Kind : uint8_t {
+        /// The text of the delta.
+        delta,
+        /// A text that no turn needs.
+        text,
+        /// The event's number.
+        number,
+    };
+
+    /// The value: of a text what stands between its quotes.
+    csj_text contents;
+    Kind kind;
+};
+
+/// What a scan finds out about an event that may be kept.
+struct EventOutline {
+    /// One bit for each member that a turn needs of a delta event.
+    enum Name : uint8_t {
+        type = 1,
+        delta = 2,
+        stream_id = 4,
+        output_index = 8,
+        content_index = 16,
+        summary_index = 32,
+        sequence_number = 64,
+    };
+
+    static constexpr size_t capacity = 8;
+
+    /// The values that may change, in the order of the document.
+    EventGap gaps[capacity];
+    size_t count = 0;
+    /// Of members with the same name the last one counts: events with two of them are not kept.
+    bool is_unusable = false;
+
+    void note(Name name) noexcept {
+        if ((this->names & name) != 0) { this->is_unusable = true; }
+        this->names |= name;
+    }
+
+    void add(EventGap::Kind kind, csj_text contents) noexcept {
+        if (this->count == capacity) {
+            this->is_unusable = true;
+        } else {
+            this->gaps[this->count++] = {contents, kind};
+        }
+    }
+
+private:
+    uint8_t names = 0;
+};
+
+/// One delta event, and where another may differ from it.
+class EventPattern {
+public:
+    /// Keeps a delta event, if it is not too long and its gaps are known.
+    ///
+    /// A text that no turn needs, such as an item's identifier, counts as a gap when it was another one in the event
+    /// before: to compare it costs less than to look for its end.
+    void learn(const uint8_t *bytes, size_t count, const csj_event &event, const EventOutline &outline) noexcept;
+
+    /// Reads an event that fits; false for any other, of which nothing is known then.
+    bool fits(csj_scanner &scanner, const uint8_t *bytes, size_t count, csj_event &event) const noexcept;
+
+private:
+    static constexpr size_t longest_event = 1024;
+
+    /// Some bytes of `text`.
+    struct Range {
+        uint16_t offset;
+        uint16_t count;
+    };
+
+    /// A value that may change.
+    struct Candidate {
+        Range range;
+        EventGap::Kind kind;
+        bool is_gap;
+    };
+
+    /// A text of the event that does not change: in which literal it stands, and where.
+    struct Place {
+        uint8_t literal;
+        /// Whether the event has such a text.
+        bool is_there;
+        Range range;
+    };
+
+    bool was_other(size_t index, const EventOutline &outline) const noexcept;
+    Place place_of(csj_text text, const uint8_t *bytes) const noexcept;
+
+    /// One more than there are gaps; 0 before the first event is kept.
+    uint8_t literal_count = 0;
+    /// Which of the gaps is the delta.
+    uint8_t delta_gap = 0;
+    EventGap::Kind kinds[EventOutline::capacity];
+    /// What stands before a gap, or behind the last one.
+    Range literals[EventOutline::capacity + 1];
+    Place type_name, stream_id;
+    csj_event_type type;
+    int64_t sequence_number, output_index, content_index, summary_index;
+    size_t candidate_count = 0;
+    Candidate candidates[EventOutline::capacity];
+    uint8_t text[longest_event];
+};
+
+}  // namespace csj

@@ -1,0 +1,45 @@
+import ResponseEvents
+import StreamSession
+
+/// Events in order, that are made by the batch and taken one at a time.
+///
+/// It belongs to whoever holds it.
+struct EventQueue {
+    /// What was taken stands there as `completed` until all is.
+    private var events: [ChappieStreamEvent] = []
+    private var next = 0
+
+    /// How many events wait.
+    var count: Int { self.events.count - self.next }
+
+    /// Puts an event behind the others.
+    mutating func append(_ event: ChappieStreamEvent) { self.events.append(event) }
+
+    /// Puts new output behind the others, with one allocation at most.
+    @inline(__always)
+    mutating func append(_ text: BorrowedText, of kind: ReplaySlot.Kind) {
+        let string = String(text)
+        switch kind {
+        case .text: self.events.append(.textDelta(string))
+        case .refusal: self.events.append(.refusalDelta(string))
+        case .reasoningSummary, .reasoningText, .toolCall: self.events.append(.reasoningDelta(string))
+        }
+    }
+
+    /// Exchanges the first event for what stands in `event`; false when none waits.
+    ///
+    /// The event changes hands without a copy. `completed` in its place holds nothing.
+    @inline(__always)
+    mutating func take(into event: inout ChappieStreamEvent) -> Bool {
+        guard self.next < self.events.count else { return false }
+        swap(&event, &self.events[self.next])
+        self.next += 1
+        return true
+    }
+
+    /// Drops what was not taken, and keeps the memory.
+    mutating func removeAll() {
+        self.events.removeAll(keepingCapacity: true)
+        self.next = 0
+    }
+}

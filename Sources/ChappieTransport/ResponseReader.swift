@@ -1,0 +1,128 @@
+import ResponseEvents
+import StreamSession
+import StreamTransport
+
+/// Reads the events of a response, from their bytes to what the consumer gets.
+///
+/// It belongs to the turn's driver. What nearly every event is, a delta in the middle of a response, it deals with
+/// itself: for the driver that is one step, and nothing of the state is copied. Every other event it hands over.
+struct ResponseReader: ~Copyable {
+    /// What became of an event.
+    enum Reading {
+        /// It was a delta, and waits for the consumer.
+        case queued
+        /// It is for the driver, which asks for `scannedEvent`; nobody has judged it.
+        case scanned
+        /// It comes too late, or is no part of the response.
+        case dropped
+        /// It contradicts what came before.
+        indirect case violation(ResponseOrder.Violation)
+        /// The state machine has found an end.
+        indirect case action(TurnStateMachine.Action)
+    }
+
+    /// Messages that lie there, and how far they are read.
+    struct Messages {
+        let connection: any TransportConnection
+        /// The message at hand.
+        var payload: InboundPayload
+        /// How many bytes may be read in one step: the events of a step are in memory together.
+        var remainingByteCount = 64 << 10
+        /// What the connection has reported behind the messages.
+        var unhandled: TransportEvent?
+    }
+
+    var machine: TurnStateMachine
+    /// Judges the shape of the response that is read.
+    var order = ResponseOrder()
+    /// What waits for the consumer.
+    var queue = EventQueue()
+    /// Whether a delta is nothing but output: nobody wants its number or its raw form, and it is not the first.
+    var isFlowing = false
+    /// Whether deltas were queued since the driver has asked.
+    private var hasQueued = false
+    private var decoder: ResponseEventDecoder
+
+    init(machine: consuming TurnStateMachine, eventByteCountLimit: Int) {
+        self.machine = machine
+        self.decoder = ResponseEventDecoder(maximumByteCount: eventByteCountLimit)
+    }
+
+    /// Reads a message, and those behind it as long as messages are but output: nothing happens then that the driver
+    /// would have to look at.
+    mutating func read(_ messages: inout Messages, attempt: Int) throws(ResponseEventError) -> Reading {
+        while true {
+            let reading = unsafe try self.read(messages.payload.bytes, attempt: attempt)
+            guard case .queued = reading else { return reading }
+            messages.remainingByteCount -= unsafe messages.payload.bytes.count
+            guard messages.remainingByteCount > 0, let event = messages.connection.next() else { return reading }
+            guard case .payload(let next) = event, case .text = next.kind else {
+                messages.unhandled = event
+                return reading
+            }
+            messages.payload = next
+        }
+    }
+
+    /// Reads the JSON of one event.
+    mutating func read(_ json: UnsafeRawBufferPointer, attempt: Int) throws(ResponseEventError) -> Reading {
+        guard attempt == self.machine.readAttempt else { return .dropped }
+        do throws(ResponseEventError) {
+            guard let delta = unsafe try self.decoder.scan(json), self.isFlowing,
+                let slot = ReplaySlot(delta.kind, outputIndex: delta.outputIndex, partIndex: delta.partIndex)
+            else { return .scanned }
+            return unsafe self.read(delta.text.utf8, in: slot, attempt: attempt)
+        } catch {
+            // Some servers end their streams with it; whether the response is complete is another matter.
+            if unsafe ResponseEventDecoder.isEndSentinel(json) { return .dropped }
+            throw error
+        }
+    }
+
+    @inline(__always)
+    private mutating func read(_ utf8: UnsafeBufferPointer<UInt8>, in slot: ReplaySlot, attempt: Int) -> Reading {
+        if utf8.isEmpty { return .scanned }
+        switch self.order.delta(in: slot) {
+        case .fine, .tolerated: break
+        case .foreign: return .dropped
+        case .violation(let violation): return .violation(violation)
+        }
+        switch self.machine.deltaReceived(unsafe utf8.span, in: slot, attempt: attempt) {
+        case .deliver(let offset):
+            let remainder = unsafe UnsafeBufferPointer(rebasing: utf8[offset...])
+            self.queue.append(unsafe BorrowedText(validatedUTF8: remainder), of: slot.kind)
+            self.hasQueued = true
+            return .queued
+        case .ignore:
+            return .dropped
+        case let action:
+            return .action(action)
+        }
+    }
+
+    /// The event that was scanned last, whose bytes are `json`.
+    func scannedEvent(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
+        unsafe try self.decoder.scannedEvent(json)
+    }
+
+    /// Whether deltas were queued since this was last asked.
+    mutating func takeHasQueued() -> Bool {
+        defer { self.hasQueued = false }
+        return self.hasQueued
+    }
+}
+
+extension ReplaySlot {
+    /// The slot of a delta that the consumer sees; nil for one that is passed on raw.
+    init?(_ kind: ResponseEvent.DeltaKind, outputIndex: Int, partIndex: Int) {
+        let slotKind: ReplaySlot.Kind
+        switch kind {
+        case .text: slotKind = .text
+        case .refusal: slotKind = .refusal
+        case .reasoningSummary: slotKind = .reasoningSummary
+        case .reasoningText: slotKind = .reasoningText
+        case .functionArguments, .customInput: return nil
+        }
+        self.init(slotKind, outputIndex: outputIndex, partIndex: partIndex)
+    }
+}
