@@ -26,7 +26,9 @@ import Testing
         for oddity in ResponseOrder.Oddity.allCases { #expect(!order.hasSeen(oddity)) }
     }
 
-    /// More output of the slot that ran is judged in a shorter way. A mention without a name changes nothing but that.
+    /// More output of the slot that ran is judged in a shorter way.
+    ///
+    /// A mention without a name changes nothing but that.
     @Test(arguments: 0..<200)
     func outputOfTheSameSlotIsJudgedLikeAnyOther(seed: Int) {
         var state = UInt64(seed)
