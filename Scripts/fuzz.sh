@@ -80,7 +80,7 @@ build() { # OPTION...
         cat "$work/build.log" >&2
         fail "the targets do not build"
     fi
-    if grep -E 'warning: ' "$work/build.log" >&2 && [[ -n ${CHAPPIE_WARNINGS_AS_ERRORS:-} ]]; then
+    if grep -E 'warning: ' "$work/build.log" | sort -u >&2 && [[ -n ${CHAPPIE_WARNINGS_AS_ERRORS:-} ]]; then
         fail "warnings are errors here"
     fi
     executables=$(swift build "$@" --show-bin-path)
