@@ -18,7 +18,7 @@ func product(_ name: String, dependencies: [Target.Dependency] = [], libraries: 
 
 /// A fuzz target and what it fuzzes.
 func fuzz(_ name: String, _ dependencies: Target.Dependency...) -> Target {
-    .executableTarget(name: name, dependencies: dependencies + ["Invariants"], swiftSettings: settings)
+    .executableTarget(name: name, dependencies: ["Invariants"] + dependencies, swiftSettings: settings)
 }
 
 let package = Package(
@@ -51,7 +51,8 @@ let package = Package(
         fuzz("FuzzReplayLedger", "StreamSession"),
         fuzz("FuzzInflater", "CZlib", "Deflate", "WebSocketProtocol"),
         fuzz("FuzzHTTPFields", "ResponseEvents"),
-        fuzz("FuzzEngine", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"),
+        .target(name: "CSanitizerOptions"),
+        fuzz("FuzzEngine", "CSanitizerOptions", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
