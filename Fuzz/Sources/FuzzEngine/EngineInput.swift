@@ -35,7 +35,7 @@ struct EngineInput {
     /// Which of the raw events are delivered, 0 to 2.
     let rawEvents: Int
     let reportsDiagnostics: Bool
-    /// Whether what a server may send is limited to a few hundred bytes.
+    /// Whether what a server may send is limited to a few hundred bytes; never with a script.
     let hasSmallLimits: Bool
     /// How the answer is framed, 0 to 15.
     let shape: Int
@@ -53,7 +53,7 @@ struct EngineInput {
         self.offersCompression = choices[0] & 0x80 == 0
         self.rawEvents = Int(choices[1] & 3) % 3
         self.reportsDiagnostics = choices[1] & 4 != 0
-        self.hasSmallLimits = choices[1] & 8 != 0
+        self.hasSmallLimits = choices[1] & 8 != 0 && self.mode != .scripted
         self.shape = Int(choices[1] >> 4)
         self.cutSeed = choices[2]
         self.content = Array(bytes.dropFirst(3))

@@ -53,7 +53,7 @@ final class EngineTurn: @unchecked Sendable {
         // A server that holds is given up soon; any other ends the turn by itself.
         let isHeld = input.ending == .hold && !input.mustComplete
         configuration.timeouts.total = isHeld ? .milliseconds(5) : .seconds(deadlineSeconds)
-        if input.hasSmallLimits, input.mode != .scripted {
+        if input.hasSmallLimits {
             configuration.limits.eventByteCount = EngineLimits.small
             configuration.limits.errorBodyByteCount = EngineLimits.small
             configuration.limits.highWatermark = 64

@@ -14,10 +14,15 @@ struct OutcomeCheck {
         self.checkLimits()
         switch self.input.mode {
         case .scripted: self.checkScript()
-        case .lines: self.checkLines()
-        case .raw, .headed: break
+        case .lines: self.checkOrder(ServerBytes.lines(of: self.input.content))
+        case .headed where !self.input.isWebSocket:
+            self.checkOrder(EventStreamOracle.data(of: self.input.content))
+        case .headed: self.checkFrames()
+        case .raw: break
         }
     }
+
+    private var limit: Int { self.input.hasSmallLimits ? EngineLimits.small : 64 << 20 }
 
     private func checkError() {
         guard let error = self.outcome.error else { return }
@@ -26,7 +31,7 @@ struct OutcomeCheck {
         switch error {
         case .httpError(let status, let body):
             // Bytes that are not UTF-8 become characters of three bytes.
-            let limit = self.input.hasSmallLimits && self.input.mode != .scripted ? EngineLimits.small : 64 << 10
+            let limit = self.input.hasSmallLimits ? EngineLimits.small : 64 << 10
             require(body.utf8.count <= limit * 3, "\(body.utf8.count) bytes of a body")
             require((100...999).contains(status), "the status code \(status)")
         case .transport(let failure): self.check(failure)
@@ -54,7 +59,7 @@ struct OutcomeCheck {
     }
 
     private func checkLimits() {
-        guard self.input.hasSmallLimits, self.input.mode != .scripted else { return }
+        guard self.input.hasSmallLimits else { return }
         require(self.outcome.rawByteCount <= EngineLimits.small, "a raw event above the limit")
         let longest = self.outcome.deltas.map(\.text.count).max() ?? 0
         require(longest <= EngineLimits.small, "a delta above the limit")
@@ -70,26 +75,53 @@ struct OutcomeCheck {
         require(found == expected, "only \(found.count) of \(expected.count) deltas")
     }
 
-    /// Each delta is that of a line, and the lines come in their order.
-    private func checkLines() {
-        var lines = ServerBytes.lines(of: self.input.content).map(LineDelta.init)[...]
+    /// Each delta is that of an event, and the events come in their order, none of them twice.
+    private func checkOrder(_ events: [[UInt8]]) {
+        var events = events.map(EventDelta.init)[...]
         for delta in self.outcome.deltas {
-            while let line = lines.first, !line.mayBe(delta) { lines.removeFirst() }
-            require(lines.popFirst() != nil, "\(delta) comes from no line, or again")
+            while let event = events.first, !event.mayBe(delta) { events.removeFirst() }
+            require(events.popFirst() != nil, "\(delta) comes from no event, or again")
         }
     }
+
+    /// The messages are those of the frames, and so is the end when it is the connection's.
+    private func checkFrames() {
+        // Which frames are compressed is known to the head alone.
+        if self.input.shape & 1 != 0, self.input.offersCompression { return }
+        let frames = FrameOracle(self.input.content, limit: self.limit)
+        self.checkOrder(frames.texts)
+        guard self.input.ending == .close else { return }
+        let end = self.connectionEnd
+        require(end == nil || end == frames.end, "the frames end with \(frames.end), and not so: \(self.errorText)")
+        guard frames.texts.isEmpty, !frames.hasBinary else { return }
+        require(end != nil, "no message, and another end than the connection's: \(self.errorText)")
+    }
+
+    /// How the connection ended, when that ended the turn.
+    private var connectionEnd: FrameOracle.End? {
+        guard case .transport(let failure)? = self.outcome.error as? ChappieClientError else { return nil }
+        switch failure.code {
+        case .protocolViolation: return .violation
+        case .eventTooLarge: return .tooLarge
+        case .webSocketClosed:
+            return failure.details.closeCode == 1_006 ? .lost : .closed(failure.details.closeCode ?? 0)
+        default: return nil
+        }
+    }
+
+    private var errorText: String { String(describing: self.outcome.error) }
 }
 
-/// The delta in a line, as Foundation reads it.
-private enum LineDelta {
+/// The delta in the JSON of an event, as Foundation reads it.
+private enum EventDelta {
     case none
     case some(ConsumedDelta)
     /// Foundation reads some JSON differently.
     case unknown
 
-    init(_ line: [UInt8]) {
-        guard line.firstRange(of: [0xEF, 0xBB, 0xBF]) == nil,
-            let object = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any]
+    init(_ json: [UInt8]) {
+        guard json.firstRange(of: [0xEF, 0xBB, 0xBF]) == nil,
+            let object = try? JSONSerialization.jsonObject(with: Data(json)) as? [String: Any]
         else {
             self = .unknown
             return
