@@ -9,11 +9,14 @@ extension Collection where Element == (name: String, value: String) {
 
 extension StringProtocol {
     /// The text without the white space around it that RFC 9110 section 5.5 allows.
-    var withoutSurroundingSpace: SubSequence {
-        var rest = self[...]
-        while let first = rest.first, first == " " || first == "\t" { rest.removeFirst() }
-        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
-        return rest
+    ///
+    /// It goes by bytes: a space and the combining mark behind it are one character, and still the space goes.
+    var withoutSurroundingSpace: Substring {
+        let text = Substring(self)
+        let isContent: (UInt8) -> Bool = { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+        guard let first = text.utf8.firstIndex(where: isContent), let last = text.utf8.lastIndex(where: isContent)
+        else { return "" }
+        return text[first..<text.utf8.index(after: last)]
     }
 }
 

@@ -4,11 +4,14 @@
 /// Questions about the value of an HTTP field.
 package enum FieldValue {
     /// The value without optional whitespace around it.
+    ///
+    /// It goes by bytes: a space and the combining mark behind it are one character, and still only the space goes.
     package static func trimmed(_ value: Substring) -> Substring {
-        var value = value
-        while let first = value.utf8.first, Self.isWhitespace(first) { value = value.dropFirst() }
-        while let last = value.utf8.last, Self.isWhitespace(last) { value = value.dropLast() }
-        return value
+        let bytes = value.utf8
+        guard let first = bytes.firstIndex(where: { !Self.isWhitespace($0) }),
+            let last = bytes.lastIndex(where: { !Self.isWhitespace($0) })
+        else { return "" }
+        return value[first..<bytes.index(after: last)]
     }
 
     /// The elements of a comma-separated list of tokens; empty ones do not count (RFC 9110 section 5.6.1.2).

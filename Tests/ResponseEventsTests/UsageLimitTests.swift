@@ -46,6 +46,14 @@ import Testing
         #expect(limits.activeSnapshot.limitID == "codex")
     }
 
+    /// Space and mark are one character, but no one byte of the mark is space.
+    @Test(arguments: ["\u{0610}x", "x\u{0301}"])
+    func spaceAroundAValueGoesByBytes(name: String) {
+        let headers = UsageLimitHeaders([("X-CODEX-ACTIVE-LIMIT", "\t \(name) ")])
+        #expect(headers.activeLimitID.map { Array($0.utf8) } == Array(name.utf8))
+        #expect(UsageLimitHeaders([("x-codex-active-limit", name)]) == headers)
+    }
+
     @Test func noFieldsAreAnEmptySnapshot() {
         let limits = UsageLimitHeaders([])
         #expect(limits.snapshots == [UsageLimitSnapshot()])

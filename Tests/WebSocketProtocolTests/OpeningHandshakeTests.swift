@@ -93,6 +93,7 @@ import WebSocketProtocol
         #expect(self.judge { $0.accept = " " + Self.accept + " " } == self.agreement())
         #expect(self.judge { $0.accept = Self.accept.uppercased() } == .failure(.acceptMismatch))
         #expect(self.judge { $0.accept = "" } == .failure(.acceptMismatch))
+        #expect(self.judge { $0.accept = " \u{0301}\(Self.accept)" } == .failure(.acceptMismatch))
         #expect(self.judge { $0.accept = "dGhlIHNhbXBsZSBub25jZQ==" } == .failure(.acceptMismatch))
     }
 
