@@ -66,7 +66,7 @@ struct ResponseReader: ~Copyable {
 
     /// Reads the JSON of one event.
     mutating func read(_ json: UnsafeRawBufferPointer, attempt: Int) throws(ResponseEventError) -> Reading {
-        guard attempt == self.machine.readAttempt else { return .dropped }
+        guard attempt == self.machine.readAttempt || self.machine.isReadingInPlace(attempt) else { return .dropped }
         do throws(ResponseEventError) {
             guard let delta = unsafe try self.decoder.scan(json), self.isFlowing,
                 let slot = ReplaySlot(delta.kind, outputIndex: delta.outputIndex, partIndex: delta.partIndex)

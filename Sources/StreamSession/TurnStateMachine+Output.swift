@@ -69,9 +69,11 @@ extension TurnStateMachine {
         }
     }
 
-    /// Looks at the state where it lies: mutating, because a machine that is only looked at is copied first.
+    /// The same, for what is asked with every event and found by `readAttempt`: the answer for any other attempt.
+    ///
+    /// It looks at the state where it lies. It is mutating because a machine that is only looked at is copied first.
     @inline(never)
-    private mutating func isReadingInPlace(_ attempt: Int) -> Bool { self.isReading(attempt) }
+    package mutating func isReadingInPlace(_ attempt: Int) -> Bool { self.isReading(attempt) }
 
     /// True when content of this attempt has come, and everything that was delivered before has come again.
     package func isFlowing(_ attempt: Int) -> Bool {
