@@ -15,15 +15,17 @@ struct IterateCommand {
     func run() throws {
         let input = self.workload.corpus.makeInput(byteCount: self.workload.corpus.smallByteCount)
         let expected = Tally(eventCount: input.facts.eventCount, dataByteCount: input.facts.dataByteCount)
+        // Outside the passes, because a name may take an allocation.
+        let name = self.workload.name
         var parser = EventStreamParser()
         try input.bytes.withUnsafeBytes { bytes in
             for _ in 0..<self.passCount {
                 let tally = try parser.tally(of: bytes, chunkByteCount: self.workload.chunkByteCount)
-                try expectSame(self.workload.name, expected: expected, found: tally)
+                try expectSame(name, expected: expected, found: tally)
             }
         }
         print(
-            #"{"workload":"\#(self.workload.name)","passes":\#(self.passCount),"#
+            #"{"workload":"\#(name)","passes":\#(self.passCount),"#
                 + #""eventsPerPass":\#(expected.eventCount),"bytesPerPass":\#(input.bytes.count)}"#)
     }
 }
