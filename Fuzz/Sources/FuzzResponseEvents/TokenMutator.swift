@@ -1,4 +1,4 @@
-// Half of the mutations keep a text JSON, or nearly: whole tokens are replaced, repeated and removed.
+// Half of the mutations keep a text JSON, or nearly: values are replaced, members repeated, characters inserted.
 
 /// Called by libFuzzer to change an input; bytes and dictionary words are its own business.
 @_cdecl("LLVMFuzzerCustomMutator")
@@ -18,10 +18,15 @@ struct TokenMutator {
     private var tokens: [[UInt8]] = []
     private var state: UInt64
 
-    /// Values of every type, and what stands between them.
-    private static let words = [
+    /// Values of every type.
+    private static let values = [
         "null", "true", "false", "0", "-1", "1.5", "7", "1e999", "18446744073709551616", "999999999999999999", "\"\"",
-        "\"x\"", "\"\\ud800\"", "\"\\u0000\"", "\"12\"", "{}", "[]", "[1]", "{\"a\":1}", ",", ":", " ",
+        "\"x\"", "\"12\"", "{}", "[]", "[1]", "{\"a\":1}",
+    ].map { Array($0.utf8) }
+
+    /// What a string may hold, escaped or not.
+    private static let characters = [
+        "\\n", "\\\"", "\\\\", "\\/", "\\u0041", "\\u0000", "\\ud83d", "\\ude00", "\\ud83d\\ude00", "é", "😀", "x",
     ].map { Array($0.utf8) }
 
     init(_ bytes: UnsafeBufferPointer<UInt8>, seed: CUnsignedInt) {
@@ -36,23 +41,47 @@ struct TokenMutator {
 
     /// A changed text; nil when its bytes are to be changed, or there is nothing to change.
     mutating func mutated() -> [UInt8]? {
-        guard self.tokens.count > 1, self.next(below: 2) == 0 else { return nil }
-        for _ in 0...self.next(below: 3) { self.mutate() }
+        guard self.next(below: 2) == 0 else { return nil }
+        for _ in 0...self.next(below: 2) {
+            guard self.mutate() else { return nil }
+        }
         return Array(self.tokens.joined())
     }
 
-    private mutating func mutate() {
-        let place = self.next(below: self.tokens.count)
-        // A member or an element is one to four tokens.
-        let run = place..<min(self.tokens.count, place + 1 + self.next(below: 4))
-        let word = Self.words[self.next(below: Self.words.count)]
-        let target = self.next(below: self.tokens.count)
-        switch self.next(below: 5) {
-        case 0, 1: self.tokens[place] = word
-        case 2: self.tokens[target] = self.tokens[place]
-        case 3: self.tokens.insert(contentsOf: self.tokens[run], at: target)
-        default: if run.count < self.tokens.count { self.tokens.removeSubrange(run) }
+    /// Changes something; false when there is nothing to change.
+    private mutating func mutate() -> Bool {
+        let members = self.tokens.indices.filter { self.isMember($0) }
+        guard !members.isEmpty else { return false }
+        let scalar = self.choose(from: self.tokens.indices.filter { self.isScalar($0) })
+        let member = self.choose(from: members)
+        switch self.next(below: 8) {
+        case 0, 1: self.tokens[scalar] = Self.values[self.next(below: Self.values.count)]
+        case 2: self.tokens[member + 2] = self.tokens[scalar]
+        case 3, 4: self.insertCharacter(into: scalar)
+        case 5, 6:
+            let copy = self.tokens[member...member + 2] + [[UInt8(ascii: ",")]]
+            self.tokens.insert(contentsOf: copy, at: self.choose(from: members))
+        default: self.tokens.removeSubrange(member..<min(self.tokens.count, member + 4))
         }
+        return true
+    }
+
+    private mutating func choose(from places: [Int]) -> Int { places[self.next(below: places.count)] }
+
+    /// Whether a token is a string, a number or a word.
+    private func isScalar(_ place: Int) -> Bool {
+        self.tokens.indices.contains(place) && !"{}[]:, \n\r\t".utf8.contains(self.tokens[place].first ?? 0)
+    }
+
+    /// Whether a token is the name of a member whose value is one token.
+    private func isMember(_ place: Int) -> Bool {
+        self.isScalar(place) && self.isScalar(place + 2) && self.tokens[place + 1] == [UInt8(ascii: ":")]
+    }
+
+    private mutating func insertCharacter(into place: Int) {
+        let character = Self.characters[self.next(below: Self.characters.count)]
+        let end = max(1, self.tokens[place].count - 1)
+        self.tokens[place].insert(contentsOf: character, at: 1 + self.next(below: end))
     }
 
     private mutating func next(below bound: Int) -> Int {
