@@ -5,7 +5,8 @@
 # Each row of the file names a program of the Benchmarks package and a workload. The program is run under callgrind
 # twice, with few and with many passes over the workload; what both runs do once cancels out. A figure that is above its
 # budget fails: for instructions by more than 3 %, for allocations by anything at all. `accept` writes what was counted
-# into the file.
+# into the file. A workload that ends with @ and a pattern is counted inside the functions of that name alone, with all
+# that they call.
 #
 # Counts depend on no clock and hardly on the machine: callgrind shows programs a processor of its own choice, without
 # AVX-512, so that libraries choose the same code on any that has AVX2. Another compiler or another library counts anew.
@@ -49,9 +50,10 @@ build() {
 
 # One run; its output and its profile are named after the row and the run.
 run() {
-    local file=$work/$1 program=$2 workload=$3 passes=$4
+    local file=$work/$1 program=$2 workload=${3% @*} passes=$4 only=()
+    if [[ $3 == *" @"* ]]; then only=(--toggle-collect="${3#* @}"); fi
     # shellcheck disable=SC2086 # a workload is one or more arguments
-    SWIFT_DETERMINISTIC_HASHING=1 valgrind --tool=callgrind --callgrind-out-file="$file.profile" \
+    SWIFT_DETERMINISTIC_HASHING=1 valgrind --tool=callgrind --callgrind-out-file="$file.profile" "${only[@]}" \
         "$work/$program" --iterations "$passes" $workload >"$file.output" 2>"$file.log" || {
         cat "$file.output" "$file.log" >&2
         exit 1
