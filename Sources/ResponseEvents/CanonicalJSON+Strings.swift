@@ -27,8 +27,33 @@ extension CanonicalJSON {
 
     /// Whether a name comes before another by their UTF-16 code units; nil when they are the same.
     static func order(_ left: [UInt8], _ right: [UInt8]) -> Bool? {
-        for (left, right) in zip(left, right) where left != right { return self.rank(left) < self.rank(right) }
-        return left.count == right.count ? nil : left.count < right.count
+        guard let place = zip(left, right).enumerated().first(where: { $1.0 != $1.1 })?.offset else {
+            return left.count == right.count ? nil : left.count < right.count
+        }
+        // A half stands among the first halves of the scalars above U+FFFF, which no byte tells.
+        if self.isHalf(left, at: place) && right[place] >= 0xF0 || self.isHalf(right, at: place) && left[place] >= 0xF0
+        {
+            return self.codeUnits(left[place...]).lexicographicallyPrecedes(self.codeUnits(right[place...]))
+        }
+        return self.rank(left[place]) < self.rank(right[place])
+    }
+
+    /// Whether half a surrogate pair begins there.
+    private static func isHalf(_ string: [UInt8], at place: Int) -> Bool {
+        string[place] == 0xED && string[place + 1] >= 0xA0
+    }
+
+    private static func codeUnits(_ string: ArraySlice<UInt8>) -> [UInt16] {
+        var units: [UInt16] = []
+        var rest = string
+        while let lead = rest.popFirst() {
+            let count = lead < 0x80 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3
+            let bits = UInt32(lead) & (count == 0 ? 0x7F : 0x3F >> UInt32(count))
+            let value = rest.prefix(count).reduce(bits) { $0 << 6 | UInt32($1 & 0x3F) }
+            rest = rest.dropFirst(count)
+            units += value > 0xFFFF ? [UInt16(0xD7C0 + value >> 10), UInt16(0xDC00 | value & 0x3FF)] : [UInt16(value)]
+        }
+        return units
     }
 
     /// Appends what stood between the quotes of a checked JSON string, with quotes.

@@ -101,6 +101,29 @@ import Testing
         }
     }
 
+    @Test func halvesOfPairsStandInTheOrderOfTheirUTF16() {
+        let names: [[UInt16]] = [
+            [], [0x61], [0xD7FF], [0xD800], [0xD800, 0x61], [0xD800, 0xD800, 0xDC00], [0xD800, 0xDC00],
+            [0xD800, 0xDC00, 0xD800], [0xD800, 0xE000], [0xD83D], [0xD83D, 0xDE00], [0xDBFF], [0xDBFF, 0xDFFF],
+            [0xDC00],
+            [0xDC00, 0xD800], [0xDFFF], [0xE000], [0xFFFF],
+        ]
+        for left in names {
+            for right in names where left != right {
+                let members = [left, right].map { name in
+                    "\"\(name.map { "\\u" + Self.hexadecimal($0) }.joined())\":0"
+                }
+                let isBefore = left.lexicographicallyPrecedes(right)
+                let sorted = isBefore ? members : members.reversed()
+                #expect(
+                    CanonicalJSON.text(of: "{\(members.joined(separator: ","))}")
+                        == CanonicalJSON.text(of: "{\(sorted.joined(separator: ","))}"))
+                let first = CanonicalJSON.text(of: "{\(isBefore ? members[0] : members[1])}").dropLast()
+                #expect(CanonicalJSON.text(of: "{\(members.joined(separator: ","))}").utf8.starts(with: first.utf8))
+            }
+        }
+    }
+
     // MARK: What is not JSON
 
     static let others = [
