@@ -37,8 +37,8 @@ struct ResponseReader: ~Copyable {
     var order = ResponseOrder()
     /// What waits for the consumer.
     var queue = EventQueue()
-    /// Whether a delta is nothing but output: nobody wants its number or its raw form, and it is not the first.
-    var isFlowing = false
+    /// Whether a delta is nothing but output, for the state machine and for the consumer.
+    private var isFlowing = false
     /// Whether deltas were queued since the driver has asked.
     private var hasQueued = false
     private var decoder: ResponseEventDecoder
@@ -46,6 +46,13 @@ struct ResponseReader: ~Copyable {
     init(machine: consuming TurnStateMachine, eventByteCountLimit: Int) {
         self.machine = machine
         self.decoder = ResponseEventDecoder(maximumByteCount: eventByteCountLimit)
+    }
+
+    /// Prepares for a batch of events.
+    ///
+    /// `wantsOutputOnly` says that the consumer wants neither diagnostics nor the raw form of what is output.
+    mutating func beginBatch(wantsOutputOnly: Bool, attempt: Int) {
+        self.isFlowing = wantsOutputOnly && self.machine.isFlowing(attempt)
     }
 
     /// Reads a message, and those behind it as long as messages are but output: nothing happens then that the driver

@@ -79,10 +79,10 @@ extension TurnDriver {
     func beginBatch(of attempt: Attempt) {
         self.batchTime = self.engine.clock.now()
         self.hasOutputInBatch = false
-        let configuration = self.engine.configuration
-        self.reader.isFlowing =
-            attempt.hasEvents && self.machine.isFlowing(attempt.number) && !self.machine.isResumable
-            && !configuration.reportsDiagnostics && configuration.rawEvents != .all
+        self.reader.beginBatch(
+            wantsOutputOnly: !self.engine.configuration.reportsDiagnostics
+                && self.engine.configuration.rawEvents != .all,
+            attempt: attempt.number)
     }
 
     /// Notes the deltas that the reader has dealt with.

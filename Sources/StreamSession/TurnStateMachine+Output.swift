@@ -69,16 +69,19 @@ extension TurnStateMachine {
         }
     }
 
-    /// The same, for what is asked with every event and found by `readAttempt`: the answer for any other attempt.
+    /// The same, for what is asked with every event and answered by `readAttempt`: the answer for any other attempt.
     ///
-    /// It looks at the state where it lies. It is mutating because a machine that is only looked at is copied first.
+    /// It is mutating so that it looks at the machine where it lies: one that is only looked at is moved first.
     @inline(never)
     package mutating func isReadingInPlace(_ attempt: Int) -> Bool { self.isReading(attempt) }
 
-    /// True when content of this attempt has come, and everything that was delivered before has come again.
-    package func isFlowing(_ attempt: Int) -> Bool {
-        guard self.isReading(attempt), case .exchanging(let exchange) = self.state else { return false }
-        return exchange.hasContent && self.isReplayVerified
+    /// True when more output of this attempt is nothing but output: it is not the first, everything that was delivered
+    /// before has come again, and no number decides whether it is new.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func isFlowing(_ attempt: Int) -> Bool {
+        guard case .exchanging(let exchange) = self.state, exchange.attempt == attempt else { return false }
+        return exchange.hasContent && self.isReplayVerified && !self.isResumable
     }
 
     @inline(__always)

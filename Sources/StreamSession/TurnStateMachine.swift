@@ -3,9 +3,11 @@
 /// It performs no I/O, reads no clock, starts no task and draws no random number. Its owner is the stream's one
 /// consumer, whose driver performs the actions and reports what comes of them.
 ///
+/// It is not copyable: there is one for a turn, and a copy would take the ledger along.
+///
 /// Each input carries the number of the attempt it is about. One with an older number is stale: the connection of an
 /// attempt that was given up may still hold events, and the timer of a wait that was cut short may still fire.
-package struct TurnStateMachine: Sendable {
+package struct TurnStateMachine: ~Copyable, Sendable {
     enum State: Equatable {
         /// Nothing was opened.
         case idle

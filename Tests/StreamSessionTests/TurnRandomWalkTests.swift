@@ -41,7 +41,7 @@ struct BrokenPromise: Error {
 }
 
 /// One turn: a driver and a server that roll dice, and a consumer that checks.
-struct RandomWalk {
+struct RandomWalk: ~Copyable {
     enum Responses { case same, changing }
 
     var random: SplitMix64

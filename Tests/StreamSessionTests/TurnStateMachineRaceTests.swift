@@ -71,7 +71,7 @@ import Testing
         #expect(machine.failed(Self.lost, attempt: 1, jitter: 0) == .ignore)
         #expect(machine.opened(attempt: 2) == .receive)
         #expect(machine.completed(attempt: 2) == .finish)
-        #expect(!machine.condemnsWebSocket)
+        #expect(machine.condemnsWebSocket == false)
         #expect(machine.failedRace == nil)
     }
 

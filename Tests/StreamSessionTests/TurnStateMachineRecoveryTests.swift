@@ -40,7 +40,7 @@ import Testing
         #expect(machine.timerFired(attempt: 2) == .open(next))
         #expect(machine.opened(attempt: 2) == .receive)
         // Nothing is expected again.
-        #expect(machine.isReplayVerified)
+        #expect(machine.isReplayVerified == true)
         #expect(machine.numbered(4, fingerprint: 11, attempt: 2) == .skip)
         #expect(machine.numbered(5, fingerprint: 12, attempt: 2) == .read)
         #expect(machine.deltaReceived(" there", attempt: 2) == .deliver(from: 0))
@@ -181,7 +181,7 @@ import Testing
         turn.open()
         turn.complete()
         #expect(turn.last == .finish)
-        #expect(!turn.machine.condemnsWebSocket)
+        #expect(turn.machine.condemnsWebSocket == false)
     }
 
     @Test(arguments: RecoveryPolicy.allCases)

@@ -28,7 +28,7 @@ import Testing
         #expect(turn.machine.replaySafety == .completed)
         #expect(turn.machine.attemptCount == 2)
         #expect(turn.machine.reconnectCount == 1)
-        #expect(!turn.machine.condemnsWebSocket)
+        #expect(turn.machine.condemnsWebSocket == false)
     }
 
     @Test func anotherAnswerDivergesAtOnceAndForGood() {
@@ -97,10 +97,10 @@ import Testing
         #expect(
             turn.last
                 == .open(.init(attempt: 3, transport: .http, reason: .fallBack(Self.reset), rung: .verify())))
-        #expect(!turn.machine.condemnsWebSocket)
+        #expect(turn.machine.condemnsWebSocket == false)
         turn.open()
         #expect(turn.last == .receive)
-        #expect(turn.machine.condemnsWebSocket)
+        #expect(turn.machine.condemnsWebSocket == true)
         turn.receive("Hello, world")
         turn.complete()
         #expect(turn.consumed == ["Hello, ", "world"])
@@ -125,7 +125,7 @@ import Testing
         #expect(turn.openings.map(\.attempt) == Array(1...12))
         #expect(turn.machine.attemptCount == 12)
         #expect(turn.machine.reconnectCount == 10)
-        #expect(turn.machine.condemnsWebSocket)
+        #expect(turn.machine.condemnsWebSocket == true)
     }
 
     @Test func aStatusThatRefusesTheUpgradeFallsBackAtOnceAndForGood() {
@@ -133,7 +133,7 @@ import Testing
         var turn = ScriptedTurn()
         turn.fail(refusal)
         #expect(turn.last == .open(.init(attempt: 2, transport: .http, reason: .fallBack(refusal))))
-        #expect(turn.machine.condemnsWebSocket)
+        #expect(turn.machine.condemnsWebSocket == true)
         #expect(turn.machine.replaySafety == .notSent)
         #expect(turn.waits.isEmpty)
     }
@@ -152,7 +152,7 @@ import Testing
         for _ in 1...4 { turn.fail(Self.offline) }
         #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .http, .http])
         #expect(turn.last == .fail(TurnFailure(.exhausted, Self.offline)))
-        #expect(!turn.machine.condemnsWebSocket)
+        #expect(turn.machine.condemnsWebSocket == false)
         #expect(turn.machine.replaySafety == .notSent)
         #expect(turn.machine.fallbackReason == Self.offline)
     }
@@ -161,9 +161,9 @@ import Testing
         var turn = ScriptedTurn()
         turn.fail(Self.refused)
         turn.fail(Self.refused)
-        #expect(!turn.machine.condemnsWebSocket)
+        #expect(turn.machine.condemnsWebSocket == false)
         turn.fail(.httpStatus(RefusalFacts(statusCode: 500)))
-        #expect(turn.machine.condemnsWebSocket)
+        #expect(turn.machine.condemnsWebSocket == true)
         #expect(turn.machine.replaySafety == .sentNoOutput)
     }
 
@@ -198,7 +198,7 @@ import Testing
             turn.open()
             turn.complete()
             #expect(turn.last == .finish)
-            #expect(!turn.machine.condemnsWebSocket)
+            #expect(turn.machine.condemnsWebSocket == false)
         }
     }
 
@@ -225,7 +225,7 @@ import Testing
             var turn = ScriptedTurn(policy)
             turn.fail(failure)
             #expect(turn.last == .fail(TurnFailure(.fatal, failure)))
-            #expect(!turn.machine.condemnsWebSocket)
+            #expect(turn.machine.condemnsWebSocket == false)
             #expect(turn.machine.fallbackReason == nil)
         }
     }
@@ -244,7 +244,7 @@ import Testing
                 == .open(.init(attempt: 2, transport: .http, reason: .reconnect(retry: 1, limit: 5, Self.refused))))
         probable.fail(Self.refused)
         #expect(probable.last == .fail(TurnFailure(.exhausted, Self.refused)))
-        #expect(!probable.machine.condemnsWebSocket)
+        #expect(probable.machine.condemnsWebSocket == false)
     }
 
     @Test func aFailureThatWouldRepeatEndsTheTurn() {
@@ -268,7 +268,7 @@ import Testing
 }
 
 /// A driver that performs waits at once, and remembers what it was told.
-struct ScriptedTurn {
+struct ScriptedTurn: ~Copyable {
     var machine: TurnStateMachine
     /// The newest action.
     var last: TurnStateMachine.Action

@@ -11,6 +11,8 @@ enum Path: String, CaseIterable {
     case decode
     /// The messages of a WebSocket, through the engine, to whoever calls `TurnDriver.next()`.
     case webSocket = "websocket"
+    /// The same with a budget for the whole turn, with which each message is read in a step of its own.
+    case steps
     /// The body of a response, through the event-stream parser and the engine, to whoever calls `TurnDriver.next()`.
     case eventStream = "event-stream"
     /// The consumer's loop alone, around an asynchronous function that has its events ready: what of the others is not
@@ -96,7 +98,7 @@ struct Measurement {
             switch self.path {
             case .decode: try self.decode(passCount: passCount)
             case .loop: try await self.readPrepared(passCount: passCount)
-            case .webSocket, .eventStream, .asyncStream: try await self.stream(passCount: passCount)
+            case .webSocket, .steps, .eventStream, .asyncStream: try await self.stream(passCount: passCount)
             }
         guard tally == expected else {
             throw WrongTallyError(path: self.path, workload: self.workload.name, expected: expected, got: tally)
@@ -136,6 +138,7 @@ struct Measurement {
         guard let url = URL(string: "http://127.0.0.1/v1") else { throw UsageError() }
         var configuration = ChappieTransportConfiguration(baseURL: url)
         configuration.policy = ChappieStreamingTransportPolicy(prefersWebSocket: isWebSocket)
+        if self.path == .steps { configuration.timeouts.total = .seconds(3_600) }
         let instance = ChappieStreamingTransport(
             configuration: configuration, transport: ArenaTransport(script: script), clock: .measured)
         let request = ChappieTransportRequest(prompt: "hi", model: "m")
