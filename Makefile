@@ -111,8 +111,8 @@ fuzz-regressions: install ## Build the fuzz targets and replay their committed i
 fuzz-coverage: install ## Say which lines the fuzz targets' inputs reach; TARGET=name for one
 	Scripts/fuzz.sh coverage $(TARGET)
 
-fuzz-planted: install ## Plant bugs in what is fuzzed, and expect each target to find its own
-	Scripts/fuzz-planted.sh
+fuzz-planted: install ## Plant bugs in what is fuzzed, and expect each target to find its own; TARGET=name for one
+	Scripts/fuzz-planted.sh $(TARGET)
 
 simulate: install ## Run a million turns of the engine against a server that rolls dice
 	swift build -c release --product turn-simulator

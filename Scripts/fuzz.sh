@@ -26,7 +26,7 @@ readonly fuzzing=(--package-path Fuzz --configuration release "${sanitizers[@]}"
 # and 81 s with it).
 readonly replaying=(--package-path Fuzz --configuration debug "${sanitizers[@]}" "${linker[@]}")
 readonly measuring=(
-    --package-path Fuzz --configuration release --scratch-path "$work/coverage-build" --sanitize fuzzer "${linker[@]}"
+    --package-path Fuzz --configuration release --scratch-path "$work/coverage-build" "${sanitizers[@]}" "${linker[@]}"
     -Xswiftc -profile-generate -Xswiftc -profile-coverage-mapping -Xcc -fprofile-instr-generate -Xcc -fcoverage-mapping
 )
 
@@ -53,7 +53,7 @@ sources_of() {
     case $1 in
         FuzzEventStream) echo Sources/ServerSentEvents ;;
         FuzzResponseEvents) echo Sources/CSimdjson Sources/ResponseEvents/{ResponseEventDecoder,ResponseEvent,ItemSummary,ResponseSummary,JSONScanner,BorrowedText}.swift ;;
-        FuzzReplayLedger) echo Sources/StreamSession/{Replay*,ItemIndexSet,ToolCallChannel}.swift ;;
+        FuzzReplayLedger) echo Sources/StreamSession/{Replay*,ToolCallChannel}.swift ;;
         FuzzInflater) echo Sources/Deflate/{ContentDecoder,Inflater,MessageInflater}.swift ;;
         FuzzHTTPFields) echo Sources/ResponseEvents/{HTTPDate,HeaderField,RetryDelay,UsageLimitHeaders,UsageLimitSnapshot}.swift ;;
         FuzzEngine) echo Sources/{ChappieTransport,LibwebsocketsTransport,WebSocketProtocol} ;;
