@@ -15,6 +15,8 @@ trap 'rm -rf "$work"' EXIT
 readonly all=(
     FuzzEventStream/split-terminator
     FuzzEventStream/retry-overflow
+    FuzzEventStream/type-beside-the-limit
+    FuzzEventStream/last-of-sixteen
     FuzzResponseEvents/half-surrogate
     FuzzReplayLedger/remainder
     FuzzInflater/limit-before-error
@@ -46,6 +48,24 @@ EDITS
             guard (0...9).contains(digit), !product.overflow, !sum.overflow else {
 ---
             guard (0...9).contains(digit) else {
+<<<
+EDITS
+            ;;
+        FuzzEventStream/type-beside-the-limit) # Of an event that lies whole in a chunk, the type is not counted.
+            cat <<'EDITS'
+>>> Sources/ServerSentEvents/PendingEvent.swift
+        max(0, type.count) &+ max(0, data.count) <= self.smallerLimit
+---
+        max(0, data.count) <= self.smallerLimit
+<<<
+EDITS
+            ;;
+        FuzzEventStream/last-of-sixteen) # A terminator in the last of sixteen bytes is overlooked.
+            cat <<'EDITS'
+>>> Sources/CLineTerminatorScan/include/CLineTerminatorScan.h
+    return (uint64_t)(uint32_t)_mm_movemask_epi8(hits);
+---
+    return (uint64_t)((uint32_t)_mm_movemask_epi8(hits) & 0x7FFF);
 <<<
 EDITS
             ;;

@@ -18,17 +18,6 @@ private struct Holdings {
 @_silgen_name("__sanitizer_get_current_allocated_bytes")
 private func allocatedByteCount() -> Int
 
-/// What the address sanitizer is told when it starts.
-///
-/// It cannot look for leaks while the service thread runs: what that thread has not freed yet counts as lost, because
-/// Swift keeps tags in some pointers. With a short quarantine and short stacks a refused upgrade takes 1.6 ms of
-/// processor time in place of 3.6.
-@_cdecl("__asan_default_options")
-public func addressSanitizerOptions() -> UnsafePointer<UInt8> {
-    let options: StaticString = "detect_leaks=0:quarantine_size_mb=16:malloc_context_size=8"
-    return options.utf8Start
-}
-
 extension Bench {
     /// Runs an input again and again, now and then, until the process holds no more than before.
     ///

@@ -20,11 +20,17 @@ public func fuzzEventStream(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CIn
     check.runWithValues(&random)
 
     // At the limit the stream must pass, below it must not; any other limit may cut it anywhere.
-    let largest = model.largestByteCount
-    for limit in [largest, largest - 1, Int.random(in: 0..<64, using: &random)] where limit >= 0 {
-        let limited = StreamModel(stream, limit: limit).recording
-        require((limited.error == nil) == (limit >= largest), "the model contradicts itself")
-        let check = StreamCheck(stream, model: limited, limit: limit)
+    let (largest, longest) = (model.largestByteCount, model.longestByteCount)
+    let small = Int.random(in: 0..<64, using: &random)
+    for limits in [
+        StreamLimits(event: largest), StreamLimits(event: max(0, largest - 1)), StreamLimits(line: longest),
+        StreamLimits(line: max(0, longest - 1)),
+        StreamLimits(event: small, line: Int.random(in: 0...small, using: &random)),
+    ] {
+        let limited = StreamModel(stream, limits: limits).recording
+        let isWithin = limits.event >= largest && limits.line >= longest
+        require((limited.error == nil) == isWithin, "the model contradicts itself")
+        let check = StreamCheck(stream, model: limited, limits: limits)
         for chunking in [Chunking.whole, .single, .upTo(40)] { check.run(chunking, &random) }
         check.runWithValues(&random)
     }

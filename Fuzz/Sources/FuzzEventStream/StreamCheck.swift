@@ -7,26 +7,26 @@ import ServerSentEvents
 struct StreamCheck {
     private let stream: [UInt8]
     private let model: Recording
-    private let limit: Int
+    private let limits: StreamLimits
 
-    /// Takes a stream, and what the model says of it at a limit.
-    init(_ stream: [UInt8], model: Recording, limit: Int = .max) {
+    /// Takes a stream, and what the model says of it within limits.
+    init(_ stream: [UInt8], model: Recording, limits: StreamLimits = StreamLimits()) {
         self.stream = stream
         self.model = model
-        self.limit = limit
+        self.limits = limits
     }
 
     /// Parses the stream once in chunks.
     func run(_ chunking: Chunking, _ random: inout InputHash) {
-        var parser = EventStreamParser(maximumEventByteCount: self.limit)
+        var parser = self.limits.parser
         self.run(chunking, &parser, self.model, &random)
     }
 
     /// A parser that ended a stream, and one that was reset in the middle of one, keep nothing of it but the last ID.
     func runAgain(_ random: inout InputHash) {
-        var parser = EventStreamParser(maximumEventByteCount: self.limit)
+        var parser = self.limits.parser
         self.run(.upTo(64), &parser, self.model, &random)
-        let continued = StreamModel(self.stream, limit: self.limit, lastEventID: Array(parser.lastEventID.utf8))
+        let continued = StreamModel(self.stream, limits: self.limits, lastEventID: Array(parser.lastEventID.utf8))
         let half = Int.random(in: 0...self.stream.count, using: &random)
         _ = Pass(self.stream, [half], &parser, &random)
         parser.reset(lastEventID: String(decoding: self.model.lastEventID, as: UTF8.self))
@@ -35,13 +35,13 @@ struct StreamCheck {
 
     /// The events as values, of bytes in an array and of bytes that lie nowhere together.
     func runWithValues(_ random: inout InputHash) {
-        var parser = EventStreamParser(maximumEventByteCount: self.limit)
+        var parser = self.limits.parser
         var events: [ServerSentEvent] = []
         let half = Int.random(in: 0...self.stream.count, using: &random)
         var failure: EventStreamError?
         do throws(EventStreamError) {
-            // Only without a limit: the events before an error are lost to the second form.
-            if self.limit == .max {
+            // Only without an error: the events before an error are lost to the second form.
+            if self.model.error == nil {
                 events = try parser.events(in: self.stream[..<half])
             } else {
                 try parser.parse(self.stream[..<half], appendingTo: &events)
@@ -64,7 +64,7 @@ struct StreamCheck {
         recording.end = parser.finish()
         recording.lastEventID = Array(parser.lastEventID.utf8)
         let expected = model.arriving(in: ends)
-        require(recording == expected, "cut at \(ends), limit \(self.limit): \(recording), and not \(expected)")
+        require(recording == expected, "cut at \(ends), \(self.limits): \(recording), and not \(expected)")
         if let time = model.reconnectionTime {
             require(parser.reconnectionTime == time, "the reconnection time is \(time)")
         }

@@ -2,25 +2,39 @@
 
 import ServerSentEvents
 
+/// How many bytes the values of an event may have, and the value in one line.
+struct StreamLimits {
+    var event = Int.max
+    var line = Int.max
+
+    /// A parser with these limits.
+    var parser: EventStreamParser {
+        EventStreamParser(maximumEventByteCount: self.event, maximumLineByteCount: self.line)
+    }
+}
+
 /// Reads a whole stream line by line and byte by byte, slowly, with one buffer for each value.
 struct StreamModel {
     /// What was read.
     private(set) var recording = Recording()
     /// The most bytes that the values of one event had at once.
     private(set) var largestByteCount = 0
+    /// The most bytes that the value in one line had.
+    private(set) var longestByteCount = 0
 
     private let bytes: [UInt8]
-    private let limit: Int
+    private let limits: StreamLimits
     private var charged = 0
+    private var lineCharged = 0
     private var data: [UInt8]?
     private var type: [UInt8]?
     private var id: [UInt8]?
     private var lastEventID: [UInt8]
 
     /// Reads a stream, which may continue another one.
-    init(_ bytes: [UInt8], limit: Int = .max, lastEventID: [UInt8] = []) {
+    init(_ bytes: [UInt8], limits: StreamLimits = StreamLimits(), lastEventID: [UInt8] = []) {
         self.bytes = bytes
-        self.limit = limit
+        self.limits = limits
         self.lastEventID = lastEventID
         self.recording.end = self.readLines()
         self.recording.lastEventID = EventBytes.decode(self.lastEventID)
@@ -60,6 +74,7 @@ struct StreamModel {
         guard let nameEnd = colon ?? (hasEnd ? line.upperBound : nil) else { return }
         var value = min(nameEnd + 1, line.upperBound)..<line.upperBound
         if let first = self.bytes[value].first, first == 0x20 { value = value.lowerBound + 1..<value.upperBound }
+        self.lineCharged = 0
         switch String(decoding: self.bytes[line.lowerBound..<nameEnd], as: UTF8.self) {
         case "data": try self.readData(value, nameEnd: nameEnd)
         case "event": try self.readType(value)
@@ -74,7 +89,7 @@ struct StreamModel {
         var data = self.data.map { $0 + [0x0A] } ?? []
         defer { self.data = data }
         for offset in value {
-            try self.charge(offset)
+            try self.chargeValue(offset)
             data.append(self.bytes[offset])
         }
     }
@@ -85,7 +100,7 @@ struct StreamModel {
         var type: [UInt8] = []
         defer { self.type = type }
         for offset in value {
-            try self.charge(offset)
+            try self.chargeValue(offset)
             type.append(self.bytes[offset])
         }
     }
@@ -98,7 +113,7 @@ struct StreamModel {
                 self.charged -= id.count
                 return
             }
-            try self.charge(offset)
+            try self.chargeValue(offset)
             id.append(self.bytes[offset])
         }
         guard hasEnd else { return }
@@ -135,8 +150,21 @@ struct StreamModel {
         self.recording.offsets.append(offset + 1)
     }
 
+    /// Charges a byte of a line's value; the LF between two values belongs to no line.
+    private mutating func chargeValue(_ offset: Int) throws(EventStreamError) {
+        // A value that is too large for the event is not the line's fault.
+        guard self.lineCharged < self.limits.line || self.charged >= self.limits.event else {
+            throw .lineTooLong(maximumByteCount: self.limits.line, byteOffset: offset)
+        }
+        try self.charge(offset)
+        self.lineCharged += 1
+        self.longestByteCount = max(self.longestByteCount, self.lineCharged)
+    }
+
     private mutating func charge(_ offset: Int) throws(EventStreamError) {
-        guard self.charged < self.limit else { throw .eventTooLarge(maximumByteCount: self.limit, byteOffset: offset) }
+        guard self.charged < self.limits.event else {
+            throw .eventTooLarge(maximumByteCount: self.limits.event, byteOffset: offset)
+        }
         self.charged += 1
         self.largestByteCount = max(self.largestByteCount, self.charged)
     }

@@ -5,7 +5,7 @@
 public func mutateEvent(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: CUnsignedInt) -> Int {
     var mutator = TokenMutator(UnsafeBufferPointer(start: bytes, count: count), seed: seed)
     guard let mutated = mutator.mutated(), mutated.count <= limit else { return mutateBytes(bytes, count, limit) }
-    UnsafeMutableBufferPointer(start: bytes, count: limit).update(fromContentsOf: mutated)
+    _ = UnsafeMutableBufferPointer(start: bytes, count: limit).update(fromContentsOf: mutated)
     return mutated.count
 }
 
