@@ -7,7 +7,7 @@ public func mutateEngineInput(
 ) -> Int {
     var mutator = EngineMutator(Array(UnsafeBufferPointer(start: bytes, count: count)), seed: seed)
     guard let mutated = mutator.mutated(), mutated.count <= limit else { return mutateBytes(bytes, count, limit) }
-    UnsafeMutableBufferPointer(start: bytes, count: limit).update(fromContentsOf: mutated)
+    _ = UnsafeMutableBufferPointer(start: bytes, count: limit).update(fromContentsOf: mutated)
     return mutated.count
 }
 
