@@ -194,6 +194,9 @@ final class ServiceConnection {
         let head = HeadReader(stream: stream, request: self.plan.request)
         do throws(TransportFailure) {
             switch (self.handshake, statusCode) {
+            case (_, ..<100), (_, 1000...):
+                // RFC 9112 section 4: a status code has three digits.
+                throw TransportFailure(phase: .upgrade, cause: .notHTTP)
             case (let handshake?, 101):
                 let channel = try head.channel(of: handshake, offer: self.offer, at: .now)
                 self.phase = .upgraded

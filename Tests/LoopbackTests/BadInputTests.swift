@@ -9,9 +9,15 @@ import Testing
 
     // MARK: Heads
 
-    @Test(arguments: Wire.allCases)
-    func anAnswerThatIsNotHTTPIsTriedTwice(over wire: Wire) async throws {
-        let turn = try await LoopbackTurn.run([.init(.answerWithoutHTTP())], client: { $0.policy = wire.alone })
+    @Test(
+        arguments: Wire.allCases,
+        [
+            nil, "HTTP/1.1 4291 Too Many Digits\r\n\r\n", "HTTP/1.1 1000 OK\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 99 OK\r\n\r\n",
+        ])
+    func anAnswerThatIsNotHTTPIsTriedTwice(over wire: Wire, text: String?) async throws {
+        let turn = try await LoopbackTurn.run(
+            [.init(.answerWithoutHTTP(text: text))], client: { $0.policy = wire.alone })
         turn.outcome.expectFailure(
             ExpectedFailure(
                 code: .notHTTP, tag: "http.not-http", phase: .upgrade, attempts: 2,
