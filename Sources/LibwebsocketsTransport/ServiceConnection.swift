@@ -208,6 +208,9 @@ final class ServiceConnection {
                 // libwebsockets takes an interim response for the final one; what follows cannot be trusted.
                 let cause = TransportFailure.Cause.openingHandshakeInvalid(.interimResponse)
                 throw TransportFailure(phase: .upgrade, cause: cause)
+            case (_, 1_000...):
+                // RFC 9110 section 15: a status code has three digits. libwebsockets reads as many as there are.
+                throw TransportFailure(phase: .upgrade, cause: .notHTTP)
             case (_, _):
                 let coding = try head.contentCoding()
                 self.phase = .receivingBody

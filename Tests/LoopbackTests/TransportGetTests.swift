@@ -90,6 +90,8 @@ import Testing
                 .failed(.upgrade, .unsupportedTransferCoding)
             ),
             ("SSH-2.0-OpenSSH_9.2\r\n\r\n", .failed(.upgrade, .notHTTP)),
+            ("HTTP/1.1 1999 Many\r\nContent-Length: 0\r\n\r\n", .failed(.upgrade, .notHTTP)),
+            ("HTTP/1.1 99999999999999999999 Many\r\nContent-Length: 0\r\n\r\n", .failed(.upgrade, .notHTTP)),
         ] {
             let (connection, peer) = try await server.connect(.get)
             _ = await peer.read(until: "\r\n\r\n")

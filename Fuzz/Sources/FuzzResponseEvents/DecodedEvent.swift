@@ -1,5 +1,6 @@
 // The decoder's side: each input is decoded with several kinds of memory behind it.
 
+import Invariants
 import ResponseEvents
 
 /// What the decoder says about some bytes.
@@ -31,9 +32,26 @@ struct DecodedEvent {
             require(facts.isEqual(self.facts), "\(facts) behind another event or before \(padding), not \(self.facts)")
         }
         guard bytes.count > 0 else { return }
+        self.checkSiblings(of: bytes, with: &used)
         var narrow = ResponseEventDecoder(maximumByteCount: bytes.count - 1)
         let facts = Self.decode(bytes, padding: Self.paddings[0], with: &narrow)
         require(facts.isEqual(["error": "tooLarge"]), "an event above the limit is read")
+    }
+
+    /// Decodes it behind events of its own shape: a delta is read by the shape of the one before.
+    private func checkSiblings(of bytes: [UInt8], with decoder: inout ResponseEventDecoder) {
+        var hash = bytes.withUnsafeBytes { InputHash($0) }
+        for _ in 0..<4 {
+            var sibling = bytes
+            // Another letter or digit, most often in a value; or none, and the event comes twice.
+            let place = Int(hash.next() % UInt64(sibling.count))
+            if sibling[place] & 0x50 != 0 { sibling[place] ^= 1 << UInt8(hash.next() % 3) }
+            _ = Self.decode(sibling, padding: Self.paddings[0], with: &decoder)
+            for _ in 0..<2 {
+                let facts = Self.decode(bytes, padding: Self.paddings[0], with: &decoder)
+                require(facts.isEqual(self.facts), "\(facts) behind a sibling, not \(self.facts)")
+            }
+        }
     }
 
     private static func decode(
