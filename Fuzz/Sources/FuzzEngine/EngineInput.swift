@@ -43,12 +43,17 @@ struct EngineInput {
     let cutSeed: UInt8
     /// What the mode is about.
     let content: [UInt8]
+    /// The response without a fault, in the mode that has one.
+    let script: ScriptedResponse
 
     init(_ bytes: [UInt8]) {
         let choices = (bytes + [0, 0, 0]).prefix(3)
         self.isWebSocket = choices[0] & 1 == 0
         self.mode = [.scripted, .raw, .headed, .lines][Int(choices[0] >> 1 & 3)]
-        self.ending = [.close, .close, .close, .close, .reset, .reset, .hold, .cancel][Int(choices[0] >> 3 & 7)]
+        let endings: [Ending] = [.close, .close, .close, .close, .reset, .reset, .hold, .cancel]
+        let ending = endings[Int(choices[0] >> 3 & 7)]
+        // A server that holds costs the time that it is waited for.
+        self.ending = ending == .hold && !choices[2].isMultiple(of: 4) ? .close : ending
         self.isEarly = choices[0] & 0x40 != 0 && !self.isWebSocket
         self.offersCompression = choices[0] & 0x80 == 0
         self.rawEvents = Int(choices[1] & 3) % 3
@@ -57,6 +62,7 @@ struct EngineInput {
         self.shape = Int(choices[1] >> 4)
         self.cutSeed = choices[2]
         self.content = Array(bytes.dropFirst(3))
+        self.script = ScriptedResponse(self.mode == .scripted ? self.content : [])
     }
 
     /// Whether the turn must end well: nothing about the server is wrong.

@@ -67,7 +67,7 @@ struct OutcomeCheck {
 
     /// All of a response without a fault, or a beginning of it when the server or the consumer broke it off.
     private func checkScript() {
-        let expected = ScriptedResponse(self.input.content).output
+        let expected = self.input.script.output
         let found = self.outcome.deltas
         require(expected.starts(with: found), "\(found) is no beginning of \(expected)")
         guard self.input.mustComplete || self.outcome.isCompleted else { return }

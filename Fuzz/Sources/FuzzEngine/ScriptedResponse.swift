@@ -11,7 +11,7 @@ struct ConsumedDelta: Equatable {
 /// Something that a server sends.
 enum ServerItem {
     /// The JSON text of an event.
-    case event(String)
+    case event([UInt8])
     /// A sign of life below events: a ping or a pong, a comment or a field that means nothing.
     case noise(Int)
 }
@@ -22,21 +22,24 @@ struct ScriptedResponse {
     private(set) var output: [ConsumedDelta] = []
 
     init(_ bytes: [UInt8]) {
-        self.items.append(.event(#"{"type":"response.created","response":{"id":"r"}}"#))
+        self.append(#"{"type":"response.created","response":{"id":"r"}}"#)
         var rest = bytes[...]
-        while let code = rest.popFirst() {
+        // Long programs find nothing that short ones do not, and take their time.
+        while self.items.count < 60, let code = rest.popFirst() {
             let choice = Int(code >> 3)
             switch code % 8 {
             case 0, 1: self.append(.text, "response.output_text.delta", choice, rest.popFirst() ?? 0)
             case 2: self.append(.reasoning, "response.reasoning_summary_text.delta", choice, rest.popFirst() ?? 0)
             case 3: self.append(.reasoning, "response.reasoning_text.delta", choice, rest.popFirst() ?? 0)
             case 4: self.append(.refusal, "response.refusal.delta", choice, rest.popFirst() ?? 0)
-            case 5: self.items.append(.event(Self.events[choice % Self.events.count]))
+            case 5: self.append(Self.events[choice % Self.events.count])
             default: self.items.append(.noise(choice))
             }
         }
-        self.items.append(.event(#"{"type":"response.completed","response":{"id":"r","status":"completed"}}"#))
+        self.append(#"{"type":"response.completed","response":{"id":"r","status":"completed"}}"#)
     }
+
+    private mutating func append(_ json: String) { self.items.append(.event(Array(json.utf8))) }
 
     /// Events without output.
     private static let events = [
@@ -52,19 +55,25 @@ struct ScriptedResponse {
     private static let characters = [
         ("a", "a"), ("é", "é"), ("😀", "\\uD83D\\ude00"), ("\n", "\\n"), ("\"", "\\\""), ("\u{FFFD}", "\\ud800"),
         ("\0", "\\u0000"), ("😀", "😀"), ("\\", "\\\\"), ("\u{301}", "\\u0301"), ("{", "{"), ("€", "€"),
-    ]
+    ].map { (Array($0.utf8), Array($1.utf8)) }
+
+    /// How much longer the output may become before its deltas are short.
+    private var remainingCharacterCount = 6_000
 
     private mutating func append(_ kind: ConsumedDelta.Kind, _ type: String, _ choice: Int, _ length: UInt8) {
         // Lengths around those at which a frame's header changes, and beyond a segment.
-        let count = [1, 2, 3, 5, 30, 110, 900, 5_000][Int(length % 8)]
-        var text = ""
-        var json = ""
+        var count = [1, 2, 3, 5, 30, 110, 900, 5_000][Int(length % 8)]
+        if count > self.remainingCharacterCount { count = 1 }
+        self.remainingCharacterCount -= count
+        var text: [UInt8] = []
+        var json = Array(#"{"type":"\#(type)","delta":""#.utf8)
         for index in 0..<count {
             let (character, written) = Self.characters[(choice + index * Int(length >> 3)) % Self.characters.count]
             text += character
             json += written
         }
-        self.output.append(ConsumedDelta(kind: kind, text: Array(text.utf8)))
-        self.items.append(.event(#"{"type":"\#(type)","delta":"\#(json)","output_index":0}"#))
+        json += Array(#"","output_index":0}"#.utf8)
+        self.output.append(ConsumedDelta(kind: kind, text: text))
+        self.items.append(.event(json))
     }
 }

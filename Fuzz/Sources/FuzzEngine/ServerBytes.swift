@@ -21,8 +21,8 @@ struct ServerBytes {
         case .raw: self.withAcceptValue(self.input.content)
         case .headed where self.input.isWebSocket: self.webSocketHead + self.input.content
         case .headed: self.response(self.input.content)
-        case .lines: self.answer(Self.lines(of: self.input.content).map { .event($0) })
-        case .scripted: self.answer(ScriptedResponse(self.input.content).items)
+        case .lines: self.answer(Self.lines(of: self.input.content).map { ServerItem.event($0) })
+        case .scripted: self.answer(self.input.script.items)
         }
     }
 
@@ -31,22 +31,7 @@ struct ServerBytes {
         content.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).map { Array($0) }
     }
 
-    private enum Item {
-        case event([UInt8])
-        case noise(Int)
-    }
-
     private mutating func answer(_ items: [ServerItem]) -> [UInt8] {
-        self.answer(
-            items.map { item in
-                switch item {
-                case .event(let json): .event(Array(json.utf8))
-                case .noise(let choice): .noise(choice)
-                }
-            })
-    }
-
-    private mutating func answer(_ items: [Item]) -> [UInt8] {
         guard !self.input.isWebSocket else {
             return self.webSocketHead + items.flatMap { self.frames(for: $0) }
         }
@@ -78,7 +63,7 @@ struct ServerBytes {
         return Array("\(head)\r\n".utf8)
     }
 
-    private mutating func frames(for item: Item) -> [UInt8] {
+    private mutating func frames(for item: ServerItem) -> [UInt8] {
         guard case .event(let json) = item else { return self.controlFrame() }
         let payload = self.isCompressed ? StoredDeflate.blocks(json) + [0] : json
         // Every other shape is fragmented, with control frames between the fragments.
@@ -113,7 +98,7 @@ struct ServerBytes {
 
     // MARK: Event stream
 
-    private mutating func lines(for item: Item) -> [UInt8] {
+    private mutating func lines(for item: ServerItem) -> [UInt8] {
         let end = ["\n", "\r\n", "\r"][self.cuts.next(below: 3)]
         guard case .event(let json) = item else {
             let noise = [":", ": keepalive", "event: x", "id: 7", "retry: 5", "data", "unknown: field", ""]
