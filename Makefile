@@ -64,8 +64,8 @@ lint: ## Check format, documentation rules, file sizes and shell scripts
 # The other suites test values that one thread owns, or the test server, whose threads run in every loopback test.
 THREADED_TESTS := LoopbackTests|ChappieTransportTests|LibwebsocketsTransportTests
 
-# Long, and about time or decisions: `make test` runs them, and the thread sanitizer those that have sockets but for the
-# scenarios, whose threads are those of the other suites.
+# Long, and about time or decisions: `make test` runs them. The thread sanitizer leaves out scenarios and slow readers, whose
+# threads are those of the other suites and whose time limits it breaks.
 NOT_ABOUT_MEMORY := SlowReaderTests|ScenarioTests|FaultProxyTests|TurnSimulationTests|TurnRandomWalkTests
 
 # Under a sanitizer a turn takes ten times as long, so few bytes are cut at; `make test` cuts at every one.
@@ -75,7 +75,7 @@ address-sanitizer: export CHAPPIE_CUT_STRIDE := 9
 thread-sanitizer: install ## Run every test that has threads under the thread sanitizer
 	swift build --build-tests --sanitize=thread --scratch-path .build/tsan
 	swift test --skip-build --sanitize=thread --scratch-path .build/tsan --disable-xctest $(TEST_FLAGS) \
-		--filter '$(THREADED_TESTS)' --skip ScenarioTests
+		--filter '$(THREADED_TESTS)' --skip 'ScenarioTests|SlowReaderTests'
 
 address-sanitizer: install ## Run the tests that are about memory under the address and leak sanitizers
 	ASAN_OPTIONS=detect_leaks=1 swift test --sanitize=address --scratch-path .build/asan --disable-xctest $(TEST_FLAGS) \
