@@ -144,8 +144,12 @@ struct ReplayChannel: Sendable {
 
     private mutating func grow(to needed: Int) {
         let count = max(needed, self.memory.count + max(self.memory.count / 2, 512))
-        self.memory.reserveCapacity(count)
-        self.memory.append(contentsOf: repeatElement(0, count: count - self.memory.count))
+        var memory = [UInt8](repeating: 0, count: count)
+        // Whole blocks: to add zeros one by one takes seconds for a long text in a build without optimisation.
+        unsafe memory.withUnsafeMutableBytes { target in
+            unsafe self.memory.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+        }
+        self.memory = memory
     }
 }
 
