@@ -1,20 +1,17 @@
 // What Swift cannot do with libwebsockets itself: macros, bit-fields, variadics, differences between versions.
 // It has no policy; the service thread owns everything in it.
 #define _GNU_SOURCE // memmem
-#include "CLibwebsocketsShim.h"
+#include "Internal.h"
 
 #include <errno.h>
 #include <ev.h>
-#include <libwebsockets.h>
 #ifdef __linux__
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #endif
 #include <netinet/in.h>
 #include <openssl/crypto.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -36,7 +33,7 @@ enum {
 struct clws_service {
     struct lws_context *context;
     struct ev_loop *loop; // NULL: libwebsockets' own poll loop
-    clws_vhost *plain_vhost;
+    struct lws_vhost *plain_vhost;
     ev_prepare round_end;
     ev_timer timer;
     ev_timer reminder;
@@ -100,12 +97,9 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
         return service->callback(service->owner, NULL, 0, CLWS_EVENT_WOKEN, NULL, 0);
     case LWS_CALLBACK_WSI_CREATE:
         return report(service, wsi, CLWS_EVENT_TCP_CONNECTED, NULL, 0);
-    case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION: {
-        // Here `user` is OpenSSL's X509_STORE_CTX; 0 lets its own verdict stand.
-        int code = X509_STORE_CTX_get_error(user);
-        if (code != X509_V_OK) report(service, wsi, CLWS_EVENT_CERTIFICATE_REJECTED, NULL, (size_t)code);
-        return 0;
-    }
+    case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION:
+        // Here `user` is OpenSSL's X509_STORE_CTX, and `in` its SSL.
+        return clws_certificate_checked(in, user);
     case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
         return report(service, wsi, CLWS_EVENT_FIELDS_DUE, in, length);
     case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
@@ -201,17 +195,17 @@ static struct lws_context *create_context(clws_service *service) {
     return context;
 }
 
-static clws_vhost *create_vhost(clws_service *service, const char *name, uint64_t options, const char *trust_anchors) {
+static struct lws_vhost *create_vhost(clws_service *service, const char *name, SSL_CTX *tls) {
     struct lws_context_creation_info info;
     memset(&info, 0, sizeof info);
-    info.options = options;
+    info.options = tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0;
     info.port = CONTEXT_PORT_NO_LISTEN;
     info.protocols = protocols;
     info.vhost_name = name;
-    info.client_ssl_ca_filepath = trust_anchors;
+    info.provided_client_ssl_ctx = tls;
     info.connect_timeout_secs = LIBRARY_TIMEOUT_SECONDS;
     info.http_proxy_address = ""; // or the environment's proxy is used without a word
-    return (clws_vhost *)lws_create_vhost(service->context, &info);
+    return lws_create_vhost(service->context, &info);
 }
 
 clws_service *clws_service_create(clws_callback user_callback, void *owner) {
@@ -230,7 +224,7 @@ clws_service *clws_service_create(clws_callback user_callback, void *owner) {
     }
     // Wake-ups are reported to virtual hosts, so there is always one. Without TLS: reading the system's authorities
     // takes tens of milliseconds.
-    if (service->context) service->plain_vhost = create_vhost(service, "plain", 0, NULL);
+    if (service->context) service->plain_vhost = create_vhost(service, "plain", NULL);
     if (!service->plain_vhost) {
         if (service->context) lws_context_destroy(service->context);
         free(service);
@@ -296,26 +290,39 @@ void clws_service_set_active(clws_service *service, bool active) {
     }
 }
 
-clws_vhost *clws_vhost_create(clws_service *service, const char *trust_anchors) {
-    const char *name = trust_anchors ? trust_anchors : "system trust";
-    return create_vhost(service, name, LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT, trust_anchors);
+clws_route *clws_route_create(clws_service *service, const clws_tls_options *tls, clws_route_fault *fault) {
+    *fault = CLWS_ROUTE_FAULT_NO_MEMORY;
+    clws_route *route = calloc(1, sizeof *route);
+    if (!route) return NULL;
+    if (tls) {
+        route->tls = clws_tls_create(tls, fault);
+        if (route->tls) {
+            char name[32];
+            snprintf(name, sizeof name, "secure %p", (void *)route);
+            route->vhost = create_vhost(service, name, route->tls);
+        }
+    } else {
+        route->vhost = service->plain_vhost;
+    }
+    if (route->vhost) {
+        *fault = CLWS_ROUTE_FAULT_NONE;
+        return route;
+    }
+    SSL_CTX_free(route->tls);
+    free(route);
+    return NULL;
 }
 
-clws_vhost *clws_plain_vhost(clws_service *service) { return service->plain_vhost; }
-
-bool clws_has_trust_anchors(const char *path) {
-    X509_STORE *store = X509_STORE_new();
-    bool is_loaded = store && X509_STORE_load_locations(store, path, NULL) == 1;
-    X509_STORE_free(store);
-    ERR_clear_error();
-    return is_loaded;
+clws_details clws_details_of(clws_stream *stream) {
+    clws_handshake *handshake = clws_handshake_of(lws_get_ssl((struct lws *)stream));
+    return handshake ? handshake->details : (clws_details){0};
 }
 
 bool clws_connect(clws_service *service, const clws_target *target) {
     struct lws_client_connect_info info;
     memset(&info, 0, sizeof info);
     info.context = service->context;
-    info.vhost = (struct lws_vhost *)target->vhost;
+    info.vhost = target->route->vhost;
     info.address = target->address;
     info.port = target->port;
     info.host = target->host;

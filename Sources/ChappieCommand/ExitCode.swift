@@ -56,6 +56,7 @@ extension ExitCode {
     }
 
     private static let exceptions: [String: Self] = [
+        "descriptors.exhausted": .unavailable,
         "event.contradictory": .wrongData,
         "event.sequence-gap": .wrongData,
         "event.too-large": .wrongData,
@@ -66,10 +67,12 @@ extension ExitCode {
         "http.header-section-too-large": .wrongData,
         "http.not-http": .wrongData,
         "http.transfer-coding": .wrongData,
+        "proxy.invalid": .usage,
         "replay.diverged": .wrongData,
         "request.invalid": .usage,
         "request.too-large": .usage,
         "response.invalid": .wrongData,
+        "tls.client-certificate": .usage,
         "tls.trust-anchors": .usage,
         "unavailable": .unavailable,
         "ws.binary-message": .wrongData,

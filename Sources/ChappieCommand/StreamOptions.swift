@@ -101,7 +101,7 @@ struct StreamOptions {
             settings.rateLimitBackoff = .init(maxRetries: retries)
         }
         settings.timeouts = try Self.timeouts(arguments)
-        if let path = arguments.text("ca-file") { settings.trust = .file(path: path) }
+        if let path = arguments.text("ca-file") { settings.tls.trust = .file(path: path) }
         settings.rawEvents = try arguments.choice("raw") ?? .none
         settings.reportsDiagnostics = true
         return settings

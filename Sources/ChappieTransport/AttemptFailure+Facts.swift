@@ -88,11 +88,23 @@ extension TransportFailure.Cause {
             details.systemCode = code == 0 ? nil : Int(code)
             return .unreachable
         case .timedOut: return .timedOut
-        case .certificateRejected(let code):
+        case .certificateRejected(let code, let issuer):
             details.systemCode = Int(code)
+            details.issuer = issuer
             return .certificateRejected
+        case .keyNotPinned: return .keyNotPinned
+        case .tlsAlert(let alert):
+            details.systemCode = Int(alert)
+            return .tlsHandshakeFailed
         case .tlsHandshakeFailed: return .tlsHandshakeFailed
         case .trustAnchorsUnreadable: return .trustAnchorsUnreadable
+        case .clientCertificateUnreadable: return .clientCertificateUnreadable
+        case .proxyInvalid(let fault):
+            details.detail = fault
+            return .proxyInvalid
+        case .proxyRefused(let statusCode):
+            details.statusCode = statusCode
+            return .proxyRefused
         case .notHTTP: return .notHTTP
         case .headerSectionTooLarge(let limit):
             details.limit = limit
@@ -111,6 +123,9 @@ extension TransportFailure.Cause {
         case .corruptContentCoding: return .corruptContentCoding
         case .connectionLost: return .connectionLost
         case .peerUnresponsive: return .peerUnresponsive
+        case .descriptorsExhausted(let limit):
+            details.limit = limit
+            return .descriptorsExhausted
         case .cancelled, .unavailable: return .unavailable
         }
     }

@@ -104,8 +104,12 @@ extension ChappieTransportFailure: LocalizedError {
         case .unreachable: "The server cannot be reached"
         case .timedOut: "Time ran out"
         case .certificateRejected: "The server's certificate is not trusted"
+        case .keyNotPinned: "The server's key is not one of those that are pinned"
         case .tlsHandshakeFailed: "The TLS handshake failed"
         case .trustAnchorsUnreadable: "The file of trusted certificates cannot be read"
+        case .clientCertificateUnreadable: "The client's certificate or its key cannot be read"
+        case .proxyInvalid: "The proxy cannot be used\(self.detailWords)"
+        case .proxyRefused: "The proxy refused the connection\(self.statusWords)"
         case .notHTTP: "What answered does not speak HTTP"
         case .headerSectionTooLarge: "The answer's header section is larger than\(self.limitWords)"
         case .openingHandshakeInvalid: "The WebSocket was refused or answered wrongly\(self.statusWords)"
@@ -122,6 +126,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .connectionLost: "The connection broke"
         case .requestTooLarge: "The request is larger than a WebSocket message may be\(self.limitInWords)"
         case .unsupportedTransferCoding: "The answer has a transfer coding that was not asked for"
+        case .descriptorsExhausted: "The process has no file descriptor left\(self.descriptorWords)"
         case .unavailable: "The system has no resources left for a connection"
         default: "The transport failed"
         }
@@ -133,7 +138,14 @@ extension ChappieTransportFailure: LocalizedError {
         case .unresolvable, .unreachable: "Check the address, the network and the firewall."
         case .timedOut: "Check the network, or allow more time."
         case .certificateRejected: "Check the address, or name the certification authority that signed it."
+        case .keyNotPinned: "Check the address and the network, and pin the new key if the server has changed it."
         case .trustAnchorsUnreadable: "Check the file's name and format (PEM)."
+        case .clientCertificateUnreadable:
+            "Check the files' names and format (PEM), and that the key is the certificate's."
+        case .proxyInvalid: "Correct the proxy's URL."
+        case .proxyRefused where self.details.statusCode == 407: "Check the user name and password in the proxy's URL."
+        case .proxyRefused: "Ask the proxy's operator to allow the server, or name it in NO_PROXY."
+        case .descriptorsExhausted: "Raise the limit (ulimit -n), or open fewer connections at once."
         case .notHTTP, .unexpectedContentType: "Check the address; a proxy or a sign-in page may stand in between."
         case .openingHandshakeInvalid: "Use HTTP, or ask the operator of the server or the proxy to allow WebSockets."
         case .webSocketClosed where self.details.closeCode == 1008: "Check what the credential allows, or use HTTP."
@@ -147,6 +159,7 @@ extension ChappieTransportFailure: LocalizedError {
 
     private var detailWords: String { self.details.detail.map { ": \($0)" } ?? "" }
     private var limitWords: String { self.details.limit.map { " the limit of \($0) bytes" } ?? " the limit" }
+    private var descriptorWords: String { self.details.limit.map { " of \($0) (ulimit -n)" } ?? "" }
     private var limitInWords: String { self.details.limit.map { " (\($0) bytes)" } ?? "" }
     private var statusWords: String { self.details.statusCode.map { " with status code \($0)" } ?? "" }
     private var closeWords: String { self.details.closeCode.map { " with code \($0)" } ?? "" }

@@ -113,8 +113,12 @@ extension ChappieTransportFailure {
     fileprivate var facts: ErrorFacts {
         switch self.code {
         case .invalidRequest: ErrorFacts(.validation, requiresUserAction: true, shouldReport: true)
-        case .trustAnchorsUnreadable, .requestTooLarge: ErrorFacts(.validation, requiresUserAction: true)
-        case .certificateRejected: ErrorFacts(.network, requiresUserAction: true)
+        case .trustAnchorsUnreadable, .clientCertificateUnreadable, .proxyInvalid, .requestTooLarge:
+            ErrorFacts(.validation, requiresUserAction: true)
+        case .certificateRejected, .keyNotPinned: ErrorFacts(.network, requiresUserAction: true)
+        case .proxyRefused where self.details.statusCode == 407: ErrorFacts(.auth, requiresUserAction: true)
+        case .proxyRefused: ErrorFacts(.network, .afterNetworkFailure)
+        case .descriptorsExhausted: ErrorFacts(.internal, .afterServerFailure)
         case .unresolvable, .unreachable, .timedOut, .tlsHandshakeFailed, .peerUnresponsive, .endedEarly,
             .connectionLost:
             ErrorFacts(.network, .afterNetworkFailure)

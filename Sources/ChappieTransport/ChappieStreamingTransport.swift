@@ -10,12 +10,8 @@ public final class ChappieStreamingTransport: Sendable {
 
     /// An instance; no connection is made before the first stream is read.
     public convenience init(configuration: ChappieTransportConfiguration) {
-        let trust: TrustAnchors =
-            switch configuration.trust {
-            case .system: .system
-            case .file(let path): .file(path: path)
-            }
-        self.init(configuration: configuration, transport: LibwebsocketsTransport(trust: trust), clock: .system)
+        let transport = LibwebsocketsTransport(tls: TLSPolicy(configuration.tls))
+        self.init(configuration: configuration, transport: transport, clock: .system)
     }
 
     /// An instance over another transport and with another clock.

@@ -54,8 +54,8 @@ public struct ChappieTransportConfiguration: Sendable {
     public var timeouts = ChappieTimeouts()
     /// What a server may send at most.
     public var limits = ChappieLimits()
-    /// Which certification authorities are trusted.
-    public var trust: ChappieTrust = .system
+    /// How connections are secured, and whom they trust.
+    public var tls = ChappieTLSPolicy()
     /// Which events of the wire are passed on unparsed.
     ///
     /// Default `.unsurfaced`.
@@ -167,12 +167,4 @@ public struct ChappieLimits: Sendable, Equatable {
 
     /// The defaults.
     public init() {}
-}
-
-/// Which certification authorities are trusted.
-public enum ChappieTrust: Sendable, Hashable {
-    /// The system's, or those that `SSL_CERT_FILE` names.
-    case system
-    /// Those in a PEM file, and no others.
-    case file(path: String)
 }

@@ -39,10 +39,18 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let timedOut = Self("timeout")
         /// The server's certificate is not trusted.
         public static let certificateRejected = Self("tls.certificate")
-        /// The TLS handshake failed for another reason.
+        /// No key of the server's certificates is one that is pinned.
+        public static let keyNotPinned = Self("tls.pin")
+        /// The TLS handshake failed for another reason; `details.systemCode` is the alert, if there was one.
         public static let tlsHandshakeFailed = Self("tls.handshake")
         /// The file of trust anchors cannot be read.
         public static let trustAnchorsUnreadable = Self("tls.trust-anchors")
+        /// The client's certificate or its key cannot be read, or they do not belong together.
+        public static let clientCertificateUnreadable = Self("tls.client-certificate")
+        /// The proxy's URL cannot be used; `details.detail` says why.
+        public static let proxyInvalid = Self("proxy.invalid")
+        /// The proxy refused the tunnel; `details.statusCode` is its answer.
+        public static let proxyRefused = Self("proxy.refused")
         /// What came back is not an HTTP/1.1 response.
         public static let notHTTP = Self("http.not-http")
         /// A response's header section is over the limit.
@@ -84,7 +92,9 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let responseExpired = Self("resume.expired")
         /// The turn was not tried, because the turns before it failed; `details.retryAfter` says when one will be.
         public static let circuitOpen = Self("circuit.open")
-        /// The system has no descriptors, threads or memory left.
+        /// The process has no file descriptor left; `details.limit` is how many it may have.
+        public static let descriptorsExhausted = Self("descriptors.exhausted")
+        /// The system has no threads or memory left.
         public static let unavailable = Self("unavailable")
     }
 
@@ -114,9 +124,11 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public var statusCode: Int?
         /// The server's name for the request (`x-request-id`).
         public var requestID: String?
-        /// `errno`, a `getaddrinfo` code or OpenSSL's verification code, whichever the code is about.
+        /// `errno`, a `getaddrinfo` code, OpenSSL's verification code or a TLS alert, whichever the code is about.
         public var systemCode: Int?
-        /// The limit that was passed, in bytes.
+        /// Who issued the certificate that was rejected, as it says itself.
+        public var issuer: String?
+        /// The limit that was passed, in bytes; of file descriptors, their number.
         public var limit: Int?
         /// What is wrong, when there are several possibilities: a fixed word, never the server's.
         public var detail: String?

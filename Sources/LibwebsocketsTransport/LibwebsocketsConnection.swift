@@ -21,13 +21,13 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     private var end: TransportEnd?
     private var hasEnded = false
 
-    init(request: TransportRequest, trust: TrustAnchors, service: Service) {
+    init(request: TransportRequest, way: Result<Way, TransportFailure>, service: Service) {
         self.id = service.makeID()
         self.service = service
         self.arena = InboundArena(limits: request.limits)
         self.decoder = PayloadDecoder(messageByteCountLimit: request.limits.messageByteCount)
         service.post(
-            .open(ConnectionPlan(id: self.id, request: request, trust: trust, arena: self.arena, started: .now)))
+            .open(ConnectionPlan(id: self.id, request: request, way: way, arena: self.arena, started: .now)))
     }
 
     func next() -> TransportEvent? {

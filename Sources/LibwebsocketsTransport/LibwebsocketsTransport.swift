@@ -1,23 +1,31 @@
 package import StreamTransport
 
-/// Which certification authorities a connection trusts.
-package enum TrustAnchors: Sendable, Hashable {
-    /// The system's, or those of the file that `SSL_CERT_FILE` names.
-    case system
-    /// Those in a PEM file, and no others.
-    case file(path: String)
-}
-
-/// WebSocket and HTTP connections by libwebsockets, all on one service thread of the process.
+/// WebSocket and HTTP connections by libwebsockets, on service threads of the process.
 package struct LibwebsocketsTransport: StreamTransport {
-    private let trust: TrustAnchors
+    private let tls: TLSPolicy
+    private let proxies: any ProxySelection
 
-    /// A transport; the service thread starts with the first connection.
-    package init(trust: TrustAnchors = .system) {
-        self.trust = trust
+    /// A transport; a service thread starts with its first connection.
+    package init(tls: TLSPolicy = TLSPolicy(), proxies: any ProxySelection = DirectConnection()) {
+        self.tls = tls
+        self.proxies = proxies
     }
 
     package func connect(_ request: TransportRequest) -> any TransportConnection {
-        LibwebsocketsConnection(request: request, trust: self.trust, service: .shared)
+        LibwebsocketsConnection(request: request, way: self.way(to: request.endpoint), service: .shared)
     }
+
+    private func way(to endpoint: TransportEndpoint) -> Result<Way, TransportFailure> {
+        Result { () throws(TransportFailure) in
+            Way(tls: endpoint.isSecure ? self.tls : nil, proxy: try self.proxies.proxy(for: endpoint))
+        }
+    }
+}
+
+/// How a connection gets to its endpoint.
+struct Way: Sendable, Hashable {
+    /// Nil for a connection without TLS.
+    var tls: TLSPolicy?
+    /// Nil for a direct connection.
+    var proxy: ProxyServer?
 }

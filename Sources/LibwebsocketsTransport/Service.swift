@@ -15,7 +15,7 @@ final class Service: @unchecked Sendable {
     private(set) var pointer: OpaquePointer?
     private var connections: [ConnectionID: ServiceConnection] = [:]
     private var streams: [ConnectionID: ServiceConnection] = [:]
-    private var virtualHosts: [TrustAnchors: OpaquePointer] = [:]
+    private var routes: [Way: OpaquePointer] = [:]
     private var uploading: [ServiceConnection] = []
     private var closing: [ServiceConnection] = []
     private var waking: [ServiceConnection] = []
@@ -74,7 +74,7 @@ final class Service: @unchecked Sendable {
         case .destroyed:
             let id = ConnectionID(rawValue: id)
             self.streams.removeValue(forKey: id)?.streamDestroyed(id)
-        case .tcpConnected, .certificateRejected, .fieldsDue, .headReceived, .readable, .bytesReceived, .writable,
+        case .tcpConnected, .fieldsDue, .headReceived, .readable, .bytesReceived, .writable,
             .completed, .closed, .failed:
             let id = ConnectionID(rawValue: id)
             guard let stream, let connection = self.streams[id] else { return -1 }
@@ -199,9 +199,7 @@ final class Service: @unchecked Sendable {
     /// Its events go to `connection` until it is destroyed.
     func connect(_ connection: ServiceConnection, to address: String) -> ConnectionID? {
         let endpoint = connection.plan.request.endpoint
-        guard let pointer = self.pointer else { return nil }
-        let settings = endpoint.isSecure ? self.virtualHost(for: connection.plan.trust) : clws_plain_vhost(pointer)
-        guard let host = settings else { return nil }
+        guard let pointer = self.pointer, let route = connection.route else { return nil }
         let id = self.makeID()
         self.streams[id] = connection
         let isStarted = address.withCString { address in
@@ -209,7 +207,7 @@ final class Service: @unchecked Sendable {
                 endpoint.target.withCString { target in
                     connection.method.withCString { method in
                         var options = clws_target(
-                            vhost: host, id: id.rawValue, address: address, port: endpoint.port, host: hostField,
+                            route: route, id: id.rawValue, address: address, port: endpoint.port, host: hostField,
                             target: target, method: method, is_secure: endpoint.isSecure)
                         return clws_connect(pointer, &options)
                     }
@@ -227,20 +225,12 @@ final class Service: @unchecked Sendable {
         if self.connections.isEmpty, let pointer = self.pointer { clws_service_set_active(pointer, false) }
     }
 
-    /// Whether there is something to trust; a file is read once.
-    func canLoad(_ trust: TrustAnchors) -> Bool {
-        guard case .file(let path) = trust, self.virtualHosts[trust] == nil else { return true }
-        return clws_has_trust_anchors(path)
-    }
-
-    private func virtualHost(for trust: TrustAnchors) -> OpaquePointer? {
-        if let known = self.virtualHosts[trust] { return known }
-        let made: OpaquePointer? =
-            switch trust {
-            case .system: clws_vhost_create(self.pointer, nil)
-            case .file(let path): clws_vhost_create(self.pointer, path)
-            }
-        self.virtualHosts[trust] = made
+    /// What connections of one way share; its files are read once.
+    func route(for way: Way) throws(TransportFailure) -> OpaquePointer {
+        if let known = self.routes[way] { return known }
+        guard let pointer = self.pointer else { throw TransportFailure(phase: .connect, cause: .unavailable) }
+        let made = try makeRoute(for: way, on: pointer)
+        self.routes[way] = made
         return made
     }
 }

@@ -47,7 +47,8 @@ final class ServiceConnection {
     private(set) var stream: OpaquePointer?
     private var streamID: ConnectionID?
     private(set) var isTCPConnected = false
-    private var certificateCode: Int32?
+    /// What it shares with others of its way.
+    private(set) var route: OpaquePointer?
     /// What is left of the request to write; a WebSocket has none.
     var upload: RequestUpload?
     /// Whether a held request was let go.
@@ -79,8 +80,10 @@ final class ServiceConnection {
         if let fault = RequestFields.fault(in: self.plan.request) {
             return self.finish(.failed(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
         }
-        guard self.service.canLoad(self.plan.trust) else {
-            return self.finish(.failed(TransportFailure(phase: .tls, cause: .trustAnchorsUnreadable)))
+        do throws(TransportFailure) {
+            self.route = try self.service.route(for: try self.plan.way.get())
+        } catch {
+            return self.finish(.failed(error))
         }
         let host = self.plan.request.endpoint.host
         if Resolver.isNumeric(host) { return self.resolved(.success([host])) }
@@ -108,7 +111,6 @@ final class ServiceConnection {
             let address = remaining.removeFirst()
             self.phase = .connecting(remaining: remaining)
             self.isTCPConnected = false
-            self.certificateCode = nil
             if let id = self.service.connect(self, to: address) {
                 self.streamID = id
                 return
@@ -161,8 +163,6 @@ final class ServiceConnection {
         switch event.kind {
         case .tcpConnected:
             self.isTCPConnected = true
-        case .certificateRejected:
-            self.certificateCode = Int32(truncatingIfNeeded: event.count)
         case .fieldsDue:
             self.writeFields(to: event)
         case .headReceived:
@@ -178,7 +178,7 @@ final class ServiceConnection {
         case .closed:
             self.connectionEnded(wholeBody: false)
         case .failed:
-            self.connectionFailed(clws_failure(rawValue: UInt32(truncatingIfNeeded: event.count)) ?? .other)
+            self.connectionFailed(clws_failure(rawValue: UInt32(truncatingIfNeeded: event.count)) ?? .other, on: stream)
         case .woken, .timerFired, .roundEnded, .destroyed:
             preconditionFailure("the service keeps these to itself")
         }
@@ -260,7 +260,7 @@ final class ServiceConnection {
         }
     }
 
-    private func connectionFailed(_ failure: clws_failure) {
+    private func connectionFailed(_ failure: clws_failure, on stream: OpaquePointer) {
         switch self.phase {
         case .connecting(let remaining) where !self.isTCPConnected && !remaining.isEmpty:
             // The next address, once this socket is gone.
@@ -270,8 +270,7 @@ final class ServiceConnection {
             // libwebsockets has taken the socket's error, and what `errno` holds by now is somebody else's.
             self.finish(.failed(TransportFailure(phase: .connect, cause: .unreachable(code: 0))))
         case .connecting:
-            let cause = self.certificateCode.map { TransportFailure.Cause.certificateRejected(code: $0) }
-            self.finish(.failed(TransportFailure(phase: .tls, cause: cause ?? .tlsHandshakeFailed)))
+            self.finish(.failed(clws_details_of(stream).failure))
         case .requesting, .receivingBody, .upgraded, .resolving:
             let cause: TransportFailure.Cause =
                 switch failure {

@@ -94,7 +94,7 @@ struct ConnectionID: Hashable, Sendable {
 struct ConnectionPlan: Sendable {
     let id: ConnectionID
     let request: TransportRequest
-    let trust: TrustAnchors
+    let way: Result<Way, TransportFailure>
     let arena: InboundArena
     let started: ContinuousClock.Instant
 }

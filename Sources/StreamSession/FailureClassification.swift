@@ -65,13 +65,16 @@ extension TransportFailure {
     /// What a failed connection means.
     fileprivate var failureClass: FailureClass {
         switch self.cause {
-        case .invalidRequest, .trustAnchorsUnreadable, .messageTooLarge, .cancelled, .unavailable: .fatal
+        // The policy, the limit or the credential of the program's own stands in the way, whatever the transport.
+        case .invalidRequest, .trustAnchorsUnreadable, .clientCertificateUnreadable, .keyNotPinned, .proxyInvalid,
+            .proxyRefused(statusCode: 407), .messageTooLarge, .cancelled, .descriptorsExhausted, .unavailable:
+            .fatal
         case .certificateRejected, .headerSectionTooLarge, .openingHandshakeInvalid,
             .unsupportedTransferCoding, .unsupportedContentCoding:
             .definite
         case .unresolvable(let code): code == Self.temporaryNameFailure ? .offline : .probable
         case .unreachable(let code): Self.errorsWithoutNetwork.contains(code) ? .offline : .probable
-        case .tlsHandshakeFailed, .notHTTP, .protocolViolation: .probable
+        case .tlsAlert, .tlsHandshakeFailed, .proxyRefused, .notHTTP, .protocolViolation: .probable
         case .timedOut: self.classOfTimeout
         case .connectionLost: self.classOfLoss
         case .corruptContentCoding, .peerUnresponsive: .transient

@@ -43,12 +43,23 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case unreachable(code: Int32)
         /// A wait's limit (`TransportTimeouts`) is over.
         case timedOut
-        /// The peer's certificate is not trusted; OpenSSL's `X509_V_ERR_…` code.
-        case certificateRejected(code: Int32)
+        /// The peer's certificate is not trusted; OpenSSL's `X509_V_ERR_…` code, and who issued the certificate it is
+        /// about, as that one says (RFC 4514), at most 256 bytes without control characters.
+        case certificateRejected(code: Int32, issuer: String? = nil)
+        /// No key of the peer's certificates is one that is pinned.
+        case keyNotPinned
+        /// The TLS handshake ended with this alert (RFC 8446 section 6), the peer's or ours.
+        case tlsAlert(UInt8)
         /// The TLS handshake failed for another reason.
         case tlsHandshakeFailed
         /// The trust anchors' file cannot be read.
         case trustAnchorsUnreadable
+        /// The client's certificate or its key cannot be read, or they do not belong together.
+        case clientCertificateUnreadable
+        /// The proxy's URL cannot be used: what is wrong with it, and never the URL.
+        case proxyInvalid(String)
+        /// The proxy refused the tunnel; its status code (RFC 9110 section 9.3.6).
+        case proxyRefused(statusCode: Int)
         /// What came back is not an HTTP/1.1 response.
         case notHTTP
         /// The response's header section is over the limit.
@@ -71,7 +82,9 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case peerUnresponsive
         /// `cancel()` was called.
         case cancelled
-        /// The service could not be started or refused the connection: no descriptors, no memory.
+        /// The process has no file descriptor left; how many it may have (`ulimit -n`).
+        case descriptorsExhausted(limit: Int)
+        /// The service could not be started or refused the connection: no memory, no threads.
         case unavailable
     }
 

@@ -35,7 +35,8 @@ struct AutobahnClient {
             let bounds = range.split(separator: "-").compactMap { Int($0) }
             return bounds.count == 2 && bounds[0] <= bounds[1] ? bounds[0]...bounds[1] : nil
         }
-        self.transport = LibwebsocketsTransport(trust: options["--ca-file"].map { .file(path: $0) } ?? .system)
+        self.transport = LibwebsocketsTransport(
+            tls: TLSPolicy(trust: options["--ca-file"].map { .file(path: $0) } ?? .system))
     }
 
     func run() async -> Bool {

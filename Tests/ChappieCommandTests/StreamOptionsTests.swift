@@ -74,7 +74,7 @@ private func configuration(_ words: String...) throws -> ChappieTransportConfigu
         #expect(made.maxHTTPRetries == 5)
         #expect(made.rawEvents == .none)
         #expect(made.reportsDiagnostics)
-        #expect(made.trust == .system)
+        #expect(made.tls.trust == .system)
     }
 
     @Test func budgetsAreSetAndTurnedOff() throws {
@@ -97,7 +97,7 @@ private func configuration(_ words: String...) throws -> ChappieTransportConfigu
     @Test func theRestOfThePolicy() throws {
         let made = try configuration("--http-only", "--ca-file", "ca.pem", "--raw", "all")
         #expect(made.policy == .httpSSEOnly)
-        #expect(made.trust == .file(path: "ca.pem"))
+        #expect(made.tls.trust == .file(path: "ca.pem"))
         #expect(made.rawEvents == .all)
     }
 }

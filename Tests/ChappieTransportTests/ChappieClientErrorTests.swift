@@ -34,7 +34,8 @@ private let codes: [ChappieTransportFailure.Code] = [
     .trustAnchorsUnreadable, .notHTTP, .headerSectionTooLarge, .openingHandshakeInvalid, .protocolViolation,
     .binaryMessage, .webSocketClosed, .peerUnresponsive, .unexpectedContentType, .unsupportedContentCoding,
     .corruptContentCoding, .undecodableEvent, .eventTooLarge, .endedEarly, .connectionLost, .requestTooLarge,
-    .unsupportedTransferCoding, .unavailable,
+    .unsupportedTransferCoding, .unavailable, .keyNotPinned, .clientCertificateUnreadable, .proxyInvalid,
+    .proxyRefused, .descriptorsExhausted,
 ]
 
 private let everyError: [ChappieClientError] =

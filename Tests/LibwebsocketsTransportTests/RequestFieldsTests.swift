@@ -151,7 +151,7 @@ import WebSocketProtocol
             endpoint: TransportEndpoint(isSecure: false, host: "127.0.0.1", port: 1, target: "/"),
             exchange: .post(body: []))
         return ConnectionPlan(
-            id: ConnectionID(rawValue: number), request: request, trust: .system,
+            id: ConnectionID(rawValue: number), request: request, way: .success(Way()),
             arena: InboundArena(limits: request.limits), started: .now)
     }
 

@@ -38,7 +38,7 @@ import Testing
             let transport = ChappieStreamingTransport(
                 configuration: .loopback(baseURL) { configuration in
                     configuration.policy = path.wire.policy
-                    if path.isSecure { configuration.trust = .file(path: file.path) }
+                    if path.isSecure { configuration.tls.trust = .file(path: file.path) }
                     change(&configuration)
                 })
             let outcome = await transport.outcome()

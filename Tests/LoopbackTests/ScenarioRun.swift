@@ -32,7 +32,7 @@ struct ScenarioRun: Sendable {
         let transport = ChappieStreamingTransport(
             configuration: .loopback(server.baseURL) { configuration in
                 configuration.timeouts.total = Self.longestTurn
-                configuration.trust = authority.trust
+                configuration.tls.trust = authority.trust
                 if scenario.client?.tokens != nil { configuration.credential = { tokens.credential(for: $0) } }
                 configuration.apply(scenario.client ?? .init())
             })
@@ -126,7 +126,7 @@ private struct AuthorityFile {
         if let url = self.url, let text { try Data(text.utf8).write(to: url) }
     }
 
-    var trust: ChappieTrust { self.url.map { .file(path: $0.path) } ?? .system }
+    var trust: ChappieTLSPolicy.Trust { self.url.map { .file(path: $0.path) } ?? .system }
 
     func remove() { if let url = self.url { try? FileManager.default.removeItem(at: url) } }
 }

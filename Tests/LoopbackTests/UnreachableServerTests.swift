@@ -96,7 +96,7 @@ import Testing
             case .issuer: try #require(server.caPEM).write(to: file, atomically: true, encoding: .utf8)
             }
             return await self.outcome(server.baseURL, over: wire) {
-                $0.trust = trust == .system ? .system : .file(path: file.path)
+                $0.tls.trust = trust == .system ? .system : .file(path: file.path)
             }
         }
     }

@@ -46,8 +46,9 @@ struct OutcomeCheck {
     private func check(_ failure: ChappieTransportFailure) {
         require(failure.attempts == 1, "\(failure.attempts) attempts")
         let impossible: Set<ChappieTransportFailure.Code> = [
-            .invalidRequest, .unresolvable, .certificateRejected, .tlsHandshakeFailed,
-            .trustAnchorsUnreadable, .peerUnresponsive, .requestTooLarge, .sequenceGap, .responseExpired, .circuitOpen,
+            .invalidRequest, .unresolvable, .certificateRejected, .keyNotPinned, .tlsHandshakeFailed,
+            .trustAnchorsUnreadable, .clientCertificateUnreadable, .proxyInvalid, .proxyRefused, .descriptorsExhausted,
+            .peerUnresponsive, .requestTooLarge, .sequenceGap, .responseExpired, .circuitOpen,
             .unavailable,
         ]
         require(!impossible.contains(failure.code), "a failure that has no reason: \(failure)")

@@ -21,8 +21,8 @@ extern "C" {
 
 /// The event loop with its libwebsockets context.
 typedef struct clws_service clws_service;
-/// Settings shared by connections: the trust anchors.
-typedef struct clws_vhost clws_vhost;
+/// What the connections of one way to one server share: TLS with its trust anchors, and the proxy.
+typedef struct clws_route clws_route;
 /// One connection, valid until `CLWS_EVENT_DESTROYED` returns.
 typedef struct clws_stream clws_stream;
 
@@ -36,8 +36,6 @@ typedef enum CLWS_CLOSED_ENUM clws_event {
     CLWS_EVENT_ROUND_ENDED CLWS_SWIFT_NAME("roundEnded"),
     /// TCP is established.
     CLWS_EVENT_TCP_CONNECTED CLWS_SWIFT_NAME("tcpConnected"),
-    /// The peer's certificate was rejected; `count` is the `X509_V_ERR_…` code.
-    CLWS_EVENT_CERTIFICATE_REJECTED CLWS_SWIFT_NAME("certificateRejected"),
     /// The request's fields are due: call `clws_write_fields` with `bytes` and `count`.
     CLWS_EVENT_FIELDS_DUE CLWS_SWIFT_NAME("fieldsDue"),
     /// A response's header section is there; `count` is the status code.
@@ -52,7 +50,7 @@ typedef enum CLWS_CLOSED_ENUM clws_event {
     CLWS_EVENT_COMPLETED CLWS_SWIFT_NAME("completed"),
     /// The connection ended in another way after its header section.
     CLWS_EVENT_CLOSED CLWS_SWIFT_NAME("closed"),
-    /// The connection ended before its header section; `count` is a `clws_failure`.
+    /// The connection ended before its header section; `count` is a `clws_failure`, and `clws_details_of` knows more.
     CLWS_EVENT_FAILED CLWS_SWIFT_NAME("failed"),
     /// The last event of a stream, after which its pointer is invalid.
     CLWS_EVENT_DESTROYED CLWS_SWIFT_NAME("destroyed"),
@@ -95,17 +93,61 @@ void clws_service_stop_timer(clws_service *service);
 /// Says whether there are connections: while there are, libwebsockets is reminded of its own timers. False at first.
 void clws_service_set_active(clws_service *service, bool active);
 
-/// Settings for connections without TLS.
-clws_vhost *clws_plain_vhost(clws_service *service);
-/// Settings with the trust anchors of a PEM file, or the system's when it is NULL; NULL on failure.
-clws_vhost *clws_vhost_create(clws_service *service, const char *trust_anchors);
+/// How connections are secured. Strings are copied.
+typedef struct clws_tls_options {
+    /// A PEM file; NULL for the system's.
+    const char *trust_anchors;
+    /// A PEM file with the client's certificate and those between it and its authority; NULL for none.
+    const char *certificate;
+    /// A PEM file with the private key of the client's certificate.
+    const char *private_key;
+    /// SHA-256 digests of keys, one after the other; NULL for none.
+    const uint8_t *pinned_keys;
+    /// How many digests there are.
+    size_t pinned_key_count;
+    /// Whether TLS 1.2 is not enough.
+    bool requires_tls13;
+} clws_tls_options;
 
-/// Whether a PEM file has a certificate to trust: libwebsockets takes a file without any for an empty set.
-bool clws_has_trust_anchors(const char *path);
+/// Why a route cannot be used.
+typedef enum CLWS_CLOSED_ENUM clws_route_fault {
+    CLWS_ROUTE_FAULT_NONE CLWS_SWIFT_NAME("none"),
+    /// The trust anchors cannot be read.
+    CLWS_ROUTE_FAULT_TRUST_ANCHORS CLWS_SWIFT_NAME("trustAnchors"),
+    /// The client's certificate or its key cannot be read, or they do not belong together.
+    CLWS_ROUTE_FAULT_CERTIFICATE CLWS_SWIFT_NAME("certificate"),
+    /// There is no memory.
+    CLWS_ROUTE_FAULT_NO_MEMORY CLWS_SWIFT_NAME("noMemory"),
+} clws_route_fault;
+
+/// Makes a route, which is never freed; NULL with the fault. Without TLS `tls` is NULL.
+clws_route *clws_route_create(clws_service *service, const clws_tls_options *tls, clws_route_fault *fault);
+
+enum {
+    /// The most bytes of an issuer's name.
+    CLWS_ISSUER_LIMIT = 256,
+};
+
+/// What is known about a connection that failed before its header section; 0 where nothing is.
+typedef struct clws_details {
+    /// OpenSSL's verdict on the peer's certificates: `X509_V_ERR_…`.
+    int certificate_code;
+    /// The fatal TLS alert that was sent or received (RFC 8446 section 6).
+    int alert;
+    /// The status code with which the proxy answered CONNECT; -1 when what it answered is not HTTP.
+    int proxy_status;
+    /// Whether the chain has no key that is pinned.
+    bool is_key_not_pinned;
+    /// Who issued the rejected certificate, NUL-terminated.
+    char issuer[CLWS_ISSUER_LIMIT + 1];
+} clws_details;
+
+/// Within `CLWS_EVENT_FAILED`.
+clws_details clws_details_of(clws_stream *stream);
 
 /// Everything `clws_connect` needs. Strings are copied.
 typedef struct clws_target {
-    clws_vhost *vhost;
+    clws_route *route;
     /// Given back with each event; not 0.
     uintptr_t id;
     /// A numeric address.
