@@ -207,8 +207,8 @@ final class Service: @unchecked Sendable {
                 endpoint.target.withCString { target in
                     connection.method.withCString { method in
                         var options = clws_target(
-                            route: route, id: id.rawValue, address: address, port: endpoint.port, host: hostField,
-                            target: target, method: method, is_secure: endpoint.isSecure)
+                            route: route, id: id.rawValue, address: address, port: connection.dialled.port,
+                            host: hostField, target: target, method: method, is_secure: endpoint.isSecure)
                         return clws_connect(pointer, &options)
                     }
                 }

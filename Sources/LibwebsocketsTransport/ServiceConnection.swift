@@ -85,7 +85,7 @@ final class ServiceConnection {
         } catch {
             return self.finish(.failed(error))
         }
-        let host = self.plan.request.endpoint.host
+        let host = self.dialled.host
         if Resolver.isNumeric(host) { return self.resolved(.success([host])) }
         let id = self.plan.id
         let service = self.service
@@ -117,6 +117,11 @@ final class ServiceConnection {
             }
         }
         self.finish(.failed(TransportFailure(phase: .connect, cause: .unreachable(code: errno))))
+    }
+
+    /// Where the socket goes to.
+    var dialled: (host: String, port: UInt16) {
+        (self.plan.request.endpoint.host, self.plan.request.endpoint.port)
     }
 
     /// `Host`'s value.
