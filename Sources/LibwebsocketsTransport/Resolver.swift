@@ -9,59 +9,80 @@ import StreamTransport
 /// Looks addresses up, on threads of its own: `getaddrinfo` blocks, and this build of libwebsockets calls it on the
 /// loop.
 ///
-/// At most eight look-ups run at a time; further ones wait in line.
+/// Its state is `LookupQueue` and `ResolverCache`, under a lock. A look-up cannot be taken back once `getaddrinfo` runs:
+/// what it gives goes to the cache, and to nobody who has cancelled.
 final class Resolver: Sendable {
-    /// What a look-up gives: numeric addresses in the system's order of preference, or `getaddrinfo`'s code.
+    /// What a look-up gives: numeric addresses in the system's order of preference, or why there are none.
     typealias Answer = Result<[String], LookupFailure>
 
-    /// `getaddrinfo` failed.
-    struct LookupFailure: Error, Equatable {
-        /// `EAI_…`.
-        let code: Int32
+    /// A look-up failed.
+    enum LookupFailure: Error, Equatable {
+        /// `getaddrinfo`'s code: `EAI_…`.
+        case unresolvable(code: Int32)
+        /// The process has no file descriptor left for it, of so many.
+        case descriptorsExhausted(limit: Int)
     }
 
-    private struct Lookup: Sendable {
-        let host: String
-        let deliver: @Sendable (Answer) -> Void
+    /// What becomes of a question.
+    enum Outcome {
+        /// The answer is known.
+        case answered(Answer)
+        /// It will be delivered, unless the ticket is cancelled.
+        case pending(LookupQueue.Ticket)
     }
 
     private struct State {
-        var waiting: [Lookup] = []
-        var threadCount = 0
+        var queue = LookupQueue()
+        var cache = ResolverCache()
+        var deliveries: [LookupQueue.Ticket: @Sendable (Answer) -> Void] = [:]
+        var lastTicket: LookupQueue.Ticket = 0
+
+        /// What waits for a ticket, which no longer does.
+        mutating func take(_ ticket: LookupQueue.Ticket) -> (@Sendable (Answer) -> Void)? {
+            self.deliveries.removeValue(forKey: ticket)
+        }
     }
 
-    private static let threadLimit = 8
+    /// The process's resolver.
+    static let shared = Resolver()
+
     private let state = LockedValue(State())
+    private let lookUp: @Sendable (String) -> Answer
 
-    /// The addresses of a host; `deliver` is called once, on another thread.
-    func resolve(_ host: String, deliver: @escaping @Sendable (Answer) -> Void) {
-        let needsThread = self.state.withLock { state in
-            state.waiting.append(Lookup(host: host, deliver: deliver))
-            guard state.threadCount < Self.threadLimit else { return false }
-            state.threadCount += 1
-            return true
-        }
-        guard needsThread, !startThread({ self.work() }) else { return }
-        // No thread to be had: say so to whoever would have waited for it.
-        let stranded = self.state.withLock { state in
-            state.threadCount -= 1
-            return state.threadCount == 0 ? state.waiting.take() : []
-        }
-        for lookup in stranded { lookup.deliver(.failure(LookupFailure(code: EAI_MEMORY))) }
+    /// A resolver that asks `lookUp`, which may block.
+    init(lookUp: @escaping @Sendable (String) -> Answer = SystemLookup.addresses) {
+        self.lookUp = lookUp
     }
 
-    private func work() {
-        while let lookup = self.next() {
-            lookup.deliver(Self.addresses(of: lookup.host))
+    /// The addresses of a host; what is pending is delivered once, on another thread.
+    func resolve(_ host: String, deliver: @escaping @Sendable (Answer) -> Void) -> Outcome {
+        // RFC 4343: case does not tell names apart.
+        let name = host.lowercased()
+        var needsThread = false
+        let outcome: Outcome = self.state.withLock { state in
+            if let answer = state.cache.answer(for: name, at: .now) { return .answered(answer) }
+            state.lastTicket += 1
+            state.deliveries[state.lastTicket] = deliver
+            needsThread = state.queue.ask(for: name, ticket: state.lastTicket)
+            return .pending(state.lastTicket)
         }
+        if needsThread { self.addThread() }
+        return outcome
     }
 
-    private func next() -> Lookup? {
+    /// Nobody waits for an answer any more.
+    ///
+    /// One that is being delivered may still come.
+    func cancel(_ ticket: LookupQueue.Ticket) {
         self.state.withLock { state in
-            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
-            state.threadCount -= 1
-            return nil
+            state.queue.cancel(ticket)
+            state.deliveries[ticket] = nil
         }
+    }
+
+    /// Looks a host up again the next time: none of its addresses could be connected to.
+    func forget(_ host: String) {
+        self.state.withLock { $0.cache.forget(host.lowercased()) }
     }
 
     /// Whether the host is an address already.
@@ -70,32 +91,47 @@ final class Resolver: Sendable {
         return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1
     }
 
-    private static func addresses(of host: String) -> Answer {
-        var hints = addrinfo()
-        hints.ai_family = AF_UNSPEC
-        #if canImport(Glibc)
-            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        #else
-            hints.ai_socktype = SOCK_STREAM
-        #endif
-        hints.ai_flags = AI_ADDRCONFIG
-        var list: UnsafeMutablePointer<addrinfo>?
-        let code = getaddrinfo(host, nil, &hints, &list)
-        guard code == 0 else { return .failure(LookupFailure(code: code)) }
-        defer { freeaddrinfo(list) }
-        var addresses: [String] = []
-        var entry = list
-        while let current = entry {
-            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-            if getnameinfo(
-                current.pointee.ai_addr, current.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0,
-                NI_NUMERICHOST
-            ) == 0 {
-                let address = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-                if !addresses.contains(address) { addresses.append(address) }
+    // MARK: Threads
+
+    private func addThread() {
+        guard !startThread({ self.work() }) else { return }
+        let stranded = self.state.withLock { state in state.queue.threadFailed().compactMap { state.take($0) } }
+        for deliver in stranded { deliver(.failure(.unresolvable(code: EAI_MEMORY))) }
+    }
+
+    private func work() {
+        var isRelief = false
+        while true {
+            let step = self.state.withLock { $0.queue.step(isRelief: isRelief, at: .now) }
+            isRelief = false
+            switch step {
+            case .lookUp(let name, let startsThread):
+                if startsThread { self.addThread() }
+                self.answer(name, self.lookUp(name))
+            case .pause(let duration):
+                isRelief = true
+                pauseThread(for: duration)
+            case .end:
+                return
             }
-            entry = current.pointee.ai_next
         }
-        return addresses.isEmpty ? .failure(LookupFailure(code: EAI_NONAME)) : .success(addresses)
+    }
+
+    private func answer(_ name: String, _ answer: Answer) {
+        let deliveries = self.state.withLock { state in
+            state.cache.store(answer, for: name, at: .now)
+            return state.queue.finished(name).compactMap { state.take($0) }
+        }
+        for deliver in deliveries { deliver(answer) }
+    }
+}
+
+extension Resolver.LookupFailure {
+    /// What a connection fails with.
+    var cause: TransportFailure.Cause {
+        switch self {
+        case .unresolvable(let code): .unresolvable(code: code)
+        case .descriptorsExhausted(let limit): .descriptorsExhausted(limit: limit)
+        }
     }
 }

@@ -46,3 +46,10 @@ private final class ThreadEntry: Sendable {
         return nil
     }
 #endif
+
+/// Lets the calling thread sleep, or until a signal comes.
+func pauseThread(for duration: Duration) {
+    let (seconds, attoseconds) = max(.zero, duration).components
+    var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+    nanosleep(&time, nil)
+}

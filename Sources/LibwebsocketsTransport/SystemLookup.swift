@@ -1,0 +1,70 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The system's own look-up.
+enum SystemLookup {
+    /// The addresses of a host, of both families, as RFC 6724 orders them.
+    ///
+    /// `AI_ADDRCONFIG` is not asked for: with it `::1` is no address on a machine that has no other one of version 6,
+    /// and a machine without the one family finds out at once that its addresses lead nowhere (`ENETUNREACH`), which the
+    /// race of the addresses takes in its stride.
+    @Sendable static func addresses(of host: String) -> Resolver.Answer {
+        var hints = addrinfo()
+        hints.ai_family = AF_UNSPEC
+        #if canImport(Glibc)
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        #else
+            hints.ai_socktype = SOCK_STREAM
+        #endif
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, nil, &hints, &list)
+        guard code == 0 else {
+            // Without a descriptor nothing can be asked, and what it is called then differs.
+            if let limit = DescriptorLimit.exhausted() { return .failure(.descriptorsExhausted(limit: limit)) }
+            return .failure(.unresolvable(code: code))
+        }
+        defer { freeaddrinfo(list) }
+        var addresses: [String] = []
+        var entry = list
+        while let current = entry {
+            if let address = Self.text(of: current.pointee), !addresses.contains(address) { addresses.append(address) }
+            entry = current.pointee.ai_next
+        }
+        return addresses.isEmpty ? .failure(.unresolvable(code: EAI_NONAME)) : .success(addresses)
+    }
+
+    private static func text(of entry: addrinfo) -> String? {
+        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        guard
+            getnameinfo(entry.ai_addr, entry.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
+        else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+/// How many file descriptors the process may have.
+enum DescriptorLimit {
+    /// The limit, when it is reached; nil when there is a descriptor to be had.
+    static func exhausted() -> Int? {
+        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard descriptor < 0 else {
+            close(descriptor)
+            return nil
+        }
+        return errno == EMFILE ? Self.current : nil
+    }
+
+    /// What `ulimit -n` says.
+    static var current: Int {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let code = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        #else
+            let code = getrlimit(RLIMIT_NOFILE, &limit)
+        #endif
+        return code == 0 ? Int(clamping: limit.rlim_cur) : 0
+    }
+}
