@@ -11,6 +11,7 @@
 #endif
 #include <netinet/in.h>
 #include <openssl/crypto.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ struct clws_service {
     lws_sorted_usec_list_t poll_timer;
     lws_usec_t poll_timer_due; // 0: not set
     bool is_active;
+    int descriptor_limit; // of libwebsockets' tables
     clws_callback callback;
     void *owner;
     uint8_t write_buffer[LWS_PRE + CLWS_BUFFER_SIZE];
@@ -54,6 +56,12 @@ static clws_service *service_of(struct lws *wsi) {
     struct lws_context *context = wsi ? lws_get_context(wsi) : NULL;
     return context ? lws_context_user(context) : NULL;
 }
+
+// A context with this flag gives a global of libwebsockets another value, with which handshakes of the other contexts
+// fail: it is for the first one alone. Virtual hosts may have it. A lowered limit must not be taken for the real one
+// either, so that contexts are made one after the other.
+static pthread_mutex_t creation = PTHREAD_MUTEX_INITIALIZER;
+static bool is_tls_initialized;
 
 static int report(clws_service *service, struct lws *wsi, clws_event event, void *bytes, size_t count) {
     uintptr_t id = wsi ? (uintptr_t)lws_get_opaque_user_data(wsi) : 0;
@@ -96,6 +104,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
         return service->callback(service->owner, NULL, 0, CLWS_EVENT_WOKEN, NULL, 0);
     case LWS_CALLBACK_WSI_CREATE:
+        clws_attempt_end(user);
         return report(service, wsi, CLWS_EVENT_TCP_CONNECTED, NULL, 0);
     case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION:
         // Here `user` is OpenSSL's X509_STORE_CTX, and `in` its SSL.
@@ -120,7 +129,9 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
         return report(service, wsi, CLWS_EVENT_FAILED, NULL, (size_t)failure_of(wsi, in ? in : "", in ? length : 0));
     case LWS_CALLBACK_WSI_DESTROY:
-        return report(service, wsi, CLWS_EVENT_DESTROYED, NULL, 0);
+        report(service, wsi, CLWS_EVENT_DESTROYED, NULL, 0);
+        clws_attempt_free(user);
+        return 0;
     default:
         return 0;
     }
@@ -169,16 +180,19 @@ static void sleep_last_millisecond(clws_service *service) {
 }
 
 static struct lws_context *create_context(clws_service *service) {
-    struct rlimit before;
-    bool is_lowered = getrlimit(RLIMIT_NOFILE, &before) == 0 && before.rlim_cur > DESCRIPTOR_LIMIT;
+    struct rlimit before = {0};
+    bool is_known = getrlimit(RLIMIT_NOFILE, &before) == 0;
+    bool is_lowered = is_known && before.rlim_cur > DESCRIPTOR_LIMIT;
     if (is_lowered) {
         struct rlimit lowered = {.rlim_cur = DESCRIPTOR_LIMIT, .rlim_max = before.rlim_max};
         is_lowered = setrlimit(RLIMIT_NOFILE, &lowered) == 0;
     }
+    service->descriptor_limit = is_known && !is_lowered ? (int)before.rlim_cur : DESCRIPTOR_LIMIT;
     void *loops[] = {service->loop};
     struct lws_context_creation_info info;
     memset(&info, 0, sizeof info);
-    info.options = LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
+    info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
+    if (!is_tls_initialized) info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
     if (service->loop) {
         info.options |= LWS_SERVER_OPTION_LIBEV;
         info.foreign_loops = loops;
@@ -191,6 +205,7 @@ static struct lws_context *create_context(clws_service *service) {
     info.timeout_secs = LIBRARY_TIMEOUT_SECONDS;
     info.connect_timeout_secs = LIBRARY_TIMEOUT_SECONDS;
     struct lws_context *context = lws_create_context(&info);
+    if (context) is_tls_initialized = true;
     if (is_lowered) setrlimit(RLIMIT_NOFILE, &before);
     return context;
 }
@@ -208,12 +223,9 @@ static struct lws_vhost *create_vhost(clws_service *service, const char *name, S
     return lws_create_vhost(service->context, &info);
 }
 
-clws_service *clws_service_create(clws_callback user_callback, void *owner) {
+// With `creation` held.
+static bool create_loop_and_context(clws_service *service) {
     lws_set_log_level(LLL_ERR, discard_log);
-    clws_service *service = calloc(1, sizeof *service);
-    if (!service) return NULL;
-    service->callback = user_callback;
-    service->owner = owner;
     // libev costs 2–7 µs a wake at any number of connections, poll up to 2 ms at 5,000. Its plugin may be missing.
     service->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOSIGMASK);
     if (service->loop) service->context = create_context(service);
@@ -225,8 +237,21 @@ clws_service *clws_service_create(clws_callback user_callback, void *owner) {
     // Wake-ups are reported to virtual hosts, so there is always one. Without TLS: reading the system's authorities
     // takes tens of milliseconds.
     if (service->context) service->plain_vhost = create_vhost(service, "plain", NULL);
-    if (!service->plain_vhost) {
-        if (service->context) lws_context_destroy(service->context);
+    if (service->plain_vhost) return true;
+    if (service->context) lws_context_destroy(service->context);
+    if (service->loop) ev_loop_destroy(service->loop);
+    return false;
+}
+
+clws_service *clws_service_create(clws_callback user_callback, void *owner) {
+    clws_service *service = calloc(1, sizeof *service);
+    if (!service) return NULL;
+    service->callback = user_callback;
+    service->owner = owner;
+    pthread_mutex_lock(&creation);
+    bool is_created = create_loop_and_context(service);
+    pthread_mutex_unlock(&creation);
+    if (!is_created) {
         free(service);
         return NULL;
     }
@@ -241,6 +266,8 @@ clws_service *clws_service_create(clws_callback user_callback, void *owner) {
     }
     return service;
 }
+
+int clws_service_descriptor_limit(clws_service *service) { return service->descriptor_limit; }
 
 void clws_service_run(clws_service *service) {
     if (service->loop) {
@@ -318,7 +345,16 @@ clws_details clws_details_of(clws_stream *stream) {
     return handshake ? handshake->details : (clws_details){0};
 }
 
-bool clws_connect(clws_service *service, const clws_target *target) {
+// Why a connection could not even be started: no descriptor, or what `connect` said.
+static int starting_error(const clws_service *service, int error) {
+    int probe = socket(AF_INET, SOCK_STREAM, 0);
+    if (probe < 0) return errno;
+    close(probe);
+    // The tables of libwebsockets are as large as the limit was when they were made.
+    return probe >= service->descriptor_limit ? EMFILE : error;
+}
+
+clws_stream *clws_connect(clws_service *service, const clws_target *target, int *error) {
     struct lws_client_connect_info info;
     memset(&info, 0, sizeof info);
     info.context = service->context;
@@ -333,9 +369,21 @@ bool clws_connect(clws_service *service, const clws_target *target) {
     info.opaque_user_data = (void *)target->id;
     // A redirect would send the credential to another host.
     info.ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT | (target->is_secure ? LCCSCF_USE_SSL : 0);
+    clws_attempt *attempt = clws_attempt_create(service->loop);
+    *error = ENOMEM;
+    if (!attempt) return NULL;
+    info.userdata = attempt;
     errno = 0;
-    return lws_client_connect_via_info(&info) != NULL;
+    struct lws *wsi = lws_client_connect_via_info(&info);
+    int code = errno;
+    if (clws_attempt_started(attempt, wsi)) return (clws_stream *)wsi;
+    *error = starting_error(service, code);
+    return NULL;
 }
+
+int clws_connect_error(clws_stream *stream) { return clws_attempt_error(lws_wsi_user((struct lws *)stream)); }
+
+void clws_release_head(clws_stream *stream) { lws_http_headers_detach((struct lws *)stream); }
 
 bool clws_write_fields(void *cursor, size_t room, const uint8_t *fields, size_t count, bool replaces_connection) {
     static const char connection[] = "connection: close\r\n";
@@ -411,6 +459,7 @@ static bool has_unsent(int descriptor) {
 
 void clws_kill(clws_stream *stream) {
     struct lws *wsi = (struct lws *)stream;
+    clws_attempt_end(lws_wsi_user(wsi));
     int descriptor = lws_get_socket_fd(wsi);
     bool is_write_pending = lws_partial_buffered(wsi);
     if (is_write_pending || has_unsent(descriptor)) {

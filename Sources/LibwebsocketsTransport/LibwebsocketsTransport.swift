@@ -4,15 +4,33 @@ package import StreamTransport
 package struct LibwebsocketsTransport: StreamTransport {
     private let tls: TLSPolicy
     private let proxies: any ProxySelection
+    private let serviceThreadCount: Int
+    private let pool: ServicePool
 
-    /// A transport; a service thread starts with its first connection.
-    package init(tls: TLSPolicy = TLSPolicy(), proxies: any ProxySelection = DirectConnection()) {
+    /// A transport on the first `serviceThreadCount` service threads of the process, 1 to 64.
+    ///
+    /// A thread starts with its first connection.
+    package init(
+        tls: TLSPolicy = TLSPolicy(), proxies: any ProxySelection = DirectConnection(), serviceThreadCount: Int = 1
+    ) {
+        self.init(tls: tls, proxies: proxies, serviceThreadCount: serviceThreadCount, pool: .shared)
+    }
+
+    /// A transport on threads of its own choice.
+    init(
+        tls: TLSPolicy = TLSPolicy(), proxies: any ProxySelection = DirectConnection(), serviceThreadCount: Int = 1,
+        pool: ServicePool
+    ) {
         self.tls = tls
         self.proxies = proxies
+        self.serviceThreadCount = serviceThreadCount
+        self.pool = pool
     }
 
     package func connect(_ request: TransportRequest) -> any TransportConnection {
-        LibwebsocketsConnection(request: request, way: self.way(to: request.endpoint), service: .shared)
+        LibwebsocketsConnection(
+            request: request, way: self.way(to: request.endpoint),
+            service: self.pool.service(among: self.serviceThreadCount))
     }
 
     private func way(to endpoint: TransportEndpoint) -> Result<Way, TransportFailure> {

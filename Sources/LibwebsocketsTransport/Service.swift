@@ -1,16 +1,19 @@
 import CLibwebsocketsShim
 import StreamTransport
 
-/// The service thread: the event loop, and every connection on it.
-///
-/// One for the process; it starts with the first connection, sleeps while there is none, and never ends. Everything
-/// but `post` belongs to the thread.
-/// - Safety: the stored properties other than `mailbox` and `resolver` are touched on the service thread only.
-final class Service: @unchecked Sendable {
-    /// The process's service.
-    static let shared = Service()
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
-    let resolver = Resolver()
+/// A service thread: an event loop, and the connections on it.
+///
+/// It starts when it is made, sleeps while it has no connection, and never ends. Everything but `post`, `makeID` and
+/// `hasFailed` belongs to the thread.
+/// - Safety: the stored properties other than `mailbox`, `resolver` and `lastID` are touched on the service thread only.
+final class Service: @unchecked Sendable {
+    let resolver: Resolver
     private let mailbox = ServiceMailbox()
     private(set) var pointer: OpaquePointer?
     private var connections: [ConnectionID: ServiceConnection] = [:]
@@ -24,8 +27,10 @@ final class Service: @unchecked Sendable {
     private var timerDeadline: ContinuousClock.Instant?
     private let lastID = LockedValue<UInt>(0)
 
-    private init() {
-        if !startThread({ self.run() }) { self.mailbox.refuse() }
+    /// Starts the thread.
+    init(resolver: Resolver) {
+        self.resolver = resolver
+        if !startThread({ self.run() }) { self.mailbox.refuse(.unavailable) }
     }
 
     // MARK: Any thread
@@ -34,6 +39,9 @@ final class Service: @unchecked Sendable {
     func post(_ command: ServiceCommand) {
         self.mailbox.post(command)
     }
+
+    /// Whether there is no thread, so that every command is refused.
+    var hasFailed: Bool { self.mailbox.isRefusing }
 
     /// A number that was never used before, and is not 0.
     func makeID() -> ConnectionID {
@@ -50,7 +58,8 @@ final class Service: @unchecked Sendable {
         let owner = Unmanaged.passUnretained(self).toOpaque()
         self.pointer = clws_service_create(serviceCallback, owner)
         guard let pointer = self.pointer else {
-            self.mailbox.refuse()
+            let limit = DescriptorLimit.exhausted()
+            self.mailbox.refuse(limit.map { .descriptorsExhausted(limit: $0) } ?? .unavailable)
             return
         }
         self.mailbox.attach(pointer)
@@ -95,6 +104,8 @@ final class Service: @unchecked Sendable {
             self.perform(on: plan.id) { $0.start() }
         case .resolved(let id, let answer):
             self.perform(on: id) { $0.resolved(answer) }
+        case .contestantFailed(let id, let contestant, let cause):
+            self.perform(on: id) { $0.contestantFailed(contestant, cause) }
         case .send(let id, let message, let kind):
             self.perform(on: id) { $0.send(message, as: kind) }
         case .ping(let id):
@@ -194,28 +205,48 @@ final class Service: @unchecked Sendable {
         self.waking.append(connection)
     }
 
-    /// Starts a socket for a connection.
+    /// What came of starting a socket.
+    enum Start {
+        /// It is being connected.
+        case started(OpaquePointer)
+        /// It could not be started.
+        case refused(TransportFailure.Cause)
+    }
+
+    /// Starts a socket for a connection, which is known by this number.
     ///
     /// Its events go to `connection` until it is destroyed.
-    func connect(_ connection: ServiceConnection, to address: String) -> ConnectionID? {
+    func connect(_ connection: ServiceConnection, as id: ConnectionID, to address: String) -> Start {
         let endpoint = connection.plan.request.endpoint
-        guard let pointer = self.pointer, let route = connection.route else { return nil }
-        let id = self.makeID()
+        guard let pointer = self.pointer, let route = connection.route else { return .refused(.unavailable) }
         self.streams[id] = connection
-        let isStarted = address.withCString { address in
+        var code: CInt = 0
+        let stream = address.withCString { address in
             connection.hostField.withCString { hostField in
                 endpoint.target.withCString { target in
                     connection.method.withCString { method in
                         var options = clws_target(
                             route: route, id: id.rawValue, address: address, port: connection.dialled.port,
                             host: hostField, target: target, method: method, is_secure: endpoint.isSecure)
-                        return clws_connect(pointer, &options)
+                        return clws_connect(pointer, &options, &code)
                     }
                 }
             }
         }
-        if !isStarted { self.streams.removeValue(forKey: id) }
-        return isStarted ? id : nil
+        if let stream { return .started(stream) }
+        self.streams.removeValue(forKey: id)
+        return .refused(self.cause(of: code, on: pointer))
+    }
+
+    private func cause(of code: CInt, on pointer: OpaquePointer) -> TransportFailure.Cause {
+        switch code {
+        case EMFILE:
+            .descriptorsExhausted(limit: min(DescriptorLimit.current, Int(clws_service_descriptor_limit(pointer))))
+        case ENFILE, ENOMEM:
+            .unavailable
+        default:
+            .unreachable(code: code)
+        }
     }
 
     /// Forgets a connection that has ended and whose socket is gone.

@@ -8,8 +8,11 @@ extension ServiceConnection {
     /// While reading is paused no ping is sent, because no answer would be read: silence says nothing then.
     func nextDeadline(isPaused: Bool) -> ContinuousClock.Instant? {
         switch self.phase {
-        case .resolving, .connecting:
+        case .resolving:
             return self.connectDeadline
+        case .connecting:
+            guard let turn = self.contest?.deadline else { return self.connectDeadline }
+            return min(turn, self.connectDeadline ?? turn)
         case .requesting:
             // The answer to anything but an upgrade may take as long as the consumer allows.
             return self.isUpgrade ? self.connectDeadline : self.closeDeadline
@@ -39,6 +42,8 @@ extension ServiceConnection {
         switch self.phase {
         case .resolving:
             self.connectTimedOut(in: .resolve)
+        case .connecting where self.connectDeadline.map { now < $0 } ?? true:
+            self.attemptDelayPassed()
         case .connecting:
             self.connectTimedOut(in: self.isTCPConnected ? .tls : .connect)
         case .requesting where self.isUpgrade:

@@ -13,15 +13,14 @@ import WebSocketProtocol
 ///
 /// It belongs to the service thread.
 ///
-/// A host with several addresses is tried address by address, a socket each; after the first one that connects there
-/// is no other.
+/// The addresses of a host race, a socket each; after the first one that connects there is no other.
 final class ServiceConnection {
     /// How far the exchange has come.
     enum Phase {
         /// The addresses are being looked up.
         case resolving
-        /// TCP or TLS is being established; these addresses are left.
-        case connecting(remaining: [String])
+        /// TCP or TLS is being established.
+        case connecting
         /// The request is on its way, and there is no answer yet.
         case requesting
         /// The answer is a response body.
@@ -44,11 +43,14 @@ final class ServiceConnection {
     /// When the service thread looks at the exchange next; it belongs to the service.
     var lookDeadline: ContinuousClock.Instant?
 
+    /// The look-up that is waited for.
+    var lookUp: LookupQueue.Ticket?
+    /// The sockets of which one will be `stream`, until it is.
+    var contest: ConnectionContest?
     private(set) var stream: OpaquePointer?
     private var streamID: ConnectionID?
-    private(set) var isTCPConnected = false
     /// What it shares with others of its way.
-    private(set) var route: OpaquePointer?
+    var route: OpaquePointer?
     /// What is left of the request to write; a WebSocket has none.
     var upload: RequestUpload?
     /// Whether a held request was let go.
@@ -73,52 +75,6 @@ final class ServiceConnection {
         self.handshake = OpeningHandshake(nonce: nonce, extensionOffer: offer?.fieldValue)
     }
 
-    // MARK: Connecting
-
-    /// Begins with the look-up, or with the connection when the host is an address.
-    func start() {
-        if let fault = RequestFields.fault(in: self.plan.request) {
-            return self.finish(.failed(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
-        }
-        do throws(TransportFailure) {
-            self.route = try self.service.route(for: try self.plan.way.get())
-        } catch {
-            return self.finish(.failed(error))
-        }
-        let host = self.dialled.host
-        if Resolver.isNumeric(host) { return self.resolved(.success([host])) }
-        let id = self.plan.id
-        let service = self.service
-        service.resolver.resolve(host) { service.post(.resolved(id, $0)) }
-    }
-
-    /// Connects to the first address, and keeps the others for when that fails.
-    func resolved(_ answer: Resolver.Answer) {
-        guard case .resolving = self.phase else { return }
-        switch answer {
-        case .failure(let failure):
-            self.finish(.failed(TransportFailure(phase: .resolve, cause: .unresolvable(code: failure.code))))
-        case .success(let addresses):
-            self.noteProgress(\.resolved)
-            self.connect(to: addresses)
-        }
-    }
-
-    private func connect(to addresses: [String]) {
-        var remaining = addresses
-        while !remaining.isEmpty {
-            if case .ended = self.phase { return }
-            let address = remaining.removeFirst()
-            self.phase = .connecting(remaining: remaining)
-            self.isTCPConnected = false
-            if let id = self.service.connect(self, to: address) {
-                self.streamID = id
-                return
-            }
-        }
-        self.finish(.failed(TransportFailure(phase: .connect, cause: .unreachable(code: errno))))
-    }
-
     /// Where the socket goes to.
     var dialled: (host: String, port: UInt16) {
         (self.plan.request.endpoint.host, self.plan.request.endpoint.port)
@@ -140,11 +96,18 @@ final class ServiceConnection {
 
     // MARK: Events of the socket
 
-    /// Handles one event; false when the socket has to be closed.
-    func handle(_ event: StreamEvent, on stream: OpaquePointer, id: ConnectionID) -> Bool {
-        guard self.streamID == nil || self.streamID == id else { return false }
+    /// Whether one socket has connected, and is the only one.
+    var isTCPConnected: Bool { self.streamID != nil }
+
+    /// Goes on with the socket that has won.
+    func adopt(_ stream: OpaquePointer, id: ConnectionID) {
         self.streamID = id
         self.stream = stream
+    }
+
+    /// Handles one event; false when the socket has to be closed.
+    func handle(_ event: StreamEvent, on stream: OpaquePointer, id: ConnectionID) -> Bool {
+        guard self.streamID == id else { return self.handleContest(event, on: stream, id: id) }
         if self.mustClose, event.kind == .readable || event.kind == .writable {
             // It is being closed. Said a second time, libwebsockets' poll loop would ask for ever.
             return true
@@ -166,8 +129,6 @@ final class ServiceConnection {
 
     private func dispatch(_ event: StreamEvent, on stream: OpaquePointer) {
         switch event.kind {
-        case .tcpConnected:
-            self.isTCPConnected = true
         case .fieldsDue:
             self.writeFields(to: event)
         case .headReceived:
@@ -184,8 +145,8 @@ final class ServiceConnection {
             self.connectionEnded(wholeBody: false)
         case .failed:
             self.connectionFailed(clws_failure(rawValue: UInt32(truncatingIfNeeded: event.count)) ?? .other, on: stream)
-        case .woken, .timerFired, .roundEnded, .destroyed:
-            preconditionFailure("the service keeps these to itself")
+        case .tcpConnected, .woken, .timerFired, .roundEnded, .destroyed:
+            preconditionFailure("the contest and the service keep these to themselves")
         }
     }
 
@@ -267,13 +228,6 @@ final class ServiceConnection {
 
     private func connectionFailed(_ failure: clws_failure, on stream: OpaquePointer) {
         switch self.phase {
-        case .connecting(let remaining) where !self.isTCPConnected && !remaining.isEmpty:
-            // The next address, once this socket is gone.
-            self.phase = .resolving
-            self.service.post(.resolved(self.plan.id, .success(remaining)))
-        case .connecting where !self.isTCPConnected:
-            // libwebsockets has taken the socket's error, and what `errno` holds by now is somebody else's.
-            self.finish(.failed(TransportFailure(phase: .connect, cause: .unreachable(code: 0))))
         case .connecting:
             self.finish(.failed(clws_details_of(stream).failure))
         case .requesting, .receivingBody, .upgraded, .resolving:
@@ -291,10 +245,9 @@ final class ServiceConnection {
 
     /// The socket is gone; nothing more is heard of it.
     func streamDestroyed(_ id: ConnectionID) {
-        guard self.streamID == id else { return }
+        guard self.streamID == id else { return self.contestantDestroyed(id) }
         self.stream = nil
         self.streamID = nil
-        if case .resolving = self.phase { return }
         self.finish(.failed(TransportFailure(phase: .stream, cause: .connectionLost)))
         self.service.remove(self)
     }
@@ -335,6 +288,7 @@ final class ServiceConnection {
     func closeSocket() {
         self.closeDeadline = nil
         self.upload = nil
+        self.stopConnecting()
         guard let stream = self.stream else {
             if self.streamID == nil { self.service.remove(self) }
             return

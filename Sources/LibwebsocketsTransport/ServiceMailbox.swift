@@ -8,7 +8,8 @@ final class ServiceMailbox: Sendable {
     private struct State {
         var commands: [ServiceCommand] = []
         var service: ServicePointer?
-        var isRefusing = false
+        /// Why there is no service thread.
+        var refusal: TransportFailure.Cause?
     }
 
     private let state = LockedValue(State())
@@ -17,28 +18,31 @@ final class ServiceMailbox: Sendable {
     ///
     /// Wakes the service when the queue was empty: a wake-up is a system call.
     func post(_ command: ServiceCommand) {
-        let isRefused = self.state.withLock { state in
-            guard !state.isRefusing else { return true }
+        let refusal: TransportFailure.Cause? = self.state.withLock { state in
+            if let refusal = state.refusal { return refusal }
             state.commands.append(command)
             // Waking under the lock is a write to an eventfd: it does not wait.
             if state.commands.count == 1, let service = state.service { clws_service_wake(service.pointer) }
-            return false
+            return nil
         }
-        if isRefused { Self.refuse(command) }
+        if let refusal { Self.refuse(command, because: refusal) }
     }
 
     /// Answers every command so far and to come: there is no service thread, for want of memory or descriptors.
-    func refuse() {
+    func refuse(_ cause: TransportFailure.Cause) {
         let commands = self.state.withLock { state in
-            state.isRefusing = true
+            state.refusal = cause
             return state.commands.take()
         }
-        commands.forEach(Self.refuse)
+        for command in commands { Self.refuse(command, because: cause) }
     }
 
-    private static func refuse(_ command: ServiceCommand) {
+    /// Whether commands are refused.
+    var isRefusing: Bool { self.state.withLock { $0.refusal != nil } }
+
+    private static func refuse(_ command: ServiceCommand, because cause: TransportFailure.Cause) {
         guard case .open(let plan) = command else { return }
-        plan.arena.abort(.failed(TransportFailure(phase: .connect, cause: .unavailable)))
+        plan.arena.abort(.failed(TransportFailure(phase: .connect, cause: cause)))
     }
 
     /// Makes wake-ups possible, and wakes for what was posted before.
@@ -69,6 +73,8 @@ enum ServiceCommand: Sendable {
     case open(ConnectionPlan)
     /// The addresses of a connection's host are known.
     case resolved(ConnectionID, Resolver.Answer)
+    /// One of the sockets that race for a connection has failed.
+    case contestantFailed(ConnectionID, contestant: ConnectionID, TransportFailure.Cause)
     /// Send a message.
     case send(ConnectionID, [UInt8], OutboundKind)
     /// Send a ping.

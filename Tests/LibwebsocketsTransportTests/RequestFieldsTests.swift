@@ -107,44 +107,6 @@ import WebSocketProtocol
     }
 }
 
-@Suite struct ResolverTests {
-    @Test(arguments: [
-        ("127.0.0.1", true), ("::1", true), ("2001:db8::1", true), ("::ffff:1.2.3.4", true), ("0.0.0.0", true),
-        ("localhost", false), ("", false), ("127.1", false), ("1.2.3.4.5", false), ("256.1.1.1", false),
-        ("[::1]", false), ("::1%lo", false), (" 127.0.0.1", false), ("0x7f000001", false),
-    ])
-    func anAddressNeedsNoLookUp(_ host: String, _ isNumeric: Bool) {
-        #expect(Resolver.isNumeric(host) == isNumeric)
-    }
-
-    private static func resolve(_ host: String, with resolver: Resolver) async -> Resolver.Answer {
-        await withCheckedContinuation { continuation in
-            resolver.resolve(host) { continuation.resume(returning: $0) }
-        }
-    }
-
-    @Test func localhostIsLoopback() async throws {
-        let addresses = try await Self.resolve("localhost", with: Resolver()).get()
-        #expect(!addresses.isEmpty)
-        #expect(addresses.allSatisfy { $0 == "::1" || $0.hasPrefix("127.") })
-        #expect(Set(addresses).count == addresses.count)
-    }
-
-    @Test func everyLookUpInLineIsAnswered() async {
-        let resolver = Resolver()
-        let count = await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<50 {
-                group.addTask {
-                    guard case .success = await Self.resolve("localhost", with: resolver) else { return false }
-                    return true
-                }
-            }
-            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
-        }
-        #expect(count == 50)
-    }
-}
-
 @Suite struct ServiceMailboxTests {
     private static func plan(_ number: UInt) -> ConnectionPlan {
         let request = TransportRequest(
@@ -173,14 +135,14 @@ import WebSocketProtocol
         let plan = Self.plan(1)
         mailbox.post(.open(plan))
         mailbox.post(.cancel(plan.id))
-        mailbox.refuse()
+        mailbox.refuse(.unavailable)
         #expect(try #require(plan.arena.take(giving: InboundBuffer())).end == Self.unavailable)
         #expect(mailbox.drain().isEmpty)
     }
 
     @Test func whatComesLaterIsRefusedToo() async throws {
         let mailbox = ServiceMailbox()
-        mailbox.refuse()
+        mailbox.refuse(.unavailable)
         let plan = Self.plan(1)
         mailbox.post(.open(plan))
         #expect(await plan.arena.wait(until: nil) == .ready)

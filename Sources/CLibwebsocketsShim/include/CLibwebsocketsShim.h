@@ -82,6 +82,8 @@ typedef int (*clws_callback)(void *owner, clws_stream *stream, uintptr_t id, clw
 
 /// Makes the loop and the context; NULL when the system has no resources. Calls back already.
 clws_service *clws_service_create(clws_callback callback, void *owner);
+/// How many descriptors the process might have when the service was made: higher ones cannot be used.
+int clws_service_descriptor_limit(clws_service *service);
 /// Runs for ever.
 void clws_service_run(clws_service *service);
 /// Makes the service thread report `CLWS_EVENT_WOKEN`. From any thread.
@@ -162,8 +164,16 @@ typedef struct clws_target {
     bool is_secure;
 } clws_target;
 
-/// Starts a connection. False when it could not be started: no event follows then, and `errno` may say why.
-bool clws_connect(clws_service *service, const clws_target *target);
+/// Starts a connection. NULL when it could not be started: no event follows then, and `error` is an `errno`, or 0.
+///
+/// Events may come from within the call already. `EMFILE` stands for the tables of libwebsockets as well.
+clws_stream *clws_connect(clws_service *service, const clws_target *target, int *error);
+/// Within `CLWS_EVENT_FAILED`: the `errno` with which TCP failed, 0 when that is not known.
+///
+/// It never is under libwebsockets' own loop, where libev is missing.
+int clws_connect_error(clws_stream *stream);
+/// Gives back the memory of the response's header section, within `CLWS_EVENT_WRITABLE`: no field can be read then.
+void clws_release_head(clws_stream *stream);
 
 /// Writes field lines (each ending in CRLF) into the request, within `CLWS_EVENT_FIELDS_DUE`.
 ///

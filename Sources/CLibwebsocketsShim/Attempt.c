@@ -1,0 +1,67 @@
+// Why a TCP connection could not be established.
+//
+// libwebsockets asks the system for the error of a socket, which asks only once, and tells nobody. So a watcher of our
+// own, which libev calls first, asks before it, and closes a connection that has failed.
+#include "Internal.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+struct clws_attempt {
+    ev_io watcher;
+    struct ev_loop *loop; // NULL: libwebsockets' own poll loop
+    struct lws *wsi;
+    int error;
+    bool is_starting; // within `clws_connect`
+    bool has_ended;   // nothing is to be noticed any more
+    bool is_gone;     // the connection is
+};
+
+clws_attempt *clws_attempt_create(struct ev_loop *loop) {
+    clws_attempt *attempt = calloc(1, sizeof *attempt);
+    if (!attempt) return NULL;
+    attempt->loop = loop;
+    attempt->is_starting = true;
+    return attempt;
+}
+
+static void became_writable(struct ev_loop *loop, ev_io *watcher, int events) {
+    (void)events;
+    clws_attempt *attempt = watcher->data;
+    socklen_t length = sizeof attempt->error;
+    ev_io_stop(loop, watcher);
+    if (getsockopt(watcher->fd, SOL_SOCKET, SO_ERROR, &attempt->error, &length) != 0) attempt->error = 0;
+    // Without an error libwebsockets is called next, and asks for itself.
+    if (attempt->error) lws_set_timeout(attempt->wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
+}
+
+bool clws_attempt_started(clws_attempt *attempt, struct lws *wsi) {
+    attempt->is_starting = false;
+    if (!wsi || attempt->is_gone) {
+        free(attempt);
+        return false;
+    }
+    int descriptor = lws_get_socket_fd(wsi);
+    if (attempt->has_ended || !attempt->loop || descriptor < 0) return true;
+    attempt->wsi = wsi;
+    ev_io_init(&attempt->watcher, became_writable, descriptor, EV_WRITE);
+    ev_set_priority(&attempt->watcher, EV_MAXPRI);
+    attempt->watcher.data = attempt;
+    ev_io_start(attempt->loop, &attempt->watcher);
+    return true;
+}
+
+void clws_attempt_end(clws_attempt *attempt) {
+    if (!attempt) return;
+    attempt->has_ended = true;
+    if (attempt->loop && ev_is_active(&attempt->watcher)) ev_io_stop(attempt->loop, &attempt->watcher);
+}
+
+int clws_attempt_error(const clws_attempt *attempt) { return attempt ? attempt->error : 0; }
+
+void clws_attempt_free(clws_attempt *attempt) {
+    if (!attempt) return;
+    clws_attempt_end(attempt);
+    attempt->is_gone = true;
+    if (!attempt->is_starting) free(attempt);
+}

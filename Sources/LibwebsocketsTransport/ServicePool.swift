@@ -1,0 +1,41 @@
+import StreamTransport
+
+/// The service threads of the process, each made when it is first needed.
+///
+/// A connection belongs to one thread for good; new ones are dealt out in turn. All share one resolver, so that a name
+/// is looked up once for all of them.
+final class ServicePool: Sendable {
+    /// More threads than this are not made.
+    static let threadLimit = 64
+
+    private struct State {
+        var services: [Int: Service] = [:]
+        var dealt = 0
+    }
+
+    /// The process's threads.
+    static let shared = ServicePool()
+
+    private let state = LockedValue(State())
+    private let resolver: Resolver
+
+    /// Threads that ask `resolver` for addresses.
+    init(resolver: Resolver = .shared) {
+        self.resolver = resolver
+    }
+
+    /// The thread for the next connection, one of the first `count`.
+    ///
+    /// One that could not start is made again: what it lacked may be there by now.
+    func service(among count: Int) -> Service {
+        let count = max(1, min(count, Self.threadLimit))
+        return self.state.withLock { state in
+            let index = state.dealt % count
+            state.dealt &+= 1
+            if let service = state.services[index], !service.hasFailed { return service }
+            let service = Service(resolver: self.resolver)
+            state.services[index] = service
+            return service
+        }
+    }
+}
