@@ -34,6 +34,7 @@ struct clws_service {
     struct lws_context *context;
     struct ev_loop *loop; // NULL: libwebsockets' own poll loop
     struct lws_vhost *plain_vhost;
+    clws_tunnels *tunnels; // NULL before the first
     ev_prepare round_end;
     ev_timer timer;
     ev_timer reminder;
@@ -55,10 +56,32 @@ static clws_service *service_of(struct lws *wsi) {
     return context ? lws_context_user(context) : NULL;
 }
 
+// NULL for a connection without a proxy.
+static clws_tunnel *tunnel_of(struct lws *wsi) { return wsi ? lws_wsi_user(wsi) : NULL; }
+
 static int report(clws_service *service, struct lws *wsi, clws_event event, void *bytes, size_t count) {
     uintptr_t id = wsi ? (uintptr_t)lws_get_opaque_user_data(wsi) : 0;
     if (wsi && !id) return 0; // not one of ours: the context's own wake-up pipe
     return service->callback(service->owner, (clws_stream *)wsi, id, event, bytes, count);
+}
+
+int clws_report(struct lws *wsi, clws_event event, void *bytes, size_t count) {
+    clws_service *service = service_of(wsi);
+    return service ? report(service, wsi, event, bytes, count) : 0;
+}
+
+static int tcp_connected(clws_service *service, struct lws *wsi) {
+    clws_tunnel *tunnel = tunnel_of(wsi);
+    if (!tunnel) return report(service, wsi, CLWS_EVENT_TCP_CONNECTED, NULL, 0);
+    clws_tunnel_connected(tunnel, wsi); // that the socket is connected was reported before
+    return 0;
+}
+
+static int destroyed(clws_service *service, struct lws *wsi) {
+    int result = report(service, wsi, CLWS_EVENT_DESTROYED, NULL, 0);
+    clws_tunnel *tunnel = tunnel_of(wsi);
+    if (tunnel) clws_tunnel_end(tunnel);
+    return result;
 }
 
 // How many bytes the peer has sent, TLS's own included; 0 where the system does not say.
@@ -67,7 +90,10 @@ static uint64_t received_byte_count(struct lws *wsi) {
     struct tcp_info info;
     socklen_t length = sizeof info;
     memset(&info, 0, sizeof info);
-    if (getsockopt(lws_get_socket_fd(wsi), IPPROTO_TCP, TCP_INFO, &info, &length) == 0) return info.tcpi_bytes_received;
+    if (getsockopt(lws_get_socket_fd(wsi), IPPROTO_TCP, TCP_INFO, &info, &length) == 0) {
+        clws_tunnel *tunnel = tunnel_of(wsi);
+        return info.tcpi_bytes_received - (tunnel ? clws_tunnel_answer_byte_count(tunnel) : 0);
+    }
 #else
     (void)wsi;
 #endif
@@ -96,7 +122,10 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
         return service->callback(service->owner, NULL, 0, CLWS_EVENT_WOKEN, NULL, 0);
     case LWS_CALLBACK_WSI_CREATE:
-        return report(service, wsi, CLWS_EVENT_TCP_CONNECTED, NULL, 0);
+        return tcp_connected(service, wsi);
+    case LWS_CALLBACK_RAW_RX_FILE:
+        clws_tunnels_ready(service->tunnels);
+        return 0;
     case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION:
         // Here `user` is OpenSSL's X509_STORE_CTX, and `in` its SSL.
         return clws_certificate_checked(in, user);
@@ -120,7 +149,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
         return report(service, wsi, CLWS_EVENT_FAILED, NULL, (size_t)failure_of(wsi, in ? in : "", in ? length : 0));
     case LWS_CALLBACK_WSI_DESTROY:
-        return report(service, wsi, CLWS_EVENT_DESTROYED, NULL, 0);
+        return destroyed(service, wsi);
     default:
         return 0;
     }
@@ -334,7 +363,15 @@ bool clws_connect(clws_service *service, const clws_target *target) {
     // A redirect would send the credential to another host.
     info.ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT | (target->is_secure ? LCCSCF_USE_SSL : 0);
     errno = 0;
-    return lws_client_connect_via_info(&info) != NULL;
+    if (target->tunnel_request_count == 0) return lws_client_connect_via_info(&info) != NULL;
+    if (!service->tunnels)
+        service->tunnels = clws_tunnels_create(service->plain_vhost, service->loop, protocols[0].name);
+    if (!service->tunnels) return false;
+    clws_tunnel *tunnel =
+        clws_tunnel_create(service->tunnels, target->tunnel_request, target->tunnel_request_count);
+    if (!tunnel) return false;
+    info.userdata = tunnel;
+    return clws_tunnel_begin(tunnel, lws_client_connect_via_info(&info));
 }
 
 bool clws_write_fields(void *cursor, size_t room, const uint8_t *fields, size_t count, bool replaces_connection) {

@@ -38,9 +38,9 @@ extension ServiceConnection {
     private func deadlinePassed(_ now: ContinuousClock.Instant) {
         switch self.phase {
         case .resolving:
-            self.connectTimedOut(in: .resolve)
+            self.connectTimedOut(in: self.phaseOfConnecting(.resolve))
         case .connecting:
-            self.connectTimedOut(in: self.isTCPConnected ? .tls : .connect)
+            self.connectTimedOut(in: self.phaseOfConnecting(self.isTCPConnected ? .tls : .connect))
         case .requesting where self.isUpgrade:
             self.connectTimedOut(in: .upgrade)
         case .requesting, .receivingBody:

@@ -49,6 +49,8 @@ final class ServiceConnection {
     private(set) var isTCPConnected = false
     /// What it shares with others of its way.
     private(set) var route: OpaquePointer?
+    /// What the proxy is asked for, until it has given it; nil for a direct connection.
+    var tunnel: TunnelHandshake?
     /// What is left of the request to write; a WebSocket has none.
     var upload: RequestUpload?
     /// Whether a held request was let go.
@@ -81,11 +83,13 @@ final class ServiceConnection {
             return self.finish(.failed(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
         }
         do throws(TransportFailure) {
-            self.route = try self.service.route(for: try self.plan.way.get())
+            let way = try self.plan.way.get()
+            self.tunnel = way.proxy.map { _ in TunnelHandshake() }
+            self.route = try self.service.route(for: way)
         } catch {
             return self.finish(.failed(error))
         }
-        let host = self.plan.request.endpoint.host
+        let host = self.dialled.host
         if Resolver.isNumeric(host) { return self.resolved(.success([host])) }
         let id = self.plan.id
         let service = self.service
@@ -97,7 +101,8 @@ final class ServiceConnection {
         guard case .resolving = self.phase else { return }
         switch answer {
         case .failure(let failure):
-            self.finish(.failed(TransportFailure(phase: .resolve, cause: .unresolvable(code: failure.code))))
+            let cause = TransportFailure.Cause.unresolvable(code: failure.code)
+            self.finish(.failed(TransportFailure(phase: self.phaseOfConnecting(.resolve), cause: cause)))
         case .success(let addresses):
             self.noteProgress(\.resolved)
             self.connect(to: addresses)
@@ -116,7 +121,14 @@ final class ServiceConnection {
                 return
             }
         }
-        self.finish(.failed(TransportFailure(phase: .connect, cause: .unreachable(code: errno))))
+        let cause = TransportFailure.Cause.unreachable(code: errno)
+        self.finish(.failed(TransportFailure(phase: self.phaseOfConnecting(.connect), cause: cause)))
+    }
+
+    /// Where the socket goes to.
+    var dialled: (host: String, port: UInt16) {
+        let endpoint = self.plan.request.endpoint
+        return (self.proxy?.host ?? endpoint.host, self.proxy?.port ?? endpoint.port)
     }
 
     /// `Host`'s value.
@@ -163,6 +175,10 @@ final class ServiceConnection {
         switch event.kind {
         case .tcpConnected:
             self.isTCPConnected = true
+        case .tunnelAnswered:
+            self.tunnelAnswered(event.bytes, on: stream)
+        case .tunnelEnded:
+            self.tunnelFailed(.connectionLost)
         case .fieldsDue:
             self.writeFields(to: event)
         case .headReceived:
@@ -268,9 +284,12 @@ final class ServiceConnection {
             self.service.post(.resolved(self.plan.id, .success(remaining)))
         case .connecting where !self.isTCPConnected:
             // libwebsockets has taken the socket's error, and what `errno` holds by now is somebody else's.
-            self.finish(.failed(TransportFailure(phase: .connect, cause: .unreachable(code: 0))))
-        case .connecting:
+            let cause = TransportFailure.Cause.unreachable(code: 0)
+            self.finish(.failed(TransportFailure(phase: self.phaseOfConnecting(.connect), cause: cause)))
+        case .connecting where self.plan.request.endpoint.isSecure:
             self.finish(.failed(clws_details_of(stream).failure))
+        case .connecting:
+            self.finish(.failed(TransportFailure(phase: .connect, cause: .connectionLost)))
         case .requesting, .receivingBody, .upgraded, .resolving:
             let cause: TransportFailure.Cause =
                 switch failure {
