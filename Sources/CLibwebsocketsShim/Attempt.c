@@ -11,28 +11,38 @@ struct clws_attempt {
     ev_io watcher;
     struct ev_loop *loop; // NULL: libwebsockets' own poll loop
     struct lws *wsi;
+    clws_tunnel *tunnel; // NULL: without a proxy
     int error;
     bool is_starting; // within `clws_connect`
     bool has_ended;   // nothing is to be noticed any more
     bool is_gone;     // the connection is
 };
 
-clws_attempt *clws_attempt_create(struct ev_loop *loop) {
+clws_attempt *clws_attempt_create(struct ev_loop *loop, clws_tunnel *tunnel) {
     clws_attempt *attempt = calloc(1, sizeof *attempt);
     if (!attempt) return NULL;
     attempt->loop = loop;
+    attempt->tunnel = tunnel;
     attempt->is_starting = true;
     return attempt;
+}
+
+clws_tunnel *clws_attempt_tunnel(const clws_attempt *attempt) { return attempt ? attempt->tunnel : NULL; }
+
+void clws_attempt_fail(clws_attempt *attempt, struct lws *wsi, int error) {
+    attempt->error = error;
+    lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
 }
 
 static void became_writable(struct ev_loop *loop, ev_io *watcher, int events) {
     (void)events;
     clws_attempt *attempt = watcher->data;
-    socklen_t length = sizeof attempt->error;
+    int error = 0;
+    socklen_t length = sizeof error;
     ev_io_stop(loop, watcher);
-    if (getsockopt(watcher->fd, SOL_SOCKET, SO_ERROR, &attempt->error, &length) != 0) attempt->error = 0;
+    if (getsockopt(watcher->fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0) error = 0;
     // Without an error libwebsockets is called next, and asks for itself.
-    if (attempt->error) lws_set_timeout(attempt->wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
+    if (error) clws_attempt_fail(attempt, attempt->wsi, error);
 }
 
 bool clws_attempt_started(clws_attempt *attempt, struct lws *wsi) {
@@ -42,7 +52,8 @@ bool clws_attempt_started(clws_attempt *attempt, struct lws *wsi) {
         return false;
     }
     int descriptor = lws_get_socket_fd(wsi);
-    if (attempt->has_ended || !attempt->loop || descriptor < 0) return true;
+    // A tunnel watches its socket itself.
+    if (attempt->has_ended || attempt->tunnel || !attempt->loop || descriptor < 0) return true;
     attempt->wsi = wsi;
     ev_io_init(&attempt->watcher, became_writable, descriptor, EV_WRITE);
     ev_set_priority(&attempt->watcher, EV_MAXPRI);
@@ -62,6 +73,7 @@ int clws_attempt_error(const clws_attempt *attempt) { return attempt ? attempt->
 void clws_attempt_free(clws_attempt *attempt) {
     if (!attempt) return;
     clws_attempt_end(attempt);
+    if (attempt->tunnel) clws_tunnel_end(attempt->tunnel);
     attempt->is_gone = true;
     if (!attempt->is_starting) free(attempt);
 }

@@ -35,6 +35,7 @@ struct clws_service {
     struct lws_context *context;
     struct ev_loop *loop; // NULL: libwebsockets' own poll loop
     struct lws_vhost *plain_vhost;
+    clws_tunnels *tunnels; // NULL before the first
     ev_prepare round_end;
     ev_timer timer;
     ev_timer reminder;
@@ -63,10 +64,25 @@ static clws_service *service_of(struct lws *wsi) {
 static pthread_mutex_t creation = PTHREAD_MUTEX_INITIALIZER;
 static bool is_tls_initialized;
 
+// NULL for a connection without a proxy.
+static clws_tunnel *tunnel_of(struct lws *wsi) { return wsi ? clws_attempt_tunnel(lws_wsi_user(wsi)) : NULL; }
+
 static int report(clws_service *service, struct lws *wsi, clws_event event, void *bytes, size_t count) {
     uintptr_t id = wsi ? (uintptr_t)lws_get_opaque_user_data(wsi) : 0;
     if (wsi && !id) return 0; // not one of ours: the context's own wake-up pipe
     return service->callback(service->owner, (clws_stream *)wsi, id, event, bytes, count);
+}
+
+int clws_report(struct lws *wsi, clws_event event, void *bytes, size_t count) {
+    clws_service *service = service_of(wsi);
+    return service ? report(service, wsi, event, bytes, count) : 0;
+}
+
+static int tcp_connected(clws_service *service, struct lws *wsi) {
+    clws_tunnel *tunnel = tunnel_of(wsi);
+    if (!tunnel) return report(service, wsi, CLWS_EVENT_TCP_CONNECTED, NULL, 0);
+    clws_tunnel_connected(tunnel, wsi); // that the socket is connected was reported before
+    return 0;
 }
 
 // How many bytes the peer has sent, TLS's own included; 0 where the system does not say.
@@ -75,7 +91,10 @@ static uint64_t received_byte_count(struct lws *wsi) {
     struct tcp_info info;
     socklen_t length = sizeof info;
     memset(&info, 0, sizeof info);
-    if (getsockopt(lws_get_socket_fd(wsi), IPPROTO_TCP, TCP_INFO, &info, &length) == 0) return info.tcpi_bytes_received;
+    if (getsockopt(lws_get_socket_fd(wsi), IPPROTO_TCP, TCP_INFO, &info, &length) == 0) {
+        clws_tunnel *tunnel = tunnel_of(wsi);
+        return info.tcpi_bytes_received - (tunnel ? clws_tunnel_answer_byte_count(tunnel) : 0);
+    }
 #else
     (void)wsi;
 #endif
@@ -105,7 +124,10 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
         return service->callback(service->owner, NULL, 0, CLWS_EVENT_WOKEN, NULL, 0);
     case LWS_CALLBACK_WSI_CREATE:
         clws_attempt_end(user);
-        return report(service, wsi, CLWS_EVENT_TCP_CONNECTED, NULL, 0);
+        return tcp_connected(service, wsi);
+    case LWS_CALLBACK_RAW_RX_FILE:
+        clws_tunnels_ready(service->tunnels);
+        return 0;
     case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION:
         // Here `user` is OpenSSL's X509_STORE_CTX, and `in` its SSL.
         return clws_certificate_checked(in, user);
@@ -354,6 +376,15 @@ static int starting_error(const clws_service *service, int error) {
     return probe >= service->descriptor_limit ? EMFILE : error;
 }
 
+static clws_tunnel *create_tunnel(clws_service *service, const clws_target *target, int *error) {
+    errno = ENOMEM;
+    if (!service->tunnels)
+        service->tunnels = clws_tunnels_create(service->plain_vhost, service->loop, protocols[0].name);
+    *error = errno;
+    if (!service->tunnels) return NULL;
+    return clws_tunnel_create(service->tunnels, target->tunnel_request, target->tunnel_request_count);
+}
+
 clws_stream *clws_connect(clws_service *service, const clws_target *target, int *error) {
     struct lws_client_connect_info info;
     memset(&info, 0, sizeof info);
@@ -369,13 +400,22 @@ clws_stream *clws_connect(clws_service *service, const clws_target *target, int 
     info.opaque_user_data = (void *)target->id;
     // A redirect would send the credential to another host.
     info.ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT | (target->is_secure ? LCCSCF_USE_SSL : 0);
-    clws_attempt *attempt = clws_attempt_create(service->loop);
     *error = ENOMEM;
-    if (!attempt) return NULL;
+    clws_tunnel *tunnel = NULL;
+    if (target->tunnel_request_count > 0) {
+        tunnel = create_tunnel(service, target, error);
+        if (!tunnel) return NULL;
+    }
+    clws_attempt *attempt = clws_attempt_create(service->loop, tunnel);
+    if (!attempt) {
+        free(tunnel);
+        return NULL;
+    }
     info.userdata = attempt;
     errno = 0;
     struct lws *wsi = lws_client_connect_via_info(&info);
     int code = errno;
+    if (tunnel && !clws_tunnel_begin(tunnel, wsi)) code = errno;
     if (clws_attempt_started(attempt, wsi)) return (clws_stream *)wsi;
     *error = starting_error(service, code);
     return NULL;

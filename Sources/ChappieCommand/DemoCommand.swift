@@ -44,6 +44,8 @@ struct DemoCommand {
         var configuration = ChappieTransportConfiguration(baseURL: url)
         // A demonstration that hangs demonstrates nothing.
         configuration.timeouts.total = .seconds(30)
+        // The server is in this process, and no proxy is on the way to it.
+        configuration.proxy = .none
         let transport = ChappieStreamingTransport(configuration: configuration)
         var turns: [DemoObservation] = []
         for _ in 0..<scene.turnCount {

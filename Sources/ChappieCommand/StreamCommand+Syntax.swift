@@ -32,13 +32,17 @@ extension StreamCommand {
             .init("timeout", "S", "seconds for the whole turn; default 0, no limit"),
             .init("retry-429", "N", "how often a rate-limited request is sent again; default 2"),
             .init("ca-file", "FILE", "trust the certification authorities in a PEM file, and no others"),
+            .init(
+                "proxy", "URL",
+                "go through a proxy, http://[USER:PASSWORD@]HOST[:PORT]; environment HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, "
+                    + "NO_PROXY"),
             .init("raw", "WHICH", "print events of the wire: none, unsurfaced or all; default none"),
             .init("report", "FILE", "write what the stream went through as JSON"),
             .init("json", "print one JSON object a line instead of text"),
         ],
         notes: [
             "Without a base URL and without a key, a server inside this program answers with made-up text.",
-            "A key on the command line can be seen by other users of the machine; the environment is safer.",
+            "A key or a proxy's password on the command line can be seen by other users of the machine; the environment is safer.",
         ]
     )
 }

@@ -52,6 +52,8 @@ struct StreamOptions {
         let credential = self.credential
         var configuration = self.settings
         configuration.baseURL = baseURL
+        // No proxy of the environment is on the way to the server in this process.
+        if self.endpoint == .embedded, configuration.proxy == .environment { configuration.proxy = .none }
         configuration.credential = { _ in credential }
         return configuration
     }
@@ -102,6 +104,7 @@ struct StreamOptions {
         }
         settings.timeouts = try Self.timeouts(arguments)
         if let path = arguments.text("ca-file") { settings.tls.trust = .file(path: path) }
+        if let proxy = arguments.text("proxy") { settings.proxy = .url(proxy) }
         settings.rawEvents = try arguments.choice("raw") ?? .none
         settings.reportsDiagnostics = true
         return settings

@@ -56,6 +56,10 @@ public struct ChappieTransportConfiguration: Sendable {
     public var limits = ChappieLimits()
     /// How connections are secured, and whom they trust.
     public var tls = ChappieTLSPolicy()
+    /// Which proxy connections go through.
+    ///
+    /// Default `.environment`.
+    public var proxy = ChappieProxyPolicy.environment
     /// Which events of the wire are passed on unparsed.
     ///
     /// Default `.unsurfaced`.

@@ -46,8 +46,13 @@ enum RequestFields {
 
     /// The value of `Host`: brackets around an IPv6 address, the port when it is not the scheme's own.
     static func host(of endpoint: TransportEndpoint) -> String {
-        let name = endpoint.host.utf8.contains(UInt8(ascii: ":")) ? "[\(endpoint.host)]" : endpoint.host
+        let name = Self.bracketed(endpoint.host)
         return endpoint.port == (endpoint.isSecure ? 443 : 80) ? name : "\(name):\(endpoint.port)"
+    }
+
+    /// A host as it stands in an authority (RFC 3986 section 3.2.2).
+    static func bracketed(_ host: String) -> String {
+        host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 
     /// The field lines of a request, each with its line break.

@@ -38,11 +38,7 @@ extension clws_route_fault {
 extension clws_details {
     /// Why a connection that TCP has established failed before its request was written.
     var failure: TransportFailure {
-        if self.proxy_status < 0 { return TransportFailure(phase: .proxy, cause: .notHTTP) }
-        if self.proxy_status > 0 {
-            return TransportFailure(phase: .proxy, cause: .proxyRefused(statusCode: Int(self.proxy_status)))
-        }
-        return TransportFailure(phase: .tls, cause: self.tlsCause)
+        TransportFailure(phase: .tls, cause: self.tlsCause)
     }
 
     private var tlsCause: TransportFailure.Cause {

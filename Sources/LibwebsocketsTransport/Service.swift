@@ -83,7 +83,8 @@ final class Service: @unchecked Sendable {
         case .destroyed:
             let id = ConnectionID(rawValue: id)
             self.streams.removeValue(forKey: id)?.streamDestroyed(id)
-        case .tcpConnected, .fieldsDue, .headReceived, .readable, .bytesReceived, .writable,
+        case .tcpConnected, .tunnelAnswered, .tunnelEnded, .fieldsDue, .headReceived, .readable, .bytesReceived,
+            .writable,
             .completed, .closed, .failed:
             let id = ConnectionID(rawValue: id)
             guard let stream, let connection = self.streams[id] else { return -1 }
@@ -225,10 +226,14 @@ final class Service: @unchecked Sendable {
             connection.hostField.withCString { hostField in
                 endpoint.target.withCString { target in
                     connection.method.withCString { method in
-                        var options = clws_target(
-                            route: route, id: id.rawValue, address: address, port: connection.dialled.port,
-                            host: hostField, target: target, method: method, is_secure: endpoint.isSecure)
-                        return clws_connect(pointer, &options, &code)
+                        let tunnelRequest = connection.tunnelRequest
+                        return tunnelRequest.withUnsafeBufferPointer { tunnelRequest in
+                            var options = clws_target(
+                                route: route, id: id.rawValue, address: address, port: connection.dialled.port,
+                                host: hostField, target: target, method: method, is_secure: endpoint.isSecure,
+                                tunnel_request: tunnelRequest.baseAddress, tunnel_request_count: tunnelRequest.count)
+                            return clws_connect(pointer, &options, &code)
+                        }
                     }
                 }
             }
@@ -258,6 +263,8 @@ final class Service: @unchecked Sendable {
 
     /// What connections of one way share; its files are read once.
     func route(for way: Way) throws(TransportFailure) -> OpaquePointer {
+        // A tunnel is each connection's own: what is shared lies behind it.
+        let way = Way(tls: way.tls)
         if let known = self.routes[way] { return known }
         guard let pointer = self.pointer else { throw TransportFailure(phase: .connect, cause: .unavailable) }
         let made = try makeRoute(for: way, on: pointer)

@@ -34,7 +34,9 @@ extension ServiceConnection {
             return self.finish(.failed(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
         }
         do throws(TransportFailure) {
-            self.route = try self.service.route(for: try self.plan.way.get())
+            let way = try self.plan.way.get()
+            self.tunnel = way.proxy.map { _ in TunnelHandshake() }
+            self.route = try self.service.route(for: way)
         } catch {
             return self.finish(.failed(error))
         }
@@ -54,7 +56,7 @@ extension ServiceConnection {
         self.lookUp = nil
         switch answer {
         case .failure(let failure):
-            self.finish(.failed(TransportFailure(phase: .resolve, cause: failure.cause)))
+            self.finish(.failed(TransportFailure(phase: self.phaseOfConnecting(.resolve), cause: failure.cause)))
         case .success(let addresses):
             self.noteProgress(\.resolved)
             self.phase = .connecting
@@ -86,7 +88,7 @@ extension ServiceConnection {
         switch action {
         case .lose(let cause):
             if case .unreachable = cause { self.service.resolver.forget(self.dialled.host) }
-            self.finish(.failed(TransportFailure(phase: .connect, cause: cause)))
+            self.finish(.failed(TransportFailure(phase: self.phaseOfConnecting(.connect), cause: cause)))
         case .start, .wait, .win, .ignore:
             break
         }
@@ -121,8 +123,8 @@ extension ServiceConnection {
         case .failed:
             self.contest?.contestants[index].cause = .unreachable(code: clws_connect_error(stream))
             return false
-        case .fieldsDue, .headReceived, .readable, .bytesReceived, .writable, .completed, .closed, .woken, .timerFired,
-            .roundEnded, .destroyed:
+        case .tunnelAnswered, .tunnelEnded, .fieldsDue, .headReceived, .readable, .bytesReceived, .writable,
+            .completed, .closed, .woken, .timerFired, .roundEnded, .destroyed:
             preconditionFailure("nothing else can come before TCP is established")
         }
     }

@@ -41,11 +41,11 @@ extension ServiceConnection {
     private func deadlinePassed(_ now: ContinuousClock.Instant) {
         switch self.phase {
         case .resolving:
-            self.connectTimedOut(in: .resolve)
+            self.connectTimedOut(in: self.phaseOfConnecting(.resolve))
         case .connecting where self.connectDeadline.map { now < $0 } ?? true:
             self.attemptDelayPassed()
         case .connecting:
-            self.connectTimedOut(in: self.isTCPConnected ? .tls : .connect)
+            self.connectTimedOut(in: self.phaseOfConnecting(self.isTCPConnected ? .tls : .connect))
         case .requesting where self.isUpgrade:
             self.connectTimedOut(in: .upgrade)
         case .requesting, .receivingBody:

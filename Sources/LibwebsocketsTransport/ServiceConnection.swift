@@ -51,6 +51,8 @@ final class ServiceConnection {
     private var streamID: ConnectionID?
     /// What it shares with others of its way.
     var route: OpaquePointer?
+    /// What the proxy is asked for, until it has given it; nil for a direct connection.
+    var tunnel: TunnelHandshake?
     /// What is left of the request to write; a WebSocket has none.
     var upload: RequestUpload?
     /// Whether a held request was let go.
@@ -77,7 +79,8 @@ final class ServiceConnection {
 
     /// Where the socket goes to.
     var dialled: (host: String, port: UInt16) {
-        (self.plan.request.endpoint.host, self.plan.request.endpoint.port)
+        let endpoint = self.plan.request.endpoint
+        return (self.proxy?.host ?? endpoint.host, self.proxy?.port ?? endpoint.port)
     }
 
     /// `Host`'s value.
@@ -129,6 +132,10 @@ final class ServiceConnection {
 
     private func dispatch(_ event: StreamEvent, on stream: OpaquePointer) {
         switch event.kind {
+        case .tunnelAnswered:
+            self.tunnelAnswered(event.bytes, on: stream)
+        case .tunnelEnded:
+            self.tunnelFailed(.connectionLost)
         case .fieldsDue:
             self.writeFields(to: event)
         case .headReceived:
@@ -228,8 +235,10 @@ final class ServiceConnection {
 
     private func connectionFailed(_ failure: clws_failure, on stream: OpaquePointer) {
         switch self.phase {
-        case .connecting:
+        case .connecting where self.plan.request.endpoint.isSecure:
             self.finish(.failed(clws_details_of(stream).failure))
+        case .connecting:
+            self.finish(.failed(TransportFailure(phase: .connect, cause: .connectionLost)))
         case .requesting, .receivingBody, .upgraded, .resolving:
             let cause: TransportFailure.Cause =
                 switch failure {

@@ -68,13 +68,15 @@ extension ChappieStreamingTransport {
 }
 
 extension ChappieTransportConfiguration {
-    /// A configuration for a server on loopback: no delays between attempts, diagnostics on.
+    /// A configuration for a server on loopback: no delays between attempts, diagnostics on, and no proxy, whatever the
+    /// environment says.
     static func loopback(_ baseURL: String, _ change: (inout Self) -> Void = { _ in }) -> Self {
         guard let url = URL(string: baseURL) else { preconditionFailure("not a URL") }
         var configuration = Self(baseURL: url)
         configuration.reconnectDelay = .zero
         configuration.rateLimitBackoff = ChappieRateLimitBackoffPolicy(initialDelay: .zero)
         configuration.reportsDiagnostics = true
+        configuration.proxy = .none
         change(&configuration)
         return configuration
     }

@@ -67,6 +67,7 @@ extension ChappieTransportConfiguration {
         var configuration = Self(baseURL: url)
         configuration.reconnectDelay = .zero
         configuration.circuitBreaker = .disabled
+        configuration.proxy = .none
         change(&configuration)
         return configuration
     }

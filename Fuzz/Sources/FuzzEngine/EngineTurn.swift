@@ -46,6 +46,7 @@ final class EngineTurn: @unchecked Sendable {
         configuration.maxHTTPRetries = 0
         configuration.rateLimitBackoff = .disabled
         configuration.circuitBreaker = .disabled
+        configuration.proxy = .none
         configuration.offersCompression = input.offersCompression
         configuration.rawEvents = [.unsurfaced, .all, .none][input.rawEvents]
         configuration.reportsDiagnostics = input.reportsDiagnostics

@@ -21,7 +21,7 @@ extern "C" {
 
 /// The event loop with its libwebsockets context.
 typedef struct clws_service clws_service;
-/// What the connections of one way to one server share: TLS with its trust anchors, and the proxy.
+/// What the connections of one way to one server share: TLS with its trust anchors.
 typedef struct clws_route clws_route;
 /// One connection, valid until `CLWS_EVENT_DESTROYED` returns.
 typedef struct clws_stream clws_stream;
@@ -34,8 +34,13 @@ typedef enum CLWS_CLOSED_ENUM clws_event {
     CLWS_EVENT_TIMER_FIRED CLWS_SWIFT_NAME("timerFired"),
     /// The loop has handled everything that was ready and is about to wait. No stream.
     CLWS_EVENT_ROUND_ENDED CLWS_SWIFT_NAME("roundEnded"),
-    /// TCP is established.
+    /// TCP is established, with the proxy where there is one.
     CLWS_EVENT_TCP_CONNECTED CLWS_SWIFT_NAME("tcpConnected"),
+    /// The proxy has sent `count` bytes: call `clws_tunnel_take` with as many of them as are its answer, and
+    /// `clws_tunnel_open` when that says that the tunnel stands.
+    CLWS_EVENT_TUNNEL_ANSWERED CLWS_SWIFT_NAME("tunnelAnswered"),
+    /// The proxy has closed the connection, or it was lost.
+    CLWS_EVENT_TUNNEL_ENDED CLWS_SWIFT_NAME("tunnelEnded"),
     /// The request's fields are due: call `clws_write_fields` with `bytes` and `count`.
     CLWS_EVENT_FIELDS_DUE CLWS_SWIFT_NAME("fieldsDue"),
     /// A response's header section is there; `count` is the status code.
@@ -136,8 +141,6 @@ typedef struct clws_details {
     int certificate_code;
     /// The fatal TLS alert that was sent or received (RFC 8446 section 6).
     int alert;
-    /// The status code with which the proxy answered CONNECT; -1 when what it answered is not HTTP.
-    int proxy_status;
     /// Whether the chain has no key that is pinned.
     bool is_key_not_pinned;
     /// Who issued the rejected certificate, NUL-terminated.
@@ -162,6 +165,10 @@ typedef struct clws_target {
     /// `GET` or `POST`.
     const char *method;
     bool is_secure;
+    /// What a proxy at the address is asked before anything else; NULL for a direct connection.
+    const uint8_t *tunnel_request;
+    /// How many bytes that are; 0 for a direct connection.
+    size_t tunnel_request_count;
 } clws_target;
 
 /// Starts a connection. NULL when it could not be started: no event follows then, and `error` is an `errno`, or 0.
@@ -174,6 +181,11 @@ clws_stream *clws_connect(clws_service *service, const clws_target *target, int 
 int clws_connect_error(clws_stream *stream);
 /// Gives back the memory of the response's header section, within `CLWS_EVENT_WRITABLE`: no field can be read then.
 void clws_release_head(clws_stream *stream);
+
+/// Takes so many bytes of the proxy's answer, within `CLWS_EVENT_TUNNEL_ANSWERED`.
+void clws_tunnel_take(clws_stream *stream, size_t count);
+/// Goes on through the tunnel, within `CLWS_EVENT_TUNNEL_ANSWERED`; false when there are no descriptors.
+bool clws_tunnel_open(clws_stream *stream);
 
 /// Writes field lines (each ending in CRLF) into the request, within `CLWS_EVENT_FIELDS_DUE`.
 ///

@@ -43,6 +43,7 @@ struct ClientTurn: Sendable {
         configuration.policy = self.wire.isWebSocket ? .default : .httpSSEOnly
         configuration.reconnectDelay = .milliseconds(1)
         configuration.reportsDiagnostics = true
+        configuration.proxy = .none
         configuration.offersCompression = self.wire.isCompressed
         if self.isImpatient {
             configuration.timeouts.connect = Self.shortBudget

@@ -1,0 +1,53 @@
+import StreamTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Which proxy connections go through, WebSockets and HTTP alike.
+///
+/// A proxy is asked for a tunnel by CONNECT (RFC 9110 section 9.3.6), to every server, with TLS or without. Its
+/// description is redacted.
+public enum ChappieProxyPolicy: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
+    /// Those that the environment names when the instance is made.
+    ///
+    /// `HTTPS_PROXY` is for `https`, `HTTP_PROXY` for `http`, `ALL_PROXY` for what they leave open, and `NO_PROXY` has
+    /// the servers that are connected to directly: names (with the names below them), addresses, CIDR blocks, each
+    /// with a port or without, or `*`. Lower-case spellings count first.
+    case environment
+    /// No proxy.
+    case none
+    /// This one, for every server: `http://[USER[:PASSWORD]@]HOST[:PORT]`, port 80 unless it says otherwise.
+    ///
+    /// User name and password are percent-encoded. No other scheme than `http` is supported.
+    case url(String)
+
+    /// Never the URL.
+    public var description: String {
+        switch self {
+        case .environment: "environment"
+        case .none: "none"
+        case .url: "url(redacted)"
+        }
+    }
+
+    /// Never the URL.
+    public var debugDescription: String { self.description }
+    /// Never the URL.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension ProxyPolicy {
+    /// The policy, with the environment of this moment.
+    static func policy(_ policy: ChappieProxyPolicy) -> ProxyPolicy {
+        switch policy {
+        case .environment: .environment(ProcessInfo.processInfo.environment)
+        case .none: .none
+        case .url(let url): .url(url)
+        }
+    }
+}

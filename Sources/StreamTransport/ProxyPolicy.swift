@@ -1,0 +1,68 @@
+/// Which proxy connections go through: none, one for all, or those that the environment names.
+///
+/// A value; nobody owns it. Nothing of it is printed.
+package struct ProxyPolicy: ProxySelection, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    private typealias Proxy = Result<ProxyServer, TransportFailure>
+
+    /// For `http` and `ws`; nil without one.
+    private let plain: Proxy?
+    /// For `https` and `wss`.
+    private let secure: Proxy?
+    private let exceptions: ProxyExceptions
+
+    /// No proxy for anything.
+    package static let none = ProxyPolicy(plain: nil, secure: nil, exceptions: ProxyExceptions(""))
+
+    /// One proxy for every connection; none when the URL is empty.
+    package static func url(_ url: String) -> ProxyPolicy {
+        let proxy = Self.proxy(url)
+        return ProxyPolicy(plain: proxy, secure: proxy, exceptions: ProxyExceptions(""))
+    }
+
+    /// The proxies that environment variables name.
+    ///
+    /// - `https_proxy`, `HTTPS_PROXY` for `https` and `wss`; `http_proxy`, `HTTP_PROXY` for `http` and `ws`.
+    /// - `all_proxy`, `ALL_PROXY` where the variable of the scheme is not set.
+    /// - `no_proxy`, `NO_PROXY` lists servers that are connected to directly.
+    ///
+    /// Of two spellings the lower-case one counts, as in curl and Python: it is the older one, and the only one of
+    /// `http_proxy` that is safe. A variable that is set and empty means no proxy, and is not looked past.
+    ///
+    /// Where `REQUEST_METHOD` is set, `HTTP_PROXY` is not looked at: in a CGI program it is the client's field `Proxy`
+    /// (RFC 3875 section 4.1.18).
+    package static func environment(_ environment: [String: String]) -> ProxyPolicy {
+        let all = environment["all_proxy"] ?? environment["ALL_PROXY"]
+        let capitals = environment["REQUEST_METHOD"] == nil ? environment["HTTP_PROXY"] : nil
+        let plain = environment["http_proxy"] ?? capitals ?? all
+        let secure = environment["https_proxy"] ?? environment["HTTPS_PROXY"] ?? all
+        let exceptions = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
+        return ProxyPolicy(
+            plain: plain.flatMap(Self.proxy), secure: secure.flatMap(Self.proxy),
+            exceptions: ProxyExceptions(exceptions))
+    }
+
+    private init(plain: Proxy?, secure: Proxy?, exceptions: ProxyExceptions) {
+        self.plain = plain
+        self.secure = secure
+        self.exceptions = exceptions
+    }
+
+    private static func proxy(_ url: String) -> Proxy? {
+        guard !url.utf8[...].trimmed.isEmpty else { return nil }
+        return Result { () throws(TransportFailure) in try ProxyServer(url: url) }
+    }
+
+    /// The proxy on the way to an endpoint; throws when its URL cannot be used.
+    package func proxy(for endpoint: TransportEndpoint) throws(TransportFailure) -> ProxyServer? {
+        guard let proxy = endpoint.isSecure ? self.secure : self.plain else { return nil }
+        if self.exceptions.contains(host: endpoint.host, port: endpoint.port) { return nil }
+        return try proxy.get()
+    }
+
+    /// Nothing of it.
+    package var description: String { "ProxyPolicy(redacted)" }
+    /// Nothing of it.
+    package var debugDescription: String { self.description }
+    /// Nothing of it.
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
