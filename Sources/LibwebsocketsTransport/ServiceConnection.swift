@@ -133,6 +133,15 @@ final class ServiceConnection {
     /// Whether the request asks for a WebSocket.
     var isUpgrade: Bool { self.handshake != nil }
 
+    /// Says whom the certificate of a connection with TLS must name.
+    private func expectServer(on stream: OpaquePointer) {
+        let endpoint = self.plan.request.endpoint
+        guard endpoint.isSecure, let route = self.route else { return }
+        if !clws_expect_server(route, stream, endpoint.host, endpoint.port) {
+            self.finish(.failed(TransportFailure(phase: .tls, cause: .unavailable)))
+        }
+    }
+
     // MARK: Events of the socket
 
     /// Handles one event; false when the socket has to be closed.
@@ -163,6 +172,7 @@ final class ServiceConnection {
         switch event.kind {
         case .tcpConnected:
             self.isTCPConnected = true
+            self.expectServer(on: stream)
         case .fieldsDue:
             self.writeFields(to: event)
         case .headReceived:
@@ -174,9 +184,9 @@ final class ServiceConnection {
         case .writable:
             self.write(on: stream)
         case .completed:
-            self.connectionEnded(wholeBody: true)
+            self.connectionEnded(wholeBody: !clws_is_cut(stream))
         case .closed:
-            self.connectionEnded(wholeBody: false)
+            self.connectionEnded(wholeBody: false, late: clws_details_of(stream).lateFailure)
         case .failed:
             self.connectionFailed(clws_failure(rawValue: UInt32(truncatingIfNeeded: event.count)) ?? .other, on: stream)
         case .woken, .timerFired, .roundEnded, .destroyed:
@@ -244,7 +254,9 @@ final class ServiceConnection {
     }
 
     /// The peer has closed the connection, or it was lost.
-    func connectionEnded(wholeBody: Bool) {
+    ///
+    /// `late` is what the peer said about TLS when the handshake was over for this side.
+    func connectionEnded(wholeBody: Bool, late: TransportFailure? = nil) {
         switch self.phase {
         case .ended:
             self.mustClose = true
@@ -256,7 +268,7 @@ final class ServiceConnection {
         case .receivingBody:
             self.finish(.failed(TransportFailure(phase: .stream, cause: .connectionLost)))
         case .resolving, .connecting, .requesting:
-            self.finish(.failed(TransportFailure(phase: .upgrade, cause: .connectionLost)))
+            self.finish(.failed(late ?? TransportFailure(phase: .upgrade, cause: .connectionLost)))
         }
     }
 
@@ -278,7 +290,8 @@ final class ServiceConnection {
                 case .headTooLarge: .headerSectionTooLarge(limit: Int(CLWS_HEADER_SECTION_LIMIT))
                 case .other: .connectionLost
                 }
-            self.finish(.failed(TransportFailure(phase: .upgrade, cause: cause)))
+            let late = clws_details_of(stream).lateFailure
+            self.finish(.failed(late ?? TransportFailure(phase: .upgrade, cause: cause)))
         case .ended:
             self.mustClose = true
         }
