@@ -128,9 +128,6 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_RAW_RX_FILE:
         clws_tunnels_ready(service->tunnels);
         return 0;
-    case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION:
-        // Here `user` is OpenSSL's X509_STORE_CTX, and `in` its SSL.
-        return clws_certificate_checked(in, user);
     case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
         return report(service, wsi, CLWS_EVENT_FIELDS_DUE, in, length);
     case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
@@ -147,7 +144,9 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
         report(service, wsi, CLWS_EVENT_COMPLETED, NULL, 0);
         return -1; // or the socket is kept for 5 s
     case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
-        return report(service, wsi, CLWS_EVENT_CLOSED, NULL, 0);
+        report(service, wsi, CLWS_EVENT_CLOSED, NULL, 0);
+        clws_tls_end(lws_get_ssl(wsi)); // libwebsockets goes without a word
+        return 0;
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
         return report(service, wsi, CLWS_EVENT_FAILED, NULL, (size_t)failure_of(wsi, in ? in : "", in ? length : 0));
     case LWS_CALLBACK_WSI_DESTROY:
@@ -343,28 +342,37 @@ clws_route *clws_route_create(clws_service *service, const clws_tls_options *tls
     *fault = CLWS_ROUTE_FAULT_NO_MEMORY;
     clws_route *route = calloc(1, sizeof *route);
     if (!route) return NULL;
-    if (tls) {
-        route->tls = clws_tls_create(tls, fault);
-        if (route->tls) {
-            char name[32];
-            snprintf(name, sizeof name, "secure %p", (void *)route);
-            route->vhost = create_vhost(service, name, route->tls);
-        }
-    } else {
+    if (!tls) {
         route->vhost = service->plain_vhost;
+    } else if (clws_tls_create(route, tls, fault)) {
+        char name[32];
+        snprintf(name, sizeof name, "secure %p", (void *)route);
+        route->vhost = create_vhost(service, name, route->tls);
+        if (!route->vhost) *fault = CLWS_ROUTE_FAULT_NO_MEMORY;
     }
     if (route->vhost) {
         *fault = CLWS_ROUTE_FAULT_NONE;
         return route;
     }
-    SSL_CTX_free(route->tls);
+    clws_tls_free(route);
     free(route);
     return NULL;
 }
 
-clws_details clws_details_of(clws_stream *stream) {
-    clws_handshake *handshake = clws_handshake_of(lws_get_ssl((struct lws *)stream));
-    return handshake ? handshake->details : (clws_details){0};
+bool clws_expect_server(clws_route *route, clws_stream *stream, const char *host, uint16_t port) {
+    int descriptor = lws_get_socket_fd((struct lws *)stream);
+    free(clws_servers_take(&route->servers, descriptor)); // left by another socket
+    clws_server server;
+    return clws_server_make(&server, host, port) && clws_servers_put(&route->servers, descriptor, &server);
+}
+
+clws_details clws_details_of(clws_stream *stream) { return clws_tls_details(lws_get_ssl((struct lws *)stream)); }
+
+bool clws_is_cut(clws_stream *stream) { return clws_tls_is_cut(lws_get_ssl((struct lws *)stream)); }
+
+bool clws_is_resumed(clws_stream *stream) {
+    SSL *ssl = lws_get_ssl((struct lws *)stream);
+    return ssl && SSL_session_reused(ssl) == 1;
 }
 
 // Why a connection could not even be started: no descriptor, or what `connect` said.

@@ -1,4 +1,4 @@
-// What the files of the shim share. Everything here belongs to one service thread.
+// What the files of the shim share. Everything here belongs to one service thread, `clws_trust` excepted.
 #pragma once
 
 #include "CLibwebsocketsShim.h"
@@ -7,25 +7,92 @@
 #include <libwebsockets.h>
 #include <openssl/ssl.h>
 
-// The connections of one way to one server: their settings in libwebsockets, and their TLS.
+// The server that a connection was made for.
+typedef struct clws_server {
+    // Lower case, without the dot that may end it; empty for an address.
+    char name[CLWS_HOST_LIMIT + 1];
+    uint8_t address[16];
+    size_t address_length; // 4, 16, or 0 for a name
+    uint16_t port;
+} clws_server;
+
+// The servers of sockets whose handshakes have not begun, by descriptor.
+typedef struct clws_servers {
+    clws_server **entries; // NULL where there is none
+    size_t count;
+} clws_servers;
+
+enum {
+    // How many sessions a route keeps, and how many of them with one server.
+    CLWS_SESSION_LIMIT = 32,
+    CLWS_SESSION_LIMIT_OF_SERVER = 4,
+};
+
+// Sessions that can be resumed, the oldest first.
+typedef struct clws_sessions {
+    struct {
+        clws_server server;
+        SSL_SESSION *session;
+    } entries[CLWS_SESSION_LIMIT];
+    size_t count;
+} clws_sessions;
+
+enum { CLWS_DIGEST_LENGTH = 32 };
+
+// The connections of one way to servers: their settings in libwebsockets, and their TLS.
 struct clws_route {
     struct lws_vhost *vhost;
     SSL_CTX *tls; // NULL without TLS
+    uint8_t *pinned_keys;
+    size_t pinned_key_count;
+    clws_servers servers;
+    clws_sessions sessions;
 };
 
 // What is known about the TLS handshake of one connection; it goes with the SSL.
 typedef struct clws_handshake {
-    clws_details details;
+    clws_server *server; // NULL before it has begun
+    char *issuer; // NULL when there is none to tell
+    int certificate_code;
+    int alert;
+    bool is_key_not_pinned;
 } clws_handshake;
 
 // TLS.c
 
-// Makes the settings of TLS, trust anchors and all; NULL with the fault.
-SSL_CTX *clws_tls_create(const clws_tls_options *options, clws_route_fault *fault);
+// Makes a route's settings of TLS; false with the fault.
+bool clws_tls_create(clws_route *route, const clws_tls_options *options, clws_route_fault *fault);
+// Frees them.
+void clws_tls_free(clws_route *route);
 // The state of a connection's handshake; NULL without TLS or memory.
 clws_handshake *clws_handshake_of(SSL *ssl);
-// A certificate of the peer's chain was looked at; 0 lets OpenSSL's verdict stand.
-int clws_certificate_checked(SSL *ssl, X509_STORE_CTX *chain);
+// What is known about a connection's handshake.
+clws_details clws_tls_details(SSL *ssl);
+// Whether the peer's last word was lost: the connection broke, or ended without close_notify (RFC 8446 section 6.1).
+bool clws_tls_is_cut(SSL *ssl);
+// Says to the peer that nothing more comes, if it can still be told.
+void clws_tls_end(SSL *ssl);
+
+// Server.c
+
+// Reads a host, without brackets; false when it cannot be the name of a server.
+bool clws_server_make(clws_server *server, const char *host, uint16_t port);
+bool clws_server_equals(const clws_server *one, const clws_server *other);
+// Has the handshake name the server and demand its certificate; false without memory.
+bool clws_server_demand(const clws_server *server, SSL *ssl);
+// Remembers the server of a socket until its handshake begins; false without memory.
+bool clws_servers_put(clws_servers *servers, int descriptor, const clws_server *server);
+// Takes it; NULL when there is none. The caller frees it.
+clws_server *clws_servers_take(clws_servers *servers, int descriptor);
+void clws_servers_free(clws_servers *servers);
+
+// Sessions.c
+
+// Keeps a copy of a session with a server.
+void clws_sessions_put(clws_sessions *sessions, const clws_server *server, const SSL_SESSION *session);
+// Takes the newest session with a server; NULL when there is none. The caller frees it.
+SSL_SESSION *clws_sessions_take(clws_sessions *sessions, const clws_server *server);
+void clws_sessions_free(clws_sessions *sessions);
 
 // CLibwebsocketsShim.c
 

@@ -8,12 +8,23 @@ func makeRoute(for way: Way, on service: OpaquePointer) throws(TransportFailure)
         guard let route = clws_route_create(service, nil, &fault) else { throw fault.failure }
         return route
     }
-    let path: String? = if case .file(let path) = tls.trust { path } else { nil }
-    let route = withOptionalCString(path) { trustAnchors in
-        var options = clws_tls_options()
-        options.trust_anchors = trustAnchors
-        options.requires_tls13 = tls.minimumVersion == .tls13
-        return clws_route_create(service, &options, &fault)
+    guard let trust = TrustAnchors.read(tls.trust) else {
+        throw TransportFailure(phase: .tls, cause: .trustAnchorsUnreadable)
+    }
+    let pins = tls.pinnedKeys.flatMap(\.self)
+    let route = withOptionalCString(tls.clientCertificate?.certificatePath) { certificate in
+        withOptionalCString(tls.clientCertificate?.privateKeyPath) { privateKey in
+            pins.withUnsafeBufferPointer { pinnedKeys in
+                var options = clws_tls_options()
+                options.trust = trust
+                options.certificate = certificate
+                options.private_key = privateKey
+                options.pinned_keys = pinnedKeys.baseAddress
+                options.pinned_key_count = tls.pinnedKeys.count
+                options.requires_tls13 = tls.minimumVersion == .tls13
+                return clws_route_create(service, &options, &fault)
+            }
+        }
     }
     guard let route else { throw fault.failure }
     return route
@@ -28,7 +39,6 @@ extension clws_route_fault {
     /// What the consumer is told.
     fileprivate var failure: TransportFailure {
         switch self {
-        case .trustAnchors: TransportFailure(phase: .tls, cause: .trustAnchorsUnreadable)
         case .certificate: TransportFailure(phase: .tls, cause: .clientCertificateUnreadable)
         case .none, .noMemory: TransportFailure(phase: .connect, cause: .unavailable)
         }
@@ -41,6 +51,14 @@ extension clws_details {
         TransportFailure(phase: .tls, cause: self.tlsCause)
     }
 
+    /// What became of the handshake, when the server's last word about it came after the request was written.
+    ///
+    /// In TLS 1.3 a client has finished before the server has looked at its certificate (RFC 8446 section 4.4.2.4).
+    var lateFailure: TransportFailure? {
+        guard let alert = UInt8(exactly: self.alert), TLSAlert.aboutClients.contains(alert) else { return nil }
+        return TransportFailure(phase: .tls, cause: .tlsAlert(alert))
+    }
+
     private var tlsCause: TransportFailure.Cause {
         if self.is_key_not_pinned { return .keyNotPinned }
         if self.certificate_code != 0 {
@@ -51,8 +69,17 @@ extension clws_details {
 
     private var issuerName: String? {
         let name = withUnsafeBytes(of: self.issuer) { bytes in
-            String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            String(printing: bytes.prefix { $0 != 0 }, byteCountLimit: Int(CLWS_ISSUER_LIMIT))
         }
         return name.isEmpty ? nil : name
     }
+}
+
+/// Alerts by number (RFC 8446 section 6).
+private enum TLSAlert {
+    /// The server does not accept who the client is, or that it does not say who it is.
+    ///
+    /// Bad, unsupported, revoked, expired and otherwise unacceptable certificate, unknown authority, access denied, a
+    /// signature that is wrong, and no certificate at all.
+    static let aboutClients: Set<UInt8> = [40, 42, 43, 44, 45, 46, 48, 49, 51, 116]
 }

@@ -10,6 +10,9 @@ extension ServiceConnection {
     /// Completes the header section that libwebsockets has begun, or stops it where it stands.
     func writeFields(to event: StreamEvent) {
         self.noteProgress(\.connected)
+        if let stream = self.stream, clws_is_resumed(stream) {
+            self.plan.arena.updateStatistics { $0.isTLSResumed = true }
+        }
         self.phase = .requesting
         var fields = RequestFields.bytes(for: self.plan.request, handshake: self.handshake)
         guard fields.count <= event.count else { return self.refuseFields() }

@@ -97,6 +97,15 @@ final class ServiceConnection {
     /// Whether the request asks for a WebSocket.
     var isUpgrade: Bool { self.handshake != nil }
 
+    /// Says whom the certificate of a connection with TLS must name.
+    ///
+    /// Where that cannot be remembered, for want of memory, no certificate is accepted.
+    private func expectServer(on stream: OpaquePointer) {
+        let endpoint = self.plan.request.endpoint
+        guard endpoint.isSecure, let route = self.route else { return }
+        _ = clws_expect_server(route, stream, endpoint.host, endpoint.port)
+    }
+
     // MARK: Events of the socket
 
     /// Whether one socket has connected, and is the only one.
@@ -106,6 +115,7 @@ final class ServiceConnection {
     func adopt(_ stream: OpaquePointer, id: ConnectionID) {
         self.streamID = id
         self.stream = stream
+        self.expectServer(on: stream)
     }
 
     /// Handles one event; false when the socket has to be closed.
@@ -147,9 +157,9 @@ final class ServiceConnection {
         case .writable:
             self.write(on: stream)
         case .completed:
-            self.connectionEnded(wholeBody: true)
+            self.connectionEnded(wholeBody: !clws_is_cut(stream))
         case .closed:
-            self.connectionEnded(wholeBody: false)
+            self.connectionEnded(wholeBody: false, late: clws_details_of(stream).lateFailure)
         case .failed:
             self.connectionFailed(clws_failure(rawValue: UInt32(truncatingIfNeeded: event.count)) ?? .other, on: stream)
         case .tcpConnected, .woken, .timerFired, .roundEnded, .destroyed:
@@ -217,7 +227,9 @@ final class ServiceConnection {
     }
 
     /// The peer has closed the connection, or it was lost.
-    func connectionEnded(wholeBody: Bool) {
+    ///
+    /// `late` is what the peer said about TLS when the handshake was over for this side.
+    func connectionEnded(wholeBody: Bool, late: TransportFailure? = nil) {
         switch self.phase {
         case .ended:
             self.mustClose = true
@@ -229,7 +241,7 @@ final class ServiceConnection {
         case .receivingBody:
             self.finish(.failed(TransportFailure(phase: .stream, cause: .connectionLost)))
         case .resolving, .connecting, .requesting:
-            self.finish(.failed(TransportFailure(phase: .upgrade, cause: .connectionLost)))
+            self.finish(.failed(late ?? TransportFailure(phase: .upgrade, cause: .connectionLost)))
         }
     }
 
@@ -246,7 +258,8 @@ final class ServiceConnection {
                 case .headTooLarge: .headerSectionTooLarge(limit: Int(CLWS_HEADER_SECTION_LIMIT))
                 case .other: .connectionLost
                 }
-            self.finish(.failed(TransportFailure(phase: .upgrade, cause: cause)))
+            let late = clws_details_of(stream).lateFailure
+            self.finish(.failed(late ?? TransportFailure(phase: .upgrade, cause: cause)))
         case .ended:
             self.mustClose = true
         }

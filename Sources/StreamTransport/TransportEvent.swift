@@ -93,6 +93,8 @@ package struct TransportStatistics: Sendable, Equatable {
     package var resolved: Duration?
     /// Time from the start to the moment the request or the upgrade could be written (TCP and TLS are done).
     package var connected: Duration?
+    /// True when the TLS handshake resumed a session of a connection before (RFC 8446 section 2.2).
+    package var isTLSResumed = false
     /// Time from the start to the response's header section.
     package var opened: Duration?
     /// Time from the start to the newest byte from the peer.

@@ -1,6 +1,7 @@
 // A flat C interface over libwebsockets, for one service thread. No type of libwebsockets appears in it.
 //
-// Every function belongs to the service thread, `clws_service_wake` excepted, which any thread may call.
+// Every function belongs to the service thread, `clws_service_wake` and `clws_trust_create` excepted, which any thread
+// may call. Several services, each on its thread, share nothing but trust anchors.
 #pragma once
 
 #include <stdbool.h>
@@ -21,8 +22,10 @@ extern "C" {
 
 /// The event loop with its libwebsockets context.
 typedef struct clws_service clws_service;
-/// What the connections of one way to one server share: TLS with its trust anchors.
+/// What the connections of one way to servers share: TLS with its trust anchors and its sessions.
 typedef struct clws_route clws_route;
+/// Whom connections trust; any routes of any services share it.
+typedef struct clws_trust clws_trust;
 /// One connection, valid until `CLWS_EVENT_DESTROYED` returns.
 typedef struct clws_stream clws_stream;
 
@@ -34,7 +37,7 @@ typedef enum CLWS_CLOSED_ENUM clws_event {
     CLWS_EVENT_TIMER_FIRED CLWS_SWIFT_NAME("timerFired"),
     /// The loop has handled everything that was ready and is about to wait. No stream.
     CLWS_EVENT_ROUND_ENDED CLWS_SWIFT_NAME("roundEnded"),
-    /// TCP is established, with the proxy where there is one.
+    /// TCP is established, with the proxy where there is one: call `clws_expect_server` before TLS.
     CLWS_EVENT_TCP_CONNECTED CLWS_SWIFT_NAME("tcpConnected"),
     /// The proxy has sent `count` bytes: call `clws_tunnel_take` with as many of them as are its answer, and
     /// `clws_tunnel_open` when that says that the tunnel stands.
@@ -51,9 +54,9 @@ typedef enum CLWS_CLOSED_ENUM clws_event {
     CLWS_EVENT_BYTES_RECEIVED CLWS_SWIFT_NAME("bytesReceived"),
     /// The stream can be written to: call `clws_write` once.
     CLWS_EVENT_WRITABLE CLWS_SWIFT_NAME("writable"),
-    /// The body is whole, or the peer closed a connection whose body ends with it.
+    /// The body is whole, or the connection ended and libwebsockets knows no better: see `clws_is_cut`.
     CLWS_EVENT_COMPLETED CLWS_SWIFT_NAME("completed"),
-    /// The connection ended in another way after its header section.
+    /// The connection ended in another way after its header section; `clws_details_of` may know more.
     CLWS_EVENT_CLOSED CLWS_SWIFT_NAME("closed"),
     /// The connection ended before its header section; `count` is a `clws_failure`, and `clws_details_of` knows more.
     CLWS_EVENT_FAILED CLWS_SWIFT_NAME("failed"),
@@ -100,10 +103,15 @@ void clws_service_stop_timer(clws_service *service);
 /// Says whether there are connections: while there are, libwebsockets is reminded of its own timers. False at first.
 void clws_service_set_active(clws_service *service, bool active);
 
-/// How connections are secured. Strings are copied.
+/// Reads a PEM file of trust anchors, or with NULL prepares the system's; NULL when there is no certificate in it.
+///
+/// The file's and no others: a certificate in it is trusted whether it is a root or not. The system's are those that
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR` name, where they are set. Never freed. From any thread.
+clws_trust *clws_trust_create(const char *file);
+
+/// How connections are secured. Everything but the trust anchors is copied.
 typedef struct clws_tls_options {
-    /// A PEM file; NULL for the system's.
-    const char *trust_anchors;
+    const clws_trust *trust;
     /// A PEM file with the client's certificate and those between it and its authority; NULL for none.
     const char *certificate;
     /// A PEM file with the private key of the client's certificate.
@@ -119,8 +127,6 @@ typedef struct clws_tls_options {
 /// Why a route cannot be used.
 typedef enum CLWS_CLOSED_ENUM clws_route_fault {
     CLWS_ROUTE_FAULT_NONE CLWS_SWIFT_NAME("none"),
-    /// The trust anchors cannot be read.
-    CLWS_ROUTE_FAULT_TRUST_ANCHORS CLWS_SWIFT_NAME("trustAnchors"),
     /// The client's certificate or its key cannot be read, or they do not belong together.
     CLWS_ROUTE_FAULT_CERTIFICATE CLWS_SWIFT_NAME("certificate"),
     /// There is no memory.
@@ -130,25 +136,35 @@ typedef enum CLWS_CLOSED_ENUM clws_route_fault {
 /// Makes a route, which is never freed; NULL with the fault. Without TLS `tls` is NULL.
 clws_route *clws_route_create(clws_service *service, const clws_tls_options *tls, clws_route_fault *fault);
 
+/// Says whom a connection's certificate must name, within `CLWS_EVENT_TCP_CONNECTED`; without it TLS fails.
+///
+/// `host` is a name or an address without brackets. A name goes out as SNI (RFC 6066 section 3). False when it cannot
+/// be a server's, or there is no memory.
+bool clws_expect_server(clws_route *route, clws_stream *stream, const char *host, uint16_t port);
+
 enum {
     /// The most bytes of an issuer's name.
     CLWS_ISSUER_LIMIT = 256,
 };
 
-/// What is known about a connection that failed before its header section; 0 where nothing is.
+/// What is known about a connection that failed; 0 where nothing is.
 typedef struct clws_details {
     /// OpenSSL's verdict on the peer's certificates: `X509_V_ERR_…`.
     int certificate_code;
-    /// The fatal TLS alert that was sent or received (RFC 8446 section 6).
+    /// The fatal TLS alert that was sent or received (RFC 8446 section 6); not one that says that the peer has gone.
     int alert;
     /// Whether the chain has no key that is pinned.
     bool is_key_not_pinned;
-    /// Who issued the rejected certificate, NUL-terminated.
+    /// Who issued the rejected certificate, as it says itself (RFC 4514), NUL-terminated and maybe cut anywhere.
     char issuer[CLWS_ISSUER_LIMIT + 1];
 } clws_details;
 
-/// Within `CLWS_EVENT_FAILED`.
+/// Within `CLWS_EVENT_FAILED` and `CLWS_EVENT_CLOSED`.
 clws_details clws_details_of(clws_stream *stream);
+/// Whether a connection with TLS broke or ended without a closing alert, within `CLWS_EVENT_COMPLETED`.
+bool clws_is_cut(clws_stream *stream);
+/// Whether its handshake has resumed a session, within `CLWS_EVENT_FIELDS_DUE` and later.
+bool clws_is_resumed(clws_stream *stream);
 
 /// Everything `clws_connect` needs. Strings are copied.
 typedef struct clws_target {
@@ -158,7 +174,7 @@ typedef struct clws_target {
     /// A numeric address.
     const char *address;
     uint16_t port;
-    /// The value of `Host`; its name part is verified and sent as SNI.
+    /// The value of `Host`.
     const char *host;
     /// The request target.
     const char *target;

@@ -1,0 +1,32 @@
+import CLibwebsocketsShim
+import StreamTransport
+
+/// The trust anchors that were read, for all service threads of the process.
+///
+/// Reading the system's takes tens of milliseconds and a megabyte, so each set is read once, and never freed.
+enum TrustAnchors {
+    /// What the shim has read.
+    /// - Safety: OpenSSL's stores lock themselves, and this one is not changed once it was made.
+    private struct Anchors: @unchecked Sendable {
+        let pointer: OpaquePointer
+    }
+
+    private static let known = LockedValue<[TLSPolicy.TrustAnchors: Anchors]>([:])
+
+    /// The anchors that a policy names; nil when they cannot be read.
+    ///
+    /// What could not be read is tried again the next time.
+    static func read(_ trust: TLSPolicy.TrustAnchors) -> OpaquePointer? {
+        self.known.withLock { known in
+            if let anchors = known[trust] { return anchors.pointer }
+            let made =
+                switch trust {
+                case .system: clws_trust_create(nil)
+                case .file(let path): clws_trust_create(path)
+                }
+            guard let made else { return nil }
+            known[trust] = Anchors(pointer: made)
+            return made
+        }
+    }
+}
