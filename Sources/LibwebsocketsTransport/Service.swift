@@ -95,8 +95,8 @@ final class Service: @unchecked Sendable {
             self.perform(on: plan.id) { $0.start() }
         case .resolved(let id, let answer):
             self.perform(on: id) { $0.resolved(answer) }
-        case .send(let id, let message, let kind):
-            self.perform(on: id) { $0.send(message, as: kind) }
+        case .send(let id, let message):
+            self.perform(on: id) { $0.send(message) }
         case .ping(let id):
             self.perform(on: id) { $0.ping() }
         case .release(let id):

@@ -70,7 +70,7 @@ enum ServiceCommand: Sendable {
     /// The addresses of a connection's host are known.
     case resolved(ConnectionID, Resolver.Answer)
     /// Send a message.
-    case send(ConnectionID, [UInt8], OutboundKind)
+    case send(ConnectionID, OutboundMessage)
     /// Send a ping.
     case ping(ConnectionID)
     /// Let a held request go.
