@@ -72,6 +72,10 @@ public struct ChappieTransportConfiguration: Sendable {
     ///
     /// Default true.
     public var offersCompression = true
+    /// What of permessage-deflate is offered, as long as `offersCompression` is true.
+    ///
+    /// Default `.enabled`.
+    public var webSocketCompression: ChappieWebSocketCompression = .enabled
 
     /// A configuration with the defaults above.
     public init(baseURL: URL, credential: @escaping CredentialSource = { _ in nil }) {

@@ -14,7 +14,8 @@ struct TransportRequestBuilder {
 
     /// The upgrade to a WebSocket; nil when the base URL cannot be used.
     func upgrade() -> TransportRequest? {
-        self.request(.webSocket(offersCompression: self.configuration.offersCompression), for: .webSocket)
+        let compression = self.configuration.offersCompression ? self.configuration.webSocketCompression.offer : nil
+        return self.request(.webSocket(compression: compression), for: .webSocket)
     }
 
     /// The request over HTTP; nil when the base URL cannot be used.

@@ -11,8 +11,10 @@ package final class MessageInflater {
     /// The most bytes an inflated message may have.
     package let limit: Int
 
-    private let inflater: Inflater
+    private let windowBits: Int
     private let keepsWindow: Bool
+    /// Made with the first byte, because not every connection that may compress does: it takes up to 40 KiB.
+    private var inflater: Inflater?
     /// Of the current message.
     private var inflatedByteCount = 0
     private var isMessageStart = true
@@ -22,11 +24,21 @@ package final class MessageInflater {
     package init(
         agreement: PerMessageDeflateAgreement,
         limit: Int = FrameReader.defaultMessageByteLimit
-    ) throws(DeflateError) {
+    ) {
         precondition(limit >= 0, "a limit cannot be negative")
         self.limit = limit
         self.keepsWindow = !agreement.serverNoContextTakeover
-        self.inflater = try Inflater(format: .raw(windowBits: agreement.serverMaxWindowBits))
+        self.windowBits = agreement.serverMaxWindowBits
+    }
+
+    /// Gives the memory for the window back, when no message is in hand and the next one does not refer to it.
+    ///
+    /// False when it is still needed.
+    @discardableResult
+    package func releaseWindow() -> Bool {
+        guard self.isMessageStart, !self.keepsWindow else { return false }
+        self.inflater = nil
+        return true
     }
 
     /// Appends what the next piece of a message inflates to, which the limit stops while it is inflated.
@@ -40,7 +52,7 @@ package final class MessageInflater {
         do throws(DeflateError) {
             if !piece.isEmpty {
                 self.isMessageStart = false
-                try self.inflateAll(piece, into: output)
+                try self.inflateAll(piece, into: output, with: try self.makeInflater())
             }
             if isLast { try self.endMessage(into: output) }
         } catch {
@@ -49,18 +61,27 @@ package final class MessageInflater {
         }
     }
 
-    private func inflateAll(_ input: UnsafeRawBufferPointer, into output: PaddedBuffer) throws(DeflateError) {
+    private func makeInflater() throws(DeflateError) -> Inflater {
+        if let inflater = self.inflater { return inflater }
+        let made = try Inflater(format: .raw(windowBits: self.windowBits))
+        self.inflater = made
+        return made
+    }
+
+    private func inflateAll(
+        _ input: UnsafeRawBufferPointer, into output: PaddedBuffer, with inflater: Inflater
+    ) throws(DeflateError) {
         var position = 0
         repeat {
             // RFC 7692 section 7.2.3.4: a block with BFINAL ends the deflate stream, not the message, and not the window.
-            if self.inflater.isAtStreamEnd { self.inflater.resetKeepingWindow() }
+            if inflater.isAtStreamEnd { inflater.resetKeepingWindow() }
             let countBefore = output.count
             // One byte more than allowed is room enough to see that there is more.
             let room = self.limit - self.inflatedByteCount
             let (outputLimit, isUnbounded) = countBefore.addingReportingOverflow(room)
             let progress: Inflater.Progress
             do throws(DeflateError) {
-                progress = try self.inflater.inflate(
+                progress = try inflater.inflate(
                     input, at: &position, into: output,
                     upTo: isUnbounded || outputLimit == .max ? .max : outputLimit + 1)
             } catch {
@@ -84,17 +105,20 @@ package final class MessageInflater {
     private func endMessage(into output: PaddedBuffer) throws(DeflateError) {
         // A compressed message has at least one byte. None at all can only mean that the message is empty, and a tail
         // alone would leave zlib in the middle of a block.
-        let isEmpty = self.isMessageStart
-        // A sender that ended with BFINAL owes an empty block after it (RFC 7692 section 7.2.3.4). Without that block
-        // the message is complete, and the tail would be the beginning of another one.
-        if !isEmpty, !self.inflater.isAtStreamEnd {
-            try Self.tail.withUnsafeBufferPointer { bytes throws(DeflateError) in
-                try self.inflateAll(UnsafeRawBufferPointer(bytes), into: output)
-            }
-            guard !self.inflater.isAtStreamEnd, self.inflater.isBetweenBlocks else { throw .truncatedData }
-        }
+        if !self.isMessageStart, let inflater = self.inflater { try self.endStream(of: inflater, into: output) }
         self.isMessageStart = true
         self.inflatedByteCount = 0
-        if !self.keepsWindow { self.inflater.reset() }
+    }
+
+    private func endStream(of inflater: Inflater, into output: PaddedBuffer) throws(DeflateError) {
+        // A sender that ended with BFINAL owes an empty block after it (RFC 7692 section 7.2.3.4). Without that block
+        // the message is complete, and the tail would be the beginning of another one.
+        if !inflater.isAtStreamEnd {
+            try Self.tail.withUnsafeBufferPointer { bytes throws(DeflateError) in
+                try self.inflateAll(UnsafeRawBufferPointer(bytes), into: output, with: inflater)
+            }
+            guard !inflater.isAtStreamEnd, inflater.isBetweenBlocks else { throw .truncatedData }
+        }
+        if !self.keepsWindow { inflater.reset() }
     }
 }

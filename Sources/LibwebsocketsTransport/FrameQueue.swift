@@ -7,37 +7,77 @@ import WebSocketProtocol
 /// A message larger than a fragment goes out in fragments, so that a pong never waits for a whole upload
 /// (RFC 6455 section 5.4): servers give a connection up when it does.
 struct FrameQueue {
+    /// What becomes of messages that were not begun when the connection is closed.
+    enum Rest {
+        /// They go out before the close frame, up to the first that takes more than one frame.
+        case isSent
+        /// Nobody would read them.
+        case isDropped
+    }
+
     private static let fragmentByteCount = 64 << 10
-    /// More unsent control frames than this are not kept: only the newest ping has to be answered
-    /// (RFC 6455 section 5.5.3), and a peer that reads nothing must not fill the memory.
+    /// More unsent control frames than this are not kept, so that a peer that pings and reads nothing fills no memory.
     private static let controlByteLimit = 64 << 10
+    /// The most memory that stays when everything was written.
+    private static let keptCapacity = 4 << 10
 
     private var control: [UInt8] = []
-    private var messages: [(payload: [UInt8], opcode: Opcode)] = []
+    /// The answer to the newest ping, when there was no room for it.
+    ///
+    /// It is the one that has to be answered (RFC 6455 section 5.5.3).
+    private var latestPong: [UInt8]?
+    private var messages: [OutboundMessage] = []
     private var messageOffset = 0
+    private var hasDroppedMessages = false
+    /// The last frame.
+    private var close: [UInt8] = []
     private var frame: [UInt8] = []
     private var frameOffset = 0
 
     /// Whether everything was written.
-    var isEmpty: Bool { self.frameOffset == self.frame.count && self.control.isEmpty && self.messages.isEmpty }
-
-    /// Whether no message is left, not even in part.
-    var hasSentMessages: Bool { self.messages.isEmpty && self.frameOffset == self.frame.count }
-
-    mutating func appendMessage(_ payload: [UInt8], as opcode: Opcode) {
-        self.messages.append((payload, opcode))
+    var isEmpty: Bool {
+        self.frameOffset == self.frame.count && self.control.isEmpty && self.latestPong == nil && self.messages.isEmpty
+            && self.close.isEmpty
     }
 
-    mutating func appendControl(_ opcode: Opcode, payload: [UInt8]) {
+    /// Whether every message went out whole.
+    var hasSentMessages: Bool {
+        self.messages.isEmpty && self.frameOffset == self.frame.count && !self.hasDroppedMessages
+    }
+
+    mutating func append(_ message: OutboundMessage) {
+        self.messages.append(message)
+    }
+
+    mutating func appendPing(_ payload: [UInt8]) {
         guard self.control.count < Self.controlByteLimit else { return }
-        FrameWriter.append(FrameHeader(opcode: opcode), payload: payload, maskingKey: .random(), to: &self.control)
+        self.appendControl(.ping, payload: payload)
     }
 
-    /// The last frame: what was not begun is not sent any more.
-    mutating func appendClose(_ close: CloseFrame) {
-        self.messages.removeAll()
+    mutating func appendPong(_ payload: [UInt8]) {
+        if self.control.count < Self.controlByteLimit {
+            self.appendControl(.pong, payload: payload)
+        } else {
+            self.latestPong = payload
+        }
+    }
+
+    /// The last frame; nothing may be appended after it.
+    ///
+    /// A message of which fragments went out already stays unfinished.
+    mutating func appendClose(_ close: CloseFrame, rest: Rest) {
+        var keptCount = 0
+        switch rest {
+        case .isDropped: break
+        case .isSent where self.messageOffset > 0: break
+        case .isSent:
+            let firstLong = self.messages.firstIndex { $0.payload.count > Self.fragmentByteCount }
+            keptCount = firstLong ?? self.messages.count
+        }
+        if keptCount < self.messages.count { self.hasDroppedMessages = true }
+        self.messages.removeLast(self.messages.count - keptCount)
         self.messageOffset = 0
-        FrameWriter.append(close, maskingKey: .random(), to: &self.control)
+        FrameWriter.append(close, maskingKey: .random(), to: &self.close)
     }
 
     /// Moves bytes into a buffer; how many.
@@ -54,21 +94,36 @@ struct FrameQueue {
         return filled
     }
 
-    /// Makes the next bytes to write: the control frames, or a fragment.
+    private mutating func appendControl(_ opcode: Opcode, payload: [UInt8]) {
+        FrameWriter.append(FrameHeader(opcode: opcode), payload: payload, maskingKey: .random(), to: &self.control)
+    }
+
+    /// Makes the next bytes to write: the control frames, a fragment, or the close frame.
     ///
     /// False when there is nothing.
     private mutating func beginFrame() -> Bool {
         self.frame.removeAll(keepingCapacity: true)
         self.frameOffset = 0
+        if self.control.isEmpty, let payload = self.latestPong.take() { self.appendControl(.pong, payload: payload) }
         if !self.control.isEmpty {
             swap(&self.frame, &self.control)
             return true
         }
-        guard let (message, opcode) = self.messages.first else { return false }
-        let end = min(message.count, self.messageOffset + Self.fragmentByteCount)
+        if self.beginFragment() { return true }
+        swap(&self.frame, &self.close)
+        if self.frame.isEmpty, self.frame.capacity > Self.keptCapacity { self.frame = [] }
+        return !self.frame.isEmpty
+    }
+
+    private mutating func beginFragment() -> Bool {
+        guard let message = self.messages.first else { return false }
+        let isFirst = self.messageOffset == 0
+        let end = min(message.payload.count, self.messageOffset + Self.fragmentByteCount)
         let header = FrameHeader(
-            opcode: self.messageOffset == 0 ? opcode : .continuation, isFinal: end == message.count)
-        message.withUnsafeBytes { bytes in
+            opcode: isFirst ? message.opcode : .continuation, isFinal: end == message.payload.count,
+            // RFC 7692 section 6.1: the bit belongs to the first fragment alone.
+            isCompressed: isFirst && message.isCompressed)
+        message.payload.withUnsafeBytes { bytes in
             let payload = UnsafeRawBufferPointer(rebasing: bytes[self.messageOffset..<end])
             FrameWriter.append(header, payload: payload, maskingKey: .random(), to: &self.frame)
         }

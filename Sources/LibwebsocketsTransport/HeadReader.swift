@@ -46,7 +46,10 @@ struct HeadReader {
                     connection: self.value(of: "connection"),
                     accept: self.value(of: "sec-websocket-accept"),
                     extensions: self.value(of: "sec-websocket-extensions"),
-                    subprotocol: self.value(of: "sec-websocket-protocol")),
+                    subprotocol: self.value(of: "sec-websocket-protocol"),
+                    // libwebsockets would take the frames for that content, and end or cut them with it.
+                    announcesContent: self.value(of: "content-length") != nil
+                        || self.value(of: "transfer-encoding") != nil),
                 expectedAccept: Self.digest(of: handshake.acceptInput))
             guard let offer, !agreement.extensions.isEmpty else {
                 return WebSocketChannel(coding: .none, request: self.request, at: now)
@@ -76,6 +79,7 @@ extension OpeningHandshake.Failure {
         case .missingAccept, .acceptMismatch: .accept
         case .malformedExtensions, .extensionNotOffered: .extensions
         case .subprotocolNotOffered: .subprotocol
+        case .contentAnnounced: .content
         case .statusCode: .interimResponse
         }
     }

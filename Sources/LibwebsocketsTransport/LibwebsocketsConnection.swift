@@ -1,10 +1,13 @@
+import Deflate
 import StreamTransport
 import WebSocketProtocol
 
 /// One exchange, as its consumer sees it.
 ///
-/// `next()` and `wait(for:)` belong to the one consumer; inflating and the assembly of messages happen inside `next()`.
-/// - Safety: the stored variables are touched by the consumer only; everything shared is in the arena and the mailbox.
+/// `next()` and `wait(for:)` belong to the one consumer; inflating and the assembly of messages happen inside `next()`,
+/// compressing inside `send`.
+/// - Safety: the stored variables are touched by the consumer only; everything shared is in the arena, the mailbox and
+///   the one value under a lock.
 final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     private let id: ConnectionID
     private let service: Service
@@ -20,6 +23,8 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     private var head: ResponseHead?
     private var end: TransportEnd?
     private var hasEnded = false
+    /// What was agreed about compression, for messages to the peer.
+    private let compression = LockedValue<PerMessageDeflateAgreement?>(nil)
 
     init(request: TransportRequest, way: Result<Way, TransportFailure>, service: Service) {
         self.id = service.makeID()
@@ -80,7 +85,10 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.reading = batch.buffer
         self.nextRecord = 0
         self.unread = batch.buffer.byteCount
-        if batch.head != nil { try self.decoder.begin(batch.coding) }
+        if batch.head != nil {
+            try self.decoder.begin(batch.coding)
+            if case .messages(let agreement) = batch.coding { self.compression.withLock { $0 = agreement } }
+        }
         self.isReady = batch.isReady
         self.head = batch.head
         self.end = batch.end
@@ -99,6 +107,10 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.hasEnded = true
         if case .complete = end, let failure = self.decoder.finish() {
             return .ended(.failed(TransportFailure(phase: .stream, cause: failure.cause)))
+        }
+        // The peer broke a rule: what came before it is read, and may be answered by now.
+        if case .failed(let failure) = end, let code = failure.cause.closeCode {
+            self.service.post(.close(self.id, code))
         }
         return .ended(end)
     }
@@ -119,13 +131,20 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     func wait(for duration: Duration?) async -> TransportWaitOutcome {
         if self.isReady || self.head != nil || self.end != nil || self.hasEnded { return .ready }
         if self.nextRecord < self.reading.records.count || self.decoder.hasRest { return .ready }
+        self.decoder.becomeIdle()
         return await self.arena.wait(until: duration.map { .now + $0 }) { self.service.post(.watch(self.id)) }
     }
 
     // MARK: Any thread
 
     func send(_ message: [UInt8], as kind: OutboundKind) {
-        self.service.post(.send(self.id, message, kind))
+        let message =
+            if let agreement = self.compression.withLock({ $0 }) {
+                OutboundMessage(message, kind: kind, compressedFor: agreement)
+            } else {
+                OutboundMessage(message, kind: kind)
+            }
+        self.service.post(.send(self.id, message))
     }
 
     func release() {
@@ -151,4 +170,15 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     }
 
     var statistics: TransportStatistics { self.arena.statistics }
+}
+
+extension TransportFailure.Cause {
+    /// What a WebSocket's peer is told of it; nil when it is not the peer's fault.
+    fileprivate var closeCode: UInt16? {
+        switch self {
+        case .protocolViolation(let code): code
+        case .messageTooLarge: CloseCode.messageTooBig.rawValue
+        default: nil
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import Deflate
+import StreamTransport
 
 /// What has to be done to a record's bytes before they are the payload.
 enum PayloadCoding: Sendable, Equatable {
@@ -8,4 +9,14 @@ enum PayloadCoding: Sendable, Equatable {
     case content(String)
     /// permessage-deflate (RFC 7692), on the messages that are marked.
     case messages(PerMessageDeflateAgreement)
+}
+
+extension PerMessageDeflateOffer {
+    /// The offer in the words of RFC 7692.
+    init(_ offer: MessageCompressionOffer) {
+        self.init(
+            serverNoContextTakeover: offer.serverNoContextTakeover,
+            clientNoContextTakeover: offer.clientNoContextTakeover, serverMaxWindowBits: offer.serverMaxWindowBits,
+            clientWindow: offer.clientMaxWindowBits.map { .bits($0) } ?? .limitedByServer)
+    }
 }

@@ -4,7 +4,9 @@ import WebSocketProtocol
 
 /// Makes whole messages and plain body bytes of what arrived.
 ///
-/// It belongs to the connection's consumer.
+/// It belongs to the connection's consumer. The text of a message that comes in pieces is checked piece by piece, so
+/// that the first impossible byte ends the connection (RFC 6455 section 8.1). A message that comes whole is left to the
+/// consumer, who looks at every byte anyway.
 struct PayloadDecoder {
     /// What came cannot be decoded.
     struct Failure: Error {
@@ -26,6 +28,8 @@ struct PayloadDecoder {
     private let limit: Int
     private var content = Content.plain
     private var assembler: MessageAssembler
+    /// Of the message in hand, when it is text in pieces.
+    private var validator = UTF8Validator()
     private let output = PaddedBuffer()
     /// The piece of a body that has more to give.
     private var pending: UnsafeRawBufferPointer?
@@ -42,7 +46,7 @@ struct PayloadDecoder {
             switch coding {
             case .none: self.content = .plain
             case .messages(let agreement):
-                self.content = .messages(try MessageInflater(agreement: agreement, limit: self.limit))
+                self.content = .messages(MessageInflater(agreement: agreement, limit: self.limit))
             case .content(let value): self.content = .body(try ContentDecoder(contentEncoding: value))
             }
         } catch {
@@ -61,6 +65,7 @@ struct PayloadDecoder {
         case (let piece?, .messages(let inflater)) where piece.isCompressed:
             return try self.inflate(bytes, of: piece, with: inflater)
         case (let piece?, _):
+            if !piece.isWhole { try self.validate(bytes, of: piece) }
             do throws(FrameError) {
                 guard let message = try self.assembler.append(piece, bytes: bytes) else { return nil }
                 return InboundPayload(kind: message.kind == .text ? .text : .binary, bytes: message.bytes)
@@ -102,25 +107,59 @@ struct PayloadDecoder {
         }
     }
 
-    private func inflate(_ bytes: UnsafeRawBufferPointer, of piece: MessagePiece, with inflater: MessageInflater)
-        throws(Failure) -> InboundPayload?
-    {
+    /// Gives back memory that nothing needs until the next record comes.
+    ///
+    /// What was lent last is gone.
+    mutating func becomeIdle() {
+        guard case .messages(let inflater) = self.content, inflater.releaseWindow() else { return }
+        self.output.reset()
+    }
+
+    private mutating func inflate(
+        _ bytes: UnsafeRawBufferPointer, of piece: MessagePiece, with inflater: MessageInflater
+    ) throws(Failure) -> InboundPayload? {
         if piece.isFirst { self.output.removeAll() }
+        let start = self.output.count
         do throws(DeflateError) {
             try inflater.inflate(bytes, isLast: piece.isLast, into: self.output)
-        } catch .outputTooLarge(let limit) {
-            throw Failure(cause: .messageTooLarge(limit: limit), closeCode: .messageTooBig)
         } catch {
-            // RFC 7692 section 7.2.2 leaves the code open; 1007 is what the payload is.
-            let code = CloseCode.invalidFramePayloadData
-            throw Failure(cause: .protocolViolation(closeCode: code.rawValue), closeCode: code)
+            throw Failure(inMessage: error)
+        }
+        if !piece.isWhole {
+            try self.validate(UnsafeRawBufferPointer(rebasing: self.output.bytes[start...]), of: piece)
         }
         guard piece.isLast else { return nil }
         return InboundPayload(kind: piece.kind == .text ? .text : .binary, bytes: self.output.bytes)
     }
+
+    private mutating func validate(_ bytes: UnsafeRawBufferPointer, of piece: MessagePiece) throws(Failure) {
+        guard piece.kind == .text else { return }
+        if piece.isFirst { self.validator.reset() }
+        let isValid = self.validator.validate(bytes)
+        guard isValid, !piece.isLast || self.validator.finish() else { throw .invalidPayload }
+    }
 }
 
 extension PayloadDecoder.Failure {
+    /// Text that is not UTF-8, or a compressed message that cannot be inflated.
+    ///
+    /// RFC 7692 section 7.2.2 leaves the code of the latter open; 1007 is what the payload is.
+    fileprivate static let invalidPayload = Self(
+        cause: .protocolViolation(closeCode: CloseCode.invalidFramePayloadData.rawValue),
+        closeCode: .invalidFramePayloadData)
+
+    /// What a fault in a compressed message means to a connection.
+    fileprivate init(inMessage error: DeflateError) {
+        switch error {
+        case .outputTooLarge(let limit):
+            self.init(cause: .messageTooLarge(limit: limit), closeCode: .messageTooBig)
+        case .outOfMemory:
+            self.init(cause: .unavailable, closeCode: .internalError)
+        case .corruptData, .truncatedData, .trailingData, .unknownContentCoding, .tooManyContentCodings:
+            self = .invalidPayload
+        }
+    }
+
     /// What a fault in a content coding means to a connection.
     init(_ error: DeflateError) {
         switch error {

@@ -107,8 +107,8 @@ final class Service: @unchecked Sendable {
             self.perform(on: id) { $0.resolved(answer) }
         case .contestantFailed(let id, let contestant, let cause):
             self.perform(on: id) { $0.contestantFailed(contestant, cause) }
-        case .send(let id, let message, let kind):
-            self.perform(on: id) { $0.send(message, as: kind) }
+        case .send(let id, let message):
+            self.perform(on: id) { $0.send(message) }
         case .ping(let id):
             self.perform(on: id) { $0.ping() }
         case .release(let id):

@@ -10,7 +10,8 @@ extension ServiceConnection {
     ///
     /// Control frames are handled here, and at once; data goes to the consumer.
     func receivedFrames(_ bytes: UnsafeRawBufferPointer, at moment: Duration) {
-        guard self.channel != nil else { return }
+        // RFC 6455 section 7.1.7: what follows a violation is not processed.
+        guard let channel = self.channel, channel.pendingFailure == nil else { return }
         var position = 0
         do throws(FrameError) {
             while let element = try self.channel?.reader.next(in: bytes, at: &position) {
@@ -40,18 +41,24 @@ extension ServiceConnection {
 
     private func answerPing() {
         guard let channel = self.channel, channel.closing.allowsSending else { return }
-        self.channel?.queue.appendControl(.pong, payload: channel.reader.controlPayload)
+        self.channel?.queue.appendPong(channel.reader.controlPayload)
         self.requestWrite()
     }
 
     private func closeReceived() {
         guard let frame = self.channel?.reader.closeFrame else { return }
-        if let action = self.channel?.closing.closeReceived(frame) { self.perform(action) }
+        // What was not sent has no reader any more.
+        if let action = self.channel?.closing.closeReceived(frame) { self.perform(action, rest: .isDropped) }
         self.announce(.closed(code: (frame.code ?? .noStatusReceived).rawValue, reason: frame.reason))
     }
 
+    /// The peer broke a rule.
+    ///
+    /// The consumer may have answers to what came before, and sends the close frame when it has read all of it. It has
+    /// as long for that as the peer has for its own close frame.
     private func violated(_ error: FrameError) {
-        if let action = self.channel?.closing.connectionFailed(error.closeCode) { self.perform(action) }
+        self.channel?.pendingFailure = error.closeCode
+        self.closeDeadline = .now + self.plan.request.timeouts.close
         let cause: TransportFailure.Cause =
             if case .messageTooBig(let limit) = error {
                 .messageTooLarge(limit: limit)
@@ -64,9 +71,14 @@ extension ServiceConnection {
     // MARK: Writing
 
     /// Queues a message.
-    func send(_ message: [UInt8], as kind: OutboundKind) {
-        guard case .upgraded = self.phase, let channel = self.channel, channel.closing.allowsSending else { return }
-        self.channel?.queue.appendMessage(message, as: kind == .text ? .text : .binary)
+    func send(_ message: OutboundMessage) {
+        guard let channel = self.channel, channel.closing.allowsSending else { return }
+        switch self.phase {
+        case .upgraded: break
+        case .ended where channel.pendingFailure != nil: break
+        case .ended, .resolving, .connecting, .requesting, .receivingBody: return
+        }
+        self.channel?.queue.append(message)
         self.plan.arena.updateStatistics { $0.requestSent = false }
         self.requestWrite()
     }
@@ -77,7 +89,7 @@ extension ServiceConnection {
     func ping() {
         guard case .upgraded = self.phase, let channel = self.channel, channel.closing.allowsSending else { return }
         let payload = (0..<8).map { _ in UInt8.random(in: 0 ... .max) }
-        self.channel?.queue.appendControl(.ping, payload: payload)
+        self.channel?.queue.appendPing(payload)
         self.channel?.pings.sent(payload)
         self.requestWrite()
     }
@@ -112,13 +124,13 @@ extension ServiceConnection {
     func close(code: UInt16) {
         switch self.phase {
         case .upgraded, .ended:
-            guard self.channel != nil else { return self.closeSocket() }
-            let code = CloseCode(rawValue: code)
+            guard let channel = self.channel else { return self.closeSocket() }
+            let code = channel.pendingFailure ?? CloseCode(rawValue: code)
             let action =
                 code == .normalClosure
                 ? self.channel?.closing.closeRequested(CloseFrame(code: code))
                 : self.channel?.closing.connectionFailed(code)
-            if let action { self.perform(action) }
+            if let action { self.perform(action, rest: .isSent) }
             // A paused socket would never see the peer's close frame.
             self.resumeReading()
         case .resolving, .connecting, .requesting, .receivingBody:
@@ -126,13 +138,24 @@ extension ServiceConnection {
         }
     }
 
-    private func perform(_ action: ClosingHandshake.Action) {
+    /// Sends the close frame that a violation has earned, when the consumer has not come for it in time.
+    ///
+    /// False when there is none to send.
+    func failPending() -> Bool {
+        guard let channel = self.channel, let code = channel.pendingFailure, channel.closing.allowsSending else {
+            return false
+        }
+        if let action = self.channel?.closing.connectionFailed(code) { self.perform(action, rest: .isDropped) }
+        return true
+    }
+
+    private func perform(_ action: ClosingHandshake.Action, rest: FrameQueue.Rest) {
         switch action {
         case .sendClose(let frame):
-            self.queueClose(frame)
+            self.queueClose(frame, rest: rest)
         case .sendCloseAndDisconnect(let frame):
             self.channel?.disconnectsWhenWritten = true
-            self.queueClose(frame)
+            self.queueClose(frame, rest: rest)
         case .awaitDisconnect, .finish, .ignore:
             break
         case .disconnect:
@@ -140,8 +163,8 @@ extension ServiceConnection {
         }
     }
 
-    private func queueClose(_ frame: CloseFrame) {
-        self.channel?.queue.appendClose(frame)
+    private func queueClose(_ frame: CloseFrame, rest: FrameQueue.Rest) {
+        self.channel?.queue.appendClose(frame, rest: rest)
         self.closeDeadline = .now + self.plan.request.timeouts.close
         self.requestWrite()
     }

@@ -55,7 +55,7 @@ extension ServiceConnection {
         case .upgraded:
             self.checkLiveness(now)
         case .ended:
-            self.closeSocket()
+            if !self.failPending() { self.closeSocket() }
         }
     }
 
@@ -66,7 +66,7 @@ extension ServiceConnection {
     private func checkLiveness(_ now: ContinuousClock.Instant) {
         switch self.channel?.liveness.act(at: now) {
         case .sendPing:
-            self.channel?.queue.appendControl(.ping, payload: [])
+            self.channel?.queue.appendPing([])
             self.requestWrite()
         case .giveUp:
             self.finish(.failed(TransportFailure(phase: .stream, cause: .peerUnresponsive)))

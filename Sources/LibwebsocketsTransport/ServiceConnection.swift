@@ -66,12 +66,12 @@ final class ServiceConnection {
     init(plan: ConnectionPlan, service: Service) {
         self.plan = plan
         self.service = service
-        guard case .webSocket(let offersCompression) = plan.request.exchange else {
+        guard case .webSocket(let compression) = plan.request.exchange else {
             self.offer = nil
             self.handshake = nil
             return
         }
-        let offer = offersCompression ? PerMessageDeflateOffer() : nil
+        let offer = compression.map { PerMessageDeflateOffer($0) }
         let nonce = OpeningHandshake.Nonce(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
         self.offer = offer
         self.handshake = OpeningHandshake(nonce: nonce, extensionOffer: offer?.fieldValue)

@@ -76,7 +76,7 @@ enum ServiceCommand: Sendable {
     /// One of the sockets that race for a connection has failed.
     case contestantFailed(ConnectionID, contestant: ConnectionID, TransportFailure.Cause)
     /// Send a message.
-    case send(ConnectionID, [UInt8], OutboundKind)
+    case send(ConnectionID, OutboundMessage)
     /// Send a ping.
     case ping(ConnectionID)
     /// Let a held request go.

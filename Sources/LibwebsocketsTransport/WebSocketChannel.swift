@@ -12,6 +12,8 @@ struct WebSocketChannel {
     let coding: PayloadCoding
     var liveness: Liveness
     var pings = OutstandingPings()
+    /// The code of the close frame that goes out when the consumer has read what came before a violation.
+    var pendingFailure: CloseCode?
     /// Whether the socket is closed as soon as everything is written.
     var disconnectsWhenWritten = false
 

@@ -100,6 +100,8 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case extensions
         /// `Sec-WebSocket-Protocol` was not asked for.
         case subprotocol
+        /// `Content-Length` or `Transfer-Encoding`, which an answer without content must not have (RFC 9112 section 6).
+        case content
         /// A status code below 200 other than 101.
         case interimResponse
     }

@@ -2,8 +2,8 @@
 package struct TransportRequest: Sendable {
     /// What is exchanged.
     package enum Exchange: Sendable {
-        /// A GET that asks for a WebSocket (RFC 6455 section 4.1), with the offer of permessage-deflate or without.
-        case webSocket(offersCompression: Bool)
+        /// A GET that asks for a WebSocket (RFC 6455 section 4.1), with an offer of permessage-deflate or without.
+        case webSocket(compression: MessageCompressionOffer?)
         /// A POST with this body, whose response streams.
         case post(body: [UInt8])
         /// A GET whose response streams.

@@ -23,6 +23,9 @@ package struct MessagePiece: Equatable, Sendable {
     /// Whether the message ends with this piece.
     package var isLast: Bool
 
+    /// Whether the piece is the whole message.
+    package var isWhole: Bool { self.isFirst && self.isLast }
+
     /// Makes the description of a piece.
     package init(kind: MessageKind, isCompressed: Bool = false, isFirst: Bool = true, isLast: Bool = true) {
         self.kind = kind

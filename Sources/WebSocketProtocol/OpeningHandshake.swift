@@ -46,11 +46,13 @@ package struct OpeningHandshake: Equatable, Sendable {
         package var extensions: String?
         /// `Sec-WebSocket-Protocol`.
         package var subprotocol: String?
+        /// Whether there is a `Content-Length` or a `Transfer-Encoding`.
+        package var announcesContent: Bool
 
         /// Makes an answer.
         package init(
             statusCode: Int, upgrade: String? = nil, connection: String? = nil, accept: String? = nil,
-            extensions: String? = nil, subprotocol: String? = nil
+            extensions: String? = nil, subprotocol: String? = nil, announcesContent: Bool = false
         ) {
             self.statusCode = statusCode
             self.upgrade = upgrade
@@ -58,6 +60,7 @@ package struct OpeningHandshake: Equatable, Sendable {
             self.accept = accept
             self.extensions = extensions
             self.subprotocol = subprotocol
+            self.announcesContent = announcesContent
         }
     }
 
@@ -99,6 +102,9 @@ package struct OpeningHandshake: Equatable, Sendable {
         case extensionNotOffered
         /// A subprotocol that was not offered, or several.
         case subprotocolNotOffered
+        /// `Content-Length` or `Transfer-Encoding`: an answer with status code 101 has no content
+        /// (RFC 9110 section 8.6, RFC 9112 section 6.1), and where the frames begin is not certain.
+        case contentAnnounced
     }
 
     /// The value of `Sec-WebSocket-Key`.
@@ -142,6 +148,7 @@ package struct OpeningHandshake: Equatable, Sendable {
     /// `expectedAccept` is base64 of the SHA-1 digest of `acceptInput`.
     package func validate(_ response: Response, expectedAccept: String) throws(Failure) -> Agreement {
         guard response.statusCode == 101 else { throw .statusCode(response.statusCode) }
+        guard !response.announcesContent else { throw .contentAnnounced }
         guard let upgrade = response.upgrade else { throw .missingUpgrade }
         guard FieldValue.isEqual(FieldValue.trimmed(upgrade[...]), "websocket") else { throw .upgradeIsNotWebSocket }
         guard let connection = response.connection else { throw .missingConnection }

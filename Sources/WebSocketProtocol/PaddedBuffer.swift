@@ -70,7 +70,13 @@
     /// Forgets the bytes; the memory of a giant message is given back.
     package func removeAll() {
         self.count = 0
-        guard self.capacity > self.keptCapacity else { return }
+        if self.capacity > self.keptCapacity { self.reset() }
+    }
+
+    /// Forgets the bytes and gives all memory back.
+    package func reset() {
+        self.count = 0
+        guard self.capacity > 0 else { return }
         unsafe self.memory.deallocate()
         unsafe self.memory = Self.allocate(0)
         self.capacity = 0

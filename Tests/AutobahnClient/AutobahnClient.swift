@@ -47,6 +47,8 @@ struct AutobahnClient {
         for number in self.cases ?? 1...count {
             await self.echo("/runCase?case=\(number)&agent=\(self.agent)")
         }
+        // A question of its own: when it is answered, the server has seen the end of the last case.
+        _ = await self.caseCount()
         await self.echo("/updateReports?agent=\(self.agent)")
         print("\((self.cases ?? 1...count).count) cases of \(count) run")
         return true

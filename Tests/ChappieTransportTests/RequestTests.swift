@@ -108,7 +108,7 @@ import Testing
         #expect(!fields.contains { $0.name == "Accept-Encoding" })
         let fixture = TurnFixture([.webSocket(Event.completed)]) { $0.offersCompression = false }
         _ = await fixture.run()
-        guard case .webSocket(offersCompression: false)? = fixture.transport.requests.first?.exchange else {
+        guard case .webSocket(compression: nil)? = fixture.transport.requests.first?.exchange else {
             return #expect(Bool(false))
         }
     }

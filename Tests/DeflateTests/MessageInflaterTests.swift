@@ -22,7 +22,7 @@ import WebSocketProtocol
     }
 
     private func inflater(_ parameters: String = "", limit: Int = 1 << 20) throws -> MessageInflater {
-        try MessageInflater(agreement: try self.agreement(parameters), limit: limit)
+        MessageInflater(agreement: try self.agreement(parameters), limit: limit)
     }
 
     /// Inflates one message that arrives in the chunks given.
@@ -152,14 +152,34 @@ import WebSocketProtocol
             payload[Int.random(in: 0..<payload.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
         }
         let whole = Result { () throws(DeflateError) in
-            try self.inflate(payload, with: try MessageInflater(agreement: self.plain, limit: 10_000))
+            try self.inflate(payload, with: MessageInflater(agreement: self.plain, limit: 10_000))
         }
         let sizes = random.chunkSizes(of: payload.count)
         let split = Result { () throws(DeflateError) in
             try self.inflate(
-                payload, chunkSizes: sizes, with: try MessageInflater(agreement: self.plain, limit: 10_000))
+                payload, chunkSizes: sizes, with: MessageInflater(agreement: self.plain, limit: 10_000))
         }
         #expect(whole == split)
+    }
+
+    // MARK: Memory
+
+    @Test(arguments: ["", "; server_no_context_takeover"])
+    func aWindowThatIsNeededIsNotReleased(parameters: String) throws {
+        let inflater = try self.inflater(parameters)
+        let keepsWindow = parameters.isEmpty
+        #expect(inflater.releaseWindow() == !keepsWindow)
+        for _ in 0..<2 {
+            let output = PaddedBuffer()
+            for (index, byte) in Self.oneBlock.enumerated() {
+                try [byte].lend { bytes throws(DeflateError) in
+                    try inflater.inflate(bytes, isLast: index == Self.oneBlock.count - 1, into: output)
+                }
+                #expect(inflater.releaseWindow() == (index == Self.oneBlock.count - 1 && !keepsWindow))
+            }
+            #expect(Array(output.bytes) == Self.hello)
+        }
+        if keepsWindow { #expect(try self.inflate(Self.sharedWindow, with: inflater) == Self.hello) }
     }
 
     // MARK: Limits

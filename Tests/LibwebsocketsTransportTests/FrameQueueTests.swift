@@ -1,5 +1,6 @@
 // What a queue of frames writes, read back by a small reader of client frames.
 
+import StreamTransport
 import Testing
 import WebSocketProtocol
 
@@ -9,6 +10,7 @@ import WebSocketProtocol
 private struct ClientFrame: Equatable {
     var opcode: UInt8
     var isFinal: Bool
+    var isCompressed = false
     var payload: [UInt8]
 
     /// Reads whole frames; nil when the bytes end in the middle, or a frame is not masked.
@@ -21,7 +23,7 @@ private struct ClientFrame: Equatable {
             return Array(rest.prefix(count))
         }
         while !rest.isEmpty {
-            guard let head = take(2), head[1] & 0x80 != 0, head[0] & 0x70 == 0 else { return nil }
+            guard let head = take(2), head[1] & 0x80 != 0, head[0] & 0x30 == 0 else { return nil }
             var count = Int(head[1] & 0x7F)
             if count >= 126 {
                 guard let extended = take(count == 126 ? 2 : 8) else { return nil }
@@ -29,7 +31,10 @@ private struct ClientFrame: Equatable {
             }
             guard let key = take(4), let masked = take(count) else { return nil }
             let payload = masked.enumerated().map { $1 ^ key[$0 & 3] }
-            frames.append(ClientFrame(opcode: head[0] & 0x0F, isFinal: head[0] & 0x80 != 0, payload: payload))
+            frames.append(
+                ClientFrame(
+                    opcode: head[0] & 0x0F, isFinal: head[0] & 0x80 != 0, isCompressed: head[0] & 0x40 != 0,
+                    payload: payload))
         }
         return frames
     }
@@ -64,7 +69,7 @@ extension FrameQueue {
     @Test(arguments: [0, 1, 125, 126, 65_535, 65_536])
     func aMessageUpToAFragmentIsOneFrame(_ count: Int) {
         var queue = FrameQueue()
-        queue.appendMessage(Self.content(count), as: .binary)
+        queue.append(OutboundMessage(Self.content(count), kind: .binary))
         #expect(!queue.isEmpty)
         #expect(!queue.hasSentMessages)
         let frames = ClientFrame.read(queue.drain(by: 4_096))
@@ -76,7 +81,7 @@ extension FrameQueue {
     @Test(arguments: [65_537, 131_072, 131_073, 200_000])
     func aLargerMessageIsFragmented(_ count: Int) throws {
         var queue = FrameQueue()
-        queue.appendMessage(Self.content(count), as: .text)
+        queue.append(OutboundMessage(Self.content(count), kind: .text))
         let frames = try #require(ClientFrame.read(queue.drain(by: 16_384)))
         #expect(frames.count == (count + Self.fragment - 1) / Self.fragment)
         #expect(frames.map(\.opcode) == [1] + Array(repeating: 0, count: frames.count - 1))
@@ -87,10 +92,10 @@ extension FrameQueue {
     @Test(arguments: [1, 2, 3, 5, 7, 13, 100, 70_000])
     func theSizeOfTheBufferDoesNotMatter(_ size: Int) {
         var queue = FrameQueue()
-        queue.appendMessage(Self.content(300), as: .text)
-        queue.appendControl(.ping, payload: [1, 2])
-        queue.appendMessage([], as: .text)
-        queue.appendMessage(Self.content(1), as: .binary)
+        queue.append(OutboundMessage(Self.content(300), kind: .text))
+        queue.appendPing([1, 2])
+        queue.append(OutboundMessage([], kind: .text))
+        queue.append(OutboundMessage(Self.content(1), kind: .binary))
         let frames = ClientFrame.read(queue.drain(by: size))
         #expect(
             frames == [
@@ -103,43 +108,105 @@ extension FrameQueue {
 
     @Test func aPongOvertakesTheRestOfAMessage() throws {
         var queue = FrameQueue()
-        queue.appendMessage(Self.content(200_000), as: .text)
+        queue.append(OutboundMessage(Self.content(200_000), kind: .text))
         var output = queue.drain(by: 1_000, limit: 1_000)
-        queue.appendControl(.pong, payload: [7])
+        queue.appendPong([7])
         output += queue.drain(by: 1_000)
         let frames = try #require(ClientFrame.read(output))
         #expect(frames.map(\.opcode) == [1, 10, 0, 0, 0])
         #expect(frames.filter { $0.opcode < 8 }.flatMap(\.payload) == Self.content(200_000))
     }
 
-    @Test func aCloseDropsWhatWasNotBegun() throws {
+    @Test func onlyTheFirstFragmentSaysThatTheMessageIsCompressed() throws {
         var queue = FrameQueue()
-        queue.appendMessage(Self.content(200_000), as: .text)
-        queue.appendMessage(Self.content(5), as: .text)
+        queue.append(OutboundMessage(Self.content(200_000), kind: .text, isCompressed: true))
+        queue.append(OutboundMessage(Self.content(10), kind: .binary, isCompressed: true))
+        queue.append(OutboundMessage(Self.content(10), kind: .binary))
+        let frames = try #require(ClientFrame.read(queue.drain(by: 16_384)))
+        #expect(frames.map(\.opcode) == [1, 0, 0, 0, 2, 2])
+        #expect(frames.map(\.isCompressed) == [true, false, false, false, true, false])
+    }
+
+    // MARK: The end
+
+    @Test(arguments: [FrameQueue.Rest.isSent, .isDropped])
+    func aCloseEndsAMessageThatWasBegun(_ rest: FrameQueue.Rest) throws {
+        var queue = FrameQueue()
+        queue.append(OutboundMessage(Self.content(200_000), kind: .text))
+        queue.append(OutboundMessage(Self.content(5), kind: .text))
         var output = queue.drain(by: 1_000, limit: 1_000)
-        queue.appendClose(CloseFrame(code: .normalClosure))
+        queue.appendClose(CloseFrame(code: .normalClosure), rest: rest)
         output += queue.drain(by: 1_000)
         let frames = try #require(ClientFrame.read(output))
         #expect(frames.map(\.opcode) == [1, 8])
         #expect(frames[0].payload.count == Self.fragment)
         #expect(frames[1].payload == [0x03, 0xE8])
         #expect(queue.isEmpty)
+        #expect(!queue.hasSentMessages)
     }
+
+    @Test func shortMessagesGoOutBeforeTheClose() throws {
+        var queue = FrameQueue()
+        queue.append(OutboundMessage(Self.content(5), kind: .text))
+        queue.appendPong([7])
+        queue.append(OutboundMessage(Self.content(Self.fragment), kind: .binary))
+        queue.appendClose(CloseFrame(code: .normalClosure), rest: .isSent)
+        #expect(!queue.isEmpty)
+        let frames = try #require(ClientFrame.read(queue.drain(by: 1_000)))
+        #expect(frames.map(\.opcode) == [10, 1, 2, 8])
+        #expect(queue.isEmpty)
+        #expect(queue.hasSentMessages)
+    }
+
+    @Test func aLongMessageIsNotBegunBeforeTheClose() throws {
+        var queue = FrameQueue()
+        queue.append(OutboundMessage(Self.content(5), kind: .text))
+        queue.append(OutboundMessage(Self.content(Self.fragment + 1), kind: .text))
+        queue.append(OutboundMessage(Self.content(5), kind: .text))
+        queue.appendClose(CloseFrame(code: .normalClosure), rest: .isSent)
+        let frames = try #require(ClientFrame.read(queue.drain(by: 1_000)))
+        #expect(frames.map(\.opcode) == [1, 8])
+        #expect(!queue.hasSentMessages)
+    }
+
+    @Test func whatNobodyWouldReadIsDropped() throws {
+        var queue = FrameQueue()
+        queue.append(OutboundMessage(Self.content(5), kind: .text))
+        queue.appendClose(CloseFrame(code: .normalClosure), rest: .isDropped)
+        let frames = try #require(ClientFrame.read(queue.drain(by: 1_000)))
+        #expect(frames.map(\.opcode) == [8])
+        #expect(!queue.hasSentMessages)
+    }
+
+    // MARK: Bounds
 
     @Test func aPeerThatOnlyPingsFillsNoMemory() throws {
         var queue = FrameQueue()
-        for _ in 0..<10_000 { queue.appendControl(.pong, payload: Self.content(125)) }
-        queue.appendClose(CloseFrame(code: .normalClosure))
+        for number in 0..<10_000 {
+            queue.appendPong(Self.content(123) + [UInt8(number / 256), UInt8(number % 256)])
+            queue.appendPing(Self.content(125))
+        }
+        queue.appendClose(CloseFrame(code: .normalClosure), rest: .isSent)
         let output = queue.drain(by: 4_096)
-        #expect(output.count < (64 << 10) + 300)
-        #expect(try #require(ClientFrame.read(output)).last?.opcode == 8)
+        #expect(output.count < (64 << 10) + 500)
+        let frames = try #require(ClientFrame.read(output))
+        #expect(frames.last?.opcode == 8)
+        // Whatever is left out, the newest ping is answered (RFC 6455 section 5.5.3).
+        #expect(frames.last { $0.opcode == 10 }?.payload.suffix(2) == [UInt8(9_999 / 256), UInt8(9_999 % 256)])
+    }
+
+    @Test func everyPingOfAFewIsAnswered() throws {
+        var queue = FrameQueue()
+        for number in 0..<200 { queue.appendPong([UInt8(number)]) }
+        let frames = try #require(ClientFrame.read(queue.drain(by: 4_096)))
+        #expect(frames.map(\.payload) == (0..<200).map { [UInt8($0)] })
     }
 
     @Test func everyFrameHasAKeyOfItsOwn() {
         var keys: Set<[UInt8]> = []
         for _ in 0..<100 {
             var queue = FrameQueue()
-            queue.appendMessage([0, 0, 0, 0], as: .text)
+            queue.append(OutboundMessage([0, 0, 0, 0], kind: .text))
             keys.insert(Array(queue.drain(by: 100)[2..<6]))
         }
         #expect(keys.count > 95)

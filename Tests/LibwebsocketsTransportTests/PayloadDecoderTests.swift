@@ -135,6 +135,105 @@ import WebSocketProtocol
         #expect(failure?.closeCode == .invalidFramePayloadData)
     }
 
+    // MARK: Text
+
+    /// How many pieces were taken before the decoder failed; nil when it did not.
+    private static func failingPiece(
+        of records: [(bytes: [UInt8], piece: MessagePiece?)], coding: PayloadCoding
+    ) throws -> Int? {
+        var decoder = PayloadDecoder(messageByteCountLimit: 1 << 20)
+        try decoder.begin(coding)
+        for (index, record) in records.enumerated() {
+            do {
+                _ = try record.bytes.withUnsafeBytes { _ = try decoder.decode($0, as: record.piece) }
+            } catch let error as PayloadDecoder.Failure {
+                #expect(error.cause == .protocolViolation(closeCode: 1007))
+                #expect(error.closeCode == .invalidFramePayloadData)
+                return index
+            }
+        }
+        return nil
+    }
+
+    @Test(arguments: [false, true])
+    func textThatCannotBecomeUTF8FailsWithItsPiece(isCompressed: Bool) throws {
+        let agreement = try Self.agreement()
+        // The eighth byte cannot follow the seventh: the code point would be above U+10FFFF.
+        let text = Array("κόσμ".utf8.prefix(6)) + [0xF4, 0x90, 0x80, 0x80] + Array("edited".utf8)
+        // Stored blocks, so that a byte comes out as it goes in; their header is five bytes.
+        let bytes =
+            isCompressed
+            ? [0x00, UInt8(text.count), 0x00, ~UInt8(text.count), 0xFF] + text + [0x00] : text
+        let firstBad = bytes.count - (isCompressed ? 1 : 0) - 9
+        for cut in 1..<bytes.count {
+            let pieces = Self.pieces(bytes, isCompressed: isCompressed, cuts: [cut])
+            let failing = try Self.failingPiece(
+                of: pieces, coding: isCompressed ? .messages(agreement) : .none)
+            #expect(failing == (cut > firstBad ? 0 : 1), "cut at \(cut)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func textThatEndsInsideAScalarFails(isCompressed: Bool) throws {
+        let agreement = try Self.agreement()
+        let text = Array("abc\u{1F600}".utf8.dropLast())
+        let deflater = try #require(try MessageDeflater(agreement: agreement))
+        let bytes = isCompressed ? Self.compress(text, with: deflater) : text
+        for cut in 1..<bytes.count {
+            let pieces = Self.pieces(bytes, isCompressed: isCompressed, cuts: [cut])
+            #expect(
+                try Self.failingPiece(of: pieces, coding: isCompressed ? .messages(agreement) : .none) == 1)
+        }
+    }
+
+    @Test func aWholeMessageIsLeftToItsConsumer() throws {
+        let agreement = try Self.agreement()
+        let deflater = try #require(try MessageDeflater(agreement: agreement))
+        let text: [UInt8] = [0x61, 0xFF]
+        var outputs: [Output] = []
+        try Self.decode(
+            Self.pieces(text, cuts: [])
+                + Self.pieces(Self.compress(text, with: deflater), isCompressed: true, cuts: []),
+            coding: .messages(agreement), into: &outputs)
+        #expect(outputs == [Output(.text, text), Output(.text, text)])
+    }
+
+    @Test func aBinaryMessageMayHaveAnyBytes() throws {
+        var outputs: [Output] = []
+        try Self.decode(Self.pieces([0xFF, 0xFE, 0xC0], kind: .binary, cuts: [1, 2]), coding: .none, into: &outputs)
+        #expect(outputs == [Output(.binary, [0xFF, 0xFE, 0xC0])])
+    }
+
+    @Test func theTextOfOneMessageDoesNotMatterToTheNext() throws {
+        var outputs: [Output] = []
+        let scalar = Array("é".utf8)
+        try Self.decode(
+            Self.pieces(scalar, cuts: [1]) + Self.pieces([0xC3], kind: .binary, cuts: [0])
+                + Self.pieces(scalar, cuts: [1]),
+            coding: .none, into: &outputs)
+        #expect(outputs == [Output(.text, scalar), Output(.binary, [0xC3]), Output(.text, scalar)])
+    }
+
+    @Test func anIdleDecoderGoesOnWhereItWas() throws {
+        for parameters in [[], [WebSocketExtension.Parameter(name: "server_no_context_takeover")]] {
+            let answer = [WebSocketExtension(name: "permessage-deflate", parameters: parameters)]
+            let agreement = try #require(try PerMessageDeflateAgreement(answer, offer: PerMessageDeflateOffer()))
+            let text = Array("one one one one".utf8)
+            let payload = Self.compress(text, with: try #require(try MessageDeflater(agreement: agreement)))
+            var decoder = PayloadDecoder(messageByteCountLimit: 1 << 20)
+            try decoder.begin(.messages(agreement))
+            for _ in 0..<2 {
+                for (bytes, piece) in Self.pieces(payload, isCompressed: true, cuts: [3, 5]) {
+                    let output = try bytes.withUnsafeBytes { try decoder.decode($0, as: piece).map { Output($0) } }
+                    #expect(output == (piece?.isLast == true ? Output(.text, text) : nil))
+                    decoder.becomeIdle()
+                }
+            }
+        }
+    }
+
+    // MARK: Bodies
+
     @Test func aPlainBodyIsPassedOn() throws {
         var outputs: [Output] = []
         try Self.decode([(Array("ab".utf8), nil), (Array("c".utf8), nil)], coding: .none, into: &outputs)

@@ -147,7 +147,7 @@ import WebSocketProtocol
         mailbox.post(.open(plan))
         #expect(await plan.arena.wait(until: nil) == .ready)
         #expect(try #require(plan.arena.take(giving: InboundBuffer())).end == Self.unavailable)
-        mailbox.post(.send(plan.id, [1], .text))
+        mailbox.post(.send(plan.id, OutboundMessage([1], kind: .text)))
         mailbox.post(.close(plan.id, 1000))
         mailbox.post(.resume(plan.id))
         #expect(mailbox.drain().isEmpty)

@@ -1,0 +1,43 @@
+import Deflate
+import StreamTransport
+import WebSocketProtocol
+
+/// A message on its way to the peer.
+struct OutboundMessage: Sendable, Equatable {
+    /// The bytes, compressed or not.
+    let payload: [UInt8]
+    /// What the message is.
+    let kind: OutboundKind
+    /// Whether the bytes are compressed with permessage-deflate (RFC 7692 section 6).
+    let isCompressed: Bool
+
+    /// A message as it is.
+    init(_ payload: [UInt8], kind: OutboundKind, isCompressed: Bool = false) {
+        self.payload = payload
+        self.kind = kind
+        self.isCompressed = isCompressed
+    }
+
+    /// A message that is compressed if that was agreed and pays.
+    ///
+    /// Nothing is kept for the next message: a compressor's window takes 256 KiB.
+    init(_ payload: [UInt8], kind: OutboundKind, compressedFor agreement: PerMessageDeflateAgreement) {
+        let compressed: [UInt8]? = payload.withUnsafeBytes { message in
+            guard CompressionChoice.isWorthwhile(message),
+                let deflater = try? MessageDeflater(agreement: agreement)
+            else { return nil }
+            let output = PaddedBuffer()
+            deflater.deflate(message, into: output)
+            return output.count < message.count ? Array(output.bytes) : nil
+        }
+        self.init(compressed ?? payload, kind: kind, isCompressed: compressed != nil)
+    }
+
+    /// The opcode of the message's first frame.
+    var opcode: Opcode {
+        switch self.kind {
+        case .text: .text
+        case .binary: .binary
+        }
+    }
+}
