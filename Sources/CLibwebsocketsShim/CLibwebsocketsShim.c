@@ -11,6 +11,7 @@
 #endif
 #include <netinet/in.h>
 #include <openssl/crypto.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +244,12 @@ clws_service *clws_service_create(clws_callback user_callback, void *owner) {
 }
 
 void clws_service_run(clws_service *service) {
+    // For those who look at the process from outside.
+#ifdef __linux__
+    pthread_setname_np(pthread_self(), "chappie-service");
+#else
+    pthread_setname_np("chappie-service");
+#endif
     if (service->loop) {
         ev_run(service->loop, 0);
         return;
