@@ -56,6 +56,21 @@ let package = Package(
                 "CAllocationCounter", "ChappieTransport", "ResponseEvents", "ServerSentEvents", "StreamSession",
                 "StreamTransport",
             ], path: "Sources/event-cost", swiftSettings: settings),
+
+        // What a connection costs: a server, the machine's limits beside it, and the client's side.
+        .target(name: "CStreamScript", path: "Sources/CStreamScript"),
+        .target(
+            name: "CBareClient", dependencies: ["CStreamScript"], path: "Sources/CBareClient",
+            linkerSettings: ["crypto", "ssl", "z"].map { .linkedLibrary($0) }),
+        .executableTarget(
+            name: "stream-server", dependencies: ["CStreamScript"], path: "Sources/stream-server",
+            linkerSettings: ["crypto", "ssl", "z"].map { .linkedLibrary($0) }),
+        .executableTarget(
+            name: "connection-cost",
+            dependencies: [
+                "CBareClient", "CMachine", "CStreamScript", "ChappieTransport", "LibwebsocketsTransport",
+                "StreamTransport",
+            ], path: "Sources/connection-cost", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

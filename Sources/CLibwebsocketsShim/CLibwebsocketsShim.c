@@ -291,6 +291,12 @@ clws_service *clws_service_create(clws_callback user_callback, void *owner) {
 int clws_service_descriptor_limit(clws_service *service) { return service->descriptor_limit; }
 
 void clws_service_run(clws_service *service) {
+    // For those who look at the process from outside.
+#ifdef __linux__
+    pthread_setname_np(pthread_self(), "chappie-service");
+#else
+    pthread_setname_np("chappie-service");
+#endif
     if (service->loop) {
         ev_run(service->loop, 0);
         return;

@@ -29,12 +29,17 @@ public final class ChappieStreamingTransport: Sendable {
         self.streamHandle(request).events
     }
 
-    /// The same, with a handle that can stop it and report on it.
+    /// The events of one response, several at a time: those that are ready, in order, and never none.
+    ///
+    /// A batch costs what a single element of `stream(_:)` costs; everything else is as there.
+    public func batches(_ request: ChappieTransportRequest) -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
+        let token = StreamToken(turn: self.turn(request))
+        return AsyncThrowingStream { try await token.turn.nextBatch() }
+    }
+
+    /// The events, with a handle that can stop it and report on it.
     public func streamHandle(_ request: ChappieTransportRequest) -> ChappieStreamHandle {
-        let turn = self.turn(request)
-        // The stream alone holds the token: when it is dropped, or its task is cancelled, the connection is closed.
-        let token = StreamToken(turn: turn)
-        return ChappieStreamHandle(events: AsyncThrowingStream { try await token.turn.next() }, turn: turn)
+        ChappieStreamHandle(turn: self.turn(request))
     }
 
     /// The turn itself, for a consumer that reads it without a stream around it, and closes it by `cancel()`.

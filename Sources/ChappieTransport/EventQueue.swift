@@ -37,6 +37,14 @@ struct EventQueue {
         return true
     }
 
+    /// Takes all events that wait.
+    mutating func takeAll() -> [ChappieStreamEvent] {
+        let taken = self.next == 0 ? self.events : Array(self.events[self.next...])
+        self.events = []
+        self.next = 0
+        return taken
+    }
+
     /// Drops what was not taken, and keeps the memory.
     mutating func removeAll() {
         self.events.removeAll(keepingCapacity: true)

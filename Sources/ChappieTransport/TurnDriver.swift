@@ -123,8 +123,22 @@ package final class TurnDriver: @unchecked Sendable {
             self.shared.withLock { $0.isBusy = false }
             return event
         case .nothing:
-            return try await self.work()
+            return try await self.work { self.finishWork() }
         }
+    }
+
+    /// The events that are ready, in order and never none; nil after the batch with `.completed`.
+    ///
+    /// When none is, those that the next step makes: up to 64 KiB of messages that lie there, and the one that passes
+    /// this. It and `next()` take from the same queue.
+    nonisolated(nonsending) package func nextBatch() async throws -> [ChappieStreamEvent]? {
+        self.shared.withLock { shared in
+            precondition(!shared.isBusy, "a stream is read by one task at a time")
+            shared.isBusy = true
+        }
+        // The time that the consumer has had for the batch before is none of the server's.
+        self.tookLastOfBatch()
+        return try await self.work { self.finishBatch() }
     }
 
     @inline(__always)
@@ -135,15 +149,16 @@ package final class TurnDriver: @unchecked Sendable {
         return unsafe self.shared.value.pointee.takeReady(into: &event)
     }
 
-    /// Goes on until there is an event, or the end.
-    private func work() async throws -> ChappieStreamEvent? {
+    /// Goes on until `take` has found something for the consumer, or the end.
+    private func work<Taken: Sendable>(_ take: @Sendable () -> Taken?) async throws -> Taken? {
         let isCancelled = self.shared.withLock { $0.isCancelled }
         if isCancelled, self.outcome == nil { self.stop() }
         while true {
-            if let event = self.finishWork() { return event }
+            if let taken = take() { return taken }
             if let outcome = self.outcome {
                 self.shared.withLock { $0.isBusy = false }
-                return try self.end(with: outcome)
+                try self.end(with: outcome)
+                return nil
             }
             await self.advance()
         }
@@ -164,9 +179,20 @@ package final class TurnDriver: @unchecked Sendable {
         }
     }
 
-    private func end(with outcome: Outcome) throws -> ChappieStreamEvent? {
+    /// Takes everything that was read; nil when there is nothing.
+    private func finishBatch() -> [ChappieStreamEvent]? {
+        self.shared.withLock { shared in
+            // What `next()` has left comes first.
+            let batch = shared.ready.count > 0 ? shared.ready.takeAll() : self.reader.queue.takeAll()
+            guard !batch.isEmpty else { return nil }
+            shared.isBusy = false
+            return batch
+        }
+    }
+
+    private func end(with outcome: Outcome) throws {
         switch outcome {
-        case .completed: return nil
+        case .completed: return
         case .failed(let error):
             // Only the first `next()` after a failure throws: a sequence that has thrown is over.
             self.outcome = .completed
@@ -284,9 +310,12 @@ package final class TurnDriver: @unchecked Sendable {
 /// Held by the stream alone: when the stream is dropped, so is the turn.
 final class StreamToken: Sendable {
     let turn: TurnDriver
+    private let other: AsyncThrowingStream<ChappieStreamEvent, any Error>?
 
-    init(turn: TurnDriver) {
+    /// Holds a turn, and another stream of it, which lives as long.
+    init(turn: TurnDriver, keeping other: AsyncThrowingStream<ChappieStreamEvent, any Error>? = nil) {
         self.turn = turn
+        self.other = other
     }
 
     deinit {

@@ -14,8 +14,8 @@ final class InboundArena: Sendable {
         var head: ResponseHead?
         /// How the content of the records is coded, with the head.
         var coding: PayloadCoding = .none
-        /// The bytes and their boundaries.
-        var buffer: InboundBuffer
+        /// Bytes and their boundaries: the first that have come of those that were not taken.
+        var buffer: InboundBuffer?
         /// The end; nothing follows it.
         var end: TransportEnd?
         /// Whether reading has stopped, and waits for the consumer.
@@ -31,7 +31,12 @@ final class InboundArena: Sendable {
         var isReady = false
         var head: ResponseHead?
         var coding: PayloadCoding = .none
-        var filling: InboundBuffer
+        /// In the order in which they were filled.
+        var buffers: [InboundBuffer] = []
+        /// What all of them weigh.
+        var weight = 0
+        /// The small buffer that is not in use.
+        var spare: InboundBuffer?
         var end: TransportEnd?
         var hasEnded = false
         /// The weight of what the consumer has taken, as far as it has said how much of it is left.
@@ -41,6 +46,18 @@ final class InboundArena: Sendable {
         /// The service thread looks at the waiter by then, and not before.
         var watched: ContinuousClock.Instant?
         var statistics = TransportStatistics()
+
+        /// The buffer that takes so many bytes; `reserve` is used when no other does.
+        mutating func buffer(for byteCount: Int, reserve: inout InboundBuffer?) -> InboundBuffer {
+            if let last = self.buffers.last, last.hasRoom(for: byteCount) { return last }
+            let isFew = self.buffers.isEmpty && byteCount <= InboundBuffer.smallByteCount
+            let buffer =
+                isFew
+                ? self.spare.take() ?? InboundBuffer()
+                : reserve.take() ?? InboundBuffer(byteCount: InboundBuffer.largeByteCount)
+            self.buffers.append(buffer)
+            return buffer
+        }
     }
 
     private let state: LockedValue<State>
@@ -48,7 +65,7 @@ final class InboundArena: Sendable {
     private let lowWatermark: Int
 
     init(limits: TransportLimits) {
-        self.state = LockedValue(State(filling: InboundBuffer()))
+        self.state = LockedValue(State())
         // Below nothing, reading would pause and never go on.
         self.highWatermark = max(0, limits.highWatermark)
         self.lowWatermark = max(0, min(limits.lowWatermark, limits.highWatermark))
@@ -56,24 +73,40 @@ final class InboundArena: Sendable {
 
     // MARK: Service thread
 
-    /// Copies bytes in, and pauses reading at the high watermark.
+    /// Copies a run of a body in, and pauses reading at the high watermark.
     ///
-    /// `moment` is the time since the start.
-    func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?, at moment: Duration) {
-        self.state.withLock { state in
-            state.statistics.lastHeard = moment
-            guard !state.hasEnded else { return }
-            state.filling.append(bytes, as: piece)
-            state.isPaused = state.filling.weight + state.inHand >= self.highWatermark
+    /// `moment` is the time since the start. `reserve` is a large buffer, which is taken when it is needed.
+    func append(_ bytes: UnsafeRawBufferPointer, at moment: Duration, reserve: inout InboundBuffer?) {
+        self.append(bytes.count, at: moment, reserve: &reserve) { $0.append(bytes) }
+    }
+
+    /// Copies the pieces of messages in that lie in one read, and pauses reading at the high watermark.
+    func append(
+        _ records: [InboundBuffer.Record], of bytes: UnsafeRawBufferPointer, at moment: Duration,
+        reserve: inout InboundBuffer?
+    ) {
+        self.append(InboundBuffer.run(of: records).count, at: moment, reserve: &reserve) {
+            $0.append(records, of: bytes)
         }
     }
 
     /// Notes that a ping of the consumer was answered, between the messages before and after it.
     func appendPong() {
+        var none: InboundBuffer?
+        self.append(0, at: nil, reserve: &none) { $0.appendPong() }
+    }
+
+    private func append(
+        _ byteCount: Int, at moment: Duration?, reserve: inout InboundBuffer?, _ copy: (InboundBuffer) -> Void
+    ) {
         self.state.withLock { state in
+            if let moment { state.statistics.lastHeard = moment }
             guard !state.hasEnded else { return }
-            state.filling.appendPong()
-            state.isPaused = state.filling.weight + state.inHand >= self.highWatermark
+            let buffer = state.buffer(for: byteCount, reserve: &reserve)
+            let weight = buffer.weight
+            copy(buffer)
+            state.weight += buffer.weight - weight
+            state.isPaused = state.weight + state.inHand >= self.highWatermark
         }
     }
 
@@ -149,7 +182,8 @@ final class InboundArena: Sendable {
                 state.hasEnded = true
                 state.end = end
                 state.isReady = false
-                state.filling.removeAll()
+                state.buffers = []
+                state.weight = 0
             }
             return state.waiter.take()?.continuation
         }
@@ -165,16 +199,20 @@ final class InboundArena: Sendable {
 
     // MARK: Consumer
 
-    /// Swaps an empty buffer for what has arrived; nil when nothing has.
-    func take(giving empty: InboundBuffer) -> Batch? {
+    /// Takes what has arrived first; nil when nothing has.
+    ///
+    /// `spare` is a small buffer that is empty.
+    func take(giving spare: InboundBuffer?) -> Batch? {
         self.state.withLock { state in
+            if state.spare == nil { state.spare = spare }
             guard Self.hasNews(state) else { return nil }
+            let buffer = state.buffers.isEmpty ? nil : state.buffers.removeFirst()
             let batch = Batch(
-                isReady: state.isReady, head: state.head.take(), coding: state.coding, buffer: state.filling,
-                end: state.end.take(), isPaused: state.isPaused)
+                isReady: state.isReady, head: state.head.take(), coding: state.coding, buffer: buffer,
+                end: state.buffers.isEmpty ? state.end.take() : nil, isPaused: state.isPaused)
             state.isReady = false
-            state.inHand = state.filling.weight
-            state.filling = empty
+            state.inHand = buffer?.weight ?? 0
+            state.weight -= state.inHand
             return batch
         }
     }
@@ -185,7 +223,7 @@ final class InboundArena: Sendable {
     func shouldResume(withUnread weight: Int) -> Bool {
         self.state.withLock { state in
             state.inHand = weight
-            guard state.isPaused, state.filling.weight + weight <= self.lowWatermark else { return false }
+            guard state.isPaused, state.weight + weight <= self.lowWatermark else { return false }
             state.isPaused = false
             return true
         }
@@ -222,6 +260,6 @@ final class InboundArena: Sendable {
     }
 
     private static func hasNews(_ state: State) -> Bool {
-        state.isReady || state.head != nil || state.end != nil || !state.filling.isEmpty
+        state.isReady || state.head != nil || state.end != nil || !state.buffers.isEmpty
     }
 }

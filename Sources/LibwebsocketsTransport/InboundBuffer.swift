@@ -2,7 +2,8 @@ import WebSocketProtocol
 
 /// Bytes with boundaries, and what happened between them, in memory of which 64 more bytes can be read.
 ///
-/// Owned by the arena while it fills and by the consumer while it is read; never by both.
+/// Its memory never grows: what does not fit goes into another one. Owned by the arena while it fills and by the
+/// consumer while it is read; never by both.
 /// - Safety: passed on under the arena's lock, so that one thread at a time has it.
 final class InboundBuffer: @unchecked Sendable {
     /// One piece of a message, a run of a response body, or the mark of an event between them.
@@ -18,34 +19,72 @@ final class InboundBuffer: @unchecked Sendable {
         }
 
         let content: Content
-        let offset: Int
+        var offset: Int
         var count: Int
     }
 
+    /// What one read can bring.
+    static let largeByteCount = 64 << 10
+    /// What a stream keeps while nothing comes: room for a few events.
+    static let smallByteCount = 2 << 10
+
     private(set) var records: [Record] = []
-    private let memory = PaddedBuffer(capacity: 16 << 10)
+    private let memory: PaddedBuffer
+
+    /// A buffer with room for so many bytes.
+    init(byteCount: Int = InboundBuffer.smallByteCount) {
+        self.memory = PaddedBuffer(capacity: byteCount)
+    }
 
     var byteCount: Int { self.memory.count }
 
-    /// What counts towards the watermarks: the bytes, and the price of a record.
+    /// What counts towards the watermarks: the bytes, those between the records too, and the price of a record.
     var weight: Int { self.memory.count + self.records.count * MemoryLayout<Record>.stride }
 
     var isEmpty: Bool { self.records.isEmpty }
+
+    /// Whether it takes a whole read.
+    var isLarge: Bool { self.memory.capacity >= Self.largeByteCount }
+
+    /// Whether so many bytes more fit in.
+    func hasRoom(for byteCount: Int) -> Bool { byteCount <= self.memory.capacity - self.memory.count }
+
+    /// All bytes, until the buffer changes.
+    var bytes: UnsafeRawBufferPointer { self.memory.bytes }
 
     /// The bytes of a record, until the buffer changes.
     func bytes(of record: Record) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self.memory.bytes[record.offset..<record.offset + record.count])
     }
 
-    /// Appends bytes: of a message, or, without a piece, of a body.
-    func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) {
-        if piece == nil, let last = self.records.indices.last, self.records[last].content == .body {
+    /// Appends a run of a body.
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        if let last = self.records.indices.last, self.records[last].content == .body {
             self.records[last].count += bytes.count
         } else {
-            let content = piece.map(Record.Content.message) ?? .body
-            self.records.append(Record(content: content, offset: self.memory.count, count: bytes.count))
+            self.records.append(Record(content: .body, offset: self.memory.count, count: bytes.count))
         }
         self.memory.append(bytes)
+    }
+
+    /// Appends pieces of messages that lie in one read, in which their offsets are places.
+    ///
+    /// One copy takes them all, with the frame headers between them, which nobody looks at again.
+    func append(_ records: [Record], of bytes: UnsafeRawBufferPointer) {
+        let run = Self.run(of: records)
+        let shift = self.memory.count - run.lowerBound
+        self.memory.append(UnsafeRawBufferPointer(rebasing: bytes[run]))
+        self.records.reserveCapacity(self.records.count + records.count)
+        for var record in records {
+            record.offset += shift
+            self.records.append(record)
+        }
+    }
+
+    /// From the first byte of some records to the last.
+    static func run(of records: [Record]) -> Range<Int> {
+        guard let first = records.first, let last = records.last else { return 0..<0 }
+        return first.offset..<last.offset + last.count
     }
 
     /// Appends the mark of a pong.
@@ -53,9 +92,9 @@ final class InboundBuffer: @unchecked Sendable {
         self.records.append(Record(content: .pong, offset: self.memory.count, count: 0))
     }
 
-    /// Empties it, and gives back memory that one large batch has needed.
+    /// Empties it, and gives back what very many records have needed.
     func removeAll() {
-        self.records.removeAll(keepingCapacity: self.records.count <= 4096)
+        self.records.removeAll(keepingCapacity: self.records.capacity <= (self.isLarge ? 4_096 : 64))
         self.memory.removeAll()
     }
 }

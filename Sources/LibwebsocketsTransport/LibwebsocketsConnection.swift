@@ -12,13 +12,10 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     private let id: ConnectionID
     private let service: Service
     private let arena: InboundArena
-    private var decoder: PayloadDecoder
-    private var reading = InboundBuffer()
-    private var nextRecord = 0
-    private var unread = 0
-    /// Whether reading had stopped when the batch in hand was taken: then every record read is told to the arena.
+    private var reader: InboundReader
+    /// Whether reading had stopped when the buffer in hand was taken: then the arena is told when it is read.
     private var isBehind = false
-    private var spare = InboundBuffer()
+    private var spare: InboundBuffer?
     private var isReady = false
     private var head: ResponseHead?
     private var end: TransportEnd?
@@ -30,7 +27,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.id = service.makeID()
         self.service = service
         self.arena = InboundArena(limits: request.limits)
-        self.decoder = PayloadDecoder(messageByteCountLimit: request.limits.messageByteCount)
+        self.reader = InboundReader(messageByteCountLimit: request.limits.messageByteCount)
         service.post(
             .open(ConnectionPlan(id: self.id, request: request, way: way, arena: self.arena, started: .now)))
     }
@@ -47,10 +44,9 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
             } catch {
                 return self.fail(error)
             }
+            self.putBackBuffer()
             if let end = self.end.take() { return self.finish(end) }
-            guard let batch = self.arena.take(giving: self.spare) else { return nil }
-            self.spare = self.reading
-            self.spare.removeAll()
+            guard let batch = self.arena.take(giving: self.spare.take()) else { return nil }
             do {
                 try self.begin(batch)
             } catch {
@@ -60,52 +56,49 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         return nil
     }
 
-    /// The next payload or pong of the batch in hand; nil when it has no more.
+    /// The next payload or pong of the buffer in hand; nil when it has no more.
+    @inline(__always)
     private func nextEvent() throws(PayloadDecoder.Failure) -> TransportEvent? {
-        if let payload = try self.decoder.rest() { return .payload(payload) }
-        while self.nextRecord < self.reading.records.count {
-            let record = self.reading.records[self.nextRecord]
-            self.nextRecord += 1
-            self.unread -= record.count
-            if self.isBehind { self.noteProgress() }
-            let bytes = self.reading.bytes(of: record)
-            switch record.content {
-            case .pong:
-                return .pong
-            case .message(let piece):
-                if let payload = try self.decoder.decode(bytes, as: piece) { return .payload(payload) }
-            case .body:
-                if let payload = try self.decoder.decode(bytes, as: nil) { return .payload(payload) }
-            }
+        guard self.reader.hasMore else { return nil }
+        let event = try self.reader.next()
+        if self.isBehind, self.reader.isAtEnd { self.noteProgress(unread: 0) }
+        return event
+    }
+
+    /// The buffer in hand is read: a small one is for what comes next, and large ones are for everybody.
+    private func putBackBuffer() {
+        guard let buffer = self.reader.takeBuffer() else { return }
+        if buffer.isLarge {
+            self.service.buffers.giveBack(buffer)
+        } else {
+            buffer.removeAll()
+            self.spare = buffer
         }
-        return nil
     }
 
     private func begin(_ batch: InboundArena.Batch) throws(PayloadDecoder.Failure) {
-        self.reading = batch.buffer
-        self.nextRecord = 0
-        self.unread = batch.buffer.byteCount
+        if let buffer = batch.buffer { self.reader.read(buffer) }
         if batch.head != nil {
-            try self.decoder.begin(batch.coding)
+            try self.reader.begin(batch.coding)
             if case .messages(let agreement) = batch.coding { self.compression.withLock { $0 = agreement } }
         }
         self.isReady = batch.isReady
         self.head = batch.head
         self.end = batch.end
         self.isBehind = batch.isPaused
-        if batch.isPaused { self.noteProgress() }
+        if batch.isPaused { self.noteProgress(unread: batch.buffer?.weight ?? 0) }
     }
 
     /// Lets reading go on when little enough is left.
-    private func noteProgress() {
-        guard self.arena.shouldResume(withUnread: self.unread) else { return }
+    private func noteProgress(unread: Int) {
+        guard self.arena.shouldResume(withUnread: unread) else { return }
         self.isBehind = false
         self.service.post(.resume(self.id))
     }
 
     private func finish(_ end: TransportEnd) -> TransportEvent {
         self.hasEnded = true
-        if case .complete = end, let failure = self.decoder.finish() {
+        if case .complete = end, let failure = self.reader.finish() {
             return .ended(.failed(TransportFailure(phase: .stream, cause: failure.cause)))
         }
         // The peer broke a rule: what came before it is read, and may be answered by now.
@@ -130,8 +123,8 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     func wait(for duration: Duration?) async -> TransportWaitOutcome {
         if self.isReady || self.head != nil || self.end != nil || self.hasEnded { return .ready }
-        if self.nextRecord < self.reading.records.count || self.decoder.hasRest { return .ready }
-        self.decoder.becomeIdle()
+        if self.reader.hasMore { return .ready }
+        self.reader.becomeIdle()
         return await self.arena.wait(until: duration.map { .now + $0 }) { self.service.post(.watch(self.id)) }
     }
 

@@ -61,6 +61,10 @@ struct PayloadDecoder {
     ///
     /// Nil when they complete nothing.
     mutating func decode(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) throws(Failure) -> InboundPayload? {
+        // What nearly every message is needs nothing but its bytes; the frame reader keeps the limit.
+        if let piece, piece.isFirst, piece.isLast, !piece.isCompressed {
+            return InboundPayload(kind: piece.kind == .text ? .text : .binary, bytes: bytes)
+        }
         switch (piece, self.content) {
         case (let piece?, .messages(let inflater)) where piece.isCompressed:
             return try self.inflate(bytes, of: piece, with: inflater)

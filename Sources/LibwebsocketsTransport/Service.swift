@@ -11,9 +11,11 @@ import StreamTransport
 ///
 /// It starts when it is made, sleeps while it has no connection, and never ends. Everything but `post`, `makeID` and
 /// `hasFailed` belongs to the thread.
-/// - Safety: the stored properties other than `mailbox`, `resolver` and `lastID` are touched on the service thread only.
+/// - Safety: the stored properties other than `mailbox`, `resolver`, `buffers` and `lastID` are touched on the service
+///   thread only.
 final class Service: @unchecked Sendable {
     let resolver: Resolver
+    let buffers = InboundBufferPool()
     private let mailbox = ServiceMailbox()
     private(set) var pointer: OpaquePointer?
     private var connections: [ConnectionID: ServiceConnection] = [:]
@@ -23,6 +25,10 @@ final class Service: @unchecked Sendable {
     private var closing: [ServiceConnection] = []
     private var waking: [ServiceConnection] = []
     private var deadlines = DeadlineQueue()
+    /// For whichever connection is being read.
+    var pieces = PieceScratch()
+    /// For the connection that needs one next; `refillReserve()` sees to it.
+    var reserve: InboundBuffer?
     /// What the loop's timer is set to.
     private var timerDeadline: ContinuousClock.Instant?
     private let lastID = LockedValue<UInt>(0)
@@ -199,6 +205,11 @@ final class Service: @unchecked Sendable {
     private func resumeWaiters() {
         guard !self.waking.isEmpty else { return }
         for connection in self.waking.take() { connection.resumeWaiter() }
+    }
+
+    /// Has a large buffer at hand, so that none is looked for under an arena's lock.
+    func refillReserve() {
+        if self.reserve == nil { self.reserve = self.buffers.take() }
     }
 
     /// Remembers that a connection's consumer has something to read when the round ends.

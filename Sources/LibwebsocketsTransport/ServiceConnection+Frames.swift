@@ -8,30 +8,45 @@ extension ServiceConnection {
 
     /// Reads frames; `moment` is the time since the start.
     ///
-    /// Control frames are handled here, and at once; data goes to the consumer.
+    /// Control frames are handled here, and at once; data goes to the consumer, as much of it together as there is.
     func receivedFrames(_ bytes: UnsafeRawBufferPointer, at moment: Duration) {
         // RFC 6455 section 7.1.7: what follows a violation is not processed.
         guard let channel = self.channel, channel.pendingFailure == nil else { return }
         var position = 0
+        var records = self.service.pieces.take()
         do throws(FrameError) {
-            while let element = try self.channel?.reader.next(in: bytes, at: &position) {
-                switch element {
-                case .data(let piece, let range):
-                    self.plan.arena.append(UnsafeRawBufferPointer(rebasing: bytes[range]), as: piece, at: moment)
-                case .ping:
-                    self.plan.arena.updateStatistics { $0.lastHeard = moment }
-                    self.answerPing()
-                case .pong:
-                    self.pongReceived()
-                case .close:
-                    self.plan.arena.updateStatistics { $0.lastHeard = moment }
-                    self.closeReceived()
-                }
-            }
+            var control: WebSocketChannel.Control?
+            repeat {
+                control = try self.channel?.read(bytes, at: &position, into: &records)
+                self.store(&records, of: bytes, at: moment)
+                if let control { self.handle(control, at: moment) }
+            } while control != nil
         } catch {
+            self.store(&records, of: bytes, at: moment)
             self.violated(error)
         }
+        self.service.pieces.giveBack(records)
         self.service.wake(self)
+    }
+
+    private func store(_ records: inout [InboundBuffer.Record], of bytes: UnsafeRawBufferPointer, at moment: Duration) {
+        guard !records.isEmpty else { return }
+        self.service.refillReserve()
+        self.plan.arena.append(records, of: bytes, at: moment, reserve: &self.service.reserve)
+        records.removeAll(keepingCapacity: true)
+    }
+
+    private func handle(_ control: WebSocketChannel.Control, at moment: Duration) {
+        switch control {
+        case .ping:
+            self.plan.arena.updateStatistics { $0.lastHeard = moment }
+            self.answerPing()
+        case .pong:
+            self.pongReceived()
+        case .close:
+            self.plan.arena.updateStatistics { $0.lastHeard = moment }
+            self.closeReceived()
+        }
     }
 
     private func pongReceived() {

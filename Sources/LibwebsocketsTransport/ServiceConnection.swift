@@ -217,7 +217,8 @@ final class ServiceConnection {
         }
         switch self.phase {
         case .receivingBody:
-            self.plan.arena.append(bytes, as: nil, at: moment)
+            self.service.refillReserve()
+            self.plan.arena.append(bytes, at: moment, reserve: &self.service.reserve)
             self.service.wake(self)
         case .upgraded, .ended:
             self.receivedFrames(bytes, at: moment)

@@ -15,7 +15,20 @@ int cmachine_pin_to_core(int core) {
     return sched_setaffinity(0, sizeof cores, &cores) == 0 ? core : -1;
 }
 
+int cmachine_usable_core(int index) {
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0) return -1;
+    for (int core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, &cores) && index-- == 0) return core;
+    return -1;
+}
+
 #else
+
+int cmachine_usable_core(int index) {
+    (void)index;
+    return -1;
+}
 
 int cmachine_pin_to_core(int core) {
     (void)core;

@@ -29,6 +29,9 @@ void cmachine_fill(void *memory, size_t count);
 /// Returns the core, or -1 when the system does not do it.
 int cmachine_pin_to_core(int core);
 
+/// The cores that the process may use, in order: the one with this index, or -1 when there are no more.
+int cmachine_usable_core(int index);
+
 /// Makes the allocator keep what is freed, so that no page is given to the process twice.
 void cmachine_keep_freed_memory(void);
 

@@ -1,0 +1,70 @@
+// Measures what a connection costs, from the socket to the consumer, each figure beside its bar and the machine's limit.
+import Foundation
+
+/// The command.
+///
+/// Each figure has a process of its own, so that none finds the memory and the threads of another.
+@main
+struct ConnectionCost {
+    static func main() async {
+        do {
+            let options = try Options(CommandLine.arguments.dropFirst())
+            guard let name = options.child else { exit(try Self.runAll(options) ? 0 : 1) }
+            guard let figure = Figure.all.first(where: { $0.name == name }) else {
+                throw UsageError("no figure \(name)")
+            }
+            exit(try await Self.run(figure, options) ? 0 : 1)
+        } catch let error as UsageError {
+            Self.complain("\(error.message)\n\(Options.usage)")
+            exit(2)
+        } catch {
+            Self.complain("\(error)")
+            exit(1)
+        }
+    }
+
+    private static func complain(_ text: String) {
+        FileHandle.standardError.write(Data("connection-cost: \(text)\n".utf8))
+    }
+
+    private static func runAll(_ options: Options) throws -> Bool {
+        let figures = Figure.all.filter { $0.matches(options.filter) }
+        guard !figures.isEmpty else { throw UsageError("no figure is called like '\(options.filter)'") }
+        if Cores.pair == nil {
+            Line.print("There is one core only: server and client share it, and no figure is exact.")
+        }
+        var areAllHeld = true
+        for figure in figures {
+            let child = Process()
+            child.executableURL = Programs.own
+            child.arguments = options.arguments(forFigure: figure.name)
+            try child.run()
+            child.waitUntilExit()
+            if child.terminationStatus != 0 { areAllHeld = false }
+        }
+        return areAllHeld
+    }
+
+    private static func run(_ figure: Figure, _ options: Options) async throws -> Bool {
+        try Descriptors.raiseLimit()
+        Cores.takeClientCore()
+        let readings = try await figure.measure(options)
+        Line.print("\(figure.name): \(figure.summary)")
+        for reading in readings { Line.print(reading.line) }
+        return readings.allSatisfy(\.isHeld)
+    }
+}
+
+/// The arguments mean nothing.
+struct UsageError: Error {
+    let message: String
+
+    init(_ message: String) { self.message = message }
+}
+
+/// Something came that the server did not send, or did not come.
+struct WrongResultError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

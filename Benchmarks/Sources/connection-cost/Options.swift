@@ -1,0 +1,47 @@
+// The command line.
+
+/// What was asked for.
+struct Options {
+    /// Part of the names of the figures to measure; all when it is empty.
+    private(set) var filter = ""
+    /// How often each is measured.
+    private(set) var repetitions = 5
+    /// Whether the slow reader takes the whole gigabyte slowly.
+    private(set) var isFull = false
+    /// The one figure that this process measures.
+    private(set) var child: String?
+
+    /// How to call the command.
+    static let usage = """
+        usage: connection-cost [--repetitions N] [--full] [NAME]
+
+        NAME is a part of a figure's name; without one, all are measured:
+        \(Figure.all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
+
+          --repetitions N   measure each N times, and print the median and the range (5)
+          --full            let the slow reader take its gigabyte at 1 MB/s: a thousand seconds
+        """
+
+    /// Reads the arguments.
+    init(_ arguments: some Sequence<String>) throws {
+        var arguments = arguments.makeIterator()
+        while let argument = arguments.next() {
+            switch argument {
+            case "--full": self.isFull = true
+            case "--figure": self.child = arguments.next()
+            case "--repetitions":
+                guard let count = arguments.next().flatMap({ Int($0) }), count > 0 else {
+                    throw UsageError("--repetitions: a number")
+                }
+                self.repetitions = count
+            case _ where argument.hasPrefix("-"): throw UsageError("'\(argument)' is no option")
+            default: self.filter = argument
+            }
+        }
+    }
+
+    /// What a process is told that measures one figure.
+    func arguments(forFigure name: String) -> [String] {
+        ["--figure", name, "--repetitions", String(self.repetitions)] + (self.isFull ? ["--full"] : [])
+    }
+}

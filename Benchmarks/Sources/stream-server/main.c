@@ -1,0 +1,268 @@
+// usage: stream-server flood|idle|pace [--messages N] [--rate N] [--tls FILE] [--deflate] [--core N]
+//
+// Prints the port it listens on at 127.0.0.1, and lives as long as its standard input. With --tls it writes its
+// certificate to FILE.
+#define _GNU_SOURCE
+#include "Server.h"
+
+#include "CStreamScript.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TICK_NANOSECONDS = 1000000, EVENT_COUNT = 512 };
+
+static options settings = {.core = -1};
+static script content;
+static SSL_CTX *tls_context;
+static int poller;
+static connection *paced; // those that a tick looks at
+
+static uint64_t moment(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void watch(connection *connection, bool wants_write) {
+    if (connection->wants_write == wants_write) return;
+    connection->wants_write = wants_write;
+    struct epoll_event event = {.events = EPOLLIN | (wants_write ? EPOLLOUT : 0), .data.ptr = connection};
+    epoll_ctl(poller, EPOLL_CTL_MOD, connection->descriptor, &event);
+}
+
+static void drop(connection *dropped) {
+    for (connection **link = &paced; *link; link = &(*link)->next)
+        if (*link == dropped) {
+            *link = dropped->next;
+            break;
+        }
+    SSL_free(dropped->tls);
+    close(dropped->descriptor);
+    free(dropped);
+}
+
+// The next bytes of a response; false when there are none for the moment.
+static bool refill(connection *connection) {
+    if (connection->state != STATE_STREAM) return false;
+    uint64_t count = settings.message_count;
+    block next = {0};
+    if (!connection->has_begun) {
+        next = content.start;
+        connection->has_begun = true;
+    } else if (settings.mode == MODE_IDLE && connection->sent_count == 0) {
+        next = content.first;
+        connection->sent_count = 1;
+    } else if (settings.mode == MODE_FLOOD && connection->sent_count < count) {
+        next = content.messages;
+        uint64_t in_block = count < CSS_BLOCK_COUNT ? count : CSS_BLOCK_COUNT;
+        connection->sent_count += in_block;
+    } else if (settings.mode != MODE_IDLE && connection->sent_count >= count && !connection->has_ended) {
+        next = content.end;
+        connection->has_ended = true;
+    }
+    connection->output = next.bytes;
+    connection->output_count = next.count;
+    return next.count > 0;
+}
+
+// Writes as much as the client takes; false when it is gone.
+static bool flush(connection *connection) {
+    while (connection->output_count > 0 || refill(connection)) {
+        ssize_t count;
+        if (connection->tls) {
+            count = SSL_write(connection->tls, connection->output, (int)connection->output_count);
+            if (count <= 0) {
+                int reason = SSL_get_error(connection->tls, (int)count);
+                watch(connection, true);
+                return reason == SSL_ERROR_WANT_WRITE || reason == SSL_ERROR_WANT_READ;
+            }
+        } else {
+            count = send(connection->descriptor, connection->output, connection->output_count, MSG_NOSIGNAL);
+            if (count < 0) {
+                watch(connection, true);
+                return errno == EAGAIN;
+            }
+        }
+        connection->output += count;
+        connection->output_count -= (size_t)count;
+    }
+    watch(connection, false);
+    return true;
+}
+
+// Reads what there is; false when the client is gone.
+static bool receive(connection *connection) {
+    while (true) {
+        size_t room = sizeof connection->input - 1 - connection->input_count;
+        uint8_t *target = connection->input + connection->input_count;
+        ssize_t count = connection->tls ? SSL_read(connection->tls, target, (int)room)
+                                        : recv(connection->descriptor, target, room, 0);
+        if (count <= 0) {
+            if (!connection->tls) return count < 0 && errno == EAGAIN;
+            return SSL_get_error(connection->tls, (int)count) == SSL_ERROR_WANT_READ;
+        }
+        connection->input_count += (size_t)count;
+        if (connection->state == STATE_HEAD && !answer_upgrade(connection, &settings)) return false;
+        if (connection->state != STATE_HEAD && !take_frames(connection)) return false;
+    }
+}
+
+static bool serve(connection *served) {
+    if (served->state == STATE_TLS) {
+        int result = SSL_accept(served->tls);
+        if (result != 1) return SSL_get_error(served->tls, result) == SSL_ERROR_WANT_READ;
+        served->state = STATE_HEAD;
+    }
+    bool was_streaming = served->state == STATE_STREAM;
+    if (!receive(served)) return false;
+    if (!was_streaming && served->state == STATE_STREAM && settings.mode == MODE_PACE) {
+        // Spread over the interval, so that a tick has about as many as another.
+        static uint64_t arrived;
+        served->next_due = (double)moment() + 1e9 / settings.rate * (0.5 + (double)(arrived++ % 97) / 97);
+        served->next = paced;
+        paced = served;
+    }
+    return flush(served);
+}
+
+static void welcome(int listener) {
+    int descriptor;
+    while ((descriptor = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+        int on = 1;
+        setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        connection *made = calloc(1, sizeof *made);
+        made->descriptor = descriptor;
+        made->state = settings.uses_tls ? STATE_TLS : STATE_HEAD;
+        if (settings.uses_tls) {
+            made->tls = SSL_new(tls_context);
+            SSL_set_fd(made->tls, descriptor);
+        }
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = made};
+        epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &event);
+    }
+}
+
+// Gives every connection that is due its next message.
+static void tick(void) {
+    double now = (double)moment();
+    for (connection *due = paced, *next; due; due = next) {
+        next = due->next;
+        if (due->next_due > now || due->output_count > 0 || due->sent_count >= settings.message_count) continue;
+        due->next_due += 1e9 / settings.rate;
+        uint8_t message[CSS_MESSAGE_SIZE];
+        css_stamped_message(due->sent_count++, moment(), message);
+        due->small_count = write_frame(due->small, 0x81, message, sizeof message);
+        due->output = due->small;
+        due->output_count = due->small_count;
+        // The loop drops it: an event of it may wait there.
+        if (!flush(due)) shutdown(due->descriptor, SHUT_RDWR);
+    }
+}
+
+static int listen_anywhere(void) {
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    if (bind(listener, (struct sockaddr *)&address, length) != 0 || listen(listener, 4096) != 0) return -1;
+    getsockname(listener, (struct sockaddr *)&address, &length);
+    printf("%u\n", ntohs(address.sin_port));
+    fflush(stdout);
+    return listener;
+}
+
+static int start_timer(void) {
+    int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    struct itimerspec period = {{0, TICK_NANOSECONDS}, {0, TICK_NANOSECONDS}};
+    timerfd_settime(timer, 0, &period, NULL);
+    return timer;
+}
+
+static bool read_options(int count, char **arguments) {
+    if (count < 2) return false;
+    const char *modes[] = {"flood", "idle", "pace"};
+    int found = -1;
+    for (int index = 0; index < 3; index++)
+        if (strcmp(arguments[1], modes[index]) == 0) found = index;
+    if (found < 0) return false;
+    settings.mode = (mode)found;
+    for (int index = 2; index < count; index++) {
+        const char *name = arguments[index];
+        if (strcmp(name, "--deflate") == 0) {
+            settings.compresses = true;
+            continue;
+        }
+        if (++index == count) return false;
+        if (strcmp(name, "--messages") == 0) settings.message_count = strtoull(arguments[index], NULL, 10);
+        else if (strcmp(name, "--rate") == 0) settings.rate = strtod(arguments[index], NULL);
+        else if (strcmp(name, "--core") == 0) settings.core = atoi(arguments[index]);
+        else if (strcmp(name, "--tls") == 0) settings.certificate_path = arguments[index];
+        else return false;
+    }
+    settings.uses_tls = settings.certificate_path != NULL;
+    // A response of more than a block is whole blocks.
+    bool is_whole = settings.message_count <= CSS_BLOCK_COUNT || settings.message_count % CSS_BLOCK_COUNT == 0;
+    return is_whole && (settings.mode != MODE_PACE || settings.rate > 0);
+}
+
+static void prepare_process(void) {
+    signal(SIGPIPE, SIG_IGN);
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (settings.core < 0) return;
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(settings.core, &cores);
+    sched_setaffinity(0, sizeof cores, &cores);
+}
+
+int main(int count, char **arguments) {
+    if (!read_options(count, arguments)) {
+        fputs("usage: stream-server flood|idle|pace [--messages N] [--rate N] [--tls FILE] [--deflate] [--core N]\n",
+              stderr);
+        return 2;
+    }
+    prepare_process();
+    content = make_script(&settings);
+    if (settings.uses_tls && !(tls_context = make_tls_context(settings.certificate_path))) return 1;
+    poller = epoll_create1(EPOLL_CLOEXEC);
+    int timer = settings.mode == MODE_PACE ? start_timer() : -1, listener = listen_anywhere();
+    // What is no connection is told by the address of its descriptor.
+    int own[] = {listener, timer, STDIN_FILENO};
+    for (size_t index = 0; index < 3; index++) {
+        struct epoll_event event = {.events = EPOLLIN, .data.ptr = &own[index]};
+        if (own[index] >= 0) epoll_ctl(poller, EPOLL_CTL_ADD, own[index], &event);
+    }
+    struct epoll_event events[EVENT_COUNT];
+    while (true) {
+        int ready = epoll_wait(poller, events, EVENT_COUNT, -1);
+        for (int index = 0; index < ready; index++) {
+            void *source = events[index].data.ptr;
+            if (source == &own[0]) {
+                welcome(listener);
+            } else if (source == &own[1]) {
+                uint64_t expired;
+                if (read(timer, &expired, sizeof expired) > 0) tick();
+            } else if (source == &own[2]) {
+                char byte;
+                if (read(STDIN_FILENO, &byte, 1) <= 0) return 0;
+            } else if (!serve(source)) {
+                drop(source);
+            }
+        }
+    }
+}

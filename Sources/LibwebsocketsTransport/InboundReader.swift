@@ -1,0 +1,68 @@
+import StreamTransport
+import WebSocketProtocol
+
+/// Reads the buffers of an arena, one at a time, and makes messages of what is in them.
+///
+/// It belongs to the connection's consumer. One struct, because what is in it is touched for every message.
+struct InboundReader {
+    private var decoder: PayloadDecoder
+    /// What is being read; its bytes are lent to the consumer.
+    private var buffer: InboundBuffer?
+    private var records: [InboundBuffer.Record] = []
+    private var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+    private var nextRecord = 0
+
+    init(messageByteCountLimit: Int) {
+        self.decoder = PayloadDecoder(messageByteCountLimit: messageByteCountLimit)
+    }
+
+    /// Says how what follows is coded.
+    mutating func begin(_ coding: PayloadCoding) throws(PayloadDecoder.Failure) { try self.decoder.begin(coding) }
+
+    /// What is missing at the end of a body.
+    func finish() -> PayloadDecoder.Failure? { self.decoder.finish() }
+
+    /// Nothing is expected soon: gives back what the decoder can make again.
+    mutating func becomeIdle() { self.decoder.becomeIdle() }
+
+    /// Begins with a buffer; the one before was taken out, and read.
+    mutating func read(_ buffer: InboundBuffer) {
+        self.buffer = buffer
+        self.records = buffer.records
+        self.bytes = buffer.bytes
+        self.nextRecord = 0
+    }
+
+    /// Takes out the buffer that was read, whose bytes nobody uses any more.
+    mutating func takeBuffer() -> InboundBuffer? {
+        self.records = []
+        self.bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+        self.nextRecord = 0
+        return self.buffer.take()
+    }
+
+    /// Whether every record was read, so that `next()` has nothing but what is left of the last one.
+    var isAtEnd: Bool { self.nextRecord == self.records.count }
+
+    /// Whether `next()` may have something.
+    var hasMore: Bool { !self.isAtEnd || self.decoder.hasRest }
+
+    /// The next payload or pong; nil when there is no more.
+    mutating func next() throws(PayloadDecoder.Failure) -> TransportEvent? {
+        if self.decoder.hasRest, let payload = try self.decoder.rest() { return .payload(payload) }
+        while self.nextRecord < self.records.count {
+            let record = self.records[self.nextRecord]
+            self.nextRecord += 1
+            let bytes = UnsafeRawBufferPointer(rebasing: self.bytes[record.offset..<record.offset + record.count])
+            switch record.content {
+            case .pong:
+                return .pong
+            case .message(let piece):
+                if let payload = try self.decoder.decode(bytes, as: piece) { return .payload(payload) }
+            case .body:
+                if let payload = try self.decoder.decode(bytes, as: nil) { return .payload(payload) }
+            }
+        }
+        return nil
+    }
+}
