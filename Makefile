@@ -70,6 +70,7 @@ NOT_ABOUT_MEMORY := SlowReaderTests|ScenarioTests|FaultProxyTests|TurnSimulation
 
 # Under a sanitizer a turn takes ten times as long, so few bytes are cut at; `make test` cuts at every one.
 thread-sanitizer: export CHAPPIE_CUT_STRIDE := 31
+thread-sanitizer: export CHAPPIE_THREADED_TESTS_ONLY := 1
 address-sanitizer: export CHAPPIE_CUT_STRIDE := 9
 
 thread-sanitizer: install ## Run every test that has threads under the thread sanitizer

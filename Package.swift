@@ -138,3 +138,12 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
 )
+
+// `make thread-sanitizer` builds what it runs, and nothing else.
+if Context.environment["CHAPPIE_THREADED_TESTS_ONLY"] != nil {
+    let threaded = ["LoopbackTests", "ChappieTransportTests", "LibwebsocketsTransportTests"]
+    package.targets.removeAll { target in
+        let isOfTests = target.type == .test || target.path?.hasPrefix("Tests/") == true
+        return isOfTests && !threaded.contains(target.name)
+    }
+}
