@@ -48,7 +48,7 @@ import Testing
     }
 
     /// How far apart the cuts are: 1, unless the environment asks for a sample because every turn is slow.
-    private static let stride: Int = {
+    static let stride: Int = {
         let value = ProcessInfo.processInfo.environment["CHAPPIE_CUT_STRIDE"].flatMap { Int($0) }
         return max(1, value ?? 1)
     }()
