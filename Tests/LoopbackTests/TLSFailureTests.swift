@@ -143,7 +143,7 @@ import Testing
     /// More than the arena takes at once, so that most of it is still in the kernel when the connection breaks.
     @Test(arguments: [ChappieTestServer.Fault.ConnectionCut.end, .alert])
     func nothingThatCameBeforeTheBreakIsLost(cut: ChappieTestServer.Fault.ConnectionCut) async throws {
-        let size = 2_000_000
+        let size = 1_200_000
         let server = try TLSServer(faults: [
             .init(.largeDelta(byteCount: size)), .init(.cutBeforeTerminal(with: cut)),
         ])
