@@ -182,7 +182,9 @@ import Testing
             certificate.privateKeyPath = try client.server.write(other.keyPEM, to: "other.key")
         case .passphrase:
             let locked = try client.server.write("", to: "locked.key")
-            let arguments = ["pkey", "-in", certificate.privateKeyPath, "-aes256", "-passout", "pass:x", "-out", locked]
+            let arguments = [
+                "pkey", "-in", certificate.privateKeyPath, "-aes256", "-passout", "pass:x", "-out", locked,
+            ]
             try #require(try await run("/usr/bin/openssl", arguments).status == 0)
             certificate.privateKeyPath = locked
         case .words: certificate.privateKeyPath = try client.server.write("no key at all", to: "words.key")
