@@ -81,6 +81,7 @@ let package = Package(
         ),
 
         // Tests.
+        .target(name: "CTLSHandshake", dependencies: ["CLibwebsocketsShim"], path: "Tests/CTLSHandshake"),
         .executableTarget(
             name: "autobahn-client", dependencies: ["LibwebsocketsTransport", "StreamTransport"],
             path: "Tests/AutobahnClient", swiftSettings: baseSettings),
@@ -132,7 +133,10 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(
             name: "LoopbackTests",
-            dependencies: ["ChappieTestServer", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"],
+            dependencies: [
+                "CTLSHandshake", "CTestServerTLS", "ChappieCommand", "ChappieTestServer", "ChappieTransport",
+                "LibwebsocketsTransport", "StreamTransport",
+            ],
             swiftSettings: baseSettings),
     ],
     swiftLanguageModes: [.v6],

@@ -235,6 +235,9 @@ static struct lws_vhost *create_vhost(clws_service *service, const char *name, S
     struct lws_context_creation_info info;
     memset(&info, 0, sizeof info);
     info.options = tls ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0;
+#ifdef LWS_SERVER_OPTION_DISABLE_TLS_SESSION_CACHE
+    info.options |= LWS_SERVER_OPTION_DISABLE_TLS_SESSION_CACHE; // from 4.2 on it has sessions of its own; ours are ours
+#endif
     info.port = CONTEXT_PORT_NO_LISTEN;
     info.protocols = protocols;
     info.vhost_name = name;

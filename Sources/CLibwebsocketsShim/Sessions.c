@@ -41,7 +41,7 @@ static bool is_usable(const SSL_SESSION *session) {
 
 void clws_sessions_put(clws_sessions *sessions, const clws_server *server, const SSL_SESSION *session) {
     if (!SSL_SESSION_is_resumable(session)) return;
-    // Freed without a closing alert, a connection makes its own session unusable.
+    // Freed without a closing alert, a connection makes its own session unusable, so it never has the one that is kept.
     SSL_SESSION *copy = SSL_SESSION_dup((SSL_SESSION *)session); // it is not changed
     if (!copy) return;
     make_room(sessions, server);
@@ -50,15 +50,20 @@ void clws_sessions_put(clws_sessions *sessions, const clws_server *server, const
     sessions->count++;
 }
 
+// RFC 8446 appendix C.4: a ticket that is used twice lets others see that both come from one client.
+static SSL_SESSION *use(clws_sessions *sessions, size_t index) {
+    SSL_SESSION *session = sessions->entries[index].session;
+    if (SSL_SESSION_get_protocol_version(session) < TLS1_3_VERSION) return SSL_SESSION_dup(session);
+    SSL_SESSION_up_ref(session);
+    remove_at(sessions, index);
+    return session;
+}
+
 SSL_SESSION *clws_sessions_take(clws_sessions *sessions, const clws_server *server) {
     for (size_t i = sessions->count; i-- > 0;) {
         if (!clws_server_equals(&sessions->entries[i].server, server)) continue;
-        SSL_SESSION *session = sessions->entries[i].session;
-        bool is_good = is_usable(session);
-        if (is_good) SSL_SESSION_up_ref(session);
-        // RFC 8446 appendix C.4: a ticket that is used twice lets others see that both come from one client.
-        if (!is_good || SSL_SESSION_get_protocol_version(session) >= TLS1_3_VERSION) remove_at(sessions, i);
-        if (is_good) return session;
+        if (is_usable(sessions->entries[i].session)) return use(sessions, i);
+        remove_at(sessions, i);
     }
     return NULL;
 }

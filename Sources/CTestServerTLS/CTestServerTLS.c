@@ -20,6 +20,9 @@ struct ctts_identity {
     SSL_CTX *context;
     BIO_METHOD *socket_method;
     char *ca_pem;
+    char *leaf_pem;
+    char *client_pem;
+    char *client_key_pem;
 };
 
 struct ctts_connection {
@@ -77,28 +80,37 @@ static int add_extension(X509 *certificate, X509 *issuer, int nid, const char *v
     return added;
 }
 
-static X509 *make_certificate(const char *name, EVP_PKEY *key, X509 *issuer, int is_expired) {
+// Names and times of a certificate.
+typedef struct {
+    const char *name;
+    X509 *issuer; // NULL: itself
+    long first_day; // from today
+    long last_day;
+} description;
+
+static X509 *make_certificate(description wanted, EVP_PKEY *key) {
     static const long day = 24 * 60 * 60;
     X509 *certificate = X509_new();
     if (certificate == NULL) return NULL;
     uint64_t serial = 0;
     X509_NAME *subject = X509_get_subject_name(certificate);
-    X509_NAME *issuer_name = issuer == NULL ? subject : X509_get_subject_name(issuer);
+    X509_NAME *issuer_name = wanted.issuer == NULL ? subject : X509_get_subject_name(wanted.issuer);
     int made = RAND_bytes((unsigned char *)&serial, sizeof serial) == 1 &&
         X509_set_version(certificate, X509_VERSION_3) == 1 &&
         ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), serial >> 1) == 1 &&
-        X509_gmtime_adj(X509_getm_notBefore(certificate), -2 * day) != NULL &&
-        X509_gmtime_adj(X509_getm_notAfter(certificate), is_expired ? -day : 30 * day) != NULL &&
+        X509_gmtime_adj(X509_getm_notBefore(certificate), wanted.first_day * day) != NULL &&
+        X509_gmtime_adj(X509_getm_notAfter(certificate), wanted.last_day * day) != NULL &&
         X509_set_pubkey(certificate, key) == 1 &&
-        X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, (const unsigned char *)name, -1, -1, 0) == 1 &&
+        X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, (const unsigned char *)wanted.name, -1, -1, 0) == 1 &&
         X509_set_issuer_name(certificate, issuer_name) == 1;
     if (made) return certificate;
     X509_free(certificate);
     return NULL;
 }
 
-static X509 *make_ca(EVP_PKEY *key) {
-    X509 *ca = make_certificate("ChappieTestServer CA", key, NULL, 0);
+static X509 *make_ca(const char *name, EVP_PKEY *key) {
+    description wanted = {.name = name == NULL ? "ChappieTestServer CA" : name, .first_day = -2, .last_day = 30};
+    X509 *ca = make_certificate(wanted, key);
     if (ca == NULL) return NULL;
     int made = add_extension(ca, ca, NID_basic_constraints, "critical,CA:TRUE") == 1 &&
         add_extension(ca, ca, NID_key_usage, "critical,keyCertSign,cRLSign") == 1 &&
@@ -108,33 +120,72 @@ static X509 *make_ca(EVP_PKEY *key) {
     return NULL;
 }
 
-static X509 *make_leaf(EVP_PKEY *key, X509 *ca, EVP_PKEY *ca_key, ctts_certificate_kind kind) {
-    int is_wrong = kind == CTTS_CERTIFICATE_WRONG_NAME;
+static int add_leaf_extensions(X509 *leaf, X509 *issuer, const char *names, const char *usage) {
+    return add_extension(leaf, issuer, NID_basic_constraints, "critical,CA:FALSE") == 1 &&
+        add_extension(leaf, issuer, NID_key_usage, "critical,digitalSignature") == 1 &&
+        add_extension(leaf, issuer, NID_ext_key_usage, usage) == 1 &&
+        add_extension(leaf, issuer, NID_subject_key_identifier, "hash") == 1 &&
+        add_extension(leaf, issuer, NID_authority_key_identifier, "keyid") == 1 &&
+        (names[0] == 0 || add_extension(leaf, issuer, NID_subject_alt_name, names) == 1);
+}
+
+static X509 *make_leaf(const ctts_identity_options *options, EVP_PKEY *key, X509 *ca, EVP_PKEY *ca_key) {
+    int is_wrong = options->kind == CTTS_CERTIFICATE_WRONG_NAME;
+    int is_alone = options->kind == CTTS_CERTIFICATE_SELF_SIGNED;
     const char *names = is_wrong ? "DNS:wrong.invalid" : "DNS:localhost,IP:127.0.0.1,IP:::1";
-    X509 *leaf = make_certificate(is_wrong ? "wrong.invalid" : "localhost", key, ca, kind == CTTS_CERTIFICATE_EXPIRED);
+    const char *common_name = is_wrong ? "wrong.invalid" : "localhost";
+    description wanted = {
+        .name = options->common_name == NULL ? common_name : options->common_name,
+        .issuer = is_alone ? NULL : ca,
+        .first_day = options->kind == CTTS_CERTIFICATE_NOT_YET_VALID ? 1 : -2,
+        .last_day = options->kind == CTTS_CERTIFICATE_EXPIRED ? -1 : 30,
+    };
+    X509 *leaf = make_certificate(wanted, key);
     if (leaf == NULL) return NULL;
-    int made = add_extension(leaf, ca, NID_basic_constraints, "critical,CA:FALSE") == 1 &&
-        add_extension(leaf, ca, NID_key_usage, "critical,digitalSignature") == 1 &&
-        add_extension(leaf, ca, NID_ext_key_usage, "serverAuth") == 1 &&
-        add_extension(leaf, ca, NID_subject_key_identifier, "hash") == 1 &&
-        add_extension(leaf, ca, NID_authority_key_identifier, "keyid") == 1 &&
-        add_extension(leaf, ca, NID_subject_alt_name, names) == 1 && X509_sign(leaf, ca_key, EVP_sha256()) > 0;
-    if (made) return leaf;
+    if (options->names != NULL) names = options->names;
+    if (add_leaf_extensions(leaf, is_alone ? leaf : ca, names, "serverAuth") &&
+        X509_sign(leaf, is_alone ? key : ca_key, EVP_sha256()) > 0)
+        return leaf;
     X509_free(leaf);
     return NULL;
 }
 
-static char *pem_text(X509 *certificate) {
-    BIO *memory = BIO_new(BIO_s_mem());
-    if (memory == NULL) return NULL;
-    char *text = NULL;
-    if (PEM_write_bio_X509(memory, certificate) == 1) {
-        char *bytes = NULL;
-        long count = BIO_get_mem_data(memory, &bytes);
-        text = count > 0 ? strndup(bytes, (size_t)count) : NULL;
-    }
+static char *text_of(BIO *memory, int is_written) {
+    char *bytes = NULL;
+    long count = is_written == 1 ? BIO_get_mem_data(memory, &bytes) : 0;
+    char *text = count > 0 ? strndup(bytes, (size_t)count) : NULL;
     BIO_free(memory);
     return text;
+}
+
+static char *pem_text(X509 *certificate) {
+    BIO *memory = BIO_new(BIO_s_mem());
+    return memory == NULL ? NULL : text_of(memory, PEM_write_bio_X509(memory, certificate));
+}
+
+static char *key_text(EVP_PKEY *key) {
+    BIO *memory = BIO_new(BIO_s_mem());
+    return memory == NULL ? NULL : text_of(memory, PEM_write_bio_PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL));
+}
+
+// A client of the CA's, and the demand for it.
+static int require_client(ctts_identity *identity, X509 *ca, EVP_PKEY *ca_key) {
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    description wanted = {.name = "client", .issuer = ca, .first_day = -2, .last_day = 30};
+    X509 *client = key == NULL ? NULL : make_certificate(wanted, key);
+    int made = client != NULL && add_leaf_extensions(client, ca, "", "clientAuth") &&
+        X509_sign(client, ca_key, EVP_sha256()) > 0 &&
+        X509_STORE_add_cert(SSL_CTX_get_cert_store(identity->context), ca) == 1 &&
+        // Or no session could be resumed (SSL_CTX_set_session_id_context's documentation).
+        SSL_CTX_set_session_id_context(identity->context, (const unsigned char *)"test", 4) == 1;
+    if (made) {
+        SSL_CTX_set_verify(identity->context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+        identity->client_pem = pem_text(client);
+        identity->client_key_pem = key_text(key);
+    }
+    X509_free(client);
+    EVP_PKEY_free(key);
+    return identity->client_pem != NULL && identity->client_key_pem != NULL;
 }
 
 // Both transports are HTTP/1.1 here: a client that offers ALPN gets that or nothing.
@@ -149,32 +200,46 @@ static int select_protocol(
     return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
-static SSL_CTX *make_context(X509 *leaf, EVP_PKEY *key) {
+static SSL_CTX *make_context(int version, X509 *leaf, EVP_PKEY *key) {
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     if (context == NULL) return NULL;
     SSL_CTX_set_alpn_select_cb(context, select_protocol, NULL);
-    if (SSL_CTX_use_certificate(context, leaf) == 1 && SSL_CTX_use_PrivateKey(context, key) == 1) return context;
+    // What came before 1.2 has signatures that are not allowed above this level.
+    if (version != 0 && version < TLS1_2_VERSION) SSL_CTX_set_security_level(context, 0);
+    if (SSL_CTX_set_min_proto_version(context, version == 0 ? TLS1_2_VERSION : version) == 1 &&
+        SSL_CTX_set_max_proto_version(context, version) == 1 && SSL_CTX_use_certificate(context, leaf) == 1 &&
+        SSL_CTX_use_PrivateKey(context, key) == 1)
+        return context;
     SSL_CTX_free(context);
     return NULL;
 }
 
-ctts_identity *ctts_identity_create(ctts_certificate_kind kind) {
-    ctts_identity *identity = calloc(1, sizeof *identity);
-    EVP_PKEY *ca_key = EVP_EC_gen("P-256");
-    EVP_PKEY *key = EVP_EC_gen("P-256");
-    X509 *ca = ca_key == NULL ? NULL : make_ca(ca_key);
-    X509 *leaf = ca == NULL || key == NULL ? NULL : make_leaf(key, ca, ca_key, kind);
-    if (identity != NULL && leaf != NULL) {
-        identity->context = make_context(leaf, key);
+static int fill(ctts_identity *identity, const ctts_identity_options *options, EVP_PKEY *ca_key, EVP_PKEY *key) {
+    X509 *ca = ca_key == NULL ? NULL : make_ca(options->ca_name, ca_key);
+    X509 *leaf = ca == NULL || key == NULL ? NULL : make_leaf(options, key, ca, ca_key);
+    if (leaf != NULL) {
+        identity->context = make_context(options->version, leaf, key);
         identity->socket_method = make_socket_method();
         identity->ca_pem = pem_text(ca);
+        identity->leaf_pem = pem_text(leaf);
     }
+    int made = identity->context != NULL && identity->socket_method != NULL && identity->ca_pem != NULL &&
+        identity->leaf_pem != NULL &&
+        (!options->requires_client_certificate || require_client(identity, ca, ca_key));
     X509_free(leaf);
     X509_free(ca);
+    return made;
+}
+
+ctts_identity *ctts_identity_create(const ctts_identity_options *options) {
+    ctts_identity *identity = calloc(1, sizeof *identity);
+    if (identity == NULL) return NULL;
+    EVP_PKEY *ca_key = EVP_EC_gen("P-256");
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    int made = fill(identity, options, ca_key, key);
     EVP_PKEY_free(key);
     EVP_PKEY_free(ca_key);
-    if (identity == NULL) return NULL;
-    if (identity->context != NULL && identity->socket_method != NULL && identity->ca_pem != NULL) return identity;
+    if (made) return identity;
     ctts_identity_free(identity);
     return NULL;
 }
@@ -183,10 +248,19 @@ void ctts_identity_free(ctts_identity *identity) {
     SSL_CTX_free(identity->context);
     BIO_meth_free(identity->socket_method);
     free(identity->ca_pem);
+    free(identity->leaf_pem);
+    free(identity->client_pem);
+    free(identity->client_key_pem);
     free(identity);
 }
 
 const char *ctts_identity_ca_pem(const ctts_identity *identity) { return identity->ca_pem; }
+
+const char *ctts_identity_leaf_pem(const ctts_identity *identity) { return identity->leaf_pem; }
+
+const char *ctts_identity_client_pem(const ctts_identity *identity) { return identity->client_pem; }
+
+const char *ctts_identity_client_key_pem(const ctts_identity *identity) { return identity->client_key_pem; }
 
 ctts_connection *ctts_accept(ctts_identity *identity, int socket) {
     ctts_connection *connection = calloc(1, sizeof *connection);
@@ -207,6 +281,23 @@ ctts_connection *ctts_accept(ctts_identity *identity, int socket) {
     ERR_clear_error();
     ctts_connection_free(connection);
     return NULL;
+}
+
+const char *ctts_server_name(ctts_connection *connection) {
+    return SSL_get_servername(connection->ssl, TLSEXT_NAMETYPE_host_name);
+}
+
+bool ctts_is_resumed(ctts_connection *connection) { return SSL_session_reused(connection->ssl) == 1; }
+
+void ctts_send_alert(ctts_connection *connection) {
+    // OpenSSL sends no alert that it is asked for. It sends this one when a record is damaged, so it is given one.
+    static const char damaged[5 + 32] = {0x17, 0x03, 0x03, 0x00, 0x20};
+    BIO *input = BIO_new_mem_buf(damaged, sizeof damaged);
+    if (input == NULL) return;
+    SSL_set0_rbio(connection->ssl, input);
+    char byte;
+    SSL_read(connection->ssl, &byte, 1);
+    ERR_clear_error();
 }
 
 long ctts_read(ctts_connection *connection, uint8_t *bytes, size_t capacity) {

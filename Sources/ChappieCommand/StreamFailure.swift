@@ -17,6 +17,8 @@ struct StreamFailure: Equatable {
     var attempts: Int
     /// The server's name for the request.
     var requestID: String?
+    /// Who issued the certificate that was rejected, as it says itself.
+    var issuer: String?
     /// What was delivered, where a replay diverged.
     var deliveredText: String?
     /// What the process tells its parent.
@@ -52,6 +54,7 @@ struct StreamFailure: Equatable {
         case .transport(let failure):
             self.attempts = failure.attempts
             self.requestID = failure.details.requestID ?? self.requestID
+            self.issuer = failure.details.issuer
         case .streamingTransportReplayDiverged(let text): self.deliveredText = text
         default: break
         }

@@ -36,6 +36,7 @@ struct StreamTextPrinter: StreamPrinter {
         if let category = failure.category { facts.append("category \(category.rawValue)") }
         if failure.attempts > 0 { facts.append(failure.attempts == 1 ? "1 attempt" : "\(failure.attempts) attempts") }
         if self.textByteCount > 0 { facts.append("\(self.textByteCount) bytes of text delivered") }
+        if let issuer = failure.issuer { facts.append("certificate issued by \(issuer.withoutControlCharacters)") }
         if let requestID = failure.requestID { facts.append("request \(requestID.withoutControlCharacters)") }
         let hint = failure.isRetryable && failure.category != nil ? ["The same request may succeed later."] : []
         let message = self.style.red("chappie:") + " " + ([failure.safeDescription] + hint).joined(separator: " ")

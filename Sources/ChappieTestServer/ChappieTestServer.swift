@@ -71,6 +71,12 @@ public final class ChappieTestServer: Sendable {
     /// The CA that signed the certificate, as PEM text; nil without TLS.
     public var caPEM: String? { self.parts.identity?.caPEM }
 
+    /// The server's certificate, as PEM text; nil without TLS.
+    public var certificatePEM: String? { self.parts.identity?.certificatePEM }
+
+    /// A client's certificate of the same CA and its key, as PEM texts; nil when none is required.
+    public var clientCertificate: (certificatePEM: String, keyPEM: String)? { self.parts.identity?.client }
+
     /// What arrived, by attempt; the oldest are dropped past `Configuration.maximumRecordCount`.
     public var log: [RequestRecord] { self.parts.log.records }
 

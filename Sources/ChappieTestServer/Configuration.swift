@@ -141,25 +141,6 @@ extension ChappieTestServer {
         }
     }
 
-    /// How TLS is served.
-    public struct TLSOptions: Hashable, Sendable {
-        /// What the certificate looks like to a client that trusts `ChappieTestServer.caPEM`.
-        public enum Certificate: String, Codable, Hashable, Sendable {
-            /// Valid for localhost, 127.0.0.1 and ::1.
-            case valid
-            /// The right names, but out of date.
-            case expired
-            /// Valid for another name only.
-            case wrongName
-        }
-
-        /// The certificate to present.
-        public var certificate: Certificate
-
-        /// Makes the options.
-        public init(certificate: Certificate = .valid) { self.certificate = certificate }
-    }
-
     /// The server's parameters for permessage-deflate (RFC 7692 section 7.1).
     public struct DeflateParameters: Hashable, Sendable {
         /// Compress every message on its own.

@@ -61,7 +61,9 @@ final class RequestLog: Sendable {
     // MARK: Recording
 
     /// Counts a new attempt and returns its number.
-    func begin(_ request: HTTPRequest, transport: ChappieTestServer.Transport, connection: Int) -> Int {
+    func begin(
+        _ request: HTTPRequest, transport: ChappieTestServer.Transport, connection: Int, on stream: ByteStream
+    ) -> Int {
         let record = ChappieTestServer.RequestRecord(
             attempt: 0,
             connection: connection,
@@ -70,6 +72,8 @@ final class RequestLog: Sendable {
             path: request.path,
             query: request.query,
             fields: request.fields.filter { !Self.isSecret($0.name.lowercased()) },
+            serverName: stream.serverName,
+            isTLSResumed: stream.isTLSResumed,
             hasAuthorization: request.bearerToken != nil
         )
         let attempt = self.state.change { state in

@@ -21,6 +21,10 @@ extension ChappieTestServer {
         public var query: String
         /// The request's fields apart from those that carry credentials.
         public var fields: [Field]
+        /// The name that the client sent with TLS (RFC 6066 section 3); nil when it sent none.
+        public var serverName: String?
+        /// Whether the client has resumed a TLS session.
+        public var isTLSResumed = false
         /// Whether a bearer token was there.
         public var hasAuthorization: Bool
         /// The POST's body, or each message of the WebSocket, as text.

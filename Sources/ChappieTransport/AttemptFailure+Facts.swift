@@ -91,10 +91,14 @@ extension TransportFailure.Cause {
         case .certificateRejected(let code, let issuer):
             details.systemCode = Int(code)
             details.issuer = issuer
+            details.detail = TLSRefusal(certificateCode: code).rawValue
             return .certificateRejected
-        case .keyNotPinned: return .keyNotPinned
+        case .keyNotPinned:
+            details.detail = TLSRefusal.notPinned.rawValue
+            return .keyNotPinned
         case .tlsAlert(let alert):
             details.systemCode = Int(alert)
+            details.detail = TLSRefusal(alert: alert)?.rawValue
             return .tlsHandshakeFailed
         case .tlsHandshakeFailed: return .tlsHandshakeFailed
         case .trustAnchorsUnreadable: return .trustAnchorsUnreadable

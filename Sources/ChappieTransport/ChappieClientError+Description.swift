@@ -22,7 +22,7 @@ extension ChappieClientError: LocalizedError {
         case .toolExecutionFailed(_, let message): message
         case .responseTerminalFailure(let response): response.errorMessage ?? response.incompleteReason
         case .httpError(_, let body): body
-        case .transport(let failure): failure.details.closeReason
+        case .transport(let failure): failure.details.closeReason ?? failure.details.issuer
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolLoopLimitExceeded,
             .streamingTransportReplayDiverged, .invalidResponse:
             nil
@@ -103,9 +103,9 @@ extension ChappieTransportFailure: LocalizedError {
         case .unresolvable: "The server's name has no address"
         case .unreachable: "The server cannot be reached"
         case .timedOut: "Time ran out"
-        case .certificateRejected: "The server's certificate is not trusted"
+        case .certificateRejected: "The server's certificate is not trusted\(self.refusalWords)"
         case .keyNotPinned: "The server's key is not one of those that are pinned"
-        case .tlsHandshakeFailed: "The TLS handshake failed"
+        case .tlsHandshakeFailed: "The TLS handshake failed\(self.refusalWords)"
         case .trustAnchorsUnreadable: "The file of trusted certificates cannot be read"
         case .clientCertificateUnreadable: "The client's certificate or its key cannot be read"
         case .proxyInvalid: "The proxy cannot be used\(self.detailWords)"
@@ -133,6 +133,11 @@ extension ChappieTransportFailure: LocalizedError {
     }
 
     fileprivate var advice: String {
+        if let advice = TLSRefusal(self.details)?.advice { return advice }
+        return self.adviceOfCode
+    }
+
+    private var adviceOfCode: String {
         switch self.code {
         case .invalidRequest: "Correct the address, the fields or the body of the request."
         case .unresolvable, .unreachable: "Check the address, the network and the firewall."
@@ -157,6 +162,7 @@ extension ChappieTransportFailure: LocalizedError {
         }
     }
 
+    private var refusalWords: String { TLSRefusal(self.details)?.words.map { ": \($0)" } ?? "" }
     private var detailWords: String { self.details.detail.map { ": \($0)" } ?? "" }
     private var limitWords: String { self.details.limit.map { " the limit of \($0) bytes" } ?? " the limit" }
     private var descriptorWords: String { self.details.limit.map { " of \($0) (ulimit -n)" } ?? "" }

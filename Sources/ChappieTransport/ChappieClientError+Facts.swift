@@ -119,6 +119,8 @@ extension ChappieTransportFailure {
         case .proxyRefused where self.details.statusCode == 407: ErrorFacts(.auth, requiresUserAction: true)
         case .proxyRefused: ErrorFacts(.network, .afterNetworkFailure)
         case .descriptorsExhausted: ErrorFacts(.internal, .afterServerFailure)
+        case .tlsHandshakeFailed where TLSRefusal(self.details)?.requiresUserAction == true:
+            ErrorFacts(.network, requiresUserAction: true)
         case .unresolvable, .unreachable, .timedOut, .tlsHandshakeFailed, .peerUnresponsive, .endedEarly,
             .connectionLost:
             ErrorFacts(.network, .afterNetworkFailure)

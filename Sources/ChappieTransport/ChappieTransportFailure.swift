@@ -37,11 +37,12 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let unreachable = Self("connect.failed")
         /// A time budget ran out; `phase` says in what.
         public static let timedOut = Self("timeout")
-        /// The server's certificate is not trusted.
+        /// The server's certificate is not trusted; `details.detail` says why, and `details.issuer` who issued it.
         public static let certificateRejected = Self("tls.certificate")
         /// No key of the server's certificates is one that is pinned.
         public static let keyNotPinned = Self("tls.pin")
-        /// The TLS handshake failed for another reason; `details.systemCode` is the alert, if there was one.
+        /// The TLS handshake failed for another reason; `details.systemCode` is the alert, if there was one, and
+        /// `details.detail` what it means.
         public static let tlsHandshakeFailed = Self("tls.handshake")
         /// The file of trust anchors cannot be read.
         public static let trustAnchorsUnreadable = Self("tls.trust-anchors")
@@ -126,7 +127,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public var requestID: String?
         /// `errno`, a `getaddrinfo` code, OpenSSL's verification code or a TLS alert, whichever the code is about.
         public var systemCode: Int?
-        /// Who issued the certificate that was rejected, as it says itself.
+        /// Who issued the certificate that was rejected, as it says itself (RFC 4514), at most 256 bytes.
         public var issuer: String?
         /// The limit that was passed, in bytes; of file descriptors, their number.
         public var limit: Int?

@@ -74,12 +74,17 @@ extension TransportFailure {
             .definite
         case .unresolvable(let code): code == Self.temporaryNameFailure ? .offline : .probable
         case .unreachable(let code): Self.errorsWithoutNetwork.contains(code) ? .offline : .probable
+        case .tlsAlert(let alert) where Self.lastingAlerts.contains(alert): .definite
         case .tlsAlert, .tlsHandshakeFailed, .proxyRefused, .notHTTP, .protocolViolation: .probable
         case .timedOut: self.classOfTimeout
         case .connectionLost: self.classOfLoss
         case .corruptContentCoding, .peerUnresponsive: .transient
         }
     }
+
+    /// Alerts that another handshake would end with as well (RFC 8446 section 6.2): about the client's certificate,
+    /// the version, the name of the server, and the protocol above.
+    private static let lastingAlerts: Set<UInt8> = [42, 43, 44, 45, 46, 48, 49, 70, 71, 86, 112, 116, 120]
 
     /// No name server answers.
     private static let temporaryNameFailure = EAI_AGAIN

@@ -169,4 +169,22 @@ private let connectionLost: ChappieClientError = {
 
                         """))
     }
+
+    @Test func anUntrustedCertificateIsShownWithItsIssuer() {
+        var printer = self.printer(output: false, errorOutput: true)
+        var details = ChappieTransportFailure.Details()
+        details.detail = "unknown-issuer"
+        details.issuer = "CN=Some\u{1B} Authority"
+        let error = ChappieClientError.transport(
+            ChappieTransportFailure(
+                code: .certificateRejected, phase: .tls, transport: .webSocket,
+                progress: (attempts: 1, replaySafety: .notSent), details: details))
+        #expect(
+            printer.printed(failure(error)).errorOutput == """
+                chappie: The server's certificate is not trusted: its issuer is not known (while securing the \
+                connection, WebSocket, 1 attempt). Check the address, or name the certification authority that signed it.
+                  tls.certificate, category network, 1 attempt, certificate issued by CN=Some Authority
+
+                """)
+    }
 }

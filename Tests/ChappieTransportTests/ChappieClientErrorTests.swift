@@ -49,7 +49,20 @@ private let everyError: [ChappieClientError] =
     ]
     + codes.flatMap { code in
         ChappieTransportFailure.Phase.allCases.map { phase in
-            .transport(failure(code, phase: phase) { $0.closeReason = "SECRET-words" })
+            .transport(
+                failure(code, phase: phase) {
+                    $0.closeReason = "SECRET-words"
+                    $0.issuer = "SECRET-words"
+                })
+        }
+    }
+    + [.certificateRejected, .tlsHandshakeFailed].flatMap { code in
+        TLSRefusal.allCases.map { refusal in
+            .transport(
+                failure(code, phase: .tls) {
+                    $0.detail = refusal.rawValue
+                    $0.issuer = "SECRET-words"
+                })
         }
     }
 
@@ -139,6 +152,42 @@ private let everyError: [ChappieClientError] =
         #expect(
             error.safeDescription
                 == "Time ran out (while connecting, WebSocket, 2 attempts). Check the network, or allow more time.")
+    }
+
+    @Test func aSentenceSaysWhyACertificateIsNotTrusted() {
+        let error = ChappieClientError.transport(
+            failure(.certificateRejected, phase: .tls) {
+                $0.detail = "expired"
+                $0.issuer = "CN=a"
+            })
+        #expect(
+            error.safeDescription
+                == "The server's certificate is not trusted: it has expired (while securing the connection, WebSocket, "
+                + "2 attempts). Check this machine's clock; if it is right, tell the server's operator.")
+        #expect(error.unsafeMessage == "CN=a")
+    }
+
+    /// Every verdict of OpenSSL's, and every alert, has a word or is told by its number.
+    @Test func everyReasonOfTLSHasAWordOfItsOwn() {
+        #expect(Set(TLSRefusal.allCases.compactMap(\.words)).count == TLSRefusal.allCases.count - 2)
+        let verdicts: [Int32: TLSRefusal] = [
+            9: .notYetValid, 10: .expired, 18: .selfSigned, 2: .unknownIssuer, 19: .unknownIssuer,
+            20: .unknownIssuer, 21: .unknownIssuer, 27: .unknownIssuer, 62: .wrongHost, 64: .wrongHost,
+            23: .revoked, 7: .badSignature, 26: .wrongPurpose, 66: .tooWeak, 67: .tooWeak, 68: .tooWeak,
+        ]
+        for code in 1...100 as ClosedRange<Int32> {
+            #expect(TLSRefusal(certificateCode: code) == verdicts[code] ?? .invalid)
+        }
+        let alerts = (0...255 as ClosedRange<UInt8>).compactMap { TLSRefusal(alert: $0) }
+        #expect(alerts.count == 14)
+        #expect(Set(alerts).count == 5)
+    }
+
+    @Test func anotherHandshakeIsTriedOnlyWhereItMayHelp() {
+        let refused = ChappieClientError.transport(failure(.tlsHandshakeFailed) { $0.detail = "protocol-version" })
+        let broken = ChappieClientError.transport(failure(.tlsHandshakeFailed))
+        #expect(refused.requiresUserAction && !refused.isRetryable)
+        #expect(!broken.requiresUserAction && broken.isRetryable)
     }
 
     @Test func aRequestThatWasNeverSentHasNoPlace() {

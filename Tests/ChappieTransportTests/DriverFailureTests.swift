@@ -21,7 +21,12 @@ import Testing
         Case(cause: .unresolvable(code: -2), code: .unresolvable, details: (nil, -2, nil, nil)),
         Case(cause: .unreachable(code: 111), code: .unreachable, details: (nil, 111, nil, nil)),
         Case(cause: .timedOut, code: .timedOut),
-        Case(cause: .certificateRejected(code: 18), code: .certificateRejected, details: (nil, 18, nil, nil)),
+        Case(
+            cause: .certificateRejected(code: 18), code: .certificateRejected, details: (nil, 18, nil, "self-signed")),
+        Case(cause: .keyNotPinned, code: .keyNotPinned, details: (nil, nil, nil, "not-pinned")),
+        Case(cause: .tlsAlert(116), code: .tlsHandshakeFailed, details: (nil, 116, nil, "certificate-required")),
+        Case(cause: .tlsAlert(80), code: .tlsHandshakeFailed, details: (nil, 80, nil, nil)),
+        Case(cause: .clientCertificateUnreadable, code: .clientCertificateUnreadable),
         Case(cause: .tlsHandshakeFailed, code: .tlsHandshakeFailed),
         Case(cause: .trustAnchorsUnreadable, code: .trustAnchorsUnreadable),
         Case(cause: .notHTTP, code: .notHTTP),
@@ -62,6 +67,11 @@ import Testing
         #expect(failure.details.limit == example.details.limit)
         #expect(failure.details.detail == example.details.detail)
         #expect(outcome.outcomes == [example.cause == .timedOut ? "timeout.connect" : example.code.name])
+    }
+
+    @Test func theIssuerOfARejectedCertificateIsPassedOn() async throws {
+        let fixture = Self.fixture(.failure(.tls, .certificateRejected(code: 10, issuer: "CN=a")))
+        #expect(try #require(await fixture.run().transportFailure).details.issuer == "CN=a")
     }
 
     @Test(arguments: TransportFailure.Phase.allCases)

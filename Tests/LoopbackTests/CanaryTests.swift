@@ -96,6 +96,20 @@ import Testing
         self.expectNoCanary(in: try #require(outcome.error))
     }
 
+    /// What is in the files of a client's certificate stays there, whatever is wrong with them.
+    @Test(arguments: Wire.allCases, ["", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ENCRYPTED PRIVATE KEY-----\n"])
+    func aPrivateKeyIsNotPrinted(over wire: Wire, beginning: String) async throws {
+        let server = try TLSServer()
+        let certificate = try server.write(try #require(server.server.certificatePEM), to: "client.pem")
+        let key = try server.write(beginning + Self.field + "\n-----END PRIVATE KEY-----\n", to: "client.key")
+        let outcome = await server.turn(over: wire) {
+            $0.tls.clientCertificate = .init(certificatePath: certificate, privateKeyPath: key)
+        }
+        #expect(outcome.transportFailure?.code == .clientCertificateUnreadable)
+        self.expectNoCanary(in: try #require(outcome.error))
+        self.expectNoCanary(in: outcome.report)
+    }
+
     /// The one error whose payload is content: what was delivered, for the caller to decide about.
     @Test(arguments: Wire.allCases)
     func aDivergenceCarriesTheDeliveredTextAndNoSecret(over wire: Wire) async throws {

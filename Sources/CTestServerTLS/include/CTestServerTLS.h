@@ -4,6 +4,7 @@
 // is freed by the function that names it.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,26 @@ typedef enum {
     CTTS_CERTIFICATE_EXPIRED = 1,
     /// Valid in time, but for `wrong.invalid` only.
     CTTS_CERTIFICATE_WRONG_NAME = 2,
+    /// The right names, but its validity begins tomorrow.
+    CTTS_CERTIFICATE_NOT_YET_VALID = 3,
+    /// The right names, signed by itself and by nobody else.
+    CTTS_CERTIFICATE_SELF_SIGNED = 4,
 } ctts_certificate_kind;
+
+/// What an identity is made of.
+typedef struct {
+    ctts_certificate_kind kind;
+    /// Subject alternative names in OpenSSL's form, such as `DNS:a.example,IP:::1`; empty for none, null for the kind's.
+    const char *_Nullable names;
+    /// The subject's common name; null for the kind's.
+    const char *_Nullable common_name;
+    /// The CA's common name, in UTF-8; null for the usual.
+    const char *_Nullable ca_name;
+    /// The only version that is spoken, such as 0x0303 for TLS 1.2; 0 for 1.2 and 1.3.
+    int version;
+    /// Whether a client without a certificate of the CA is refused.
+    bool requires_client_certificate;
+} ctts_identity_options;
 
 /// A CA, a leaf certificate that it signed, and the server context that presents the leaf.
 typedef struct ctts_identity ctts_identity;
@@ -23,8 +43,8 @@ typedef struct ctts_identity ctts_identity;
 /// The server side of one TLS connection.
 typedef struct ctts_connection ctts_connection;
 
-/// Makes two EC P-256 keys and both certificates; null when OpenSSL fails.
-ctts_identity *_Nullable ctts_identity_create(ctts_certificate_kind kind);
+/// Makes EC P-256 keys and the certificates; null when OpenSSL fails. A client's is made for a server that wants one.
+ctts_identity *_Nullable ctts_identity_create(const ctts_identity_options *_Nonnull options);
 
 /// Frees the identity; every connection made from it must be gone.
 void ctts_identity_free(ctts_identity *_Nonnull identity);
@@ -32,8 +52,26 @@ void ctts_identity_free(ctts_identity *_Nonnull identity);
 /// The CA certificate as PEM text, ended by a null byte and owned by the identity.
 const char *_Nonnull ctts_identity_ca_pem(const ctts_identity *_Nonnull identity);
 
+/// The leaf certificate as PEM text, likewise.
+const char *_Nonnull ctts_identity_leaf_pem(const ctts_identity *_Nonnull identity);
+
+/// A client's certificate as PEM text, likewise; null when none is required.
+const char *_Nullable ctts_identity_client_pem(const ctts_identity *_Nonnull identity);
+
+/// The private key of the client's certificate as PEM text, likewise.
+const char *_Nullable ctts_identity_client_key_pem(const ctts_identity *_Nonnull identity);
+
 /// Performs the handshake on a connected blocking socket; null when it fails.
 ctts_connection *_Nullable ctts_accept(ctts_identity *_Nonnull identity, int socket);
+
+/// The name that the client sent as SNI, valid as long as the connection; null when it sent none.
+const char *_Nullable ctts_server_name(ctts_connection *_Nonnull connection);
+
+/// Whether the client has resumed a session.
+bool ctts_is_resumed(ctts_connection *_Nonnull connection);
+
+/// Sends the fatal alert bad_record_mac (RFC 8446 section 6.2); nothing can be sent after it.
+void ctts_send_alert(ctts_connection *_Nonnull connection);
 
 /// Reads up to `capacity` bytes: their count, 0 at the end of the stream, -1 on an error.
 long ctts_read(ctts_connection *_Nonnull connection, uint8_t *_Nonnull bytes, size_t capacity);

@@ -41,6 +41,7 @@ struct ConnectionThread {
         case .peerGone, .finished: self.stream.finish(closingTLS: true)
         case .cut(.end), .stalled: self.stream.finish(closingTLS: false)
         case .cut(.reset): self.stream.reset()
+        case .cut(.alert): self.stream.finishWithAlert()
         }
     }
 
@@ -95,7 +96,7 @@ struct ConnectionThread {
 
     /// Begins an attempt.
     private func exchange(for request: HTTPRequest, transport: ChappieTestServer.Transport) -> Exchange {
-        let attempt = self.parts.log.begin(request, transport: transport, connection: self.connection)
+        let attempt = self.parts.log.begin(request, transport: transport, connection: self.connection, on: self.stream)
         if transport == .http { self.parts.log.addBody(request.content, attempt: attempt) }
         return Exchange(
             parts: self.parts,

@@ -61,6 +61,8 @@ extension ChappieTestServer.Fault {
         case end
         /// At once: RST.
         case reset
+        /// With a fatal TLS alert before the FIN; without TLS like `end`.
+        case alert
     }
 
     /// An error that is sent as an event.

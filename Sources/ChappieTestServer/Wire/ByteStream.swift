@@ -77,6 +77,12 @@ final class ByteStream {
         if self.tls == nil { throw .peerGone }
     }
 
+    /// The name that the client sent with TLS.
+    var serverName: String? { self.tls.flatMap { ctts_server_name($0) }.map { String(cString: $0) } }
+
+    /// Whether the client has resumed a TLS session.
+    var isTLSResumed: Bool { self.tls.map { ctts_is_resumed($0) } ?? false }
+
     // MARK: Reading
 
     /// Returns the next byte, waiting for it.
@@ -181,6 +187,12 @@ final class ByteStream {
         var lingering = linger(l_onoff: 1, l_linger: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &lingering, socklen_t(MemoryLayout<linger>.size))
         self.handle.closeDescriptor()
+    }
+
+    /// Sends a fatal TLS alert, if there is TLS, and the end of the stream.
+    func finishWithAlert() {
+        if let tls = self.tls { ctts_send_alert(tls) }
+        self.finish(closingTLS: false)
     }
 
     /// Sends the end of the stream and waits for the peer's, so that unread input does not turn it into a reset.

@@ -11,18 +11,39 @@ final class TLSIdentity: @unchecked Sendable {
 
     /// The CA certificate as PEM text.
     let caPEM: String
+    /// The server's certificate as PEM text.
+    let certificatePEM: String
+    /// A client's certificate and its key as PEM texts; nil when none is required.
+    let client: (certificatePEM: String, keyPEM: String)?
 
     /// Makes the keys and certificates; nil when OpenSSL refuses.
     init?(_ options: ChappieTestServer.TLSOptions) {
-        let kind: ctts_certificate_kind
-        switch options.certificate {
-        case .valid: kind = CTTS_CERTIFICATE_VALID
-        case .expired: kind = CTTS_CERTIFICATE_EXPIRED
-        case .wrongName: kind = CTTS_CERTIFICATE_WRONG_NAME
-        }
-        guard let identity = ctts_identity_create(kind) else { return nil }
+        guard let identity = Self.make(options) else { return nil }
         self.identity = identity
         self.caPEM = String(cString: ctts_identity_ca_pem(identity))
+        self.certificatePEM = String(cString: ctts_identity_leaf_pem(identity))
+        if let certificate = ctts_identity_client_pem(identity), let key = ctts_identity_client_key_pem(identity) {
+            self.client = (String(cString: certificate), String(cString: key))
+        } else {
+            self.client = nil
+        }
+    }
+
+    private static func make(_ options: ChappieTestServer.TLSOptions) -> OpaquePointer? {
+        var wanted = ctts_identity_options()
+        wanted.kind = options.certificate.kind
+        wanted.version = options.version.map(\.number) ?? 0
+        wanted.requires_client_certificate = options.requiresClientCertificate
+        return withOptionalCString(options.names?.joined(separator: ",")) { names in
+            withOptionalCString(options.commonName) { commonName in
+                withOptionalCString(options.issuerName) { issuerName in
+                    wanted.names = names
+                    wanted.common_name = commonName
+                    wanted.ca_name = issuerName
+                    return ctts_identity_create(&wanted)
+                }
+            }
+        }
     }
 
     deinit { ctts_identity_free(self.identity) }
@@ -31,4 +52,32 @@ final class TLSIdentity: @unchecked Sendable {
     ///
     /// The caller frees the connection.
     func accept(_ descriptor: CInt) -> OpaquePointer? { ctts_accept(self.identity, descriptor) }
+}
+
+private func withOptionalCString<Result>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
+    guard let text else { return body(nil) }
+    return text.withCString { body($0) }
+}
+
+extension ChappieTestServer.TLSOptions.Certificate {
+    fileprivate var kind: ctts_certificate_kind {
+        switch self {
+        case .valid: CTTS_CERTIFICATE_VALID
+        case .expired: CTTS_CERTIFICATE_EXPIRED
+        case .wrongName: CTTS_CERTIFICATE_WRONG_NAME
+        case .notYetValid: CTTS_CERTIFICATE_NOT_YET_VALID
+        case .selfSigned: CTTS_CERTIFICATE_SELF_SIGNED
+        }
+    }
+}
+
+extension ChappieTestServer.TLSOptions.Version {
+    /// As it stands on the wire.
+    fileprivate var number: CInt {
+        switch self {
+        case .tls11: 0x0302
+        case .tls12: 0x0303
+        case .tls13: 0x0304
+        }
+    }
 }

@@ -1,0 +1,50 @@
+// How a test server serves TLS.
+//
+// Immutable values; nobody owns them.
+
+extension ChappieTestServer {
+    /// How TLS is served.
+    public struct TLSOptions: Hashable, Sendable {
+        /// What the certificate looks like to a client that trusts `ChappieTestServer.caPEM`.
+        public enum Certificate: String, Codable, Hashable, Sendable, CaseIterable {
+            /// Valid for localhost, 127.0.0.1 and ::1.
+            case valid
+            /// The right names, but out of date.
+            case expired
+            /// Valid for another name only.
+            case wrongName
+            /// The right names, but valid from tomorrow on.
+            case notYetValid
+            /// The right names, but signed by itself.
+            case selfSigned
+        }
+
+        /// A version of TLS.
+        public enum Version: String, Codable, Hashable, Sendable, CaseIterable {
+            /// TLS 1.1 (RFC 4346).
+            case tls11
+            /// TLS 1.2 (RFC 5246).
+            case tls12
+            /// TLS 1.3 (RFC 8446).
+            case tls13
+        }
+
+        /// The certificate to present.
+        public var certificate: Certificate
+        /// Its subject alternative names in OpenSSL's form, such as `DNS:*.example.com` and `IP:::1`; nil for the
+        /// certificate's own.
+        public var names: [String]?
+        /// Its common name; nil for the certificate's own.
+        public var commonName: String?
+        /// The common name of the CA that signs it; nil for the usual.
+        public var issuerName: String?
+        /// The only version that is spoken; nil is 1.2 and 1.3.
+        public var version: Version?
+        /// Whether a client without a certificate of that CA is refused; the server makes one
+        /// (`ChappieTestServer.clientCertificate`).
+        public var requiresClientCertificate = false
+
+        /// Makes the options.
+        public init(certificate: Certificate = .valid) { self.certificate = certificate }
+    }
+}

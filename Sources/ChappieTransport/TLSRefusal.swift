@@ -1,0 +1,99 @@
+import StreamTransport
+
+/// Why a TLS handshake was refused, as a fixed word for reports and a clause for sentences.
+///
+/// A value; nobody owns it.
+enum TLSRefusal: String, Sendable, CaseIterable {
+    // The server's certificate, as this side sees it.
+    case expired
+    case notYetValid = "not-yet-valid"
+    case unknownIssuer = "unknown-issuer"
+    case selfSigned = "self-signed"
+    case wrongHost = "wrong-host"
+    case revoked
+    case badSignature = "bad-signature"
+    case wrongPurpose = "wrong-purpose"
+    case tooWeak = "too-weak"
+    case invalid
+    case notPinned = "not-pinned"
+    // What an alert says.
+    case protocolVersion = "protocol-version"
+    case certificateRequired = "certificate-required"
+    case clientCertificate = "client-certificate"
+    case nothingInCommon = "handshake-failure"
+    case unrecognizedName = "unrecognized-name"
+
+    /// By OpenSSL's verdict on a certificate (`X509_V_ERR_…`).
+    init(certificateCode: Int32) {
+        switch certificateCode {
+        case 9: self = .notYetValid
+        case 10: self = .expired
+        case 18: self = .selfSigned
+        // Whether the server sends its unknown root along or not.
+        case 2, 19, 20, 21, 27: self = .unknownIssuer
+        case 62, 64: self = .wrongHost
+        case 23: self = .revoked
+        case 7: self = .badSignature
+        case 26: self = .wrongPurpose
+        case 66, 67, 68: self = .tooWeak
+        default: self = .invalid
+        }
+    }
+
+    /// By an alert (RFC 8446 section 6.2, RFC 5246 section 7.2); nil for one that says nothing in particular.
+    init?(alert: UInt8) {
+        switch alert {
+        case 40, 71: self = .nothingInCommon
+        case 70, 86: self = .protocolVersion
+        case 42, 43, 44, 45, 46, 48, 49: self = .clientCertificate
+        case 112: self = .unrecognizedName
+        case 41, 116: self = .certificateRequired
+        default: return nil
+        }
+    }
+
+    /// What a failure's details say.
+    init?(_ details: ChappieTransportFailure.Details) {
+        guard let word = details.detail else { return nil }
+        self.init(rawValue: word)
+    }
+
+    /// The end of a sentence, behind a colon; nil when the word adds nothing.
+    var words: String? {
+        switch self {
+        case .expired: "it has expired"
+        case .notYetValid: "it is not valid yet"
+        case .unknownIssuer: "its issuer is not known"
+        case .selfSigned: "it is signed by itself"
+        case .wrongHost: "it is for another host"
+        case .revoked: "it was revoked"
+        case .badSignature: "its signature is wrong"
+        case .wrongPurpose: "it is not for servers"
+        case .tooWeak: "its key or its signature is too weak"
+        case .invalid, .notPinned: nil
+        case .protocolVersion: "there is no version of TLS that both sides accept"
+        case .certificateRequired: "the server demands a certificate of the client"
+        case .clientCertificate: "the server does not accept the client's certificate"
+        case .nothingInCommon: "the server accepts nothing of what was offered"
+        case .unrecognizedName: "the server does not know the host's name"
+        }
+    }
+
+    /// What to do about it; nil when the failure's own advice is as good.
+    var advice: String? {
+        switch self {
+        case .expired, .notYetValid: "Check this machine's clock; if it is right, tell the server's operator."
+        case .wrongHost: "Check the address."
+        case .revoked, .badSignature, .wrongPurpose, .tooWeak: "Check the address, and tell the server's operator."
+        case .unknownIssuer, .selfSigned, .invalid, .notPinned: nil
+        case .protocolVersion: "Ask the server's operator for TLS 1.2 or 1.3, or lower the version that is demanded."
+        case .certificateRequired: "Give a client certificate, or check that the one given is what the server wants."
+        case .clientCertificate: "Check the client's certificate: its issuer, and how long it is valid."
+        case .nothingInCommon: "Check whether the server wants a client certificate, and which versions it speaks."
+        case .unrecognizedName: "Check the address."
+        }
+    }
+
+    /// Whether somebody has to change something before another attempt makes sense.
+    var requiresUserAction: Bool { self != .nothingInCommon }
+}

@@ -1,0 +1,80 @@
+import ChappieTransport
+import Foundation
+import Testing
+
+/// A server at an IPv6 address, played by OpenSSL's own.
+@Suite(.timeLimit(.minutes(1))) struct TLSAddressTests {
+    /// `openssl s_server` on a free port of ::1, with a certificate of its own.
+    private final class Server {
+        private let process = Process()
+        private let directory: TemporaryDirectory
+        let port: Int
+        let trustPath: String
+
+        init(names: String) async throws {
+            self.directory = try TemporaryDirectory()
+            let (certificate, key) = (self.directory.path(of: "cert.pem"), self.directory.path(of: "key.pem"))
+            self.trustPath = certificate
+            try #require(
+                try await run(
+                    "/usr/bin/openssl",
+                    [
+                        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                        "-subj", "/CN=address", "-addext", "subjectAltName=\(names)", "-keyout", key, "-out",
+                        certificate,
+                    ]
+                ).status == 0)
+            let output = Pipe()
+            self.process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+            self.process.arguments = [
+                "s_server", "-accept", "[::1]:0", "-cert", certificate, "-key", key, "-www",
+            ]
+            self.process.standardInput = Pipe()
+            self.process.standardOutput = output
+            self.process.standardError = FileHandle.nullDevice
+            try self.process.run()
+            self.port = try #require(await Self.port(from: output.fileHandleForReading))
+        }
+
+        /// What stands behind the last colon of "ACCEPT [::1]:…".
+        private static func port(from output: FileHandle) async -> Int? {
+            let text = await DispatchQueue(label: "port").blocking {
+                var text = ""
+                while !text.contains("ACCEPT") || !text.hasSuffix("\n") {
+                    let more = output.availableData
+                    if more.isEmpty { break }
+                    text += String(decoding: more, as: UTF8.self)
+                }
+                return text
+            }
+            return text.split(separator: ":").last.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+        }
+
+        deinit { self.process.terminate() }
+    }
+
+    private func outcome(names: String, over wire: Wire) async throws -> StreamOutcome {
+        let server = try await Server(names: names)
+        defer { withExtendedLifetime(server) {} }
+        return await ChappieStreamingTransport(
+            configuration: .loopback("https://[::1]:\(server.port)/v1") {
+                $0.policy = wire.alone
+                $0.tls.trust = .file(path: server.trustPath)
+            }
+        ).outcome()
+    }
+
+    /// The server answers with a page, which says that TLS stood.
+    @Test func anAddressInBracketsIsVerified() async throws {
+        let outcome = try await self.outcome(names: "IP:::1", over: .webSocket)
+        #expect(outcome.report.attempts.first?.statusCode == 200)
+    }
+
+    @Test(arguments: Wire.allCases)
+    func anotherAddressIsRefused(over wire: Wire) async throws {
+        let outcome = try await self.outcome(names: "IP:::2,DNS:localhost", over: wire)
+        #expect(outcome.transportFailure?.code == .certificateRejected)
+        #expect(outcome.transportFailure?.details.detail == "wrong-host")
+        #expect(outcome.transportFailure?.details.issuer == "CN=address")
+    }
+}
