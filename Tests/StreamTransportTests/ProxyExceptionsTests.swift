@@ -87,7 +87,7 @@ import Testing
         Example("::1/128", "::1", true), Example("::1/129", "::1", false),
         Example("::ffff:10.0.0.0/104", "10.1.1.1", true), Example("::ffff:10.0.0.0/104", "11.1.1.1", false),
         Example("::ffff:10.0.0.0/95", "10.0.0.0", false), Example("10.0.0.0/8", "::ffff:10.1.1.1", true),
-        Example("fd00::/8:443", "fd00::1", false),
+        Example("fd00::/8:443", "fd00::1", true), Example("fd00::/8:443", "fd00::1", false, port: 80),
     ])
     func blocksHoldTheirAddresses(_ example: Example) { Self.expect(example) }
 
