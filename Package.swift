@@ -115,6 +115,8 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(name: "ResponseEventsTests", dependencies: ["ResponseEvents"], swiftSettings: baseSettings),
         .testTarget(
+            name: "StreamTransportTests", dependencies: ["StreamTransport"], swiftSettings: baseSettings),
+        .testTarget(
             name: "StreamSessionTests", dependencies: ["StreamSession", "StreamTransport"],
             swiftSettings: baseSettings),
         .testTarget(

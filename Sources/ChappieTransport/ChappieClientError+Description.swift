@@ -100,7 +100,9 @@ extension ChappieTransportFailure: LocalizedError {
     private var event: String {
         switch self.code {
         case .invalidRequest: "The request cannot be sent as it is\(self.detailWords)"
+        case .unresolvable where self.phase == .proxy: "The proxy's name has no address"
         case .unresolvable: "The server's name has no address"
+        case .unreachable where self.phase == .proxy: "The proxy cannot be reached"
         case .unreachable: "The server cannot be reached"
         case .timedOut: "Time ran out"
         case .certificateRejected: "The server's certificate is not trusted\(self.refusalWords)"
@@ -110,6 +112,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .clientCertificateUnreadable: "The client's certificate or its key cannot be read"
         case .proxyInvalid: "The proxy cannot be used\(self.detailWords)"
         case .proxyRefused: "The proxy refused the connection\(self.statusWords)"
+        case .notHTTP where self.phase == .proxy: "The proxy does not speak HTTP"
         case .notHTTP: "What answered does not speak HTTP"
         case .headerSectionTooLarge: "The answer's header section is larger than\(self.limitWords)"
         case .openingHandshakeInvalid: "The WebSocket was refused or answered wrongly\(self.statusWords)"
@@ -123,6 +126,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .undecodableEvent: "The server sent an event that cannot be read"
         case .eventTooLarge: "The server sent an event larger than\(self.limitWords)"
         case .endedEarly: "The answer ended before it was complete"
+        case .connectionLost where self.phase == .proxy: "The proxy closed the connection"
         case .connectionLost: "The connection broke"
         case .requestTooLarge: "The request is larger than a WebSocket message may be\(self.limitInWords)"
         case .unsupportedTransferCoding: "The answer has a transfer coding that was not asked for"
@@ -140,6 +144,9 @@ extension ChappieTransportFailure: LocalizedError {
     private var adviceOfCode: String {
         switch self.code {
         case .invalidRequest: "Correct the address, the fields or the body of the request."
+        case .unresolvable where self.phase == .proxy, .unreachable where self.phase == .proxy,
+            .notHTTP where self.phase == .proxy:
+            "Check the proxy's URL and the network."
         case .unresolvable, .unreachable: "Check the address, the network and the firewall."
         case .timedOut: "Check the network, or allow more time."
         case .certificateRejected: "Check the address, or name the certification authority that signed it."
@@ -148,7 +155,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .clientCertificateUnreadable:
             "Check the files' names and format (PEM), and that the key is the certificate's."
         case .proxyInvalid: "Correct the proxy's URL."
-        case .proxyRefused where self.details.statusCode == 407: "Check the user name and password in the proxy's URL."
+        case .proxyRefused where self.isProxyCredentialRefused: "Check the user name and password in the proxy's URL."
         case .proxyRefused: "Ask the proxy's operator to allow the server, or name it in NO_PROXY."
         case .descriptorsExhausted: "Raise the limit (ulimit -n), or open fewer connections at once."
         case .notHTTP, .unexpectedContentType: "Check the address; a proxy or a sign-in page may stand in between."

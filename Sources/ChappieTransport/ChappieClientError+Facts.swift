@@ -110,13 +110,19 @@ extension ChappieTransportFailure {
         }
     }
 
+    /// Whether it is the proxy that wants another credential, or one at all.
+    var isProxyCredentialRefused: Bool {
+        // RFC 9110 section 15.5.8 has 407 for it; tinyproxy says 401 to a wrong one.
+        self.code == .proxyRefused && [401, 407].contains(self.details.statusCode)
+    }
+
     fileprivate var facts: ErrorFacts {
         switch self.code {
         case .invalidRequest: ErrorFacts(.validation, requiresUserAction: true, shouldReport: true)
         case .trustAnchorsUnreadable, .clientCertificateUnreadable, .proxyInvalid, .requestTooLarge:
             ErrorFacts(.validation, requiresUserAction: true)
         case .certificateRejected, .keyNotPinned: ErrorFacts(.network, requiresUserAction: true)
-        case .proxyRefused where self.details.statusCode == 407: ErrorFacts(.auth, requiresUserAction: true)
+        case .proxyRefused where self.isProxyCredentialRefused: ErrorFacts(.auth, requiresUserAction: true)
         case .proxyRefused: ErrorFacts(.network, .afterNetworkFailure)
         case .descriptorsExhausted: ErrorFacts(.internal, .afterServerFailure)
         case .tlsHandshakeFailed where TLSRefusal(self.details)?.requiresUserAction == true:

@@ -65,9 +65,11 @@ extension TransportFailure {
     /// What a failed connection means.
     fileprivate var failureClass: FailureClass {
         switch self.cause {
-        // The policy, the limit or the credential of the program's own stands in the way, whatever the transport.
+        // The policy, the limit or the credential of the program's own stands in the way, whatever the transport. For a
+        // wrong credential a proxy should say 407 (RFC 9110 section 15.5.8); tinyproxy says 401.
         case .invalidRequest, .trustAnchorsUnreadable, .clientCertificateUnreadable, .keyNotPinned, .proxyInvalid,
-            .proxyRefused(statusCode: 407), .messageTooLarge, .cancelled, .descriptorsExhausted, .unavailable:
+            .proxyRefused(statusCode: 407), .proxyRefused(statusCode: 401), .messageTooLarge, .cancelled,
+            .descriptorsExhausted, .unavailable:
             .fatal
         case .certificateRejected, .headerSectionTooLarge, .openingHandshakeInvalid,
             .unsupportedTransferCoding, .unsupportedContentCoding:

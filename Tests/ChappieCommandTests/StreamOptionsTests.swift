@@ -55,6 +55,17 @@ private func configuration(_ words: String...) throws -> ChappieTransportConfigu
         #expect(request.searchesWeb)
     }
 
+    @Test func theProxyIsTheOptionsOrTheEnvironments() throws {
+        let remote = ["hi", "--base-url", "https://g/v1"]
+        let url = try #require(URL(string: "https://g/v1"))
+        #expect(try options(remote).configuration(baseURL: url).proxy == .environment)
+        let proxy = "http://u:p@h:1"
+        #expect(try options(remote + ["--proxy", proxy]).configuration(baseURL: url).proxy == .url(proxy))
+        // The server in this process is behind none that the environment names.
+        #expect(try options(["hi"]).configuration(baseURL: url).proxy == ChappieProxyPolicy.none)
+        #expect(try options(["hi", "--proxy", proxy]).configuration(baseURL: url).proxy == .url(proxy))
+    }
+
     @Test func aHyphenReadsThePromptLater() throws {
         #expect(try options(["-"]).readsPrompt)
         #expect(try options(["-"]).request.prompt == nil)

@@ -147,6 +147,22 @@ private let everyError: [ChappieClientError] =
         #expect(wrong.category == .server)
     }
 
+    @Test(arguments: [(401, .auth), (407, .auth), (403, .network), (502, .network)] as [(Int, ChappieErrorCategory)])
+    func aProxyThatRefusesIsJudgedByItsStatusCode(status: Int, category: ChappieErrorCategory) {
+        let error = ChappieClientError.transport(failure(.proxyRefused, phase: .proxy) { $0.statusCode = status })
+        #expect(error.category == category)
+        #expect(error.requiresUserAction == (category == .auth))
+        #expect(error.isRetryable == (category == .network))
+        #expect(error.safeDescription.contains("user name and password") == (category == .auth))
+        #expect(error.safeDescription.contains("status code \(status)"))
+    }
+
+    @Test(arguments: [.unresolvable, .unreachable, .notHTTP, .connectionLost] as [ChappieTransportFailure.Code])
+    func aFailureOnTheWayToTheProxyNamesTheProxy(code: ChappieTransportFailure.Code) {
+        #expect(failure(code, phase: .proxy).safeDescription.hasPrefix("The proxy"))
+        #expect(!failure(code, phase: .connect).safeDescription.hasPrefix("The proxy"))
+    }
+
     @Test func aSentenceSaysWhatWhereAndWhatToDo() {
         let error = ChappieClientError.transport(failure(.timedOut, phase: .connect))
         #expect(

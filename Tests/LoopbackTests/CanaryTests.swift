@@ -10,7 +10,13 @@ import Testing
     private static let prompt = "canary-prompt-c0de"
     private static let answer = "canary-answer-beef"
     private static let field = "canary-field-5eed"
-    private static let canaries = [Self.token, Self.account, Self.prompt, Self.answer, Self.field]
+    private static let proxyUser = "canary-user-a11c"
+    private static let proxyPassword = "canary-password-0dd5"
+    private static let proxyCredential = Data("\(Self.proxyUser):\(Self.proxyPassword)".utf8).base64EncodedString()
+    private static let canaries = [
+        Self.token, Self.account, Self.prompt, Self.answer, Self.field, Self.proxyUser, Self.proxyPassword,
+        Self.proxyCredential,
+    ]
 
     private static let model: ChappieTestServer.ScriptedModel = {
         var model = ChappieTestServer.ScriptedModel()
@@ -75,6 +81,79 @@ import Testing
     }
 
     private static let credential = ChappieCredential(bearerToken: Self.token, accountID: Self.account)
+
+    // MARK: Proxies
+
+    /// What a proxy does that was sent the credential.
+    enum ProxyAnswer: CaseIterable, Sendable {
+        case refusesTheCredential, refusesTheTunnel, isNotHTTP, closes, opensAndCloses
+
+        fileprivate var text: String {
+            switch self {
+            case .refusesTheCredential: "HTTP/1.1 407 Wrong: \(CanaryTests.proxyPassword)\r\n\r\n"
+            case .refusesTheTunnel: "HTTP/1.1 403 Not you: \(CanaryTests.proxyCredential)\r\n\r\n"
+            case .isNotHTTP: "<html>\(CanaryTests.proxyUser)</html>"
+            case .closes: ""
+            case .opensAndCloses: "HTTP/1.1 200 \(CanaryTests.proxyUser)\r\nX: \(CanaryTests.proxyPassword)\r\n\r\n"
+            }
+        }
+    }
+
+    @Test(arguments: Wire.allCases, ProxyAnswer.allCases)
+    func noErrorAndNoReportNamesTheProxysCredential(over wire: Wire, answer: ProxyAnswer) async throws {
+        let proxy = try RawServer()
+        let answering = Task {
+            var asked: [String] = []
+            while !Task.isCancelled, let peer = try? await proxy.accept() {
+                asked.append(await peer.read(until: "\r\n\r\n"))
+                peer.write(answer.text)
+                peer.close()
+            }
+            return asked
+        }
+        let url = "http://\(Self.proxyUser):\(Self.proxyPassword)@127.0.0.1:\(proxy.port)"
+        await self.expectNoCanaryInATurn(over: wire, proxy: url)
+        answering.cancel()
+        let last = RawServer.connectAndClose(to: proxy.port)
+        #expect(last)
+        #expect(await answering.value.first?.contains("Proxy-Authorization: Basic \(Self.proxyCredential)") == true)
+    }
+
+    @Test(
+        arguments: Wire.allCases,
+        [
+            "socks5://USER:PASSWORD@h:1", "https://USER:PASSWORD@h:1", "PASSWORD://h:1", "http://USER:PASSWORD@",
+            "http://USER:PASSWORD@h:0", "http://USER:PASSWORD@h:PASSWORD", "http://PASSWORD@[PASSWORD]",
+            "http://USER:%0APASSWORD@h", "http://USER:%-PASSWORD@h", "http://USER%3a:PASSWORD@h", "USER:PASSWORD",
+            "http://USER:PASSWORD@h:1/PASSWORD", "http://USER:PASSWORD@127.0.0.1:1",
+            "http://USER:PASSWORD@nonexistent.invalid",
+        ])
+    func noErrorAndNoReportNamesAProxyThatCannotBeUsed(over wire: Wire, url: String) async {
+        let url = url.replacingOccurrences(of: "USER", with: Self.proxyUser)
+            .replacingOccurrences(of: "PASSWORD", with: Self.proxyPassword)
+        await self.expectNoCanaryInATurn(over: wire, proxy: url)
+    }
+
+    private func expectNoCanaryInATurn(over wire: Wire, proxy: String) async {
+        let configuration = ChappieTransportConfiguration.loopback("http://127.0.0.1:1/v1") {
+            $0.policy = wire.policy
+            $0.proxy = .url(proxy)
+        }
+        self.expectNoCanary(in: configuration)
+        self.expectNoCanary(in: configuration.proxy)
+        let transport = ChappieStreamingTransport(configuration: configuration)
+        let outcome = await transport.outcome()
+        self.expectNoCanary(in: outcome)
+        self.expectNoCanary(in: transport, isDeep: false)
+        guard let error = outcome.clientError else {
+            Issue.record("no error")
+            return
+        }
+        self.expectNoCanary(in: error)
+        self.expectNoCanary(in: [error.safeDescription, error.tag, error.unsafeMessage ?? ""])
+        let report = try? JSONEncoder().encode(outcome.report)
+        self.expectNoCanary(in: String(decoding: report ?? Data(), as: UTF8.self))
+    }
 
     @Test func aCredentialIsNotPrinted() throws {
         self.expectNoCanary(in: Self.credential)

@@ -22,7 +22,7 @@ struct ScenarioRun: Sendable {
     private static let longestTurn = Duration.seconds(20)
 
     /// Runs every turn of a scenario with one client and one server.
-    init(_ scenario: ChappieTestServer.Scenario) async throws {
+    init(_ scenario: ChappieTestServer.Scenario, proxy: ChappieProxyPolicy = .none) async throws {
         self.scenario = scenario
         let server = try ChappieTestServer(configuration: .init(scenario: scenario))
         defer { server.stop() }
@@ -33,6 +33,7 @@ struct ScenarioRun: Sendable {
             configuration: .loopback(server.baseURL) { configuration in
                 configuration.timeouts.total = Self.longestTurn
                 configuration.tls.trust = authority.trust
+                configuration.proxy = proxy
                 if scenario.client?.tokens != nil { configuration.credential = { tokens.credential(for: $0) } }
                 configuration.apply(scenario.client ?? .init())
             })
@@ -118,7 +119,7 @@ private final class TokenSource: Sendable {
 }
 
 /// The authority of a server's certificate, as a file.
-private struct AuthorityFile {
+struct AuthorityFile {
     private let url: URL?
 
     init(_ text: String?) throws {

@@ -46,6 +46,20 @@ final class RawServer: Sendable {
         TransportEndpoint(isSecure: false, host: "127.0.0.1", port: self.port, target: "/v1/responses")
     }
 
+    /// Makes a connection that says nothing, so that `accept()` returns; false when that fails.
+    static func connectAndClose(to port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_port = port.bigEndian
+        return withUnsafeBytes(of: &address) { bytes in
+            let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+            return Glibc.connect(descriptor, pointer, socklen_t(bytes.count)) == 0
+        }
+    }
+
     /// The next connection.
     func accept() async throws -> RawPeer {
         let (descriptor, code) = await self.queue.blocking {

@@ -155,6 +155,9 @@ import Testing
         (.protocolViolation(closeCode: 1002), .probable), (.peerUnresponsive, .transient),
         (.corruptContentCoding, .transient), (.invalidRequest("field"), .fatal), (.messageTooLarge(limit: 1), .fatal),
         (.trustAnchorsUnreadable, .fatal), (.cancelled, .fatal), (.unavailable, .fatal),
+        (.proxyInvalid("port"), .fatal), (.proxyRefused(statusCode: 401), .fatal),
+        (.proxyRefused(statusCode: 407), .fatal), (.proxyRefused(statusCode: 403), .probable),
+        (.proxyRefused(statusCode: 502), .probable),
     ]
 
     @Test(arguments: causes)
