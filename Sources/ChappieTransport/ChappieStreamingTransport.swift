@@ -10,7 +10,8 @@ public final class ChappieStreamingTransport: Sendable {
 
     /// An instance; no connection is made before the first stream is read.
     public convenience init(configuration: ChappieTransportConfiguration) {
-        let transport = LibwebsocketsTransport(tls: TLSPolicy(configuration.tls))
+        let transport = LibwebsocketsTransport(
+            tls: TLSPolicy(configuration.tls), serviceThreadCount: configuration.serviceThreadCount)
         self.init(configuration: configuration, transport: transport, clock: .system)
     }
 
