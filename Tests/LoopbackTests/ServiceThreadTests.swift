@@ -46,19 +46,32 @@ import Testing
         }
     }
 
-    @Test func handshakesThatHangGoOnWhenAThreadStarts() async throws {
+    /// The server's certificate comes when another thread has started.
+    @Test func aHandshakeGoesOnWhenAnotherThreadHasStarted() async throws {
         try await Self.withSecureServer { endpoint, tls in
+            let relay = try RawServer()
             let pool = ServicePool()
-            let request = TransportRequest(endpoint: endpoint, exchange: .webSocket(offersCompression: false))
-            for count in 1...4 {
-                let first = LibwebsocketsTransport(tls: tls, pool: pool)
-                let connections = (0..<20).map { _ in first.connect(request) }
-                // A thread starts now.
-                let other = ServicePool()
-                let last = LibwebsocketsTransport(tls: tls, serviceThreadCount: count, pool: other).connect(request)
-                #expect(await last.event() == .opened(101))
-                for connection in connections { #expect(await connection.event() == .opened(101)) }
-                for connection in connections + [last] { connection.cancel() }
+            var request = TransportRequest(endpoint: endpoint, exchange: .webSocket(offersCompression: false))
+            request.endpoint.port = relay.port
+            var held: [(connection: any TransportConnection, client: RawPeer)] = []
+            for _ in 0..<4 {
+                let connection = LibwebsocketsTransport(tls: tls, pool: pool).connect(request)
+                held.append((connection, try await relay.accept()))
+            }
+            request.endpoint.port = endpoint.port
+            for _ in 0..<3 {
+                // A new pool starts a new thread, with a context of its own.
+                let other = LibwebsocketsTransport(tls: tls, pool: ServicePool()).connect(request)
+                #expect(await other.event() == .opened(101))
+                other.cancel()
+            }
+            for (connection, client) in held {
+                let server = try RawPeer.connected(to: endpoint.port)
+                async let upload: Void = client.forward(to: server)
+                async let download: Void = server.forward(to: client)
+                #expect(await connection.event() == .opened(101))
+                connection.cancel()
+                _ = await (upload, download)
             }
         }
     }
@@ -75,5 +88,24 @@ import Testing
                 for _ in 0..<12 { group.addTask { await transport.outcome().expectWhole() } }
             }
         }
+    }
+}
+
+extension RawPeer {
+    /// A client of a server on the loopback interface.
+    fileprivate static func connected(to port: UInt16) throws -> RawPeer {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        let isConnected = LoopbackAddress.first.withSocketAddress(port: port) {
+            Glibc.connect(descriptor, $0, $1) == 0
+        }
+        guard isConnected else { throw RawServer.Failure(call: "connect", code: errno) }
+        return RawPeer(descriptor: descriptor)
+    }
+
+    /// Writes to the other what is read here, and closes both at the end.
+    fileprivate func forward(to other: RawPeer) async {
+        while case .bytes(let bytes) = await self.receive() { other.write(bytes) }
+        other.close()
+        self.close()
     }
 }
