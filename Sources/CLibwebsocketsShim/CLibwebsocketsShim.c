@@ -42,6 +42,8 @@ struct clws_service {
     lws_sorted_usec_list_t poll_timer;
     lws_usec_t poll_timer_due; // 0: not set
     bool is_active;
+    bool is_running; // what it reports before is about itself
+    bool was_woken;
     int descriptor_limit; // of libwebsockets' tables
     clws_callback callback;
     void *owner;
@@ -121,6 +123,8 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     if (!service) return 0;
     switch (reason) {
     case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
+        service->was_woken = true;
+        if (!service->is_running) return 0;
         return service->callback(service->owner, NULL, 0, CLWS_EVENT_WOKEN, NULL, 0);
     case LWS_CALLBACK_WSI_CREATE:
         clws_attempt_end(user);
@@ -247,23 +251,30 @@ static struct lws_vhost *create_vhost(clws_service *service, const char *name, S
     return lws_create_vhost(service->context, &info);
 }
 
-// With `creation` held.
-static bool create_loop_and_context(clws_service *service) {
-    lws_set_log_level(LLL_ERR, discard_log);
-    // libev costs 2–7 µs a wake at any number of connections, poll up to 2 ms at 5,000. Its plugin may be missing.
-    service->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOSIGMASK);
-    if (service->loop) service->context = create_context(service);
-    if (!service->context) {
-        if (service->loop) ev_loop_destroy(service->loop);
-        service->loop = NULL;
-        service->context = create_context(service);
+// Whether a wake-up arrives: without a descriptor for it libwebsockets makes a context that nobody can wake.
+static bool can_be_woken(clws_service *service) {
+    enum { ROUNDS = 3 };
+    service->was_woken = false;
+    lws_cancel_service(service->context);
+    for (int round = 0; round < ROUNDS && !service->was_woken; round++) {
+        if (service->loop)
+            ev_run(service->loop, EVRUN_NOWAIT);
+        else
+            lws_service(service->context, -1); // does not wait
     }
+    return service->was_woken;
+}
+
+static bool create_on_loop(clws_service *service, struct ev_loop *loop) {
+    service->loop = loop;
+    service->context = create_context(service);
     // Wake-ups are reported to virtual hosts, so there is always one. Without TLS: reading the system's authorities
     // takes tens of milliseconds.
     if (service->context) service->plain_vhost = create_vhost(service, "plain", NULL);
-    if (service->plain_vhost) return true;
+    if (service->plain_vhost && can_be_woken(service)) return true;
     if (service->context) lws_context_destroy(service->context);
-    if (service->loop) ev_loop_destroy(service->loop);
+    if (loop) ev_loop_destroy(loop);
+    service->plain_vhost = NULL;
     return false;
 }
 
@@ -273,12 +284,16 @@ clws_service *clws_service_create(clws_callback user_callback, void *owner) {
     service->callback = user_callback;
     service->owner = owner;
     pthread_mutex_lock(&creation);
-    bool is_created = create_loop_and_context(service);
+    lws_set_log_level(LLL_ERR, discard_log);
+    // libev costs 2–7 µs a wake at any number of connections, poll up to 2 ms at 5,000. Its plugin may be missing.
+    struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOSIGMASK);
+    bool is_created = (loop && create_on_loop(service, loop)) || create_on_loop(service, NULL);
     pthread_mutex_unlock(&creation);
     if (!is_created) {
         free(service);
         return NULL;
     }
+    service->is_running = true;
     if (service->loop) {
         ev_prepare_init(&service->round_end, round_ended);
         service->round_end.data = service;

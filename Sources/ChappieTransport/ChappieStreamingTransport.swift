@@ -11,7 +11,8 @@ public final class ChappieStreamingTransport: Sendable {
     /// An instance; no connection is made before the first stream is read.
     public convenience init(configuration: ChappieTransportConfiguration) {
         let transport = LibwebsocketsTransport(
-            tls: TLSPolicy(configuration.tls), proxies: ProxyPolicy.policy(configuration.proxy))
+            tls: TLSPolicy(configuration.tls), proxies: ProxyPolicy.policy(configuration.proxy),
+            serviceThreadCount: configuration.serviceThreadCount)
         self.init(configuration: configuration, transport: transport, clock: .system)
     }
 

@@ -76,6 +76,12 @@ public struct ChappieTransportConfiguration: Sendable {
     ///
     /// Default `.enabled`.
     public var webSocketCompression: ChappieWebSocketCompression = .enabled
+    /// How many threads of the process read and write for the connections of this instance, 1 to 64.
+    ///
+    /// Default 1, which does for some thousands of streams: a thread for each core is for programs with more. Threads
+    /// are shared by the instances of a process, start when they are needed, and never end; a connection stays on its
+    /// thread.
+    public var serviceThreadCount = 1
 
     /// A configuration with the defaults above.
     public init(baseURL: URL, credential: @escaping CredentialSource = { _ in nil }) {

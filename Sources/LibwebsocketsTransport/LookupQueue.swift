@@ -111,9 +111,11 @@ struct LookupQueue {
         return nil
     }
 
-    /// Another thread, unless the one that waits for stuck look-ups sees to everything.
+    /// Another thread, unless those that run and the one that waits for them to get stuck see to everything.
     private mutating func claimThread() -> Bool {
-        guard !self.hasRelief, self.threadCount < Self.threadLimit else { return false }
+        guard self.began.count < Self.activeLimit || !self.hasRelief, self.threadCount < Self.threadLimit else {
+            return false
+        }
         self.threadCount += 1
         return true
     }

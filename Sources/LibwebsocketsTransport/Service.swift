@@ -64,7 +64,8 @@ final class Service: @unchecked Sendable {
         let owner = Unmanaged.passUnretained(self).toOpaque()
         self.pointer = clws_service_create(serviceCallback, owner)
         guard let pointer = self.pointer else {
-            let limit = DescriptorLimit.exhausted()
+            // What a loop and a context open together, and has been given back.
+            let limit = DescriptorLimit.exhausted(wanting: 8)
             self.mailbox.refuse(limit.map { .descriptorsExhausted(limit: $0) } ?? .unavailable)
             return
         }

@@ -44,27 +44,3 @@ enum SystemLookup {
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }
-
-/// How many file descriptors the process may have.
-enum DescriptorLimit {
-    /// The limit, when it is reached; nil when there is a descriptor to be had.
-    static func exhausted() -> Int? {
-        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        guard descriptor < 0 else {
-            close(descriptor)
-            return nil
-        }
-        return errno == EMFILE ? Self.current : nil
-    }
-
-    /// What `ulimit -n` says.
-    static var current: Int {
-        var limit = rlimit()
-        #if canImport(Glibc)
-            let code = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        #else
-            let code = getrlimit(RLIMIT_NOFILE, &limit)
-        #endif
-        return code == 0 ? Int(clamping: limit.rlim_cur) : 0
-    }
-}

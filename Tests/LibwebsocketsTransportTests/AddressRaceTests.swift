@@ -132,7 +132,7 @@ import Testing
     /// decided exactly when one has connected or all have failed.
     @Test(arguments: 1...5)
     func everyOrderIsDecidedOnce(_ count: Int) {
-        var order = SystemLikeGenerator(state: UInt64(count))
+        var order = SeededGenerator(state: UInt64(count))
         for _ in 0..<2_000 {
             var race = AddressRace(addresses: (0..<count).map { "\($0)" })
             var running: [Int] = []
@@ -165,19 +165,5 @@ import Testing
             }
             #expect(race.delayPassed() == .ignore)
         }
-    }
-}
-
-/// The same numbers for the same seed.
-private struct SystemLikeGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        // SplitMix64.
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -101,6 +101,20 @@ import Testing
         #expect(queue.step(isRelief: true, at: Self.moment(2_000)) == .end)
     }
 
+    @Test func theThreadThatWaitsIsNotWaitedFor() {
+        var queue = Self.queue(running: 8)
+        #expect(queue.ask(for: "a", ticket: 100) == true)
+        #expect(queue.step(isRelief: false, at: Self.moment(1)) == .pause(.milliseconds(1_999)))
+        for number in 0..<8 { #expect(queue.finished("\(number)") == [UInt64(number)]) }
+        #expect(queue.step(isRelief: false, at: Self.moment(2)) == .lookUp("a", startsThread: false))
+        for _ in 0..<7 { #expect(queue.step(isRelief: false, at: Self.moment(2)) == .end) }
+        #expect(queue.finished("a") == [100])
+        #expect(queue.step(isRelief: false, at: Self.moment(3)) == .end)
+        // Nobody runs, and that one sleeps.
+        #expect(queue.ask(for: "b", ticket: 101) == true)
+        #expect(queue.step(isRelief: false, at: Self.moment(4)) == .lookUp("b", startsThread: false))
+    }
+
     @Test func aStuckLookUpHoldsNobodyUp() {
         var queue = Self.queue(running: 8)
         for ticket in UInt64(100)..<110 { _ = queue.ask(for: "n\(ticket)", ticket: ticket) }

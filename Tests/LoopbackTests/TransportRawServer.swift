@@ -17,24 +17,30 @@ final class RawServer: Sendable {
     private let queue = DispatchQueue(label: "raw server")
 
     /// Listens; `receiveBufferByteCount` bounds what the kernel takes from a client that is not read from.
-    init(receiveBufferByteCount: CInt? = nil) throws {
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+    ///
+    /// Port 0 is any port that is free.
+    init(
+        receiveBufferByteCount: CInt? = nil, address: LoopbackAddress = .first, port: UInt16 = 0, backlog: CInt = 4096
+    ) throws {
+        let descriptor = socket(address.family, CInt(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
         self.descriptor = descriptor
         if var size = receiveBufferByteCount {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
         }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutableBytes(of: &address) { bytes in
-            let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
-            return bind(descriptor, pointer, length) == 0 && listen(descriptor, 4096) == 0
-                && getsockname(descriptor, pointer, &length) == 0
+        let isListening = address.withSocketAddress(port: port) { pointer, length in
+            bind(descriptor, pointer, length) == 0 && listen(descriptor, backlog) == 0
         }
-        self.port = UInt16(bigEndian: address.sin_port)
         guard isListening else { throw Failure(call: "listen", code: errno) }
+        var bound = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let isNamed = withUnsafeMutableBytes(of: &bound) { bytes in
+            guard let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return false }
+            return getsockname(descriptor, pointer, &length) == 0
+        }
+        guard isNamed else { throw Failure(call: "getsockname", code: errno) }
+        // The port is in the same place for both families.
+        self.port = UInt16(bigEndian: bound.sin6_port)
     }
 
     deinit {
@@ -68,6 +74,38 @@ final class RawServer: Sendable {
         }
         guard descriptor >= 0 else { throw Failure(call: "accept", code: code) }
         return RawPeer(descriptor: descriptor)
+    }
+}
+
+/// An address of the loopback interface.
+enum LoopbackAddress: String, CaseIterable, Sendable {
+    case first = "127.0.0.1"
+    case second = "127.0.0.2"
+    case third = "127.0.0.3"
+    case version6 = "::1"
+
+    var family: CInt { self == .version6 ? AF_INET6 : AF_INET }
+
+    /// Lends the address with a port, as the system wants it.
+    func withSocketAddress<Result>(port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        var version4 = sockaddr_in()
+        version4.sin_family = sa_family_t(AF_INET)
+        version4.sin_port = port.bigEndian
+        var version6 = sockaddr_in6()
+        version6.sin6_family = sa_family_t(AF_INET6)
+        version6.sin6_port = port.bigEndian
+        if self == .version6 {
+            inet_pton(AF_INET6, self.rawValue, &version6.sin6_addr)
+            return withUnsafePointer(to: &version6) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+                }
+            }
+        }
+        inet_pton(AF_INET, self.rawValue, &version4.sin_addr)
+        return withUnsafePointer(to: &version4) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
     }
 }
 

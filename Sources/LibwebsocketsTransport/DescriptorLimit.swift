@@ -1,0 +1,33 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// How many file descriptors the process may have.
+enum DescriptorLimit {
+    /// The limit, when there are not so many descriptors to be had at this moment; otherwise nil.
+    ///
+    /// Libraries that lack one say so in many ways, or in none.
+    static func exhausted(wanting count: Int = 1) -> Int? {
+        var descriptors: [CInt] = []
+        defer { for descriptor in descriptors { close(descriptor) } }
+        while descriptors.count < count {
+            let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return errno == EMFILE ? Self.current : nil }
+            descriptors.append(descriptor)
+        }
+        return nil
+    }
+
+    /// What `ulimit -n` says.
+    static var current: Int {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let code = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        #else
+            let code = getrlimit(RLIMIT_NOFILE, &limit)
+        #endif
+        return code == 0 ? Int(clamping: limit.rlim_cur) : 0
+    }
+}

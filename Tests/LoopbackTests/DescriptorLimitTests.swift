@@ -1,0 +1,54 @@
+import ChappieTestServer
+import Foundation
+import Testing
+
+/// A process that has hardly a file descriptor: a program of its own, because the limit is one of the whole process.
+@Suite(.timeLimit(.minutes(1))) struct DescriptorLimitTests {
+    /// Runs `chappie stream` with so many descriptors; its exit code and what it said on standard error.
+    private static func stream(_ baseURL: String, descriptors: Int, over wire: Wire) async throws -> (CInt, String) {
+        let process = Process()
+        let chappie = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("chappie")
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments =
+            [
+                "-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", chappie.path, "stream", "--base-url", baseURL,
+                "--model", "m", "--max-reconnects", "0", "hi",
+            ] + (wire == .httpSSE ? ["--http-only"] : [])
+        let output = Pipe()
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = output
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                do {
+                    try process.run()
+                    let said = try output.fileHandleForReading.readToEnd() ?? Data()
+                    process.waitUntilExit()
+                    continuation.resume(returning: (process.terminationStatus, String(decoding: said, as: UTF8.self)))
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        }
+    }
+
+    /// With ever more descriptors it is the service, the look-up or the socket that lacks one, until it works.
+    @Test(arguments: Wire.allCases, ["127.0.0.1", "localhost"])
+    func aProcessWithoutDescriptorsSaysSo(over wire: Wire, host: String) async throws {
+        try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
+            let baseURL = server.baseURL.replacingOccurrences(of: "127.0.0.1", with: host)
+            var failures = 0
+            for count in 8...64 {
+                let (code, said) = try await Self.stream(baseURL, descriptors: count, over: wire)
+                if code == 0 { break }
+                failures += 1
+                #expect(code == 69)
+                #expect(said.contains("The process has no file descriptor left of \(count) (ulimit -n)"), "\(said)")
+                #expect(said.contains("Raise the limit (ulimit -n), or open fewer connections at once."))
+                #expect(said.contains("descriptors.exhausted"))
+            }
+            #expect((2...24).contains(failures))
+        }
+    }
+}
