@@ -132,7 +132,10 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(
             name: "LoopbackTests",
-            dependencies: ["ChappieTestServer", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"],
+            dependencies: [
+                "ChappieTestServer", "ChappieTransport", "Deflate", "LibwebsocketsTransport", "StreamTransport",
+                "WebSocketProtocol",
+            ],
             swiftSettings: baseSettings),
     ],
     swiftLanguageModes: [.v6],
