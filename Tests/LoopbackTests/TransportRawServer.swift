@@ -46,6 +46,12 @@ final class RawServer: Sendable {
         TransportEndpoint(isSecure: false, host: "127.0.0.1", port: self.port, target: "/v1/responses")
     }
 
+    /// Whether somebody has connected who was not accepted yet.
+    var hasConnection: Bool {
+        var waiting = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&waiting, 1, 0) > 0
+    }
+
     /// The next connection.
     func accept() async throws -> RawPeer {
         let (descriptor, code) = await self.queue.blocking {

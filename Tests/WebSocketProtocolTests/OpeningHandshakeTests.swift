@@ -129,7 +129,7 @@ extension OpeningHandshakeTests {
 }
 
 @Suite struct FieldValueTests {
-    @Test(arguments: ["0", "5", "007", "9223372036854775807", "3,3", "3, 3 ,3", " 4 "])
+    @Test(arguments: ["0", "5", "007", "9223372036854775807", "3,3", "3, 3 ,3", "3, 03", " 4 "])
     func aContentLengthIsOneNumber(value: String) {
         #expect(FieldValue.isContentLength(value))
     }
