@@ -137,7 +137,7 @@ let package = Package(
             name: "LoopbackTests",
             dependencies: [
                 "CTLSHandshake", "CTestServerTLS", "ChappieCommand", "ChappieTestServer", "ChappieTransport",
-                "LibwebsocketsTransport", "StreamTransport",
+                "Deflate", "LibwebsocketsTransport", "StreamTransport", "WebSocketProtocol",
             ],
             swiftSettings: baseSettings),
     ],

@@ -30,6 +30,10 @@ struct HeadReader {
         if let transferCoding = self.value(of: "transfer-encoding"), transferCoding != "chunked" {
             throw TransportFailure(phase: .upgrade, cause: .unsupportedTransferCoding)
         }
+        // libwebsockets takes the beginning of anything for a number.
+        if let length = self.value(of: "content-length"), !FieldValue.isContentLength(length) {
+            throw TransportFailure(phase: .upgrade, cause: .notHTTP)
+        }
         guard let contentCoding = self.value(of: "content-encoding") else { return .none }
         return contentCoding.lowercased() == "identity" ? .none : .content(contentCoding)
     }

@@ -61,28 +61,27 @@ struct PayloadDecoder {
     ///
     /// Nil when they complete nothing.
     mutating func decode(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) throws(Failure) -> InboundPayload? {
-        // What nearly every message is needs nothing but its bytes; the frame reader keeps the limit.
-        if let piece, piece.isFirst, piece.isLast, !piece.isCompressed {
-            return InboundPayload(kind: piece.kind == .text ? .text : .binary, bytes: bytes)
+        guard let piece else { return try self.decodeBody(bytes) }
+        guard !piece.isCompressed else { return try self.inflate(bytes, of: piece) }
+        if !piece.isWhole {
+            try self.validate(bytes, of: piece)
+        } else if bytes.count <= self.limit {
+            // Most messages: nothing to put together, and nothing to check.
+            return InboundPayload(kind: piece.kind.payloadKind, bytes: bytes)
         }
-        switch (piece, self.content) {
-        case (let piece?, .messages(let inflater)) where piece.isCompressed:
-            return try self.inflate(bytes, of: piece, with: inflater)
-        case (let piece?, _):
-            if !piece.isWhole { try self.validate(bytes, of: piece) }
-            do throws(FrameError) {
-                guard let message = try self.assembler.append(piece, bytes: bytes) else { return nil }
-                return InboundPayload(kind: message.kind == .text ? .text : .binary, bytes: message.bytes)
-            } catch {
-                throw Failure(cause: .messageTooLarge(limit: self.limit), closeCode: .messageTooBig)
-            }
-        case (nil, .body):
-            self.pending = bytes
-            self.pendingPosition = 0
-            return try self.rest()
-        case (nil, _):
-            return InboundPayload(kind: .body, bytes: bytes)
+        do throws(FrameError) {
+            guard let message = try self.assembler.append(piece, bytes: bytes) else { return nil }
+            return InboundPayload(kind: message.kind.payloadKind, bytes: message.bytes)
+        } catch {
+            throw Failure(cause: .messageTooLarge(limit: self.limit), closeCode: .messageTooBig)
         }
+    }
+
+    private mutating func decodeBody(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> InboundPayload? {
+        guard case .body = self.content else { return InboundPayload(kind: .body, bytes: bytes) }
+        self.pending = bytes
+        self.pendingPosition = 0
+        return try self.rest()
     }
 
     /// More of the record that was taken last.
@@ -120,8 +119,10 @@ struct PayloadDecoder {
     }
 
     private mutating func inflate(
-        _ bytes: UnsafeRawBufferPointer, of piece: MessagePiece, with inflater: MessageInflater
+        _ bytes: UnsafeRawBufferPointer, of piece: MessagePiece
     ) throws(Failure) -> InboundPayload? {
+        // The frame reader lets no message be marked when that was not agreed.
+        guard case .messages(let inflater) = self.content else { throw .invalidPayload }
         if piece.isFirst { self.output.removeAll() }
         let start = self.output.count
         do throws(DeflateError) {
@@ -133,7 +134,7 @@ struct PayloadDecoder {
             try self.validate(UnsafeRawBufferPointer(rebasing: self.output.bytes[start...]), of: piece)
         }
         guard piece.isLast else { return nil }
-        return InboundPayload(kind: piece.kind == .text ? .text : .binary, bytes: self.output.bytes)
+        return InboundPayload(kind: piece.kind.payloadKind, bytes: self.output.bytes)
     }
 
     private mutating func validate(_ bytes: UnsafeRawBufferPointer, of piece: MessagePiece) throws(Failure) {
@@ -171,6 +172,16 @@ extension PayloadDecoder.Failure {
         case .corruptData, .truncatedData, .trailingData: self.init(cause: .corruptContentCoding, closeCode: nil)
         case .outputTooLarge(let limit): self.init(cause: .messageTooLarge(limit: limit), closeCode: nil)
         case .outOfMemory: self.init(cause: .unavailable, closeCode: nil)
+        }
+    }
+}
+
+extension MessageKind {
+    /// What a payload of that kind is called.
+    fileprivate var payloadKind: InboundPayload.Kind {
+        switch self {
+        case .text: .text
+        case .binary: .binary
         }
     }
 }

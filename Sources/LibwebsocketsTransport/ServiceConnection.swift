@@ -200,6 +200,8 @@ final class ServiceConnection {
                 self.plan.arena.open(
                     ResponseHead(statusCode: statusCode, fields: head.fields(), isCompressed: coding != .none),
                     coding: coding)
+                // RFC 9112 section 6.3: these have no content, whatever their fields say.
+                if statusCode == 204 || statusCode == 304 { self.finish(.complete) }
             }
             self.service.wake(self)
         } catch {

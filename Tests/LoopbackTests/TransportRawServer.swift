@@ -66,6 +66,12 @@ final class RawServer: Sendable {
         }
     }
 
+    /// Whether somebody has connected who was not accepted yet.
+    var hasConnection: Bool {
+        var waiting = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&waiting, 1, 0) > 0
+    }
+
     /// The next connection.
     func accept() async throws -> RawPeer {
         let (descriptor, code) = await self.queue.blocking {

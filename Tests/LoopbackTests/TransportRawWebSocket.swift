@@ -6,34 +6,77 @@ extension RawPeer {
     struct Frame: Equatable, Sendable {
         var opcode: UInt8
         var payload: [UInt8]
+        var isFinal = true
+        var isCompressed = false
     }
 
-    /// Reads the opening handshake and accepts it.
-    func acceptWebSocket() async {
+    /// Reads the opening handshake and accepts it, with these field lines besides those it must have.
+    @discardableResult
+    func acceptWebSocket(_ fields: String...) async -> String {
         let head = await self.read(until: "\r\n\r\n")
+        self.write(Self.acceptance(of: head, fields))
+        return head
+    }
+
+    /// The answer that accepts an opening handshake.
+    static func acceptance(of head: String, _ fields: [String] = []) -> String {
         let lines = head.split(separator: "\r\n")
         let key = lines.first { $0.lowercased().hasPrefix("sec-websocket-key:") }
             .map { $0.split(separator: ":", maxSplits: 1)[1].trimmingCharacters(in: .whitespaces) }
         let digest = SHA1.digest(of: Array("\(key ?? "")258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))
-        self.write(
-            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                + "Sec-WebSocket-Accept: \(Data(digest).base64EncodedString())\r\n\r\n")
+        return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Accept: \(Data(digest).base64EncodedString())\r\n"
+            + fields.map { $0 + "\r\n" }.joined() + "\r\n"
     }
 
-    /// Reads one frame of less than 64 KiB; nil when the connection ends before it does.
+    /// Reads one frame; nil when the connection ends before it does.
     func readFrame() async -> Frame? {
         let head = await self.read(count: 2)
         guard head.count == 2 else { return nil }
         var count = Int(head[1] & 0x7F)
-        if count == 126 {
-            let length = await self.read(count: 2)
-            guard length.count == 2 else { return nil }
-            count = Int(length[0]) << 8 | Int(length[1])
+        if count >= 126 {
+            let length = await self.read(count: count == 126 ? 2 : 8)
+            guard length.count == (count == 126 ? 2 : 8) else { return nil }
+            count = length.reduce(0) { $0 << 8 | Int($1) }
         }
         let rest = await self.read(count: 4 + count)
         guard rest.count == 4 + count else { return nil }
         return Frame(
-            opcode: head[0] & 0x0F, payload: rest[4...].enumerated().map { $1 ^ rest[$0 & 3] })
+            opcode: head[0] & 0x0F, payload: rest[4...].enumerated().map { $1 ^ rest[$0 & 3] },
+            isFinal: head[0] & 0x80 != 0, isCompressed: head[0] & 0x40 != 0)
+    }
+
+    /// Reads a control frame, or the frames of one message that none stands between.
+    func readMessage() async -> Frame? {
+        guard var message = await self.readFrame() else { return nil }
+        while !message.isFinal {
+            guard let next = await self.readFrame(), next.opcode == 0, !next.isCompressed else { return nil }
+            message.payload += next.payload
+            message.isFinal = next.isFinal
+        }
+        return message
+    }
+
+    /// Reads frames until the code of a close frame; 1005 when it has none, nil when there is no close frame.
+    func readCloseCode() async -> Int? {
+        while let frame = await self.readFrame() {
+            guard frame.opcode == 8 else { continue }
+            return frame.payload.count < 2 ? 1005 : Int(frame.payload[0]) << 8 | Int(frame.payload[1])
+        }
+        return nil
+    }
+
+    /// A server's frame.
+    static func frame(
+        _ opcode: UInt8, _ payload: [UInt8] = [], isFinal: Bool = true, reserved: UInt8 = 0
+    ) -> [UInt8] {
+        let length: [UInt8] =
+            switch payload.count {
+            case ...125: [UInt8(payload.count)]
+            case ...0xFFFF: [126] + (0..<2).map { UInt8(truncatingIfNeeded: payload.count >> (8 - 8 * $0)) }
+            default: [127] + (0..<8).map { UInt8(truncatingIfNeeded: payload.count >> (56 - 8 * $0)) }
+            }
+        return [(isFinal ? 0x80 : 0) | reserved << 4 | opcode] + length + payload
     }
 
     /// Writes one frame of less than 126 bytes.

@@ -1,0 +1,193 @@
+import Foundation
+import LibwebsocketsTransport
+import StreamTransport
+import Testing
+
+/// Header sections that make no sense, are too large, or come too slowly: each ends in an error of its own.
+@Suite(.timeLimit(.minutes(1))) struct TransportBadHeadTests {
+    /// What a server that speaks no HTTP, or another one, is answered with.
+    private static let notHTTP = [Reported.failed(.upgrade, .notHTTP)]
+
+    static let exchanges: [TransportRequest.Exchange] = [
+        .get, .post(body: [1, 2, 3]), .webSocket(offersCompression: true),
+    ]
+
+    /// Sends an answer and ends; what the client makes of it.
+    private func events(
+        after answer: String, to exchange: TransportRequest.Exchange,
+        _ change: (inout TransportRequest) -> Void = { _ in }
+    ) async throws -> [Reported] {
+        let (connection, peer) = try await RawServer().connect(exchange, change)
+        _ = await peer.read(until: "\r\n\r\n")
+        // The client may have gone before it has read all of a large one.
+        let writing = Task.detached {
+            peer.write(answer)
+            peer.endWriting()
+        }
+        let events = await connection.eventsToEnd()
+        await writing.value
+        return events
+    }
+
+    // MARK: Not HTTP
+
+    @Test(
+        arguments: Self.exchanges,
+        [
+            "SSH-2.0-OpenSSH_9.2\r\n\r\n", "\u{1}\u{2}\u{3}garbage\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 20\r\n\r\n",
+            "HTTP/1.1 1000 Many\r\n\r\n", "HTTP/1.1 -200 OK\r\n\r\n", "\r\nHTTP/1.1 200 OK\r\n\r\n", "<!doctype html>",
+        ])
+    func whatIsNotHTTPIsSaidToBeNone(_ exchange: TransportRequest.Exchange, answer: String) async throws {
+        #expect(try await self.events(after: answer, to: exchange) == Self.notHTTP)
+    }
+
+    @Test(
+        arguments: Self.exchanges,
+        [
+            "-3", "+3", "abc", "3abc", "3, 5", "1e3", "0x3", "99999999999999999999999", "3;5",
+        ])
+    func aContentLengthThatIsNoNumberIsRefused(_ exchange: TransportRequest.Exchange, value: String) async throws {
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(value)\r\n\r\nabc"
+        #expect(try await self.events(after: answer, to: exchange) == Self.notHTTP)
+    }
+
+    @Test(arguments: ["3", "3, 3", "003"])
+    func aContentLengthMayBeSaidTwice(value: String) async throws {
+        for answer in [
+            "HTTP/1.1 200 OK\r\nContent-Length: \(value)\r\n\r\nabc",
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: \(value)\r\n\r\nabc",
+        ] {
+            #expect(
+                try await self.events(after: answer, to: .get) == [.opened(200), .body("abc"), .ended(.complete)])
+        }
+        let different = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"
+        #expect(try await self.events(after: different, to: .get) == Self.notHTTP)
+    }
+
+    // MARK: Too much
+
+    @Test(arguments: Self.exchanges)
+    func aHeadOfTenMegabytesIsTooLarge(_ exchange: TransportRequest.Exchange) async throws {
+        let tooLarge = [Reported.failed(.upgrade, .headerSectionTooLarge(limit: 65_536))]
+        let filler = String(repeating: "a", count: 10_000_000)
+        for answer in [
+            "HTTP/1.1 200 OK\r\nX-Large: \(filler)\r\n\r\n", "HTTP/1.1 200 OK\r\n\(filler): x\r\n\r\n",
+            "HTTP/1.1 200 \(filler)\r\n\r\n",
+        ] {
+            #expect(try await self.events(after: answer, to: exchange) == tooLarge)
+        }
+    }
+
+    @Test(arguments: Self.exchanges, ["X-%d: a", "Server: a", "Server:", "X-%d:"])
+    func aHundredThousandFieldsAreTooLarge(_ exchange: TransportRequest.Exchange, line: String) async throws {
+        let lines = (0..<100_000).map { line.replacingOccurrences(of: "%d", with: "\($0)") + "\r\n" }.joined()
+        #expect(
+            try await self.events(after: "HTTP/1.1 200 OK\r\n\(lines)\r\n", to: exchange)
+                == [.failed(.upgrade, .headerSectionTooLarge(limit: 65_536))])
+    }
+
+    // MARK: Too slow
+
+    @Test func aHeadThatDripsEndsWithTheTimeToConnect() async throws {
+        let (connection, peer) = try await RawServer().connect(.webSocket(offersCompression: false)) {
+            $0.timeouts.connect = .milliseconds(150)
+        }
+        let head = Array(RawPeer.acceptance(of: await peer.read(until: "\r\n\r\n")).utf8)
+        var written = 0
+        let start = ContinuousClock.now
+        // Each byte is a sign of life, and none of them is an answer. The consumer's own wait is the pace.
+        while written < head.count - 1, await connection.wait(for: .milliseconds(10)) == .deadlinePassed {
+            peer.write([head[written]])
+            written += 1
+        }
+        #expect(await connection.eventsToEnd() == [.failed(.upgrade, .timedOut)])
+        #expect(.now - start >= .milliseconds(100))
+        #expect(written > 1)
+        #expect(await peer.readToEnd().end == .end)
+    }
+
+    @Test(arguments: Self.exchanges)
+    func aHeadMayComeByteByByte(_ exchange: TransportRequest.Exchange) async throws {
+        let (connection, peer) = try await RawServer().connect(exchange)
+        let request = await peer.read(until: "\r\n\r\n")
+        let isUpgrade = request.contains("Upgrade: websocket")
+        let answer =
+            isUpgrade
+            ? Array(RawPeer.acceptance(of: request).utf8) + RawPeer.frame(1, [0x6F, 0x6B])
+                + RawPeer.frame(8, [3, 0xE8])
+            : Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\no\r\n1\r\nk\r\n0\r\n\r\n".utf8)
+        for byte in answer { peer.write([byte]) }
+        #expect(
+            await connection.eventsToEnd()
+                == (isUpgrade
+                    ? [.opened(101), .text("ok"), .ended(.closed(code: 1000, reason: ""))]
+                    : [.opened(200), .body("ok"), .ended(.complete)]))
+    }
+
+    // MARK: Fields
+
+    /// A line that begins with a space belongs to the line before; servers must not send it (RFC 9112 section 5.2).
+    ///
+    /// libwebsockets loses the line behind it, and the end of the section when that is the next. What was announced
+    /// there is not known then; nothing is taken for something else.
+    @Test func aFoldedLineHidesTheNextOne() async throws {
+        let body = "HTTP/1.1 200 OK\r\nX-Folded: a\r\n b\r\nContent-Length: 2\r\n\r\nok"
+        #expect(try await self.events(after: body, to: .get) == [.opened(200), .body("ok"), .ended(.complete)])
+        let (connection, peer) = try await RawServer().connect(.webSocket(offersCompression: false)) {
+            $0.timeouts.connect = .milliseconds(150)
+        }
+        let head = RawPeer.acceptance(of: await peer.read(until: "\r\n\r\n"), ["X-Folded: a", " b"])
+        peer.write(head)
+        #expect(await connection.eventsToEnd() == [.failed(.upgrade, .timedOut)])
+    }
+
+    @Test(arguments: [
+        "Upgrade:\r\n websocket", "Upgrade: websocket, websocket", "Upgrade: h2c",
+        "Upgrade: websocket\r\nUpgrade: websocket",
+    ])
+    func anUpgradeIsNamedOnce(lines: String) async throws {
+        #expect(
+            try await self.upgrade { $0.replacingOccurrences(of: "Upgrade: websocket", with: lines) }
+                == [.failed(.upgrade, .openingHandshakeInvalid(.upgrade))])
+    }
+
+    @Test(arguments: ["Connection: keep-alive", "Connection: close", "X-Connection: Upgrade"])
+    func aConnectionMustBeUpgraded(line: String) async throws {
+        #expect(
+            try await self.upgrade { $0.replacingOccurrences(of: "Connection: Upgrade", with: line) }
+                == [.failed(.upgrade, .openingHandshakeInvalid(.connection))])
+    }
+
+    @Test func severalAcceptKeysAreNone() async throws {
+        for other in [nil, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="] {
+            let events = try await self.upgrade { head in
+                let line = head.split(separator: "\r\n").first { $0.hasPrefix("Sec-WebSocket-Accept: ") } ?? ""
+                let second = other.map { "Sec-WebSocket-Accept: \($0)" } ?? String(line)
+                return head.replacingOccurrences(of: line, with: "\(line)\r\n\(second)")
+            }
+            #expect(events == [.failed(.upgrade, .openingHandshakeInvalid(.accept))])
+        }
+    }
+
+    @Test(arguments: [
+        ("Sec-WebSocket-Extensions: permessage-bzip2", TransportFailure.OpeningHandshakeFault.extensions),
+        ("Sec-WebSocket-Extensions: permessage-deflate\r\nSec-WebSocket-Extensions: permessage-deflate", .extensions),
+        ("Sec-WebSocket-Extensions: ;", .extensions), ("Sec-WebSocket-Protocol: chat", .subprotocol),
+        ("Sec-WebSocket-Protocol: chat\r\nSec-WebSocket-Protocol: chat", .subprotocol),
+        ("Content-Length: 0", .content), ("Content-Length: 5", .content), ("Transfer-Encoding: chunked", .content),
+    ])
+    func whatWasNotAskedForIsRefused(line: String, fault: TransportFailure.OpeningHandshakeFault) async throws {
+        #expect(
+            try await self.upgrade { $0.replacingOccurrences(of: "\r\n\r\n", with: "\r\n\(line)\r\n\r\n") }
+                == [.failed(.upgrade, .openingHandshakeInvalid(fault))])
+    }
+
+    /// What becomes of an upgrade whose acceptance is changed.
+    private func upgrade(_ change: @Sendable (String) -> String) async throws -> [Reported] {
+        let (connection, peer) = try await RawServer().connect(.webSocket(offersCompression: true))
+        let request = await peer.read(until: "\r\n\r\n")
+        peer.write(Array(change(RawPeer.acceptance(of: request)).utf8) + RawPeer.frame(1, [0x61]))
+        return await connection.eventsToEnd()
+    }
+}
