@@ -387,6 +387,8 @@ int clws_copy_field(clws_stream *stream, const char *name, char *buffer, int cap
     return lws_hdr_custom_copy(wsi, buffer, capacity, name, (int)strlen(name));
 }
 
+void clws_release_head(clws_stream *stream) { lws_http_headers_detach((struct lws *)stream); }
+
 bool clws_read(clws_stream *stream) {
     // libwebsockets reads at most `length` bytes into the buffer behind LWS_PRE and hands the body bytes on.
     static _Thread_local char buffer[LWS_PRE + CLWS_BUFFER_SIZE];

@@ -12,6 +12,8 @@ struct WebSocketChannel {
     let coding: PayloadCoding
     var liveness: Liveness
     var pings = OutstandingPings()
+    /// Whether libwebsockets still has the answer to the opening handshake in memory.
+    var hasHead = true
     /// Whether the socket is closed as soon as everything is written.
     var disconnectsWhenWritten = false
 
