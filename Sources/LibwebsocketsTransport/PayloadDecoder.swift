@@ -55,12 +55,9 @@ struct PayloadDecoder {
 
     /// Takes the bytes of the next record: of a message, or, without a piece, of a body.
     ///
-    /// Nil when they complete nothing.
+    /// Nil when they complete nothing. Four bytes behind them are written to, and put back: they are of an
+    /// `InboundBuffer`, which has them.
     mutating func decode(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) throws(Failure) -> InboundPayload? {
-        // What nearly every message is needs nothing but its bytes; the frame reader keeps the limit.
-        if let piece, piece.isFirst, piece.isLast, !piece.isCompressed {
-            return InboundPayload(kind: piece.kind == .text ? .text : .binary, bytes: bytes)
-        }
         switch (piece, self.content) {
         case (let piece?, .messages(let inflater)) where piece.isCompressed:
             return try self.inflate(bytes, of: piece, with: inflater)
@@ -111,7 +108,11 @@ struct PayloadDecoder {
     {
         if piece.isFirst { self.output.removeAll() }
         do throws(DeflateError) {
-            try inflater.inflate(bytes, isLast: piece.isLast, into: self.output)
+            if piece.isFirst && piece.isLast {
+                try inflater.inflateWhole(UnsafeMutableRawBufferPointer(mutating: bytes), into: self.output)
+            } else {
+                try inflater.inflate(bytes, isLast: piece.isLast, into: self.output)
+            }
         } catch .outputTooLarge(let limit) {
             throw Failure(cause: .messageTooLarge(limit: limit), closeCode: .messageTooBig)
         } catch {
