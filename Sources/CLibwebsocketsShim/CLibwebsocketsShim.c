@@ -455,8 +455,6 @@ clws_stream *clws_connect(clws_service *service, const clws_target *target, int 
 
 int clws_connect_error(clws_stream *stream) { return clws_attempt_error(lws_wsi_user((struct lws *)stream)); }
 
-void clws_release_head(clws_stream *stream) { lws_http_headers_detach((struct lws *)stream); }
-
 bool clws_write_fields(void *cursor, size_t room, const uint8_t *fields, size_t count, bool replaces_connection) {
     static const char connection[] = "connection: close\r\n";
     char **position = cursor;
@@ -499,6 +497,8 @@ int clws_copy_field(clws_stream *stream, const char *name, char *buffer, int cap
                        : -1;
     return lws_hdr_custom_copy(wsi, buffer, capacity, name, (int)strlen(name));
 }
+
+void clws_release_head(clws_stream *stream) { lws_http_headers_detach((struct lws *)stream); }
 
 bool clws_read(clws_stream *stream) {
     // libwebsockets reads at most `length` bytes into the buffer behind LWS_PRE and hands the body bytes on.

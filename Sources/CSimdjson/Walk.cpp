@@ -1,6 +1,8 @@
 // The parts of the walk that do not depend on who asks: strings, numbers, nesting, memory.
 #include "Walk.hpp"
 
+#include <new>
+
 namespace csj {
 
 csj_status status_of(simdjson::error_code error) noexcept {
@@ -15,19 +17,37 @@ csj_status status_of(simdjson::error_code error) noexcept {
     }
 }
 
-csj_status prepare(csj_scanner &scanner, size_t count) noexcept {
+namespace {
+
+/// Makes room, in powers of two, so that slowly growing events do not reallocate each time.
+csj_status make_room(ondemand::parser &parser, size_t count) noexcept {
+    if (parser.capacity() >= count) { return csj_ok; }
+    size_t wanted = 4096;
+    while (wanted < count && wanted < retained_byte_count) { wanted *= 2; }
+    if (wanted < count) { wanted = count; }
+    return status_of(parser.allocate(wanted, CSJ_MAXIMUM_DEPTH + 2));
+}
+
+}  // namespace
+
+csj_status prepare(csj_scanner &scanner, size_t count, ondemand::parser **parser) noexcept {
+    thread_local ondemand::parser shared{simdjson::SIMDJSON_MAXSIZE_BYTES};
     scanner.node_count = 0;
     if (scanner.node_capacity * sizeof(csj_node) > retained_byte_count) {
         scanner.nodes.reset();
         scanner.node_capacity = 0;
     }
-    const size_t capacity = scanner.parser.capacity();
-    if (capacity >= count && (capacity <= retained_byte_count || count > retained_byte_count)) { return csj_ok; }
-    // Powers of two, so that slowly growing events do not reallocate each time.
-    size_t wanted = 4096;
-    while (wanted < count && wanted <= retained_byte_count) { wanted *= 2; }
-    if (wanted < count) { wanted = count; }
-    return status_of(scanner.parser.allocate(wanted, CSJ_MAXIMUM_DEPTH + 2));
+    if (count <= retained_byte_count) {
+        scanner.large_parser.reset();
+        *parser = &shared;
+        return make_room(shared, count);
+    }
+    if (!scanner.large_parser) {
+        scanner.large_parser.reset(new (std::nothrow) ondemand::parser(simdjson::SIMDJSON_MAXSIZE_BYTES));
+        if (!scanner.large_parser) { return csj_no_memory; }
+    }
+    *parser = scanner.large_parser.get();
+    return make_room(**parser, count);
 }
 
 csj_text written(const uint8_t *start, ondemand::value &value) noexcept {

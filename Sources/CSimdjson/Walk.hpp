@@ -39,7 +39,8 @@ constexpr size_t longest_key = 32;
 }  // namespace csj
 
 struct csj_scanner {
-    simdjson::ondemand::parser parser{simdjson::SIMDJSON_MAXSIZE_BYTES};
+    /// For what is larger than `retained_byte_count`; nothing else needs a parser of its own.
+    std::unique_ptr<simdjson::ondemand::parser> large_parser;
     std::unique_ptr<uint8_t, csj::Free> text;
     size_t text_capacity = 0;
     size_t text_count = 0;
@@ -53,8 +54,11 @@ namespace csj {
 
 csj_status status_of(simdjson::error_code error) noexcept;
 
-/// Gives back what a large input needed, and makes room for `count` bytes.
-csj_status prepare(csj_scanner &scanner, size_t count) noexcept;
+/// Gives back what a large input needed, and finds a parser with room for `count` bytes.
+///
+/// A parser is in use during a call only, and takes 27 KiB. So a thread has one for all scanners, but for large
+/// inputs, whose memory goes with the scanner.
+csj_status prepare(csj_scanner &scanner, size_t count, ondemand::parser **parser) noexcept;
 
 /// Checks the escapes of what stands between quotes.
 bool has_valid_escapes(csj_text contents) noexcept;
@@ -186,10 +190,11 @@ csj_status walk_object(
 ) noexcept {
     if (readable_count < count || readable_count - count < CSJ_PADDING) { return csj_no_padding; }
     if (count == 0) { return csj_not_json; }
-    csj_status status = prepare(scanner, count);
+    ondemand::parser *parser = nullptr;
+    csj_status status = prepare(scanner, count, &parser);
     if (status != csj_ok) { return status; }
     ondemand::document document;
-    simdjson::error_code error = scanner.parser.iterate(bytes, count, readable_count).get(document);
+    simdjson::error_code error = parser->iterate(bytes, count, readable_count).get(document);
     if (error) { return status_of(error); }
 
     const Walk walk{document, bytes + count, std::memchr(bytes, '\\', count) != nullptr};

@@ -4,31 +4,46 @@ import StreamTransport
 
 /// What the state machine can ask for, done.
 extension TurnDriver {
-    /// Performs one action.
+    /// What is left to do of a step.
+    enum Remainder {
+        /// Nothing.
+        case nothing
+        /// Take what the connection has, or wait for it.
+        case receive
+        /// Perform the action that is still there, which takes time.
+        case action
+    }
+
+    /// Performs the next action, unless it takes time.
     ///
-    /// What follows from it is the next action, if that is known already.
-    func perform(_ action: TurnStateMachine.Action) async {
+    /// What follows from it is the next action, if that is known already. It is no part of an asynchronous function:
+    /// their variables are memory that a waiting task keeps, and with actions among them that was 11 KiB a stream.
+    @inline(never)
+    func performNow() -> Remainder {
+        guard let action = self.action.take() else { return .receive }
         switch action {
-        case .open(let opening):
-            await self.open(opening)
-        case .openHedge(let opening):
-            self.openHedge(opening)
-        case .wait(let delay, let opening):
-            await self.wait(delay, before: opening)
-        case .refreshCredential(let opening):
-            await self.refreshCredential(before: opening)
-        case .send:
-            self.send()
-        case .release:
-            self.release()
-        case .park:
-            self.keepRival()
-        case .receive, .ignore, .deliver:
-            await self.receive()
-        case .finish:
-            self.finish()
-        case .fail(let failure):
-            self.fail(failure)
+        case .open, .wait, .refreshCredential:
+            self.action = action
+            return .action
+        case .receive, .ignore, .deliver: return .receive
+        case .openHedge(let opening): self.openHedge(opening)
+        case .send: self.send()
+        case .release: self.release()
+        case .park: self.keepRival()
+        case .finish: self.finish()
+        case .fail(let failure): self.fail(failure)
+        }
+        return .nothing
+    }
+
+    /// Performs an action that takes time.
+    @inline(never)
+    func performAction() async {
+        switch self.action.take() {
+        case .open(let opening): await self.open(opening)
+        case .wait(let delay, let opening): await self.wait(delay, before: opening)
+        case .refreshCredential(let opening): await self.refreshCredential(before: opening)
+        case .receive, .ignore, .deliver, .openHedge, .send, .release, .park, .finish, .fail, nil: return
         }
     }
 

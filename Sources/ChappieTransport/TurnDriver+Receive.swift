@@ -7,13 +7,47 @@ import StreamTransport
 extension TurnDriver {
     /// Handles one thing from the connection, waiting for it if need be.
     func receive() async {
-        guard let attempt = self.attempt else { return }
-        if self.rival != nil, self.receiveFromRival() { return }
+        guard let wait = self.receiveNow() else { return }
+        let outcome =
+            if let rival = wait.rival {
+                await self.engine.transport.wait(for: [wait.connection, rival], atMost: wait.duration)
+            } else {
+                await wait.connection.wait(for: wait.duration)
+            }
+        switch outcome {
+        case .ready: return
+        case .cancelled: self.stop()
+        case .deadlinePassed:
+            // What came in the last moment counts, and the service's clock is coarse: the next step looks again.
+            return
+        }
+    }
+
+    /// What has to be waited for, and how long at most.
+    private struct Wait {
+        let connection: any TransportConnection
+        let rival: (any TransportConnection)?
+        let duration: Duration?
+    }
+
+    /// Handles one thing that is there; nil when there was one.
+    @inline(never)
+    private func receiveNow() -> Wait? {
+        guard let attempt = self.attempt else { return nil }
+        if self.rival != nil, self.receiveFromRival() { return nil }
         guard let event = self.attempt?.unhandled.take() ?? attempt.connection.next() else {
-            return await self.waitForConnection(attempt)
+            return self.wait(for: attempt)
         }
         // A peer that never pauses is not excused from the budget of the whole turn.
-        if self.isOverTotalBudget { return self.timedOut(.total) }
+        if self.isOverTotalBudget {
+            self.timedOut(.total)
+        } else {
+            self.received(event, of: attempt)
+        }
+        return nil
+    }
+
+    private func received(_ event: TransportEvent, of attempt: Attempt) {
         switch event {
         case .ready:
             self.action = self.machine.ready(attempt: attempt.number)
@@ -29,23 +63,14 @@ extension TurnDriver {
         }
     }
 
-    private func waitForConnection(_ attempt: Attempt) async {
+    private func wait(for attempt: Attempt) -> Wait? {
         let deadline = self.nearestDeadline(of: attempt)
-        if let deadline, deadline.remaining <= .zero { return self.passed(deadline.kind) }
-        let outcome =
-            if let rival = self.rival {
-                await self.engine.transport.wait(
-                    for: [attempt.connection, rival.connection], atMost: deadline?.remaining)
-            } else {
-                await attempt.connection.wait(for: deadline?.remaining)
-            }
-        switch outcome {
-        case .ready: return
-        case .cancelled: self.stop()
-        case .deadlinePassed:
-            // What came in the last moment counts, and the service's clock is coarse: the next step looks again.
-            return
+        if let deadline, deadline.remaining <= .zero {
+            self.passed(deadline.kind)
+            return nil
         }
+        return Wait(
+            connection: attempt.connection, rival: self.rival?.connection, duration: deadline?.remaining)
     }
 
     func passed(_ deadline: TurnDeadline) {

@@ -233,11 +233,16 @@ package final class TurnDriver: @unchecked Sendable {
     private func advance() async {
         if self.shared.withLock({ $0.isCancelled }) || Task.isCancelled { return self.stop() }
         guard self.startedAt != nil else { return await self.begin() }
-        await self.perform(self.action.take() ?? .receive)
+        switch self.performNow() {
+        case .nothing: break
+        case .receive: await self.receive()
+        case .action: await self.performAction()
+        }
         self.noteReplaySafety()
     }
 
     /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
+    @inline(never)
     private func noteReplaySafety() {
         let safety = ChappieReplaySafety(self.machine.replaySafety)
         guard safety != self.reportedSafety else { return }
@@ -248,25 +253,42 @@ package final class TurnDriver: @unchecked Sendable {
     /// Everything that is done once: the request's two forms, the credential, the first action.
     private func begin() async {
         self.startedAt = self.engine.clock.now()
+        guard self.makeBodies(), self.isPermitted() else { return }
+        do {
+            self.credential = try await self.engine.configuration.credential(.connecting)
+        } catch {
+            return self.end(.failed(error))
+        }
+        self.start()
+    }
+
+    /// Makes the request's two forms; false when it has none.
+    @inline(never)
+    private func makeBodies() -> Bool {
         do {
             let bodies = try RequestBodies(self.request)
             self.bodies = bodies
             self.originalBodies = bodies
-            guard self.isPermitted() else { return }
-            self.credential = try await self.engine.configuration.credential(.connecting)
-            self.engine.prepare(for: self.credential)
-            self.machine = TurnStateMachine(
-                policy: RetryPolicy(self.engine.configuration), webSocket: self.engine.availability(for: bodies),
-                isResumable: bodies.isResumable)
-            self.action = self.machine.started()
-        } catch let error as ResponseRequestBodyError {
-            self.end(.failed(ChappieClientError(invalidBody: error, transport: self.transport)))
+            return true
         } catch {
-            self.end(.failed(error))
+            self.end(.failed(ChappieClientError(invalidBody: error, transport: self.transport)))
+            return false
         }
     }
 
+    /// Asks for the first action.
+    @inline(never)
+    private func start() {
+        guard let bodies = self.bodies else { return }
+        self.engine.prepare(for: self.credential)
+        self.machine = TurnStateMachine(
+            policy: RetryPolicy(self.engine.configuration), webSocket: self.engine.availability(for: bodies),
+            isResumable: bodies.isResumable)
+        self.action = self.machine.started()
+    }
+
     /// Asks the circuit breaker; false when it ends the turn.
+    @inline(never)
     private func isPermitted() -> Bool {
         switch self.engine.permission() {
         case .allowed(let ticket):
@@ -282,6 +304,7 @@ package final class TurnDriver: @unchecked Sendable {
     }
 
     /// Ends the turn as cancelled.
+    @inline(never)
     func stop() {
         _ = self.machine.cancelled()
         // What is decoded and was not taken is not wanted any more.

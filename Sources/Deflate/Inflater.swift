@@ -35,11 +35,19 @@ package final class Inflater {
     private let format: Format
     /// zlib keeps a pointer to the stream in its state, so that it must never move.
     private let stream: UnsafeMutablePointer<z_stream>
-    private var failure: DeflateError?
-    /// Whether zlib's state exists; with `zlibOrRaw` it waits for the first byte.
-    private var isInitialized = false
+
+    private struct State {
+        var failure: DeflateError?
+        /// Whether zlib's state exists; with `zlibOrRaw` it waits for the first byte.
+        var isInitialized = false
+        var isAtStreamEnd = false
+    }
+
+    /// Behind a pointer: as properties of a class they would be checked for exclusive access each time.
+    private let state: UnsafeMutablePointer<State>
+
     /// Whether the deflate stream has ended and nothing was begun after it.
-    private(set) var isAtStreamEnd = false
+    var isAtStreamEnd: Bool { self.state.pointee.isAtStreamEnd }
 
     /// Makes an inflater.
     ///
@@ -51,6 +59,8 @@ package final class Inflater {
         self.format = format
         self.stream = .allocate(capacity: 1)
         self.stream.initialize(to: z_stream())
+        self.state = .allocate(capacity: 1)
+        self.state.initialize(to: State())
         switch format {
         // Some servers' zlib makes a window of 9 bits when 8 were agreed; reading with 9 costs 256 bytes.
         case .raw(let windowBits): try self.initialize(windowBits: -CInt(max(9, windowBits)))
@@ -62,8 +72,9 @@ package final class Inflater {
     }
 
     deinit {
-        if self.isInitialized { inflateEnd(self.stream) }
+        if self.state.pointee.isInitialized { inflateEnd(self.stream) }
         self.stream.deallocate()
+        self.state.deallocate()
     }
 
     /// Inflates from `input[position...]`, moves `position` past what was used, and appends to `output` until that holds
@@ -74,23 +85,23 @@ package final class Inflater {
         into output: PaddedBuffer,
         upTo limit: Int = .max
     ) throws(DeflateError) -> Progress {
-        if let failure = self.failure { throw failure }
+        if let failure = self.state.pointee.failure { throw failure }
         do throws(DeflateError) {
             try self.detectFormat(input, at: position)
             while true {
                 if let progress = try self.step(input, at: &position, into: output, upTo: limit) { return progress }
             }
         } catch {
-            self.failure = error
+            self.state.pointee.failure = error
             throw error
         }
     }
 
     /// Begins a new stream with an empty window.
     package func reset() {
-        self.isAtStreamEnd = false
-        self.failure = nil
-        if self.isInitialized { inflateReset(self.stream) }
+        self.state.pointee.isAtStreamEnd = false
+        self.state.pointee.failure = nil
+        if self.state.pointee.isInitialized { inflateReset(self.stream) }
     }
 
     /// Begins a new deflate stream that may refer to the output of the one before.
@@ -98,8 +109,8 @@ package final class Inflater {
     /// The call keeps zlib's window where it is. `inflateGetDictionary` and `inflateSetDictionary` would copy 32 KiB
     /// twice, for a stream that may be two bytes long.
     func resetKeepingWindow() {
-        self.isAtStreamEnd = false
-        if self.isInitialized { inflateResetKeep(self.stream) }
+        self.state.pointee.isAtStreamEnd = false
+        if self.state.pointee.isInitialized { inflateResetKeep(self.stream) }
     }
 
     /// Whether the last byte used was the last of a block, and of no block that says it is the final one.
@@ -109,7 +120,7 @@ package final class Inflater {
     }
 
     private func detectFormat(_ input: UnsafeRawBufferPointer, at position: Int) throws(DeflateError) {
-        guard !self.isInitialized, position < input.count else { return }
+        guard !self.state.pointee.isInitialized, position < input.count else { return }
         // RFC 1950 section 2.2: the low four bits are 8, the high four at most 7. A raw stream can only begin so with a
         // stored block whose padding is not zero, which no compressor writes.
         let isZlib = input[position] & 0x8F == 0x08
@@ -120,7 +131,7 @@ package final class Inflater {
         // `inflateInit2` is a macro around this.
         let result = inflateInit2_(self.stream, windowBits, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
         guard result == Z_OK else { throw .outOfMemory }
-        self.isInitialized = true
+        self.state.pointee.isInitialized = true
     }
 
     /// One call of zlib; nil when another is needed.
@@ -130,37 +141,31 @@ package final class Inflater {
         into output: PaddedBuffer,
         upTo limit: Int
     ) throws(DeflateError) -> Progress? {
-        guard self.isInitialized else { return .needsInput }
+        guard self.state.pointee.isInitialized else { return .needsInput }
         guard !self.isAtStreamEnd else { return .streamEnd }
         guard output.count < limit else { return .outputFull }
         // zlib counts in 32 bits.
         let offered = min(input.count - position, 1 << 30)
-        var result = Z_OK
-        var isOutputUsedUp = false
+        let room = output.lend(upTo: limit)
+        let roomByteCount = min(room.count, 1 << 30)
         // Without a base address there is nothing to read; zlib wants a pointer all the same.
-        var nothing: UInt8 = 0
-        withUnsafeMutableBytes(of: &nothing) { placeholder in
-            let start = input.baseAddress.map { UnsafeMutableRawPointer(mutating: $0 + position) }
-            let source = (start ?? placeholder.baseAddress)?.assumingMemoryBound(to: Bytef.self)
-            self.stream.pointee.next_in = source
-            self.stream.pointee.avail_in = uInt(offered)
-            output.append(upTo: limit) { room in
-                let roomByteCount = min(room.count, 1 << 30)
-                self.stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: Bytef.self)
-                self.stream.pointee.avail_out = uInt(roomByteCount)
-                // With a flush mode other than Z_FINISH zlib writes all it knows, so nothing waits for more input.
-                result = CZlib.inflate(self.stream, Z_SYNC_FLUSH)
-                isOutputUsedUp = self.stream.pointee.avail_out == 0
-                return roomByteCount - Int(self.stream.pointee.avail_out)
-            }
-        }
+        let source = input.baseAddress.map { $0 + position } ?? UnsafeRawPointer(self.stream)
+        self.stream.pointee.next_in = UnsafeMutablePointer(
+            mutating: source.assumingMemoryBound(to: Bytef.self))
+        self.stream.pointee.avail_in = uInt(offered)
+        self.stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: Bytef.self)
+        self.stream.pointee.avail_out = uInt(roomByteCount)
+        // With a flush mode other than Z_FINISH zlib writes all it knows, so nothing waits for more input.
+        let result = CZlib.inflate(self.stream, Z_SYNC_FLUSH)
+        let isOutputUsedUp = self.stream.pointee.avail_out == 0
+        output.keep(roomByteCount - Int(self.stream.pointee.avail_out))
         let used = offered - Int(self.stream.pointee.avail_in)
         position += used
         self.stream.pointee.next_in = nil
         self.stream.pointee.next_out = nil
         switch result {
         case Z_STREAM_END:
-            self.isAtStreamEnd = true
+            self.state.pointee.isAtStreamEnd = true
             return .streamEnd
         case Z_OK:
             return isOutputUsedUp || position < input.count ? nil : .needsInput

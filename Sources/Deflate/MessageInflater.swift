@@ -52,9 +52,35 @@ package final class MessageInflater {
         do throws(DeflateError) {
             if !piece.isEmpty {
                 self.isMessageStart = false
-                try self.inflateAll(piece, into: output, with: try self.makeInflater())
+                try self.inflateAll(piece, upTo: piece.count, into: output, with: try self.makeInflater())
             }
             if isLast { try self.endMessage(into: output) }
+        } catch {
+            self.failure = error
+            throw error
+        }
+    }
+
+    /// Appends what a whole message inflates to, in one call of zlib, which takes a quarter less time than two.
+    ///
+    /// The four bytes behind the message must be the caller's too: its tail stands there meanwhile, and what stood
+    /// there is put back.
+    package func inflateWhole(_ message: UnsafeMutableRawBufferPointer, into output: PaddedBuffer) throws(DeflateError)
+    {
+        guard self.isMessageStart, let start = message.baseAddress, !message.isEmpty else {
+            return try self.inflate(UnsafeRawBufferPointer(message), isLast: true, into: output)
+        }
+        if let failure = self.failure { throw failure }
+        let room = start + message.count
+        let saved = room.loadUnaligned(as: UInt32.self)
+        room.copyMemory(from: Self.tail, byteCount: Self.tail.count)
+        defer { room.storeBytes(of: saved, as: UInt32.self) }
+        let input = UnsafeRawBufferPointer(start: start, count: message.count + Self.tail.count)
+        do throws(DeflateError) {
+            let inflater = try self.makeInflater()
+            try self.inflateAll(input, tailPosition: message.count, into: output, with: inflater)
+            self.inflatedByteCount = 0
+            if !self.keepsWindow { inflater.reset() }
         } catch {
             self.failure = error
             throw error
@@ -68,13 +94,29 @@ package final class MessageInflater {
         return made
     }
 
+    /// Inflates a message with its tail, which begins at `tailPosition`.
     private func inflateAll(
-        _ input: UnsafeRawBufferPointer, into output: PaddedBuffer, with inflater: Inflater
+        _ input: UnsafeRawBufferPointer, tailPosition: Int, into output: PaddedBuffer, with inflater: Inflater
     ) throws(DeflateError) {
+        let position = try self.inflateAll(input, upTo: tailPosition, into: output, with: inflater)
+        // Ended by BFINAL at the end of the message's own bytes, it needs no tail; ended in the tail, it was cut off.
+        guard !inflater.isAtStreamEnd || position == tailPosition, inflater.isAtStreamEnd || inflater.isBetweenBlocks
+        else { throw .truncatedData }
+    }
+
+    /// Inflates to the end of the input, or to the end of a deflate stream that lies at or behind `end`; how far it has
+    /// come.
+    @discardableResult
+    private func inflateAll(
+        _ input: UnsafeRawBufferPointer, upTo end: Int, into output: PaddedBuffer, with inflater: Inflater
+    ) throws(DeflateError) -> Int {
         var position = 0
         repeat {
             // RFC 7692 section 7.2.3.4: a block with BFINAL ends the deflate stream, not the message, and not the window.
-            if inflater.isAtStreamEnd { inflater.resetKeepingWindow() }
+            if inflater.isAtStreamEnd {
+                if position >= end { return position }
+                inflater.resetKeepingWindow()
+            }
             let countBefore = output.count
             // One byte more than allowed is room enough to see that there is more.
             let room = self.limit - self.inflatedByteCount
@@ -90,8 +132,9 @@ package final class MessageInflater {
                 throw error
             }
             try self.count(output, since: countBefore)
-            if progress == .needsInput { return }
+            if progress == .needsInput { return position }
         } while position < input.count
+        return position
     }
 
     /// Counts what was appended, and takes back what passes the limit.
@@ -114,8 +157,8 @@ package final class MessageInflater {
         // A sender that ended with BFINAL owes an empty block after it (RFC 7692 section 7.2.3.4). Without that block
         // the message is complete, and the tail would be the beginning of another one.
         if !inflater.isAtStreamEnd {
-            try Self.tail.withUnsafeBufferPointer { bytes throws(DeflateError) in
-                try self.inflateAll(UnsafeRawBufferPointer(bytes), into: output, with: inflater)
+            _ = try Self.tail.withUnsafeBufferPointer { bytes throws(DeflateError) in
+                try self.inflateAll(UnsafeRawBufferPointer(bytes), upTo: bytes.count, into: output, with: inflater)
             }
             guard !inflater.isAtStreamEnd, inflater.isBetweenBlocks else { throw .truncatedData }
         }

@@ -12,14 +12,33 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     private let id: ConnectionID
     private let service: Service
     private let arena: InboundArena
-    private var reader: InboundReader
-    /// Whether reading had stopped when the buffer in hand was taken: then the arena is told when it is read.
-    private var isBehind = false
-    private var spare: InboundBuffer?
-    private var isReady = false
-    private var head: ResponseHead?
-    private var end: TransportEnd?
-    private var hasEnded = false
+
+    private struct State {
+        var reader: InboundReader
+        /// Whether reading had stopped when the buffer in hand was taken: then the arena is told when it is read.
+        var isBehind = false
+        var spare: InboundBuffer?
+        /// What stands before the buffer in hand, if there is anything.
+        var hasEdge = false
+        var isReady = false
+        var head: ResponseHead?
+        var end: TransportEnd?
+        var hasEnded = false
+
+        /// What stands before the buffer in hand, one thing at a time.
+        mutating func takeEdge() -> TransportEvent? {
+            if self.isReady {
+                self.isReady = false
+                self.hasEdge = self.head != nil
+                return .ready
+            }
+            self.hasEdge = false
+            return self.head.take().map { .opened($0) }
+        }
+    }
+
+    /// Behind a pointer: as properties of a class they would be checked for exclusive access with every message.
+    private let state: UnsafeMutablePointer<State>
     /// What was agreed about compression, for messages to the peer.
     private let compression = LockedValue<PerMessageDeflateAgreement?>(nil)
 
@@ -27,27 +46,26 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.id = service.makeID()
         self.service = service
         self.arena = InboundArena(limits: request.limits)
-        self.reader = InboundReader(messageByteCountLimit: request.limits.messageByteCount)
+        self.state = .allocate(capacity: 1)
+        self.state.initialize(
+            to: State(reader: InboundReader(messageByteCountLimit: request.limits.messageByteCount)))
         service.post(
             .open(ConnectionPlan(id: self.id, request: request, way: way, arena: self.arena, started: .now)))
     }
 
+    deinit {
+        self.state.deinitialize(count: 1)
+        self.state.deallocate()
+    }
+
     func next() -> TransportEvent? {
-        while !self.hasEnded {
-            if self.isReady {
-                self.isReady = false
-                return .ready
-            }
-            if let head = self.head.take() { return .opened(head) }
+        while !self.state.pointee.hasEnded {
+            if self.state.pointee.hasEdge, let event = self.state.pointee.takeEdge() { return event }
             do {
                 if let event = try self.nextEvent() { return event }
-            } catch {
-                return self.fail(error)
-            }
-            self.putBackBuffer()
-            if let end = self.end.take() { return self.finish(end) }
-            guard let batch = self.arena.take(giving: self.spare.take()) else { return nil }
-            do {
+                self.putBackBuffer()
+                if let end = self.state.pointee.end.take() { return self.finish(end) }
+                guard let batch = self.arena.take(giving: self.state.pointee.spare.take()) else { return nil }
                 try self.begin(batch)
             } catch {
                 return self.fail(error)
@@ -59,46 +77,47 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     /// The next payload or pong of the buffer in hand; nil when it has no more.
     @inline(__always)
     private func nextEvent() throws(PayloadDecoder.Failure) -> TransportEvent? {
-        guard self.reader.hasMore else { return nil }
-        let event = try self.reader.next()
-        if self.isBehind, self.reader.isAtEnd { self.noteProgress(unread: 0) }
+        guard self.state.pointee.reader.hasMore else { return nil }
+        let event = try self.state.pointee.reader.next()
+        if self.state.pointee.isBehind, self.state.pointee.reader.isAtEnd { self.noteProgress(unread: 0) }
         return event
     }
 
     /// The buffer in hand is read: a small one is for what comes next, and large ones are for everybody.
     private func putBackBuffer() {
-        guard let buffer = self.reader.takeBuffer() else { return }
+        guard let buffer = self.state.pointee.reader.takeBuffer() else { return }
         if buffer.isLarge {
             self.service.buffers.giveBack(buffer)
         } else {
             buffer.removeAll()
-            self.spare = buffer
+            self.state.pointee.spare = buffer
         }
     }
 
     private func begin(_ batch: InboundArena.Batch) throws(PayloadDecoder.Failure) {
-        if let buffer = batch.buffer { self.reader.read(buffer) }
+        if let buffer = batch.buffer { self.state.pointee.reader.read(buffer) }
+        self.state.pointee.isReady = batch.isReady
+        self.state.pointee.head = batch.head
+        self.state.pointee.hasEdge = batch.isReady || batch.head != nil
+        self.state.pointee.end = batch.end
+        self.state.pointee.isBehind = batch.isPaused
         if batch.head != nil {
-            try self.reader.begin(batch.coding)
+            try self.state.pointee.reader.begin(batch.coding)
             if case .messages(let agreement) = batch.coding { self.compression.withLock { $0 = agreement } }
         }
-        self.isReady = batch.isReady
-        self.head = batch.head
-        self.end = batch.end
-        self.isBehind = batch.isPaused
         if batch.isPaused { self.noteProgress(unread: batch.buffer?.weight ?? 0) }
     }
 
     /// Lets reading go on when little enough is left.
     private func noteProgress(unread: Int) {
         guard self.arena.shouldResume(withUnread: unread) else { return }
-        self.isBehind = false
+        self.state.pointee.isBehind = false
         self.service.post(.resume(self.id))
     }
 
     private func finish(_ end: TransportEnd) -> TransportEvent {
-        self.hasEnded = true
-        if case .complete = end, let failure = self.reader.finish() {
+        self.state.pointee.hasEnded = true
+        if case .complete = end, let failure = self.state.pointee.reader.finish() {
             return .ended(.failed(TransportFailure(phase: .stream, cause: failure.cause)))
         }
         // The peer broke a rule: what came before it is read, and may be answered by now.
@@ -110,7 +129,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     /// What came cannot be decoded: the peer is told, where the protocol has words for it.
     private func fail(_ failure: PayloadDecoder.Failure) -> TransportEvent {
-        self.hasEnded = true
+        self.state.pointee.hasEnded = true
         let end = TransportEnd.failed(TransportFailure(phase: .stream, cause: failure.cause))
         if let code = failure.closeCode {
             self.service.post(.close(self.id, code.rawValue))
@@ -121,10 +140,15 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         return .ended(end)
     }
 
+    /// Whether `next()` may have something without a look into the arena.
+    private var hasMore: Bool {
+        self.state.pointee.hasEdge || self.state.pointee.end != nil || self.state.pointee.hasEnded
+            || self.state.pointee.reader.hasMore
+    }
+
     func wait(for duration: Duration?) async -> TransportWaitOutcome {
-        if self.isReady || self.head != nil || self.end != nil || self.hasEnded { return .ready }
-        if self.reader.hasMore { return .ready }
-        self.reader.becomeIdle()
+        if self.hasMore { return .ready }
+        self.state.pointee.reader.becomeIdle()
         return await self.arena.wait(until: duration.map { .now + $0 }) { self.service.post(.watch(self.id)) }
     }
 

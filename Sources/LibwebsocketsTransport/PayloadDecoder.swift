@@ -59,7 +59,8 @@ struct PayloadDecoder {
 
     /// Takes the bytes of the next record: of a message, or, without a piece, of a body.
     ///
-    /// Nil when they complete nothing.
+    /// Nil when they complete nothing. Four bytes behind them are written to, and put back: they are of an
+    /// `InboundBuffer`, which has them.
     mutating func decode(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) throws(Failure) -> InboundPayload? {
         guard let piece else { return try self.decodeBody(bytes) }
         guard !piece.isCompressed else { return try self.inflate(bytes, of: piece) }
@@ -126,7 +127,11 @@ struct PayloadDecoder {
         if piece.isFirst { self.output.removeAll() }
         let start = self.output.count
         do throws(DeflateError) {
-            try inflater.inflate(bytes, isLast: piece.isLast, into: self.output)
+            if piece.isWhole {
+                try inflater.inflateWhole(UnsafeMutableRawBufferPointer(mutating: bytes), into: self.output)
+            } else {
+                try inflater.inflate(bytes, isLast: piece.isLast, into: self.output)
+            }
         } catch {
             throw Failure(inMessage: error)
         }

@@ -111,6 +111,10 @@ extension ServiceConnection {
 
     /// Writes what fits into one write of the library.
     func writeFrames(on stream: OpaquePointer, service: OpaquePointer) {
+        if self.channel?.hasHead == true {
+            self.channel?.hasHead = false
+            clws_release_head(stream)
+        }
         let buffer = UnsafeMutableBufferPointer(start: clws_write_buffer(service), count: Int(CLWS_BUFFER_SIZE))
         guard let count = self.channel?.queue.fill(buffer) else { return }
         if count > 0 {

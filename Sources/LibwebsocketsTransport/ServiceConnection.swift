@@ -184,6 +184,8 @@ final class ServiceConnection {
                 let channel = try head.channel(of: handshake, offer: self.offer, at: .now)
                 self.phase = .upgraded
                 self.channel = channel
+                // The next writable event gives back what is not needed any more.
+                self.requestWrite()
                 self.plan.arena.open(
                     ResponseHead(statusCode: 101, fields: head.fields(), isCompressed: channel.coding != .none),
                     coding: channel.coding)

@@ -11,24 +11,44 @@
     package static let paddingByteCount = 64
 
     /// How many bytes it holds.
-    package private(set) var count = 0
+    package private(set) var count: Int {
+        get { unsafe self.state.pointee.count }
+        set { unsafe self.state.pointee.count = newValue }
+    }
     /// How many bytes it can hold before it grows.
-    package private(set) var capacity: Int
+    package private(set) var capacity: Int {
+        get { unsafe self.state.pointee.capacity }
+        set { unsafe self.state.pointee.capacity = newValue }
+    }
     /// The greatest capacity that outlives `removeAll()`.
     package let keptCapacity: Int
 
-    private var memory: UnsafeMutableRawPointer
+    private var memory: UnsafeMutableRawPointer {
+        get { unsafe self.state.pointee.memory }
+        set { unsafe self.state.pointee.memory = newValue }
+    }
+
+    @unsafe private struct State {
+        var count = 0
+        var capacity: Int
+        var memory: UnsafeMutableRawPointer
+    }
+
+    /// Behind a pointer: as properties of a class they would be checked for exclusive access each time, which takes
+    /// longer than what is done with them.
+    private let state: UnsafeMutablePointer<State>
 
     /// Makes an empty buffer.
     package init(capacity: Int = 0, keptCapacity: Int = 262_144) {
         precondition(capacity >= 0 && keptCapacity >= 0, "a capacity cannot be negative")
-        unsafe self.memory = Self.allocate(capacity)
-        self.capacity = capacity
+        unsafe self.state = .allocate(capacity: 1)
+        unsafe self.state.initialize(to: State(capacity: capacity, memory: Self.allocate(capacity)))
         self.keptCapacity = keptCapacity
     }
 
     deinit {
         unsafe self.memory.deallocate()
+        unsafe self.state.deallocate()
     }
 
     /// The bytes.
@@ -53,12 +73,25 @@
     package func append(
         atLeast minimum: Int = 1, upTo limit: Int = .max, _ fill: (UnsafeMutableRawBufferPointer) -> Int
     ) {
+        let room = unsafe self.lend(atLeast: minimum, upTo: limit)
+        let written = unsafe fill(room)
+        precondition(written >= 0 && written <= room.count, "more was written than was lent")
+        self.keep(written)
+    }
+
+    /// Lends free memory as `append(atLeast:upTo:_:)` does, without a call in between.
+    ///
+    /// Valid until the buffer is changed or released. `keep(_:)` counts what was written to its beginning.
+    package func lend(atLeast minimum: Int = 1, upTo limit: Int = .max) -> UnsafeMutableRawBufferPointer {
         self.reserve(min(minimum, max(0, limit - self.count)), upTo: limit)
         let free = max(0, min(self.capacity, limit) - self.count)
-        let written = unsafe fill(
-            UnsafeMutableRawBufferPointer(start: self.memory.advanced(by: self.count), count: free))
-        precondition(written >= 0 && written <= free, "more was written than was lent")
-        self.count += written
+        return unsafe UnsafeMutableRawBufferPointer(start: self.memory.advanced(by: self.count), count: free)
+    }
+
+    /// Counts bytes that were written to memory that is lent.
+    package func keep(_ byteCount: Int) {
+        precondition(byteCount >= 0 && byteCount <= self.capacity - self.count, "there is no room for so many bytes")
+        self.count += byteCount
     }
 
     /// Forgets the last bytes.

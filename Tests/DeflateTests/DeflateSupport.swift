@@ -102,6 +102,16 @@ extension [UInt8] {
         return chunks + [Array(self[start...])]
     }
 
+    /// Lends the bytes for writing, with a typed error.
+    mutating func lendMutable(
+        _ body: (UnsafeMutableRawBufferPointer) throws(DeflateError) -> Void
+    ) throws(DeflateError) {
+        let result = self.withUnsafeMutableBytes { bytes in
+            Result { () throws(DeflateError) in try body(bytes) }
+        }
+        try result.get()
+    }
+
     /// Lends the bytes to a call that throws `DeflateError`.
     func lend<Value>(_ body: (UnsafeRawBufferPointer) throws(DeflateError) -> Value) throws(DeflateError) -> Value {
         try self.withUnsafeBufferPointer { run throws(DeflateError) in try body(UnsafeRawBufferPointer(run)) }

@@ -39,7 +39,83 @@ import WebSocketProtocol
         return Array(output.bytes)
     }
 
+    /// Inflates one message at once, from memory that has room for its tail; the room must be as it was.
+    private func inflateWhole(_ payload: [UInt8], with inflater: MessageInflater) throws(DeflateError) -> [UInt8] {
+        let output = PaddedBuffer()
+        let behind: [UInt8] = [1, 2, 3, 4]
+        var memory = payload + behind
+        defer { #expect(Array(memory.suffix(behind.count)) == behind) }
+        try memory.lendMutable { bytes throws(DeflateError) in
+            try inflater.inflateWhole(
+                UnsafeMutableRawBufferPointer(rebasing: bytes.dropLast(behind.count)), into: output)
+        }
+        return Array(output.bytes)
+    }
+
     // MARK: RFC 7692 section 7.2.3
+
+    @Test func atOnceIsAsInPieces() throws {
+        let final = OneCallZlib.raw(Self.delta)
+        let payloads = [
+            Self.oneBlock, Self.sharedWindow, Self.stored, Self.finalBlock, Self.twoBlocks, [0], [],
+            OneCallZlib.message(Self.delta), OneCallZlib.finalMessage(Self.delta), final,
+            final + OneCallZlib.message(Self.delta), final + final + [0],
+            OneCallZlib.message([UInt8](repeating: 7, count: 100_000)),
+        ]
+        for parameters in ["", "; server_no_context_takeover"] {
+            let pieces = try self.inflater(parameters)
+            let whole = try self.inflater(parameters)
+            // Without a window to look back into, one of them is corrupt.
+            for payload in payloads where parameters.isEmpty || payload != Self.sharedWindow {
+                #expect(
+                    try self.inflateWhole(payload, with: whole)
+                        == self.inflate(payload, chunkSizes: [payload.count / 2], with: pieces))
+            }
+        }
+    }
+
+    @Test func atOnceIsAsInPiecesWhereverAMessageIsCutOff() throws {
+        let text = (0..<50).flatMap { _ in Array("abcdefghijklmnopqrstuvwxyz".utf8) } + Self.delta
+        for payload in [OneCallZlib.message(text), OneCallZlib.raw(text), Self.stored, Self.twoBlocks] {
+            for length in 1...payload.count {
+                let part = Array(payload.prefix(length))
+                let pieces = Result { try self.inflate(part, with: try self.inflater()) }
+                let whole = Result { try self.inflateWhole(part, with: try self.inflater()) }
+                switch (pieces, whole) {
+                case (.success(let pieces), .success(let whole)): #expect(pieces == whole)
+                case (.failure, .failure): break
+                case (.success, .failure), (.failure, .success):
+                    Issue.record("after \(length) bytes: \(pieces) and \(whole)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: 0..<300)
+    func damageAtOnceIsDamageInPieces(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var payload = OneCallZlib.message(random.content(upTo: 2_000))
+        for _ in 0..<3 {
+            let position = Int.random(in: 0..<payload.count, using: &random)
+            payload[position] = UInt8.random(in: 0 ... .max, using: &random)
+        }
+        let pieces = Result { try self.inflate(payload, chunkSizes: [1], with: try self.inflater()) }
+        let whole = Result { try self.inflateWhole(payload, with: try self.inflater()) }
+        #expect((try? pieces.get()) == (try? whole.get()))
+    }
+
+    @Test(arguments: [(-1, true), (0, false), (1, false)])
+    func theLimitHoldsAtOnceToo(missing: Int, isTooLarge: Bool) throws {
+        let content = [UInt8](repeating: 65, count: 10_000)
+        let inflater = try self.inflater(limit: content.count + missing)
+        if isTooLarge {
+            #expect(throws: DeflateError.outputTooLarge(limit: content.count + missing)) {
+                try self.inflateWhole(OneCallZlib.message(content), with: inflater)
+            }
+        } else {
+            #expect(try self.inflateWhole(OneCallZlib.message(content), with: inflater) == content)
+        }
+    }
 
     private static let oneBlock: [UInt8] = [0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00]
     private static let sharedWindow: [UInt8] = [0xf2, 0x00, 0x11, 0x00, 0x00]

@@ -7,16 +7,41 @@ import WebSocketProtocol
 @testable import LibwebsocketsTransport
 
 extension InboundArena {
-    func append(_ text: String, as piece: MessagePiece? = MessagePiece(kind: .text)) {
-        Array(text.utf8).withUnsafeBytes { self.append($0, as: piece, at: .zero) }
+    /// Appends a message, or, without a piece, a run of a body.
+    func append(
+        _ text: String, as piece: MessagePiece? = MessagePiece(kind: .text), at moment: Duration = .zero
+    ) {
+        var reserve: InboundBuffer?
+        Array(text.utf8).withUnsafeBytes { bytes in
+            if let piece {
+                let record = InboundBuffer.Record(content: .message(piece), offset: 0, count: bytes.count)
+                self.append([record], of: bytes, at: moment, reserve: &reserve)
+            } else {
+                self.append(bytes, at: moment, reserve: &reserve)
+            }
+        }
     }
+
+    /// Takes one buffer, and brings none.
+    func take() -> Batch? { self.take(giving: nil) }
 
     func wait(until deadline: ContinuousClock.Instant?) async -> TransportWaitOutcome {
         await self.wait(until: deadline) {}
     }
 }
 
+extension InboundArena.Batch {
+    /// The records of the buffer, as text.
+    var texts: [String] { self.buffer?.texts ?? [] }
+}
+
 extension InboundBuffer {
+    /// Appends a piece of a message, or, without one, a run of a body.
+    func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) {
+        guard let piece else { return self.append(bytes) }
+        self.append([Record(content: .message(piece), offset: 0, count: bytes.count)], of: bytes)
+    }
+
     /// The bytes of each record, as text.
     var texts: [String] { self.records.map { String(decoding: self.bytes(of: $0), as: UTF8.self) } }
 }
@@ -31,24 +56,24 @@ extension InboundBuffer {
 
     @Test func whatIsAppendedIsTakenInOrderAndOnce() throws {
         let arena = Self.arena()
-        #expect(arena.take(giving: InboundBuffer()) == nil)
+        #expect(arena.take() == nil)
         arena.open(ResponseHead(statusCode: 101), coding: .none)
         arena.append("a")
         arena.append("bc")
         arena.finish(.closed(code: 1000, reason: ""))
-        let batch = try #require(arena.take(giving: InboundBuffer()))
+        let batch = try #require(arena.take())
         #expect(batch.head == ResponseHead(statusCode: 101))
-        #expect(batch.buffer.texts == ["a", "bc"])
+        #expect(batch.texts == ["a", "bc"])
         #expect(batch.end == .closed(code: 1000, reason: ""))
-        #expect(arena.take(giving: InboundBuffer()) == nil)
+        #expect(arena.take() == nil)
     }
 
     @Test func theHeadComesWithItsCodingAndOnce() throws {
         let arena = Self.arena()
         arena.open(ResponseHead(statusCode: 200), coding: .content("gzip"))
-        #expect(try #require(arena.take(giving: InboundBuffer())).coding == .content("gzip"))
+        #expect(try #require(arena.take()).coding == .content("gzip"))
         arena.append("a", as: nil)
-        #expect(try #require(arena.take(giving: InboundBuffer())).head == nil)
+        #expect(try #require(arena.take()).head == nil)
     }
 
     @Test func theFirstEndCounts() throws {
@@ -56,8 +81,8 @@ extension InboundBuffer {
         #expect(arena.finish(.complete))
         #expect(!arena.finish(.closed(code: 1006, reason: "")))
         arena.abort(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
-        #expect(try #require(arena.take(giving: InboundBuffer())).end == .complete)
-        #expect(arena.take(giving: InboundBuffer()) == nil)
+        #expect(try #require(arena.take()).end == .complete)
+        #expect(arena.take() == nil)
     }
 
     @Test func nothingComesAfterTheEnd() throws {
@@ -66,8 +91,8 @@ extension InboundBuffer {
         arena.append("late")
         #expect(!arena.isPaused)
         arena.open(ResponseHead(statusCode: 200), coding: .none)
-        let batch = try #require(arena.take(giving: InboundBuffer()))
-        #expect(batch.buffer.isEmpty)
+        let batch = try #require(arena.take())
+        #expect(batch.buffer == nil)
         #expect(batch.head == nil)
     }
 
@@ -76,8 +101,8 @@ extension InboundBuffer {
         arena.append("a")
         let end = TransportEnd.failed(TransportFailure(phase: .stream, cause: .cancelled))
         arena.abort(end)
-        let batch = try #require(arena.take(giving: InboundBuffer()))
-        #expect(batch.buffer.isEmpty)
+        let batch = try #require(arena.take())
+        #expect(batch.buffer == nil)
         #expect(batch.end == end)
     }
 
@@ -104,7 +129,7 @@ extension InboundBuffer {
         #expect(!arena.shouldResume(withUnread: 0))
         arena.append(String(repeating: "x", count: 100), as: nil)
         #expect(!arena.shouldResume(withUnread: 0))
-        _ = arena.take(giving: InboundBuffer())
+        _ = arena.take()
         #expect(!arena.shouldResume(withUnread: 41))
         #expect(arena.shouldResume(withUnread: 40))
         #expect(!arena.shouldResume(withUnread: 39))
@@ -117,17 +142,123 @@ extension InboundBuffer {
         arena.append("0123456789")
         let pauses = arena.isPaused
         #expect(pauses == (high != .max))
-        _ = arena.take(giving: InboundBuffer())
+        _ = arena.take()
         #expect(arena.shouldResume(withUnread: 0) == pauses)
     }
+
+    // MARK: Several buffers
+
+    private static let smallByteCount = InboundBuffer.smallByteCount
+    private static let largeByteCount = InboundBuffer.largeByteCount
+
+    private static func text(_ letter: Character, _ count: Int) -> String { String(repeating: letter, count: count) }
+
+    @Test(arguments: [
+        ([smallByteCount], [1]), ([smallByteCount + 1], [1]), ([smallByteCount - 1, 1, 1], [2, 1]),
+        ([smallByteCount, largeByteCount], [1, 1]), ([smallByteCount, largeByteCount - 1, 1, 1], [1, 2, 1]),
+        ([largeByteCount, largeByteCount, largeByteCount], [1, 1, 1]),
+    ])
+    func whatDoesNotFitGoesIntoAnotherBuffer(_ byteCounts: [Int], _ recordCounts: [Int]) throws {
+        let arena = Self.arena()
+        for byteCount in byteCounts { arena.append(Self.text("x", byteCount)) }
+        arena.finish(.complete)
+        var texts: [String] = []
+        for (index, recordCount) in recordCounts.enumerated() {
+            let batch = try #require(arena.take())
+            #expect(batch.texts.count == recordCount)
+            // The end stands behind everything.
+            #expect((batch.end != nil) == (index == recordCounts.count - 1))
+            texts += batch.texts
+        }
+        #expect(texts.map(\.count) == byteCounts)
+        #expect(arena.take() == nil)
+    }
+
+    @Test func theReserveIsTakenWhenItIsNeeded() throws {
+        let arena = Self.arena()
+        let large = InboundBuffer(byteCount: Self.largeByteCount)
+        var reserve: InboundBuffer? = large
+        func append(_ byteCount: Int) {
+            [UInt8](repeating: 0, count: byteCount).withUnsafeBytes { arena.append($0, at: .zero, reserve: &reserve) }
+        }
+        append(Self.smallByteCount)
+        #expect(reserve === large)
+        append(1)
+        #expect(reserve == nil)
+        append(Self.largeByteCount - 1)
+        #expect(try #require(arena.take()?.buffer).isLarge == false)
+        #expect(try #require(arena.take()?.buffer) === large)
+        #expect(arena.take() == nil)
+    }
+
+    @Test func aSpareBufferIsUsedAgain() throws {
+        let arena = Self.arena()
+        arena.append("a")
+        let buffer = try #require(arena.take()?.buffer)
+        buffer.removeAll()
+        #expect(arena.take(giving: buffer) == nil)
+        arena.append("b")
+        #expect(try #require(arena.take()?.buffer) === buffer)
+        #expect(buffer.texts == ["b"])
+    }
+
+    @Test(arguments: [(0, true), (1, false)])
+    func allBuffersAndTheOneInHandCountTowardsTheWatermarks(_ missing: Int, _ pauses: Bool) throws {
+        let weight = Self.largeByteCount + MemoryLayout<InboundBuffer.Record>.stride
+        let arena = Self.arena(high: 3 * weight, low: weight)
+        arena.append(Self.text("a", Self.largeByteCount))
+        _ = arena.take()
+        arena.append(Self.text("b", Self.largeByteCount))
+        #expect(!arena.isPaused)
+        arena.append(Self.text("c", Self.largeByteCount - missing))
+        #expect(arena.isPaused == pauses)
+
+        // The one in hand is read, and so is the next; what is left is at the low watermark.
+        #expect(!arena.shouldResume(withUnread: 0))
+        #expect(try #require(arena.take()).texts[0].first == "b")
+        #expect(!arena.shouldResume(withUnread: 1 + missing))
+        #expect(arena.shouldResume(withUnread: 0) == pauses)
+    }
+
+    @Test func piecesOfOneReadAreCopiedTogether() throws {
+        let arena = Self.arena()
+        var reserve: InboundBuffer?
+        let first = MessagePiece(kind: .text, isLast: false)
+        let last = MessagePiece(kind: .text, isFirst: false)
+        // What stands around the pieces is frame headers.
+        let bytes = Array("##one##two#".utf8)
+        let records = [
+            InboundBuffer.Record(content: .message(first), offset: 2, count: 3),
+            InboundBuffer.Record(content: .message(last), offset: 7, count: 3),
+        ]
+        for _ in 0..<2 {
+            bytes.withUnsafeBytes { arena.append(records, of: $0, at: .seconds(2), reserve: &reserve) }
+        }
+        let batch = try #require(arena.take())
+        #expect(batch.texts == ["one", "two", "one", "two"])
+        #expect(batch.buffer?.byteCount == 2 * "one##two".utf8.count)
+        #expect(arena.statistics.lastHeard == .seconds(2))
+    }
+
+    @Test func anAbortDropsAllBuffers() throws {
+        let arena = Self.arena()
+        for _ in 0..<3 { arena.append(Self.text("x", Self.largeByteCount)) }
+        arena.abort(.complete)
+        let batch = try #require(arena.take())
+        #expect(batch.buffer == nil)
+        #expect(batch.end == .complete)
+        #expect(arena.take() == nil)
+    }
+
+    // MARK: Held requests and pongs
 
     @Test func aHeldRequestIsReadyOnce() throws {
         let arena = Self.arena()
         arena.announceReady()
-        #expect(try #require(arena.take(giving: InboundBuffer())).isReady)
-        #expect(arena.take(giving: InboundBuffer()) == nil)
+        #expect(try #require(arena.take()).isReady)
+        #expect(arena.take() == nil)
         arena.open(ResponseHead(statusCode: 200), coding: .none)
-        #expect(try !#require(arena.take(giving: InboundBuffer())).isReady)
+        #expect(try !#require(arena.take()).isReady)
     }
 
     @Test func afterTheEndNothingIsReady() throws {
@@ -147,12 +278,12 @@ extension InboundBuffer {
         arena.append("a")
         arena.appendPong()
         arena.append("b")
-        let batch = try #require(arena.take(giving: InboundBuffer()))
-        #expect(batch.buffer.records.map(\.content) == [.message(piece), .pong, .message(piece)])
-        #expect(batch.buffer.texts == ["a", "", "b"])
+        let batch = try #require(arena.take())
+        #expect(batch.buffer?.records.map(\.content) == [.message(piece), .pong, .message(piece)])
+        #expect(batch.texts == ["a", "", "b"])
         arena.finish(.complete)
         arena.appendPong()
-        #expect(try #require(arena.take(giving: InboundBuffer())).buffer.isEmpty)
+        #expect(try #require(arena.take()).buffer == nil)
     }
 
     @Test func pongsWithoutEndPauseReading() {
@@ -168,7 +299,7 @@ extension InboundBuffer {
     @Test func dataIsHeardAndAPongIsNot() {
         let arena = Self.arena()
         #expect(arena.statistics.lastHeard == nil)
-        Array("a".utf8).withUnsafeBytes { arena.append($0, as: nil, at: .seconds(3)) }
+        arena.append("a", as: nil, at: .seconds(3))
         arena.appendPong()
         #expect(arena.statistics.lastHeard == .seconds(3))
     }
@@ -189,7 +320,7 @@ extension InboundBuffer {
     @Test func afterTheEndWasTakenThereIsNoWait() async {
         let arena = Self.arena()
         arena.finish(.complete)
-        _ = arena.take(giving: InboundBuffer())
+        _ = arena.take()
         #expect(await arena.wait(until: nil) == .ready)
     }
 
@@ -252,7 +383,7 @@ extension InboundBuffer {
             arena.append("a")
             arena.takeReadyWaiter()?.resume(returning: .ready)
             #expect(await task.value == .ready)
-            _ = arena.take(giving: InboundBuffer())
+            _ = arena.take()
         }
         return result
     }
@@ -309,14 +440,15 @@ extension InboundBuffer {
                 _ = await arena.wait(until: nil)
                 continue
             }
-            for text in batch.buffer.texts {
+            for text in batch.texts {
                 isOrdered = isOrdered && text == "\(received),"
                 received += 1
             }
             _ = arena.shouldResume(withUnread: 0)
             if batch.end != nil { break reading }
-            batch.buffer.removeAll()
-            spare = batch.buffer
+            guard let buffer = batch.buffer else { continue }
+            buffer.removeAll()
+            spare = buffer
         }
         #expect(received == count)
         #expect(isOrdered)
@@ -368,5 +500,26 @@ extension InboundBuffer {
         #expect(buffer.weight == 0)
         Self.append("a", as: nil, to: buffer)
         #expect(buffer.texts == ["a"])
+    }
+}
+
+@Suite struct InboundBufferPoolTests {
+    @Test func aBufferThatWasGivenBackIsTakenEmpty() {
+        let pool = InboundBufferPool()
+        let buffer = pool.take()
+        #expect(buffer.isLarge)
+        Array("text".utf8).withUnsafeBytes { buffer.append($0) }
+        pool.giveBack(buffer)
+        #expect(pool.take() === buffer)
+        #expect(buffer.isEmpty)
+        #expect(pool.take() !== buffer)
+    }
+
+    @Test func moreThanALimitIsNotKept() {
+        let pool = InboundBufferPool()
+        let buffers = (0..<20).map { _ in pool.take() }
+        for buffer in buffers { pool.giveBack(buffer) }
+        let kept = (0..<20).map { _ in pool.take() }.filter { taken in buffers.contains { $0 === taken } }
+        #expect(kept.count == 16)
     }
 }

@@ -15,8 +15,11 @@ void cmachine_keep_freed_memory(void) {
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
+void cmachine_give_back_freed_memory(void) { mallopt(M_MMAP_THRESHOLD, 128 << 10); }
+
 #else
 
 void cmachine_keep_freed_memory(void) {}
+void cmachine_give_back_freed_memory(void) {}
 
 #endif

@@ -21,9 +21,17 @@ enum LatencyFigure {
             latencies.append(Double(now - sent) / 1e3)
         }
         guard latencies.count == Self.messageCount else { throw WrongResultError("\(latencies.count) messages came") }
-        return Self.readings("to the consumer", latencies, bars: (p50: 30, p99: 200))
-            + Self.readings("the machine: to a thread in read", bare, bars: nil)
-            + Self.readings("the machine: a thread's wake-up", wakes, bars: nil)
+        let (ours, machine, wake) = (Quantiles(latencies), Quantiles(bare), Quantiles(wakes))
+        return [
+            Reading("added between socket and consumer, p50", [ours.p50 - machine.p50], "µs", bar: 30),
+            Reading("added between socket and consumer, p99", [ours.p99 - machine.p99], "µs", bar: 200),
+            Reading("to the consumer, p50", [ours.p50], "µs"),
+            Reading("to the consumer, p99", [ours.p99], "µs"),
+            Reading("the machine: to a thread in read, p50", [machine.p50], "µs"),
+            Reading("the machine: to a thread in read, p99", [machine.p99], "µs"),
+            Reading("the machine: a thread's wake-up, p50", [wake.p50], "µs"),
+            Reading("the machine: a thread's wake-up, p99", [wake.p99], "µs"),
+        ]
     }
 
     private static let messageCount = 5_000
@@ -36,14 +44,19 @@ enum LatencyFigure {
         return values.map { Double($0) / 1e3 }
     }
 
-    private static func readings(_ label: String, _ values: [Double], bars: (p50: Double, p99: Double)?) -> [Reading] {
-        let sorted = values.dropFirst(Self.warmUpCount).sorted()
-        func value(at quantile: Double) -> [Double] {
-            sorted.isEmpty ? [] : [sorted[min(sorted.count - 1, Int(Double(sorted.count) * quantile))]]
+    /// What half of the values, and all but a hundredth, do not pass.
+    private struct Quantiles {
+        private let sorted: [Double]
+
+        init(_ values: [Double]) { self.sorted = values.dropFirst(LatencyFigure.warmUpCount).sorted() }
+
+        var p50: Double { self.value(at: 0.5) }
+        var p99: Double { self.value(at: 0.99) }
+
+        private func value(at quantile: Double) -> Double {
+            guard let last = self.sorted.last else { return .infinity }
+            let index = Int(Double(self.sorted.count) * quantile)
+            return index < self.sorted.count ? self.sorted[index] : last
         }
-        return [
-            Reading("\(label), p50", value(at: 0.5), "µs", bar: bars?.p50),
-            Reading("\(label), p99", value(at: 0.99), "µs", bar: bars?.p99),
-        ]
     }
 }

@@ -195,8 +195,6 @@ clws_stream *clws_connect(clws_service *service, const clws_target *target, int 
 ///
 /// It never is under libwebsockets' own loop, where libev is missing.
 int clws_connect_error(clws_stream *stream);
-/// Gives back the memory of the response's header section, within `CLWS_EVENT_WRITABLE`: no field can be read then.
-void clws_release_head(clws_stream *stream);
 
 /// Takes so many bytes of the proxy's answer, within `CLWS_EVENT_TUNNEL_ANSWERED`.
 void clws_tunnel_take(clws_stream *stream, size_t count);
@@ -216,6 +214,12 @@ ptrdiff_t clws_take_back(void *cursor, size_t room, uint8_t *buffer, size_t capa
 ///
 /// `name` is lower case and ends in a colon. Within `CLWS_EVENT_HEAD_RECEIVED`.
 int clws_copy_field(clws_stream *stream, const char *name, char *buffer, int capacity);
+
+/// Gives back the memory of the response's head, which is more than all else that libwebsockets has for a WebSocket.
+///
+/// Only while `CLWS_EVENT_WRITABLE` is handled, because the library uses the head again when `HEAD_RECEIVED` returns;
+/// and only when the status code was 101: how the end of a body is reported depends on the head.
+void clws_release_head(clws_stream *stream);
 
 /// Reads what is there; false when the stream has to end.
 bool clws_read(clws_stream *stream);

@@ -35,4 +35,7 @@ int cmachine_usable_core(int index);
 /// Makes the allocator keep what is freed, so that no page is given to the process twice.
 void cmachine_keep_freed_memory(void);
 
+/// Makes the allocator give large pieces back to the system when they are freed, however often that happens.
+void cmachine_give_back_freed_memory(void);
+
 #endif
