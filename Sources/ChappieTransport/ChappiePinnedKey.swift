@@ -34,15 +34,23 @@ public struct ChappiePinnedKey: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads base64, by itself or as curl (`sha256//…`) and others (`sha256/…`) write it.
     public init(_ text: String) throws(ParseError) {
-        let prefix = ["sha256//", "sha256/"].first { text.hasPrefix($0) } ?? ""
-        let encoded = String(text.dropFirst(prefix.count))
-        guard let data = Data(base64Encoded: encoded), data.base64EncodedString() == encoded else {
-            throw prefix.isEmpty && Self.namesAlgorithm(text) ? .unsupportedAlgorithm : .notBase64
+        // A digest may begin with a slash too, or look like one of these: what has the right length is meant.
+        let candidates = ["sha256//", "sha256/", ""].filter { text.hasPrefix($0) }.map { prefix in
+            Self.decode(text.dropFirst(prefix.count))
         }
-        guard data.count == 32 else {
-            throw prefix.isEmpty && Self.namesAlgorithm(text) ? .unsupportedAlgorithm : .wrongLength
+        if let digest = candidates.lazy.compactMap(\.self).first(where: { $0.count == 32 }) {
+            self.digest = digest
+        } else if candidates.count == 1, Self.namesAlgorithm(text) {
+            throw .unsupportedAlgorithm
+        } else {
+            throw candidates[0] == nil ? .notBase64 : .wrongLength
         }
-        self.digest = Array(data)
+    }
+
+    /// The bytes of a text that is base64 in the one way that there is for them.
+    private static func decode(_ text: Substring) -> [UInt8]? {
+        guard let data = Data(base64Encoded: String(text)), data.base64EncodedString() == text else { return nil }
+        return Array(data)
     }
 
     /// Whether a text that is no digest begins with the name of another one, such as `sha1/`.

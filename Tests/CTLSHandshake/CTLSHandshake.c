@@ -3,10 +3,32 @@
 #include "../../Sources/CLibwebsocketsShim/Internal.h"
 
 #include <openssl/err.h>
-#include <string.h>
+#include <stdlib.h>
+
+struct cth_client {
+    clws_trust *trust;
+    clws_route route;
+};
+
+cth_client *cth_client_create(const char *trust_anchors) {
+    cth_client *client = calloc(1, sizeof *client);
+    if (!client) return NULL;
+    client->trust = clws_trust_create(trust_anchors);
+    clws_tls_options options = {.trust = client->trust};
+    clws_route_fault fault;
+    if (client->trust && clws_tls_create(&client->route, &options, &fault)) return client;
+    cth_client_free(client);
+    return NULL;
+}
+
+void cth_client_free(cth_client *client) {
+    clws_tls_free(&client->route);
+    X509_STORE_free((X509_STORE *)client->trust);
+    free(client);
+}
 
 // What libwebsockets does with a connection before its handshake, the wrong things included.
-static SSL *make_connection(clws_route *route, int socket) {
+static SSL *make_connection(const clws_route *route, int socket) {
     SSL *ssl = SSL_new(route->tls);
     BIO *bio = BIO_new_socket(socket, BIO_NOCLOSE);
     if (!ssl || !bio) {
@@ -15,28 +37,28 @@ static SSL *make_connection(clws_route *route, int socket) {
         return NULL;
     }
     SSL_set_bio(ssl, bio, bio);
-    X509_VERIFY_PARAM_set1_host(SSL_get0_param(ssl), "[", 0);
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), "192.0.2.1");
     SSL_set_tlsext_host_name(ssl, "[");
     return ssl;
 }
 
-cth_outcome cth_handshake(const char *trust_anchors, const char *host, int socket) {
+cth_outcome cth_handshake(
+    cth_client *client, const char *host, uint16_t port, int socket, bool reads, bool ends) {
     cth_outcome outcome = {0};
-    clws_route route;
-    memset(&route, 0, sizeof route);
-    clws_route_fault fault;
-    clws_tls_options options = {.trust = clws_trust_create(trust_anchors)};
     clws_server server;
-    if (!options.trust || !clws_tls_create(&route, &options, &fault)) return outcome;
-    SSL *ssl = make_connection(&route, socket);
-    if (ssl && (!host || (clws_server_make(&server, host, 443) && clws_servers_put(&route.servers, socket, &server)))) {
+    SSL *ssl = make_connection(&client->route, socket);
+    if (!ssl) return outcome;
+    // And what it does for a name.
+    if (host) X509_VERIFY_PARAM_set1_host(SSL_get0_param(ssl), "[", 0);
+    if (!host || (clws_server_make(&server, host, port) && clws_servers_put(&client->route.servers, socket, &server))) {
         outcome.is_established = SSL_connect(ssl) == 1;
+        outcome.is_resumed = SSL_session_reused(ssl);
         outcome.certificate_code = clws_tls_details(ssl).certificate_code;
+        char byte;
+        if (outcome.is_established && reads) SSL_read(ssl, &byte, 1);
     }
+    if (ends) clws_tls_end(ssl);
     SSL_free(ssl);
-    clws_tls_free(&route);
-    X509_STORE_free((X509_STORE *)options.trust);
     ERR_clear_error();
     return outcome;
 }

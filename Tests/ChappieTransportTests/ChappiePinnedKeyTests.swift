@@ -14,10 +14,13 @@ import Testing
         #expect(key.description == "sha256//" + Self.digest)
     }
 
-    /// A digest may begin like the name of an algorithm.
-    @Test func aDigestIsNotTakenForAnAlgorithm() throws {
-        let digest = "sha1/" + Self.digest.dropFirst(5)
-        #expect(try ChappiePinnedKey(digest).description == "sha256//" + digest)
+    /// A digest may begin like the name of an algorithm, or with a slash.
+    @Test(arguments: ["sha1/", "sha256/", "sha256//", "/", "//"])
+    func aDigestIsTakenForWhatItIs(beginning: String) throws {
+        let digest = beginning + Self.digest.dropFirst(beginning.count)
+        for prefix in ["", "sha256//", "sha256/"] {
+            #expect(try ChappiePinnedKey(prefix + digest).description == "sha256//" + digest)
+        }
     }
 
     private static let faults: [(String, ChappiePinnedKey.ParseError)] = [

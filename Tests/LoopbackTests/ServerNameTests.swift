@@ -94,48 +94,9 @@ import Testing
     private static func handshake(
         with host: String?, names: String, commonName: String
     ) async throws -> Result {
-        let directory = try TemporaryDirectory()
         let identity = try #require(ServerIdentity(names: names, commonName: commonName))
-        let trust = try directory.write(identity.caPEM, to: "ca.pem")
-        var sockets: [CInt] = [-1, -1]
-        try #require(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &sockets) == 0)
-        defer { sockets.forEach { close($0) } }
-        let (client, server) = (sockets[0], sockets[1])
-        async let serverName = DispatchQueue(label: "server").blocking { identity.accept(server) }
-        let outcome = await DispatchQueue(label: "client").blocking {
-            defer { shutdown(client, CInt(SHUT_RDWR)) }
-            return cth_handshake(trust, host, client)
-        }
-        return Result(client: outcome, serverName: await serverName)
-    }
-}
-
-/// A test server's certificate, without the server.
-/// - Safety: nothing changes after `init`, and OpenSSL's context is made for use by several threads.
-private final class ServerIdentity: @unchecked Sendable {
-    private let identity: OpaquePointer
-
-    init?(names: String, commonName: String) {
-        let identity = names.withCString { names in
-            commonName.withCString { commonName in
-                var options = ctts_identity_options()
-                options.names = names
-                options.common_name = commonName
-                return ctts_identity_create(&options)
-            }
-        }
-        guard let identity else { return nil }
-        self.identity = identity
-    }
-
-    deinit { ctts_identity_free(self.identity) }
-
-    var caPEM: String { String(cString: ctts_identity_ca_pem(self.identity)) }
-
-    /// Performs a handshake; the name that the client sent, when it was complete.
-    func accept(_ socket: CInt) -> String? {
-        guard let connection = ctts_accept(self.identity, socket) else { return nil }
-        defer { ctts_connection_free(connection) }
-        return ctts_server_name(connection).map { String(cString: $0) }
+        let client = try HandshakeClient(of: identity)
+        let (outcome, serverName) = try await client.handshake(with: identity, host: host)
+        return Result(client: outcome, serverName: serverName)
     }
 }

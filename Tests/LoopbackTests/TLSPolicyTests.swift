@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    enum Unreadable: CaseIterable { case missing, empty, words, directory, cutOff, keyAlone }
+    enum Unreadable: CaseIterable { case missing, empty, words, directory, cutOff, keyAlone, revocationsAlone }
 
     @Test(arguments: Wire.allCases, Unreadable.allCases)
     func aFileWithoutACertificateIsNotRetried(over wire: Wire, kind: Unreadable) async throws {
@@ -98,6 +98,7 @@ import Testing
             case .words: try server.write("no certificate at all\n", to: "anchors")
             case .directory: NSTemporaryDirectory()
             case .cutOff: try server.write(whole + String(whole.prefix(200)), to: "anchors")
+            case .revocationsAlone: try await Self.revocationList(in: server)
             case .keyAlone: try server.write(try #require(server.server.clientCertificate).keyPEM, to: "anchors")
             }
         let outcome = await server.turn(over: wire) { $0.tls.trust = .file(path: path) }
@@ -106,6 +107,23 @@ import Testing
                 code: .trustAnchorsUnreadable, tag: "tls.trust-anchors", phase: .tls, attempts: 1, safety: .notSent),
             over: wire)
         #expect(server.server.connectionCount == 0)
+    }
+
+    /// The path of a list that names no revoked certificate, and has none itself.
+    private static func revocationList(in server: TLSServer) async throws -> String {
+        let authority = try server.write("", to: "authority")
+        let (key, list) = (try server.write("", to: "key"), try server.write("", to: "list"))
+        let index = try server.write("", to: "index")
+        let settings = try server.write(
+            "[ca]\ndefault_ca=a\n[a]\ndatabase=\(index)\ndefault_md=sha256\ndefault_crl_days=2\n", to: "settings")
+        let curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        let made = try await run(
+            "/usr/bin/openssl", ["req", "-x509", "-subj", "/CN=a", "-keyout", key, "-out", authority] + curve)
+        let listed = try await run(
+            "/usr/bin/openssl",
+            ["ca", "-gencrl", "-config", settings, "-keyfile", key, "-cert", authority, "-out", list])
+        try #require(made.status == 0 && listed.status == 0)
+        return list
     }
 
     // MARK: Client certificates
