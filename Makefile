@@ -34,6 +34,7 @@ demo: install ## Build the command line and run its guided demonstration
 	@"$$(swift build --show-bin-path)/chappie" demo
 
 test: install ## Build everything and run every test
+	@Scripts/install.sh proxy
 	swift build $(BUILD_FLAGS) --build-tests
 	swift test --skip-build $(TEST_FLAGS)
 
@@ -74,11 +75,13 @@ thread-sanitizer: export CHAPPIE_THREADED_TESTS_ONLY := 1
 address-sanitizer: export CHAPPIE_CUT_STRIDE := 9
 
 thread-sanitizer: install ## Run every test that has threads under the thread sanitizer
+	@Scripts/install.sh proxy
 	swift build --build-tests --sanitize=thread --scratch-path .build/tsan
 	swift test --skip-build --sanitize=thread --scratch-path .build/tsan --disable-xctest $(TEST_FLAGS) \
 		--filter '$(THREADED_TESTS)' --skip 'ScenarioTests|SlowReaderTests'
 
 address-sanitizer: install ## Run the tests that are about memory under the address and leak sanitizers
+	@Scripts/install.sh proxy
 	ASAN_OPTIONS=detect_leaks=1 swift test --sanitize=address --scratch-path .build/asan --disable-xctest $(TEST_FLAGS) \
 		--skip '$(NOT_ABOUT_MEMORY)'
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the Makefile's targets need from the system's package manager, and only what is missing.
-# Usage: Scripts/install.sh [build|check|budgets|interop|autobahn|model]...      (default: build)
+# Usage: Scripts/install.sh [build|check|proxy|budgets|interop|autobahn|model]...      (default: build)
 set -euo pipefail
 
 readonly minimum_swift=6.2
@@ -21,11 +21,12 @@ debian_packages() {
             echo libwebsockets-dev libsimdjson-dev zlib1g-dev libev-dev libssl-dev pkg-config make ca-certificates
             ;;
         check) echo shellcheck ;;
+        proxy) echo tinyproxy-bin ;;
         budgets) echo valgrind binutils ;;
-        interop) echo python3 python3-venv curl ca-certificates nodejs node-ws ;;
+        interop) echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid ;;
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;
-        *) fail "unknown purpose '$1' (build, check, budgets, interop, autobahn or model)" ;;
+        *) fail "unknown purpose '$1' (build, check, proxy, budgets, interop, autobahn or model)" ;;
     esac
 }
 
@@ -34,11 +35,12 @@ homebrew_formulae() {
     case $1 in
         build) echo libwebsockets simdjson zlib libev openssl@3 pkg-config ;;
         check) echo shellcheck ;;
+        proxy) echo tinyproxy ;;
         budgets) ;; # They are counted on Linux only.
-        interop) echo python node ;;
+        interop) echo python node squid ;;
         autobahn) fail "the Autobahn suite is set up from Debian packages; run it on Linux" ;;
         model) echo spin ;;
-        *) fail "unknown purpose '$1' (build, check, budgets, interop, autobahn or model)" ;;
+        *) fail "unknown purpose '$1' (build, check, proxy, budgets, interop, autobahn or model)" ;;
     esac
 }
 
@@ -50,6 +52,8 @@ is_installed_on_debian() {
 is_available_on_debian() {
     case $1 in
         gcc | make | curl | python3 | shellcheck | spin | valgrind) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
+        tinyproxy-bin) command -v tinyproxy >/dev/null || is_installed_on_debian "$1" ;;
+        openssl) command -v openssl >/dev/null || is_installed_on_debian "$1" ;;
         nodejs) command -v node >/dev/null || is_installed_on_debian "$1" ;;
         pkg-config) command -v pkg-config >/dev/null ;;
         python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;

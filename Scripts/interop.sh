@@ -29,6 +29,7 @@ readonly cases=(
     stream-litellm-uvicorn-websocket stream-litellm-uvicorn-sse
     stream-litellm-hypercorn-websocket stream-litellm-hypercorn-sse
     stream-litellm-granian-websocket stream-litellm-granian-sse
+    stream-squid-websocket stream-squid-sse
 )
 
 readonly environments=(openai codex litellm aiohttp websockets picows)
@@ -87,7 +88,7 @@ start_chappie() {
     local line
     line=$(first_line serve)
     base_url=${line#listening on }
-    [[ $base_url == http://127.0.0.1:*/v1 ]] || {
+    [[ $base_url == http*://127.0.0.1:*/v1 ]] || {
         printf 'unexpected first line of chappie serve: %s\n' "$line" >&2
         return 1
     }
@@ -248,6 +249,47 @@ stream-aiohttp-websocket() {
 stream-aiohttp-gzip() {
     python_server aiohttp
     stream_from_server aiohttp httpSSE gzip
+}
+
+# Streams over TLS from chappie serve through squid, which wants a password. Usage: stream_through_squid [OPTION]...
+stream_through_squid() {
+    local squid port result server asked
+    start_chappie --tls --ca-out "$work/ca.pem"
+    squid=$(PATH=$PATH:/usr/sbin command -v squid)
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    printf 'alice:%s\n' "$(openssl passwd -apr1 secret)" >"$work/passwords"
+    sed -e "s/@PORT@/$port/" -e "s|@FOLDER@|$work|" "$programs/squid.conf" >"$work/squid.conf"
+    # As root, squid takes another user's rights.
+    chmod a+rwx "$work"
+    chmod a+x "$scratch"
+    "$squid" -N -f "$work/squid.conf" >"$work/squid.out" 2>&1 &
+    local process=$!
+    for ((i = 0; i < 100; i++)); do
+        if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
+        sleep 0.1
+    done
+    result=$(stream_from "$base_url" paper-and-ink --ca-file "$work/ca.pem" \
+        --proxy "http://alice:secret@127.0.0.1:$port" "$@") || {
+        printf '%s\n' "$result"
+        return 1
+    }
+    # It logs a tunnel when that has ended.
+    kill "$process"
+    wait "$process" || true
+    server=${base_url#*://}
+    asked=$(grep --count "TCP_TUNNEL/200 .* CONNECT ${server%/v1} alice" "$work/access.log") || true
+    printf '%s; %d tunnel through squid\n' "$result" "$asked"
+    ((asked == 1))
+}
+
+stream-squid-websocket() {
+    stream_through_squid
+    expect_transports webSocket
+}
+
+stream-squid-sse() {
+    stream_through_squid --http-only
+    expect_transports http
 }
 
 # LiteLLM takes ten seconds or more to start, so one on each of its stacks serves both transports.
