@@ -22,40 +22,64 @@ final class InboundBuffer: @unchecked Sendable {
         var count: Int
     }
 
-    private(set) var records: [Record] = []
-    private let memory = PaddedBuffer(capacity: 16 << 10)
+    /// Memory of a buffer, while it has none of its own.
+    struct Storage {
+        var records: [Record] = []
+        var memory = PaddedBuffer()
 
-    var byteCount: Int { self.memory.count }
+        /// What it takes.
+        var byteCount: Int { self.memory.capacity + self.records.capacity * MemoryLayout<Record>.stride }
+    }
+
+    private(set) var records: [Record] = []
+    /// Nil while it is empty: thousands of streams wait for what comes next, with three buffers each.
+    private var memory: PaddedBuffer?
+
+    var byteCount: Int { self.memory?.count ?? 0 }
 
     /// What counts towards the watermarks: the bytes, and the price of a record.
-    var weight: Int { self.memory.count + self.records.count * MemoryLayout<Record>.stride }
+    var weight: Int { self.byteCount + self.records.count * MemoryLayout<Record>.stride }
 
     var isEmpty: Bool { self.records.isEmpty }
 
     /// The bytes of a record, until the buffer changes.
     func bytes(of record: Record) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: self.memory.bytes[record.offset..<record.offset + record.count])
+        guard let memory = self.memory else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+        return UnsafeRawBufferPointer(rebasing: memory.bytes[record.offset..<record.offset + record.count])
     }
 
     /// Appends bytes: of a message, or, without a piece, of a body.
     func append(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) {
+        let memory = self.memory ?? self.borrowMemory()
         if piece == nil, let last = self.records.indices.last, self.records[last].content == .body {
             self.records[last].count += bytes.count
         } else {
             let content = piece.map(Record.Content.message) ?? .body
-            self.records.append(Record(content: content, offset: self.memory.count, count: bytes.count))
+            self.records.append(Record(content: content, offset: memory.count, count: bytes.count))
         }
-        self.memory.append(bytes)
+        memory.append(bytes)
     }
 
     /// Appends the mark of a pong.
     func appendPong() {
-        self.records.append(Record(content: .pong, offset: self.memory.count, count: 0))
+        self.records.append(Record(content: .pong, offset: self.byteCount, count: 0))
     }
 
-    /// Empties it, and gives back memory that one large batch has needed.
+    /// Empties it, and gives its memory to whoever needs some next.
     func removeAll() {
+        guard let memory = self.memory.take() else { return self.records.removeAll() }
+        memory.removeAll()
         self.records.removeAll(keepingCapacity: self.records.count <= 4096)
-        self.memory.removeAll()
+        InboundMemoryPool.shared.give(Storage(records: self.records, memory: memory))
+        self.records = []
+    }
+
+    private func borrowMemory() -> PaddedBuffer {
+        var storage = InboundMemoryPool.shared.take()
+        // A pong may be there already.
+        storage.records.append(contentsOf: self.records)
+        self.records = storage.records
+        self.memory = storage.memory
+        return storage.memory
     }
 }

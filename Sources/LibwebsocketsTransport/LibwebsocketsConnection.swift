@@ -43,9 +43,11 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
                 return self.fail(error)
             }
             if let end = self.end.take() { return self.finish(end) }
+            // Everything of it was read.
+            self.reading.removeAll()
+            self.nextRecord = 0
             guard let batch = self.arena.take(giving: self.spare) else { return nil }
             self.spare = self.reading
-            self.spare.removeAll()
             do {
                 try self.begin(batch)
             } catch {

@@ -114,6 +114,10 @@ extension ServiceConnection {
         guard let pointer = self.service.pointer else { return }
         switch self.phase {
         case .upgraded, .ended:
+            if self.holdsHead {
+                self.holdsHead = false
+                clws_release_head(stream)
+            }
             self.writeFrames(on: stream, service: pointer)
         case .resolving, .connecting, .requesting, .receivingBody:
             return

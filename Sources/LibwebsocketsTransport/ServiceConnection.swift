@@ -53,6 +53,8 @@ final class ServiceConnection {
     var route: OpaquePointer?
     /// What is left of the request to write; a WebSocket has none.
     var upload: RequestUpload?
+    /// Whether libwebsockets still has the response's header section of a WebSocket, which takes 64 KiB.
+    var holdsHead = false
     /// Whether a held request was let go.
     var isReleased = false
     /// Whether the socket is closed when the event in hand has been handled.
@@ -167,6 +169,8 @@ final class ServiceConnection {
                 let channel = try head.channel(of: handshake, offer: self.offer, at: .now)
                 self.phase = .upgraded
                 self.channel = channel
+                self.holdsHead = true
+                self.requestWrite()
                 self.plan.arena.open(
                     ResponseHead(statusCode: 101, fields: head.fields(), isCompressed: channel.coding != .none),
                     coding: channel.coding)
