@@ -159,7 +159,7 @@ enum ChurnStage: String, CaseIterable, Sendable {
 
 extension TransportConnection {
     /// The next event; waits for it.
-    fileprivate func event() async -> TransportEvent? {
+    func event() async -> TransportEvent? {
         while true {
             if let event = self.next() { return event }
             if case .cancelled = await self.wait(for: nil) { return nil }

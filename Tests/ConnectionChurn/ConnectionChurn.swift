@@ -1,5 +1,6 @@
 // Connects and cancels, at every stage of a connection, and holds what is left of it against nothing.
 // Usage: connection-churn [--count N] [--threads N]
+//        connection-churn limit
 
 import Foundation
 import StreamTransport
@@ -13,6 +14,7 @@ import StreamTransport
 
     static func main() async throws {
         if CommandLine.arguments.dropFirst().first == "serve" { return try ChurnServers.serve() }
+        if CommandLine.arguments.dropFirst().first == "limit" { exit(try await RaisedLimit.run() ? 0 : 1) }
         let options = Self.options()
         let servers = try ChurnServers()
         let hole = try SilentPort()
