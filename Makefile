@@ -23,7 +23,7 @@ TARGET :=
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
 	address-sanitizer scan-forms benchmarks-build budgets budgets-accept bench-sse bench-sse-peers fuzz \
-	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample figures interop \
+	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample figures churn interop \
 	autobahn autobahn-quick autobahn-full autobahn-client clean
 
 help: ## List these targets
@@ -144,6 +144,10 @@ torture-sample: install ## The same at a sample of the bytes, in a minute and a 
 figures: install ## Measure what recovery costs, each figure beside its bound
 	swift build -c release --product recovery-figures
 	"$$(swift build -c release --show-bin-path)/recovery-figures"
+
+churn: install ## Connect and cancel 100,000 times, and count what is left: descriptors, bytes
+	swift build -c release --product connection-churn
+	"$$(swift build -c release --show-bin-path)/connection-churn" --count 100000
 
 interop: install ## Hold the client and the server against other people's programs
 	@Scripts/install.sh interop

@@ -103,6 +103,11 @@ let package = Package(
                 "StreamTransport",
             ],
             path: "Tests/RecoveryFigures", swiftSettings: baseSettings),
+        .executableTarget(
+            name: "connection-churn",
+            dependencies: ["CProcessMemory", "ChappieTestServer", "LibwebsocketsTransport", "StreamTransport"],
+            path: "Tests/ConnectionChurn", swiftSettings: baseSettings),
+        .target(name: "CProcessMemory", path: "Tests/CProcessMemory"),
         .testTarget(
             name: "TurnSimulationTests", dependencies: ["StreamTransport", "TurnSimulation"],
             swiftSettings: baseSettings),

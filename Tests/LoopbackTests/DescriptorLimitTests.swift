@@ -4,17 +4,13 @@ import Testing
 
 /// A process that has hardly a file descriptor: a program of its own, because the limit is one of the whole process.
 @Suite(.timeLimit(.minutes(1))) struct DescriptorLimitTests {
-    /// Runs `chappie stream` with so many descriptors; its exit code and what it said on standard error.
-    private static func stream(_ baseURL: String, descriptors: Int, over wire: Wire) async throws -> (CInt, String) {
+    /// Runs a program of this package, after a line for the shell; its exit code and what it said on standard error.
+    private static func run(_ name: String, _ arguments: [String], after line: String) async throws -> (CInt, String) {
         let process = Process()
-        let chappie = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("chappie")
+        let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent(name)
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments =
-            [
-                "-c", "ulimit -n \(descriptors); exec \"$0\" \"$@\"", chappie.path, "stream", "--base-url", baseURL,
-                "--model", "m", "--max-reconnects", "0", "hi",
-            ] + (wire == .httpSSE ? ["--http-only"] : [])
+        process.arguments = ["-c", "\(line); exec \"$0\" \"$@\"", program.path] + arguments
         let output = Pipe()
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
@@ -31,6 +27,14 @@ import Testing
                 }
             }
         }
+    }
+
+    /// Runs `chappie stream` with so many descriptors.
+    private static func stream(_ baseURL: String, descriptors: Int, over wire: Wire) async throws -> (CInt, String) {
+        let arguments =
+            ["stream", "--base-url", baseURL, "--model", "m", "--max-reconnects", "0", "hi"]
+            + (wire == .httpSSE ? ["--http-only"] : [])
+        return try await Self.run("chappie", arguments, after: "ulimit -n \(descriptors)")
     }
 
     /// With ever more descriptors it is the service, the look-up or the socket that lacks one, until it works.
@@ -50,5 +54,11 @@ import Testing
             }
             #expect((2...24).contains(failures))
         }
+    }
+
+    /// libwebsockets' tables are as large as the limit was when they were made.
+    @Test func aLimitThatIsRaisedLaterHoldsForTheService() async throws {
+        let (code, said) = try await Self.run("connection-churn", ["limit"], after: ":")
+        #expect(code == 0, "\(said)")
     }
 }

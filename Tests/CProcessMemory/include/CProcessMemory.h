@@ -1,0 +1,9 @@
+// What the allocator has handed out, which Swift's overlay does not say.
+#pragma once
+
+#include <stddef.h>
+
+/// Bytes that were allocated and not freed, in every arena; 0 where the system does not say.
+size_t process_memory_used(void);
+/// Gives free pages back to the system, so that what is resident is in use.
+void process_memory_trim(void);
