@@ -24,7 +24,7 @@ TARGET :=
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
 	address-sanitizer scan-forms benchmarks-build budgets budgets-accept bench-sse bench-sse-peers fuzz \
 	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample figures interop \
-	autobahn clean
+	autobahn autobahn-quick autobahn-full autobahn-client clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,8 +46,8 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: scan-forms torture-sample thread-sanitizer address-sanitizer benchmarks-build budgets \
-	fuzz-regressions
+sanitize-and-build-all: scan-forms torture-sample autobahn-quick thread-sanitizer address-sanitizer benchmarks-build \
+	budgets fuzz-regressions
 
 install: ## Install the system packages that the build needs
 	@Scripts/install.sh
@@ -146,10 +146,21 @@ interop: install ## Hold the client and the server against other people's progra
 	@swift build --product chappie
 	@Scripts/interop.sh
 
-autobahn: install ## Run the WebSocket conformance suite against the client
-	@Scripts/install.sh autobahn
-	@swift build --product autobahn-client
+autobahn: autobahn-client ## Run the WebSocket conformance suite against the client, over ws and wss
 	@Scripts/autobahn.sh
+	@Scripts/autobahn.sh --tls
+
+autobahn-quick: autobahn-client ## The same over ws without what takes long: half a minute
+	@Scripts/autobahn.sh --check
+
+autobahn-full: autobahn-client ## The same with every case, over ws and wss: half an hour
+	@Scripts/autobahn.sh --full
+	@Scripts/autobahn.sh --full --tls
+
+# With the flags of the build that is tested, so that nothing else has to be built.
+autobahn-client: install
+	@Scripts/install.sh autobahn
+	@swift build $(BUILD_FLAGS) --product autobahn-client
 
 clean: ## Remove everything that was built
 	rm -rf .build Benchmarks/.build Fuzz/.build

@@ -23,7 +23,7 @@ debian_packages() {
         check) echo shellcheck ;;
         budgets) echo valgrind binutils ;;
         interop) echo python3 python3-venv curl ca-certificates nodejs node-ws ;;
-        autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring ;;
+        autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;
         *) fail "unknown purpose '$1' (build, check, budgets, interop, autobahn or model)" ;;
     esac
