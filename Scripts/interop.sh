@@ -10,6 +10,9 @@ readonly programs=$PWD/Tests/Interoperability
 readonly recording=$programs/answer.jsonl
 readonly answer=$programs/answer.txt
 readonly prompt="Tell me about the bottle."
+# Long enough that the request is compressed where that was agreed.
+long_prompt=$prompt$(printf ' It is green, and stands on the sill of window %d.' {1..800})
+readonly long_prompt
 peers=${CHAPPIE_PEERS_DIR:-$HOME/.cache/chappie-peers}
 scratch=$(mktemp -d)
 
@@ -21,11 +24,14 @@ export LITELLM_LOCAL_MODEL_COST_MAP=True LITELLM_TELEMETRY=False
 
 readonly cases=(
     serve-openai-sse serve-openai-websocket serve-codex-websocket serve-codex-sse serve-codex-refused-upgrade
-    serve-curl-sse stream-node-ws stream-websockets-fragments stream-aiohttp-websocket stream-aiohttp-gzip
-    stream-litellm-websocket stream-litellm-sse
+    serve-curl-sse stream-node-ws stream-node-sse stream-websockets-fragments stream-picows-websocket
+    stream-aiohttp-websocket stream-aiohttp-gzip
+    stream-litellm-uvicorn-websocket stream-litellm-uvicorn-sse
+    stream-litellm-hypercorn-websocket stream-litellm-hypercorn-sse
+    stream-litellm-granian-websocket stream-litellm-granian-sse
 )
 
-readonly environments=(openai codex litellm aiohttp websockets)
+readonly environments=(openai codex litellm aiohttp websockets picows)
 
 # MARK: Programs
 
@@ -160,27 +166,33 @@ serve-curl-sse() {
 
 # MARK: chappie stream against other people's servers
 
-# Usage: stream_from BASE_URL MODEL [OPTION]...
+# Streams with a long request, over nothing but one transport. Usage: stream_from BASE_URL MODEL webSocket|httpSSE
 stream_from() {
-    local url=$1 model=$2
-    shift 2
-    local status=0
-    timeout 60 "$CHAPPIE" stream --json --base-url "$url" --api-key sk-fake --model "$model" "$@" "$prompt" \
-        >"$work/stream.json" || status=$?
+    local url=$1 model=$2 transport=$3 options=() result status=0
+    [[ $transport == webSocket ]] || options=(--http-only)
+    timeout 60 "$CHAPPIE" stream --json --base-url "$url" --api-key sk-fake --model "$model" "${options[@]}" \
+        "$long_prompt" >"$work/stream.json" || status=$?
     if ((status != 0)); then
         printf 'chappie stream: exit %d %s\n' "$status" "$(tail -n 1 "$work/stream.json")"
         return 1
     fi
-    compare chappie-stream <"$work/stream.json"
+    result=$(compare chappie-stream <"$work/stream.json") || {
+        printf '%s\n' "$result"
+        return 1
+    }
+    printf '%s\n' "$result"
+    [[ $result == *" bytes equal, $transport" ]] || {
+        printf 'not over %s alone\n' "$transport" >&2
+        return 1
+    }
 }
 
-# Streams from one of our small servers, and says what it did. Usage: stream_from_server SERVER WANTED [OPTION]...
+# Streams from one of our small servers, and says what it did. Usage: stream_from_server SERVER TRANSPORT WANTED
 stream_from_server() {
-    local server=$1 wanted=$2
-    shift 2
-    local port did result
+    local server=$1 transport=$2 wanted=$3
+    local port did result size
     port=$(first_line "$server")
-    result=$(stream_from "http://127.0.0.1:$port/v1" paper-and-ink "$@") || {
+    result=$(stream_from "http://127.0.0.1:$port/v1" paper-and-ink "$transport") || {
         printf '%s\n' "$result"
         return 1
     }
@@ -190,87 +202,126 @@ stream_from_server() {
         printf 'the server did not report "%s"\n' "$wanted" >&2
         return 1
     }
+    size=$(sed -nE 's/.*request of ([0-9]+) bytes.*/\1/p' <<<"$did")
+    ((size > ${#long_prompt})) || {
+        printf 'the server did not get the whole request\n' >&2
+        return 1
+    }
+}
+
+node_server() {
+    start node node "$programs/node_server.js" "$recording"
 }
 
 stream-node-ws() {
-    start node node "$programs/node_server.js" "$recording"
-    stream_from_server node "4 messages compressed"
+    node_server
+    stream_from_server node webSocket "4 messages compressed"
+}
+
+stream-node-sse() {
+    node_server
+    stream_from_server node httpSSE gzip
+}
+
+# Usage: python_server NAME
+python_server() {
+    local python
+    python=$(environment "$1")/bin/python
+    start "$1" "$python" "$programs/$1_server.py" "$recording"
 }
 
 stream-websockets-fragments() {
-    local python
-    python=$(environment websockets)/bin/python
-    start websockets "$python" "$programs/websockets_server.py" "$recording"
-    stream_from_server websockets permessage-deflate
+    python_server websockets
+    stream_from_server websockets webSocket permessage-deflate
 }
 
-aiohttp_server() {
-    local python
-    python=$(environment aiohttp)/bin/python
-    start aiohttp "$python" "$programs/aiohttp_server.py" "$recording"
+stream-picows-websocket() {
+    python_server picows
+    stream_from_server picows webSocket "no extension"
 }
 
 stream-aiohttp-websocket() {
-    aiohttp_server
-    stream_from_server aiohttp "window bits"
+    python_server aiohttp
+    stream_from_server aiohttp webSocket "window bits"
 }
 
 stream-aiohttp-gzip() {
-    aiohttp_server
-    stream_from_server aiohttp gzip --http-only
+    python_server aiohttp
+    stream_from_server aiohttp httpSSE gzip
 }
 
-# LiteLLM takes ten seconds to start, so one of it serves both cases.
-litellm_port=""
+# LiteLLM takes ten seconds or more to start, so one on each of its stacks serves both transports.
+readonly litellm_stacks=(uvicorn hypercorn granian)
+declare -A litellm_ports=() litellm_processes=()
+
+# Usage: start_litellm STACK
 start_litellm() {
-    local program
-    program=$peers/litellm/bin/litellm
+    local stack=$1 folder=$scratch/litellm-$1 program=$peers/litellm/bin/litellm port options=()
     [[ -x $program ]] || return 0
-    litellm_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    python3 - "$programs/litellm.yaml" "$answer" "$litellm_port" >"$scratch/litellm.yaml" <<'PYTHON'
+    [[ $stack == uvicorn ]] || options=("--run_$stack")
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    mkdir -p "$folder"
+    python3 - "$programs/litellm.yaml" "$answer" "$port" >"$folder/litellm.yaml" <<'PYTHON'
 import json, pathlib, sys
 template, answer, port = (pathlib.Path(sys.argv[1]).read_text(), pathlib.Path(sys.argv[2]).read_text(), sys.argv[3])
 # A JSON string is a YAML string too.
 print(template.replace("@PORT@", port).replace("@ANSWER@", json.dumps(answer, ensure_ascii=False)))
 PYTHON
-    (cd "$scratch" && exec "$program" --config litellm.yaml --host 127.0.0.1 --port "$litellm_port") \
-        >"$scratch/litellm.log" 2>&1 &
-    litellm=$!
+    # A group of its own, because some stacks have workers.
+    (
+        cd "$folder"
+        # Some of what it runs is found by name.
+        export PATH=$peers/litellm/bin:$PATH
+        exec setsid "$program" --config litellm.yaml --host 127.0.0.1 --port "$port" "${options[@]}"
+    ) >"$folder/log" 2>&1 &
+    litellm_processes[$stack]=$!
+    litellm_ports[$stack]=$port
 }
 
+# Usage: await_litellm STACK
 await_litellm() {
-    [[ -n $litellm_port ]] || {
+    [[ -n ${litellm_ports[$1]:-} ]] || {
         printf 'LiteLLM could not be set up\n' >&2
         return 1
     }
     for ((i = 0; i < 120; i++)); do
-        if curl --silent --fail --output "$work/alive" "http://127.0.0.1:$litellm_port/health/liveliness"; then
+        if curl --silent --fail --output "$work/alive" "http://127.0.0.1:${litellm_ports[$1]}/health/liveliness"; then
             return 0
         fi
-        kill -0 "$litellm" 2>/dev/null || break
+        kill -0 "${litellm_processes[$1]}" 2>/dev/null || break
         sleep 1
     done
-    printf 'LiteLLM does not answer\n' >&2
-    tail -n 5 "$scratch/litellm.log" >&2
+    printf 'LiteLLM on %s does not answer\n' "$1" >&2
+    tail -n 5 "$scratch/litellm-$1/log" >&2
     return 1
 }
 
-stream-litellm-websocket() {
-    await_litellm
-    stream_from "http://127.0.0.1:$litellm_port/v1" bridge
+# Usage: stream_from_litellm STACK TRANSPORT
+stream_from_litellm() {
+    await_litellm "$1"
+    local fields
+    fields=$(curl --silent --include "http://127.0.0.1:${litellm_ports[$1]}/health/liveliness")
+    # uvicorn is told by LiteLLM not to name itself; the others do.
+    [[ $1 == uvicorn || $fields == *"server: $1"* ]] || {
+        printf 'LiteLLM does not run on %s\n' "$1" >&2
+        return 1
+    }
+    stream_from "http://127.0.0.1:${litellm_ports[$1]}/v1" bridge "$2"
 }
 
-stream-litellm-sse() {
-    await_litellm
-    stream_from "http://127.0.0.1:$litellm_port/v1" bridge --http-only
-}
+stream-litellm-uvicorn-websocket() { stream_from_litellm uvicorn webSocket; }
+stream-litellm-uvicorn-sse() { stream_from_litellm uvicorn httpSSE; }
+stream-litellm-hypercorn-websocket() { stream_from_litellm hypercorn webSocket; }
+stream-litellm-hypercorn-sse() { stream_from_litellm hypercorn httpSSE; }
+stream-litellm-granian-websocket() { stream_from_litellm granian webSocket; }
+stream-litellm-granian-sse() { stream_from_litellm granian httpSSE; }
 
 # MARK: Running
 
-litellm=""
 # shellcheck disable=SC2317 # Called by the trap.
 clean_up() {
-    [[ -z $litellm ]] || kill "$litellm" 2>/dev/null || true
+    local stack
+    for stack in "${!litellm_processes[@]}"; do kill -- "-${litellm_processes[$stack]}" 2>/dev/null || true; done
     wait 2>/dev/null || true
     rm -rf "$scratch"
 }
@@ -334,7 +385,9 @@ for name in "${environments[@]}"; do
     # One that cannot be fetched fails its own cases and no others.
     if [[ "${chosen[*]} " == *"-$name-"* ]]; then environment "$name" >/dev/null || true; fi
 done
-if [[ "${chosen[*]} " == *"-litellm-"* ]]; then start_litellm; fi
+for stack in "${litellm_stacks[@]}"; do
+    if [[ "${chosen[*]} " == *"-litellm-$stack-"* ]]; then start_litellm "$stack"; fi
+done
 for name in "${chosen[@]}"; do run_case "$name"; done
 printf '%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))

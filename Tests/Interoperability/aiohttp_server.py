@@ -24,7 +24,8 @@ def serialized(event):
 
 async def stream(request):
     """Answers a POST with the event stream; it is compressed when the client accepts that."""
-    body = await request.json()
+    text = await request.text()
+    body = json.loads(text)
     if body.get("stream") is not True:
         raise web.HTTPBadRequest(text="stream must be true")
     packs = "gzip" in request.headers.get("Accept-Encoding", "")
@@ -42,7 +43,9 @@ async def stream(request):
     if packs:
         await response.write(compressor.flush(zlib.Z_FINISH))
     await response.write_eof()
-    print(f"aiohttp: {len(request.app['events'])} events, {'gzip' if packs else 'identity'}", flush=True)
+    size = len(text.encode())
+    coding = "gzip" if packs else "identity"
+    print(f"aiohttp: request of {size} bytes, {len(request.app['events'])} events, {coding}", flush=True)
     return response
 
 
@@ -57,7 +60,8 @@ async def converse(request):
         for event in request.app["events"]:
             await socket.send_str(event)
         extension = f"window bits {socket.compress}" if socket.compress else "no extension"
-        print(f"aiohttp: {len(request.app['events'])} messages, {extension}", flush=True)
+        size = len(message.data.encode())
+        print(f"aiohttp: request of {size} bytes, {len(request.app['events'])} messages, {extension}", flush=True)
     return socket
 
 

@@ -28,7 +28,8 @@ async def answer(connection, events):
         for event in events:
             await connection.send(fragments(event))
         extensions = connection.response.headers.get("Sec-WebSocket-Extensions", "no extension")
-        print(f"websockets: {len(events)} fragmented messages, {extensions}", flush=True)
+        size = len(message.encode())
+        print(f"websockets: request of {size} bytes, {len(events)} fragmented messages, {extensions}", flush=True)
 
 
 async def main():
