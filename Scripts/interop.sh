@@ -341,6 +341,13 @@ await_litellm() {
 # Usage: stream_from_litellm STACK TRANSPORT
 stream_from_litellm() {
     await_litellm "$1"
+    local fields
+    fields=$(curl --silent --include "http://127.0.0.1:${litellm_ports[$1]}/health/liveliness")
+    # uvicorn is told by LiteLLM not to name itself; the others do.
+    [[ $1 == uvicorn || $fields == *"server: $1"* ]] || {
+        printf 'LiteLLM does not run on %s\n' "$1" >&2
+        return 1
+    }
     stream_from "http://127.0.0.1:${litellm_ports[$1]}/v1" bridge "$2"
 }
 

@@ -31,14 +31,12 @@ package final class MessageInflater {
         self.windowBits = agreement.serverMaxWindowBits
     }
 
-    /// Gives the memory for the window back, when no message is in hand and the next one does not refer to it.
-    ///
-    /// False when it is still needed.
-    @discardableResult
-    package func releaseWindow() -> Bool {
-        guard self.isMessageStart, !self.keepsWindow else { return false }
-        self.inflater = nil
-        return true
+    /// Whether no message was begun and not ended.
+    package var isBetweenMessages: Bool { self.isMessageStart }
+
+    /// Gives the memory for the window back, unless a message in hand or the next one may refer to it.
+    package func releaseWindow() {
+        if self.isMessageStart, !self.keepsWindow { self.inflater = nil }
     }
 
     /// Appends what the next piece of a message inflates to, which the limit stops while it is inflated.

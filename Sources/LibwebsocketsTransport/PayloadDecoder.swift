@@ -115,8 +115,10 @@ struct PayloadDecoder {
     ///
     /// What was lent last is gone.
     mutating func becomeIdle() {
-        guard case .messages(let inflater) = self.content, inflater.releaseWindow() else { return }
-        self.output.reset()
+        self.assembler.trim()
+        guard case .messages(let inflater) = self.content, inflater.isBetweenMessages else { return }
+        inflater.releaseWindow()
+        self.output.trim()
     }
 
     private mutating func inflate(

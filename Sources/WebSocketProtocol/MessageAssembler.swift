@@ -49,6 +49,11 @@ package struct MessageAssembler {
         return unsafe AssembledMessage(kind: piece.kind, isCompressed: piece.isCompressed, bytes: self.buffer.bytes)
     }
 
+    /// Gives back the memory of a large message, unless one is in hand; the message that was lent last is gone.
+    package func trim() {
+        if self.current == nil { self.buffer.trim() }
+    }
+
     /// Forgets a message that will not be completed, as when the connection was lost.
     package mutating func reset() {
         self.current = nil

@@ -9,6 +9,8 @@
 @safe package final class PaddedBuffer {
     /// How many bytes may be read after the last one.
     package static let paddingByteCount = 64
+    /// What `trim()` leaves.
+    private static let smallCapacity = 16_384
 
     /// How many bytes it holds.
     package private(set) var count: Int {
@@ -106,10 +108,13 @@
         if self.capacity > self.keptCapacity { self.reset() }
     }
 
-    /// Forgets the bytes and gives all memory back.
-    package func reset() {
+    /// Forgets the bytes, and gives the memory back unless it is small.
+    package func trim() {
         self.count = 0
-        guard self.capacity > 0 else { return }
+        if self.capacity > Self.smallCapacity { self.reset() }
+    }
+
+    private func reset() {
         unsafe self.memory.deallocate()
         unsafe self.memory = Self.allocate(0)
         self.capacity = 0

@@ -19,14 +19,9 @@ import Testing
     ) async throws -> [Reported] {
         let (connection, peer) = try await RawServer().connect(exchange, change)
         _ = await peer.read(until: "\r\n\r\n")
-        // The client may have gone before it has read all of a large one.
-        let writing = Task.detached {
-            peer.write(answer)
-            peer.endWriting()
-        }
-        let events = await connection.eventsToEnd()
-        await writing.value
-        return events
+        peer.write(answer)
+        peer.endWriting()
+        return await connection.eventsToEnd()
     }
 
     // MARK: Not HTTP
@@ -67,43 +62,48 @@ import Testing
 
     // MARK: Too much
 
-    @Test(arguments: Self.exchanges)
-    func aHeadOfTenMegabytesIsTooLarge(_ exchange: TransportRequest.Exchange) async throws {
-        let tooLarge = [Reported.failed(.upgrade, .headerSectionTooLarge(limit: 65_536))]
-        let filler = String(repeating: "a", count: 10_000_000)
-        for answer in [
-            "HTTP/1.1 200 OK\r\nX-Large: \(filler)\r\n\r\n", "HTTP/1.1 200 OK\r\n\(filler): x\r\n\r\n",
-            "HTTP/1.1 200 \(filler)\r\n\r\n",
-        ] {
-            #expect(try await self.events(after: answer, to: exchange) == tooLarge)
-        }
-    }
+    private static let statusLine = Array("HTTP/1.1 200 OK\r\n".utf8)
+    private static let tenMegabytes = [UInt8](repeating: UInt8(ascii: "a"), count: 10_000_000)
 
-    @Test(arguments: Self.exchanges, ["X-%d: a", "Server: a", "Server:", "X-%d:"])
-    func aHundredThousandFieldsAreTooLarge(_ exchange: TransportRequest.Exchange, line: String) async throws {
-        let lines = (0..<100_000).map { line.replacingOccurrences(of: "%d", with: "\($0)") + "\r\n" }.joined()
+    static let largeHeads: [[UInt8]] = [
+        statusLine + Array("X-Large: ".utf8) + tenMegabytes, statusLine + tenMegabytes + Array(": x".utf8),
+        Array("HTTP/1.1 200 ".utf8) + tenMegabytes,
+        statusLine + (0..<100_000).flatMap { Array("X-\($0): a\r\n".utf8) },
+        statusLine + (0..<100_000).flatMap { Array("X-\($0):\r\n".utf8) },
+        statusLine + [[UInt8]](repeating: Array("Server: a\r\n".utf8), count: 100_000).flatMap(\.self),
+        statusLine + [[UInt8]](repeating: Array("Server:\r\n".utf8), count: 100_000).flatMap(\.self),
+    ]
+
+    @Test(arguments: Self.exchanges, largeHeads.indices)
+    func aHeadOfMegabytesOrAHundredThousandFieldsIsTooLarge(
+        _ exchange: TransportRequest.Exchange, index: Int
+    ) async throws {
+        let (connection, peer) = try await RawServer().connect(exchange)
+        _ = await peer.read(until: "\r\n\r\n")
+        // The client does not read all of it.
+        let writing = Task.detached { peer.write(Self.largeHeads[index] + Array("\r\n\r\n".utf8)) }
         #expect(
-            try await self.events(after: "HTTP/1.1 200 OK\r\n\(lines)\r\n", to: exchange)
-                == [.failed(.upgrade, .headerSectionTooLarge(limit: 65_536))])
+            await connection.eventsToEnd() == [.failed(.upgrade, .headerSectionTooLarge(limit: 65_536))])
+        await writing.value
     }
 
     // MARK: Too slow
 
     @Test func aHeadThatDripsEndsWithTheTimeToConnect() async throws {
+        let start = ContinuousClock.now
         let (connection, peer) = try await RawServer().connect(.webSocket(offersCompression: false)) {
-            $0.timeouts.connect = .milliseconds(150)
+            $0.timeouts.connect = .milliseconds(250)
         }
         let head = Array(RawPeer.acceptance(of: await peer.read(until: "\r\n\r\n")).utf8)
         var written = 0
-        let start = ContinuousClock.now
         // Each byte is a sign of life, and none of them is an answer. The consumer's own wait is the pace.
         while written < head.count - 1, await connection.wait(for: .milliseconds(10)) == .deadlinePassed {
             peer.write([head[written]])
             written += 1
         }
         #expect(await connection.eventsToEnd() == [.failed(.upgrade, .timedOut)])
-        #expect(.now - start >= .milliseconds(100))
-        #expect(written > 1)
+        #expect(.now - start >= .milliseconds(250))
+        #expect(written > 0)
         #expect(await peer.readToEnd().end == .end)
     }
 

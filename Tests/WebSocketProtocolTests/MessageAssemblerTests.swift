@@ -66,6 +66,19 @@ import WebSocketProtocol
         }
     }
 
+    @Test func trimmingForgetsNoPiece() throws {
+        var assembler = MessageAssembler()
+        let bytes = SeededBytes.make(50_000)
+        assembler.trim()
+        #expect(try self.append(bytes, self.piece(isFirst: true, isLast: false), to: &assembler) == nil)
+        assembler.trim()
+        let whole = try self.append([7], self.piece(isFirst: false, isLast: true), to: &assembler)
+        #expect(whole == bytes + [7])
+        assembler.trim()
+        #expect(try self.append([8], self.piece(isFirst: true, isLast: false), to: &assembler) == nil)
+        #expect(try self.append([9], self.piece(isFirst: false, isLast: true), to: &assembler) == [8, 9])
+    }
+
     @Test func aResetForgetsTheMessage() throws {
         var assembler = MessageAssembler()
         try [7 as UInt8].withUnsafeBytes { bytes in
@@ -112,6 +125,18 @@ import WebSocketProtocol
         }
         #expect(buffer.count == 5_000)
         #expect(buffer.capacity == 5_000)
+    }
+
+    @Test(arguments: [0, 1, 16_384, 16_385, 100_000])
+    func trimmingLeavesLittle(capacity: Int) {
+        let buffer = PaddedBuffer(capacity: capacity)
+        [1 as UInt8].withUnsafeBytes { buffer.append($0) }
+        let before = buffer.capacity
+        buffer.trim()
+        #expect(buffer.count == 0)
+        #expect(buffer.capacity == (before > 16_384 ? 0 : before))
+        [UInt8](repeating: 1, count: 5).withUnsafeBytes { buffer.append($0) }
+        #expect(Array(buffer.bytes) == [1, 1, 1, 1, 1])
     }
 
     @Test(arguments: [999, 1_000, 1_001])
