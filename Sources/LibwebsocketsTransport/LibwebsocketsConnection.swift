@@ -142,7 +142,14 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     // MARK: Any thread
 
     func send(_ message: [UInt8], as kind: OutboundKind) {
+        guard self.arena.admitOutbound(byteCount: message.count) else { return self.refuseToSend() }
         self.service.post(.send(self.id, message, kind))
+    }
+
+    private func refuseToSend() {
+        let cause = TransportFailure.Cause.invalidRequest("more waits to be sent than may wait")
+        self.arena.abort(.failed(TransportFailure(phase: .send, cause: cause)))
+        self.service.post(.cancel(self.id))
     }
 
     func release() {

@@ -82,6 +82,7 @@ extension ServiceConnection {
     func send(_ message: [UInt8], as kind: OutboundKind) {
         guard case .upgraded = self.phase, let channel = self.channel, channel.closing.allowsSending else { return }
         self.channel?.queue.appendMessage(message, as: kind == .text ? .text : .binary)
+        self.channel?.unwrittenByteCount += message.count
         self.plan.arena.updateStatistics { $0.requestSent = false }
         self.requestWrite()
     }
@@ -123,6 +124,9 @@ extension ServiceConnection {
             $0.sentByteCount += count
             $0.requestSent = isSent
         }
+        guard isSent, let written = self.channel?.unwrittenByteCount, written > 0 else { return }
+        self.channel?.unwrittenByteCount = 0
+        self.plan.arena.noteWritten(byteCount: written)
     }
 
     // MARK: Closing
