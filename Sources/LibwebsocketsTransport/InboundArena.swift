@@ -46,6 +46,8 @@ final class InboundArena: Sendable {
         /// The service thread looks at the waiter by then, and not before.
         var watched: ContinuousClock.Instant?
         var statistics = TransportStatistics()
+        /// Bytes of messages on their way to the socket.
+        var outboundByteCount = 0
 
         /// The buffer that takes so many bytes; `reserve` is used when no other does.
         mutating func buffer(for byteCount: Int, reserve: inout InboundBuffer?) -> InboundBuffer {
@@ -63,12 +65,14 @@ final class InboundArena: Sendable {
     private let state: LockedValue<State>
     private let highWatermark: Int
     private let lowWatermark: Int
+    private let outboundLimit: Int
 
     init(limits: TransportLimits) {
         self.state = LockedValue(State())
         // Below nothing, reading would pause and never go on.
         self.highWatermark = max(0, limits.highWatermark)
         self.lowWatermark = max(0, min(limits.lowWatermark, limits.highWatermark))
+        self.outboundLimit = limits.outboundByteCount
     }
 
     // MARK: Service thread
@@ -160,7 +164,21 @@ final class InboundArena: Sendable {
         self.state.withLock { update(&$0.statistics) }
     }
 
+    /// Messages of so many bytes are with the socket.
+    func noteWritten(byteCount: Int) {
+        self.state.withLock { $0.outboundByteCount -= byteCount }
+    }
+
     // MARK: Any thread
+
+    /// Makes room for a message on its way to the socket; false when too much waits there already.
+    func admitOutbound(byteCount: Int) -> Bool {
+        self.state.withLock { state in
+            guard byteCount <= self.outboundLimit - state.outboundByteCount else { return false }
+            state.outboundByteCount += byteCount
+            return true
+        }
+    }
 
     /// Ends the exchange; the first end counts.
     ///

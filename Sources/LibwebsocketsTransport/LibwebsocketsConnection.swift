@@ -161,7 +161,14 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
             } else {
                 OutboundMessage(message, kind: kind)
             }
+        guard self.arena.admitOutbound(byteCount: message.payload.count) else { return self.refuseToSend() }
         self.service.post(.send(self.id, message))
+    }
+
+    private func refuseToSend() {
+        let cause = TransportFailure.Cause.invalidRequest("more waits to be sent than may wait")
+        self.arena.abort(.failed(TransportFailure(phase: .send, cause: cause)))
+        self.service.post(.cancel(self.id))
     }
 
     func release() {

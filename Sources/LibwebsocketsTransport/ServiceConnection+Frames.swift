@@ -94,6 +94,7 @@ extension ServiceConnection {
         case .ended, .resolving, .connecting, .requesting, .receivingBody: return
         }
         self.channel?.queue.append(message)
+        self.channel?.unwrittenByteCount += message.payload.count
         self.plan.arena.updateStatistics { $0.requestSent = false }
         self.requestWrite()
     }
@@ -135,6 +136,9 @@ extension ServiceConnection {
             $0.sentByteCount += count
             $0.requestSent = isSent
         }
+        guard isSent, let written = self.channel?.unwrittenByteCount, written > 0 else { return }
+        self.channel?.unwrittenByteCount = 0
+        self.plan.arena.noteWritten(byteCount: written)
     }
 
     // MARK: Closing

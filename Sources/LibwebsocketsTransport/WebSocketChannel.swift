@@ -8,6 +8,8 @@ struct WebSocketChannel {
     var reader: FrameReader
     var closing = ClosingHandshake()
     var queue = FrameQueue()
+    /// Of the messages in the queue, those that are written in part or whole included, until all are.
+    var unwrittenByteCount = 0
     /// How marked messages are compressed.
     let coding: PayloadCoding
     var liveness: Liveness

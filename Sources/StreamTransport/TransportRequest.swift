@@ -68,7 +68,7 @@ package struct TransportEndpoint: Sendable, Hashable {
     }
 }
 
-/// What a peer may send at most; past a limit the connection fails with `TransportFailure.Cause`'s case for it.
+/// What a peer may send at most, and what may wait for it; past a limit the connection fails.
 package struct TransportLimits: Sendable, Equatable {
     /// One WebSocket message, inflated.
     ///
@@ -82,6 +82,11 @@ package struct TransportLimits: Sendable, Equatable {
     ///
     /// Default 256 KiB.
     package var lowWatermark = 256 << 10
+    /// Bytes of messages that were given to `TransportConnection.send` and are not with the socket yet: what passes
+    /// this fails the connection, in phase `send`.
+    ///
+    /// Default 64 MiB. They count until nothing is left to write.
+    package var outboundByteCount = 64 << 20
 
     /// The defaults.
     package init() {}

@@ -1,0 +1,53 @@
+import ChappieTestServer
+import ChappieTransport
+import Testing
+
+/// A response by the batch, over real sockets: the same as event by event.
+@Suite(.timeLimit(.minutes(1))) struct BatchStreamTests {
+    @Test(arguments: Wire.allCases, [false, true])
+    func aResponseArrivesWholeAndOnce(over wire: Wire, isCompressed: Bool) async throws {
+        let model = ChappieTestServer.ScriptedModel(seed: 3, textByteCount: 200_000)
+        var configuration = ChappieTestServer.Configuration(model: .scripted(model))
+        configuration.messageCompression = .deflate(.init())
+        configuration.contentCoding = .gzip
+        try await withServer(configuration) { server in
+            let transport = ChappieStreamingTransport(
+                configuration: .loopback(server.baseURL) {
+                    $0.policy = wire.policy
+                    $0.offersCompression = isCompressed
+                    $0.reportsDiagnostics = false
+                })
+            let handle = transport.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
+            var outcome = StreamOutcome()
+            var batchCount = 0
+            var eventCount = 0
+            for try await batch in handle.batches() {
+                #expect(!batch.isEmpty)
+                batchCount += 1
+                eventCount += batch.count
+                for event in batch { outcome.add(event) }
+            }
+            outcome.report = handle.report
+            outcome.expectWhole(model.fullText)
+            #expect(batchCount < eventCount)
+        }
+    }
+
+    @Test(arguments: Wire.allCases)
+    func aBrokenResponseIsPutTogetherWithoutAGap(over wire: Wire) async throws {
+        var configuration = ChappieTestServer.Configuration(
+            model: .scripted(LoopbackTurn.model), faults: [.init(.cutAfterEvent(event: 20), attempts: 1...1)])
+        configuration.eventsPerSecond = 2_000
+        try await withServer(configuration) { server in
+            let transport = ChappieStreamingTransport(
+                configuration: .loopback(server.baseURL) { $0.policy = wire.policy })
+            var outcome = StreamOutcome()
+            for try await batch in transport.batches(ChappieTransportRequest(prompt: "hi", model: "m")) {
+                for event in batch { outcome.add(event) }
+            }
+            #expect(outcome.text == LoopbackTurn.model.fullText)
+            #expect(outcome.completions == 1)
+            #expect(server.log.count == 2)
+        }
+    }
+}

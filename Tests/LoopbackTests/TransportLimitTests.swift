@@ -1,0 +1,165 @@
+import LibwebsocketsTransport
+import StreamTransport
+import Testing
+
+/// What may wait on a connection, in both directions, and how large a head may be: at, below and above each limit.
+@Suite(.timeLimit(.minutes(1))) struct TransportLimitTests {
+    // MARK: Outbound
+
+    private static let outboundLimit = 16 << 20
+
+    private static func webSocket() async throws -> (connection: any TransportConnection, peer: RawPeer) {
+        let (connection, peer) = try await RawServer(receiveBufferByteCount: 4_096)
+            .connect(.webSocket(offersCompression: false)) { $0.limits.outboundByteCount = Self.outboundLimit }
+        await peer.acceptWebSocket()
+        #expect(await connection.event() == .opened(101))
+        return (connection, peer)
+    }
+
+    private static func send(_ byteCount: Int, on connection: any TransportConnection) {
+        connection.send([UInt8](repeating: UInt8(ascii: "x"), count: byteCount), as: .text)
+    }
+
+    /// Reads so many bytes of messages, with the headers of their fragments of 64 KiB.
+    private static func read(_ byteCount: Int, from peer: RawPeer) async {
+        let fragmentByteCount = 64 << 10
+        var left = byteCount
+        while left > 0 {
+            let count = min(left, fragmentByteCount)
+            let headerByteCount = 2 + (count > 65_535 ? 8 : count > 125 ? 2 : 0) + 4
+            #expect(await peer.read(count: headerByteCount + count).count == headerByteCount + count)
+            left -= count
+        }
+    }
+
+    private static let tooMuch = Reported.failed(.send, .invalidRequest("more waits to be sent than may wait"))
+
+    @Test(arguments: [0, 1])
+    func aMessageWithinTheLimitIsSentAndTheNextOneToo(spare: Int) async throws {
+        let (connection, peer) = try await Self.webSocket()
+        for _ in 0..<2 {
+            Self.send(Self.outboundLimit - spare, on: connection)
+            await Self.read(Self.outboundLimit - spare, from: peer)
+            // The last bytes may be here before the service thread has noted that they are on their way.
+            try await RawServer.fence()
+        }
+        peer.writeText("fine")
+        #expect(await connection.event() == .text("fine"))
+        connection.cancel()
+    }
+
+    @Test func aMessageAboveTheLimitFailsTheConnection() async throws {
+        let (connection, peer) = try await Self.webSocket()
+        Self.send(Self.outboundLimit + 1, on: connection)
+        #expect(await connection.event() == Self.tooMuch)
+        #expect(await peer.readToEnd().bytes.isEmpty)
+    }
+
+    @Test(arguments: [(-1, false), (0, false), (1, true)])
+    func messagesThatNobodyReadsAddUp(excess: Int, fails: Bool) async throws {
+        let (connection, peer) = try await Self.webSocket()
+        Self.send(Self.outboundLimit / 2, on: connection)
+        Self.send(Self.outboundLimit / 2 + excess, on: connection)
+        if fails {
+            #expect(await connection.event() == Self.tooMuch)
+        } else {
+            peer.writeText("fine")
+            #expect(await connection.event() == .text("fine"))
+            connection.cancel()
+        }
+    }
+
+    // MARK: Inbound
+
+    private static let readByteCount = 64 << 10
+
+    /// A body of so many bytes for a consumer that takes nothing but the head.
+    private static func body(
+        of byteCount: Int, highWatermark: Int
+    ) async throws -> (connection: any TransportConnection, peer: RawPeer) {
+        let (connection, peer) = try await RawServer().connect(.get) {
+            $0.limits.highWatermark = highWatermark
+            $0.limits.lowWatermark = highWatermark / 4
+        }
+        _ = await peer.read(until: "\r\n\r\n")
+        peer.write("HTTP/1.1 200 OK\r\nContent-Length: \(byteCount)\r\n\r\n")
+        #expect(await connection.event() == .opened(200))
+        return (connection, peer)
+    }
+
+    /// What was read when the service thread reads no more.
+    private static func receivedAtRest(_ connection: any TransportConnection) async throws -> Int {
+        var before = -1
+        while connection.statistics.receivedByteCount > before {
+            before = connection.statistics.receivedByteCount
+            for _ in 0..<3 { try await RawServer.fence() }
+        }
+        return before
+    }
+
+    @Test(arguments: [-1_000, 0, 100_000, 3_000_000])
+    func readingStopsAtTheHighWatermarkAndGoesOn(excess: Int) async throws {
+        let highWatermark = 1 << 20
+        let byteCount = highWatermark + excess
+        let (connection, peer) = try await Self.body(of: byteCount, highWatermark: highWatermark)
+        let writing = peer.writeInBackground(byteCount: byteCount)
+        let received = try await Self.receivedAtRest(connection)
+        // One read may pass the watermark; each of the buffers has the price of a record.
+        #expect(received >= min(byteCount, highWatermark - 20 * 64))
+        #expect(received < highWatermark + Self.readByteCount)
+        if excess <= 0 { #expect(received == byteCount) }
+
+        let body = String(repeating: "x", count: byteCount)
+        #expect(await connection.eventsToEnd() == [.body(body), .ended(.complete)])
+        await writing.value
+    }
+
+    @Test func readingGoesOnAtTheLowWatermarkAndNotBefore() async throws {
+        let highWatermark = 1 << 20
+        let byteCount = 4 * highWatermark
+        let (connection, peer) = try await Self.body(of: byteCount, highWatermark: highWatermark)
+        let writing = peer.writeInBackground(byteCount: byteCount)
+        let received = try await Self.receivedAtRest(connection)
+        var taken = 0
+        while received - taken > highWatermark / 4 + Self.readByteCount {
+            guard case .body(let text)? = await connection.event() else { break }
+            taken += text.utf8.count
+            let after = try await Self.receivedAtRest(connection)
+            if received - taken > highWatermark / 4 + Self.readByteCount { #expect(after == received) }
+        }
+        while received - taken > highWatermark / 4 - Self.readByteCount,
+            case .body(let text)? = await connection.event()
+        {
+            taken += text.utf8.count
+        }
+        let after = try await Self.receivedAtRest(connection)
+        #expect(after > received)
+        #expect(after - taken < highWatermark + Self.readByteCount)
+        connection.cancel()
+        peer.close()
+        await writing.value
+    }
+
+    // MARK: The header section
+
+    /// The answer to a GET whose header section has so many bytes, the empty line at its end included.
+    private static func answer(headByteCount: Int) async throws -> [Reported] {
+        let (connection, peer) = try await RawServer().connect(.get)
+        _ = await peer.read(until: "\r\n\r\n")
+        let start = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nServer: "
+        let padding = String(repeating: "s", count: headByteCount - start.utf8.count - 4)
+        peer.write(start + padding + "\r\n\r\nok")
+        return await connection.eventsToEnd()
+    }
+
+    @Test(arguments: [-1_024, -256]) func aHeadBelowTheLimitIsRead(excess: Int) async throws {
+        #expect(
+            try await Self.answer(headByteCount: 65_536 + excess) == [.opened(200), .body("ok"), .ended(.complete)])
+    }
+
+    @Test(arguments: [0, 1, 40_000]) func aHeadAboveTheLimitIsRefused(excess: Int) async throws {
+        #expect(
+            try await Self.answer(headByteCount: 65_536 + excess)
+                == [.failed(.upgrade, .headerSectionTooLarge(limit: 65_536))])
+    }
+}
