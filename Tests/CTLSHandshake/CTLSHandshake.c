@@ -3,6 +3,7 @@
 #include "../../Sources/CLibwebsocketsShim/Internal.h"
 
 #include <openssl/err.h>
+#include <signal.h>
 #include <stdlib.h>
 
 struct cth_client {
@@ -11,6 +12,7 @@ struct cth_client {
 };
 
 cth_client *cth_client_create(const char *trust_anchors) {
+    signal(SIGPIPE, SIG_IGN); // as libwebsockets does: OpenSSL writes to sockets whose peers have gone
     cth_client *client = calloc(1, sizeof *client);
     if (!client) return NULL;
     client->trust = clws_trust_create(trust_anchors);
