@@ -74,16 +74,14 @@ final class ChildProcess: Sendable {
     }
 
     private func read(until isEnough: @escaping @Sendable ([UInt8]) -> Bool) async -> Bool {
-        await withCheckedContinuation { continuation in
-            self.queue.async {
-                var buffer = [UInt8](repeating: 0, count: 4096)
-                while !isEnough(self.text.withLock { $0 }) {
-                    let count = Glibc.read(self.descriptor, &buffer, buffer.count)
-                    guard count > 0 else { return continuation.resume(returning: false) }
-                    self.text.withLock { $0 += buffer[..<count] }
-                }
-                continuation.resume(returning: true)
+        await self.queue.blocking {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while !isEnough(self.text.withLock { $0 }) {
+                let count = Glibc.read(self.descriptor, &buffer, buffer.count)
+                guard count > 0 else { return false }
+                self.text.withLock { $0 += buffer[..<count] }
             }
+            return true
         }
     }
 }

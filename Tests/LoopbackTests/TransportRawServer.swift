@@ -75,7 +75,7 @@ extension DispatchQueue {
     /// Runs a call that blocks.
     ///
     /// The result goes through a lock, because the thread sanitizer does not see what a continuation orders.
-    fileprivate func blocking<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    func blocking<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
         let result = LockedValue<Result?>(nil)
         await withCheckedContinuation { continuation in
             self.async {
