@@ -156,7 +156,7 @@ import Testing
 
     // MARK: Everything else an attempt goes through
 
-    /// Retries, fall-back, the hedge with its held request, resumption, TLS and compression.
+    /// Retries, fall-back, resumption, TLS and compression.
     @Test(arguments: [
         "ok", "cut", "cut-6", "close-1011", "deflate", "hs-426", "hs-401", "hs-hang-hedge", "hs-slow-hedge",
         "hs-tls-ok",
@@ -170,5 +170,19 @@ import Testing
         ScenarioCheck(run: run, expectation: expectation).check()
         let asked = await proxy.stop()
         #expect(asked.count == run.connectionCount)
+    }
+
+    /// The held request of HTTP carries the answer.
+    ///
+    /// Which of the two the server hears of first is a race.
+    @Test func anUpgradeThatHangsIsHedged() async throws {
+        let proxy = try await RunningProxy.start()
+        let scenario = try #require(ChappieTestServer.builtInScenario(named: "hs-hang-hedge"))
+        let run = try await ScenarioRun(scenario, proxy: .url(proxy.url()))
+        let outcome = try #require(run.turns.first?.outcome)
+        outcome.expectWhole((scenario.server.model ?? ChappieTestServer.ScriptedModel()).fullText)
+        #expect(outcome.report.attempts.last?.transport == .httpSSE)
+        #expect(Set(run.log.map(\.transport)) == [.webSocket, .http])
+        #expect(await proxy.stop().count == run.connectionCount)
     }
 }
