@@ -23,8 +23,8 @@ TARGET :=
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
 	address-sanitizer scan-forms benchmarks-build budgets budgets-accept bench-sse bench-sse-peers fuzz \
-	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample figures churn interop \
-	autobahn clean
+	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample figures churn \
+	interop autobahn clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
