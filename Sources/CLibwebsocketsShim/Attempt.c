@@ -51,6 +51,7 @@ bool clws_attempt_started(clws_attempt *attempt, struct lws *wsi) {
         free(attempt);
         return false;
     }
+    // Without a socket yet, as a version that looks names up by itself might leave it, the error stays unknown.
     int descriptor = lws_get_socket_fd(wsi);
     // A tunnel watches its socket itself.
     if (attempt->has_ended || attempt->tunnel || !attempt->loop || descriptor < 0) return true;
