@@ -175,7 +175,7 @@ import Testing
         #expect(await connection.eventsToEnd() == [.failed(.stream, .messageTooLarge(limit: limit))])
         #expect(await peer.readCloseCode() == 1009)
         await writing.value
-        // What was inflated, twice while its memory grew, and what lay in the arena: nothing near 4 GiB.
-        #expect(try Self.peakMemory() - before < 64 << 20)
+        // What was inflated, twice while its memory grew, and what lay in the arena: 30 MiB, which sanitizers multiply.
+        #expect(try Self.peakMemory() - before < 512 << 20)
     }
 }

@@ -16,6 +16,11 @@ struct FrameOracle {
     private(set) var texts: [[UInt8]] = []
     /// Whether there is a binary message; the texts behind it are no concern.
     private(set) var hasBinary = false
+    /// Whether there is a text, whole or not, that is not UTF-8 and cannot become it.
+    ///
+    /// A client that reads it in pieces has to say that a rule is broken; one that reads it whole takes it for an event
+    /// that cannot be decoded.
+    private(set) var hasImpossibleText = false
     private(set) var end = End.lost
 
     private var rest: ArraySlice<UInt8>
@@ -81,13 +86,32 @@ struct FrameOracle {
     private mutating func readData(_ opcode: UInt8, _ length: UInt64, isFinal: Bool) -> Verdict? {
         if opcode != 0 { self.message = ([], opcode == 1) }
         guard length <= UInt64(self.limit - (self.message?.bytes.count ?? 0)) else { return Verdict(value: .tooLarge) }
-        guard self.rest.count >= Int(length) else { return nil }
+        let isWhole = self.rest.count >= Int(length)
         self.message?.bytes += self.rest.prefix(Int(length))
+        if let message = self.message, message.isText {
+            let isPossible = isWhole && isFinal ? Self.isUTF8(message.bytes) : Self.mayBecomeUTF8(message.bytes)
+            self.hasImpossibleText = self.hasImpossibleText || !isPossible
+        }
+        guard isWhole else { return nil }
         self.rest = self.rest.dropFirst(Int(length))
         guard isFinal, let message = self.message else { return .goesOn }
         self.message = nil
         if !message.isText { self.hasBinary = true }
         if !self.hasBinary { self.texts.append(message.bytes) }
         return .goesOn
+    }
+
+    private static func isUTF8(_ bytes: some Sequence<UInt8>) -> Bool {
+        String(validating: Array(bytes), as: UTF8.self) != nil
+    }
+
+    /// Whether some bytes behind these would make them UTF-8: at most three, each at an end of what may stand there.
+    private static func mayBecomeUTF8(_ bytes: [UInt8]) -> Bool {
+        var endings: [[UInt8]] = [[]]
+        for _ in 0...3 {
+            if endings.contains(where: { Self.isUTF8(bytes + $0) }) { return true }
+            endings = endings.flatMap { ending in [0x80, 0x90, 0xA0, 0xBF].map { ending + [$0] } }
+        }
+        return false
     }
 }
