@@ -18,13 +18,17 @@ SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
 SECONDS := 60
 TARGET :=
 
+# How long a soak is; `make soak SECONDS=n` says otherwise. Which benchmarks `make bench` runs: part of a name.
+SOAK_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),3600)
+FILTER :=
+
 # The steps share two cores and one build folder: one after another, in the order written.
 .NOTPARALLEL:
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
 	address-sanitizer scan-forms benchmarks-build budgets budgets-accept bench-sse bench-sse-peers fuzz \
-	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample figures churn interop \
-	autobahn autobahn-quick autobahn-full autobahn-client clean
+	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample soak soak-sample \
+	bench figures churn interop autobahn autobahn-quick autobahn-full autobahn-client clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,8 +51,8 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: scan-forms torture-sample autobahn-quick thread-sanitizer address-sanitizer benchmarks-build \
-	budgets fuzz-regressions
+sanitize-and-build-all: scan-forms torture-sample soak-sample autobahn-quick thread-sanitizer address-sanitizer \
+	benchmarks-build budgets fuzz-regressions
 
 install: ## Install the system packages that the build needs
 	@Scripts/install.sh
@@ -91,6 +95,7 @@ scan-forms: ## Hold every form of the search for line terminators against a plai
 benchmarks-build: install ## Build the benchmarks, and check that their streams hold what they say
 	swift build --package-path Benchmarks --configuration release
 	"$$(swift build --package-path Benchmarks --configuration release --show-bin-path)/sse-throughput" self-check
+	"$$(swift build --package-path Benchmarks --configuration release --show-bin-path)/connection-cost" self-check
 
 budgets: install ## Count instructions and allocations of an event, and hold them against the budgets
 	@Scripts/install.sh budgets
@@ -140,6 +145,18 @@ torture-sample: install ## The same at a sample of the bytes, in a minute and a 
 	swift build $(BUILD_FLAGS) --product torture
 	"$$(swift build --show-bin-path)/torture" --fresh --sample 2% --stall-stride 12 --time-limit 90 \
 		--resume .build/torture-sample-state.json
+
+soak: install ## Run streams whose consumers stop and start, for an hour or SECONDS=n, and see that nothing is lost or kept
+	swift build -c release --product soak
+	"$$(swift build -c release --show-bin-path)/soak" --seconds $(SOAK_SECONDS)
+
+# Some seconds more than it says, for the streams that are still running then.
+soak-sample: install ## The same for less than a minute
+	swift build $(BUILD_FLAGS) --product soak
+	"$$(swift build --show-bin-path)/soak" --seconds 35
+
+bench: install ## Measure what connections and the parser cost, each figure beside its bar; FILTER=name for some
+	@Scripts/bench.sh $(FILTER)
 
 figures: install ## Measure what recovery costs, each figure beside its bound
 	swift build -c release --product recovery-figures

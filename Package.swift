@@ -97,6 +97,9 @@ let package = Package(
             path: "Tests/Torture",
             swiftSettings: baseSettings),
         .executableTarget(
+            name: "soak", dependencies: ["ChappieTestServer", "ChappieTransport", "StreamTransport"],
+            path: "Tests/Soak", swiftSettings: baseSettings),
+        .executableTarget(
             name: "recovery-figures",
             dependencies: [
                 "ChappieTestServer", "ChappieTransport", "LibwebsocketsTransport", "ResponseEvents", "StreamSession",

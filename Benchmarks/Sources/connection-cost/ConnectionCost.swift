@@ -9,6 +9,7 @@ struct ConnectionCost {
     static func main() async {
         do {
             let options = try Options(CommandLine.arguments.dropFirst())
+            if options.checksOnly { return try await ThroughputFigures.selfCheck() }
             guard let name = options.child else { exit(try Self.runAll(options) ? 0 : 1) }
             guard let figure = Figure.all.first(where: { $0.name == name }) else {
                 throw UsageError("no figure \(name)")

@@ -8,7 +8,7 @@ import StreamTransport
 /// A way to read a response.
 struct Consumer {
     /// How it reads.
-    enum Kind {
+    enum Kind: CaseIterable {
         /// Takes the arena's buffers, and drops what is in them.
         case arena
         /// `for try await` over `stream(_:)`.

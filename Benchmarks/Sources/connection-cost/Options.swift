@@ -8,12 +8,15 @@ struct Options {
     private(set) var repetitions = 5
     /// Whether the slow reader takes the whole gigabyte slowly.
     private(set) var isFull = false
+    /// Whether nothing is measured, and only what comes is checked.
+    private(set) var checksOnly = false
     /// The one figure that this process measures.
     private(set) var child: String?
 
     /// How to call the command.
     static let usage = """
         usage: connection-cost [--repetitions N] [--full] [NAME]
+               connection-cost self-check
 
         NAME is a part of a figure's name; without one, all are measured:
         \(Figure.all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
@@ -27,6 +30,7 @@ struct Options {
         var arguments = arguments.makeIterator()
         while let argument = arguments.next() {
             switch argument {
+            case "self-check": self.checksOnly = true
             case "--full": self.isFull = true
             case "--figure": self.child = arguments.next()
             case "--repetitions":

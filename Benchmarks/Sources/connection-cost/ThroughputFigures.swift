@@ -33,6 +33,20 @@ enum ThroughputFigures {
         Self.events(.batches, "batches-tls", "the same by batches()", isSecure: true),
     ]
 
+    /// Reads a short response in every way, and checks every byte: what is measured is read rightly.
+    static func selfCheck() async throws {
+        let expected = ExpectedResponse(messageCount: 20_000)
+        for (isSecure, compresses) in [(false, false), (true, false), (false, true)] {
+            let server = try StreamServer(
+                .flood(messageCount: expected.messageCount), isSecure: isSecure, compresses: compresses)
+            for kind in Consumer.Kind.allCases {
+                let consumer = Consumer(kind: kind, server: server, compresses: compresses)
+                try await consumer.read(expected, isThorough: true)
+            }
+        }
+        Line.print("What the server sends and what each way of reading gives are the same.")
+    }
+
     private static let messageCount = 6 * 65_536
     private static let compressedCount = 2 * 65_536
 

@@ -1,0 +1,62 @@
+// Many streams at once over real sockets, for as long as one likes, with consumers that stop and start reading.
+//
+// The main task owns everything here.
+import Foundation
+
+/// The command `soak`.
+@main
+struct SoakCommand {
+    static func main() async {
+        do {
+            let options = try SoakOptions(Array(CommandLine.arguments.dropFirst()))
+            if options.wantsHelp { return Console.line(SoakOptions.usage) }
+            // A peer that is gone is an error of the call, and no signal.
+            signal(SIGPIPE, SIG_IGN)
+            exit(try await Self.run(options) ? 0 : 1)
+        } catch let problem as SoakOptions.Problem {
+            Console.line("\(problem)\n\(SoakOptions.usage)")
+            exit(2)
+        } catch {
+            Console.line("soak: \(error)")
+            exit(1)
+        }
+    }
+
+    /// Soaks; whether everything was as it should be.
+    private static func run(_ options: SoakOptions) async throws -> Bool {
+        // What is made once is made by a short run before anything is counted.
+        try await Self.warmUp(options)
+        let before = try await ProcessUse.atRest(notAbove: nil)
+        let record = SoakRecord()
+        let violations: [String]
+        do {
+            let site = try SoakSite()
+            violations = try await SoakRunner(options, site: site, record: record).run() + site.violations
+        }
+        let after = try await ProcessUse.atRest(notAbove: before)
+        Console.line("\(record.counts)")
+        Console.line("at the beginning: \(before); at the end: \(after)")
+        var all = violations + record.violations + record.counts.omissions(seconds: options.seconds)
+        if after.descriptors > before.descriptors { all.append("descriptors were kept: \(before), and now \(after)") }
+        for violation in all { Console.line("VIOLATION: \(violation)") }
+        Console.line("soak: \(all.isEmpty ? "nothing was lost, stuck or kept" : "\(all.count) violations")")
+        return all.isEmpty
+    }
+
+    private static func warmUp(_ options: SoakOptions) async throws {
+        let site = try SoakSite()
+        let record = SoakRecord()
+        await withTaskGroup(of: Void.self) { group in
+            for (index, lane) in SoakLane.all.enumerated() {
+                let plan = StreamPlan(lane: lane, kind: .steady, seed: options.seed &+ UInt64(index))
+                group.addTask { await SoakStream(plan: plan, site: site, record: record).run() }
+            }
+        }
+        if let violation = record.violations.first { throw SoakOptions.Problem(description: violation) }
+    }
+}
+
+/// Output that is there at once, also in a pipe.
+enum Console {
+    static func line(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+}
