@@ -155,7 +155,10 @@ let package = Package(
 
 // `make thread-sanitizer` builds what it runs, and nothing else.
 if Context.environment["CHAPPIE_THREADED_TESTS_ONLY"] != nil {
-    let threaded = ["LoopbackTests", "ChappieTransportTests", "LibwebsocketsTransportTests"]
+    let threaded = [
+        "LoopbackTests", "ChappieTransportTests", "LibwebsocketsTransportTests", "CTLSHandshake", "CProcessMemory",
+        "connection-churn",
+    ]
     package.targets.removeAll { target in
         let isOfTests = target.type == .test || target.path?.hasPrefix("Tests/") == true
         return isOfTests && !threaded.contains(target.name)

@@ -52,7 +52,8 @@ import Testing
                 #expect(said.contains("Raise the limit (ulimit -n), or open fewer connections at once."))
                 #expect(said.contains("descriptors.exhausted"))
             }
-            #expect((2...24).contains(failures))
+            // How many are enough depends on those that the process was given.
+            #expect((1...24).contains(failures))
         }
     }
 
