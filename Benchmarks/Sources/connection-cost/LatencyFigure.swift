@@ -28,7 +28,8 @@ enum LatencyFigure {
             Reading("to the consumer, p50", [ours.p50], "µs"),
             Reading("to the consumer, p99", [ours.p99], "µs"),
             Reading("the machine: to a thread in read, p50", [machine.p50], "µs"),
-            Reading("the machine: to a thread in read, p99", [machine.p99], "µs"),
+            // On a machine that is not quiet, the difference of two accidents says nothing.
+            Reading("the machine: to a thread in read, p99", [machine.p99], "µs", bar: 1_000),
             Reading("the machine: a thread's wake-up, p50", [wake.p50], "µs"),
             Reading("the machine: a thread's wake-up, p99", [wake.p99], "µs"),
         ]
