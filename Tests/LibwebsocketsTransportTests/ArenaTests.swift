@@ -434,9 +434,9 @@ extension InboundBuffer {
         }
         var received = 0
         var isOrdered = true
-        var spare = InboundBuffer()
+        var spare: InboundBuffer? = InboundBuffer()
         reading: while true {
-            guard let batch = arena.take(giving: spare) else {
+            guard let batch = arena.take(giving: spare.take()) else {
                 _ = await arena.wait(until: nil)
                 continue
             }
