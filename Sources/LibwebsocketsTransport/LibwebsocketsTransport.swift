@@ -3,7 +3,7 @@ package import StreamTransport
 /// WebSocket and HTTP connections by libwebsockets, on service threads of the process.
 package struct LibwebsocketsTransport: StreamTransport {
     private let tls: TLSPolicy
-    private let proxies: any ProxySelection
+    private let proxies: ProxyPolicy
     private let serviceThreadCount: Int
     private let pool: ServicePool
 
@@ -11,14 +11,14 @@ package struct LibwebsocketsTransport: StreamTransport {
     ///
     /// A thread starts with its first connection.
     package init(
-        tls: TLSPolicy = TLSPolicy(), proxies: any ProxySelection = DirectConnection(), serviceThreadCount: Int = 1
+        tls: TLSPolicy = TLSPolicy(), proxies: ProxyPolicy = .none, serviceThreadCount: Int = 1
     ) {
         self.init(tls: tls, proxies: proxies, serviceThreadCount: serviceThreadCount, pool: .shared)
     }
 
     /// A transport on threads of its own choice.
     init(
-        tls: TLSPolicy = TLSPolicy(), proxies: any ProxySelection = DirectConnection(), serviceThreadCount: Int = 1,
+        tls: TLSPolicy = TLSPolicy(), proxies: ProxyPolicy = .none, serviceThreadCount: Int = 1,
         pool: ServicePool
     ) {
         self.tls = tls

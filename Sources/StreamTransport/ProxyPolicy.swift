@@ -1,7 +1,7 @@
 /// Which proxy connections go through: none, one for all, or those that the environment names.
 ///
 /// A value; nobody owns it. Nothing of it is printed.
-package struct ProxyPolicy: ProxySelection, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+package struct ProxyPolicy: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private typealias Proxy = Result<ProxyServer, TransportFailure>
 
     /// For `http` and `ws`; nil without one.

@@ -25,18 +25,3 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomD
     /// Nothing.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
-
-/// Which proxy a connection goes through.
-package protocol ProxySelection: Sendable {
-    /// The proxy on the way to an endpoint; nil when it is connected to directly.
-    func proxy(for endpoint: TransportEndpoint) throws(TransportFailure) -> ProxyServer?
-}
-
-/// No proxy for anything.
-package struct DirectConnection: ProxySelection {
-    /// The selection that selects none.
-    package init() {}
-
-    /// Always nil.
-    package func proxy(for endpoint: TransportEndpoint) -> ProxyServer? { nil }
-}
