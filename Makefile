@@ -71,8 +71,6 @@ THREADED_TESTS := LoopbackTests ChappieTransportTests LibwebsocketsTransportTest
 # The others test modules that are memory safe by the compiler's word, and run under it below in LoopbackTests.
 UNSAFE_TESTS := ServerSentEventsTests WebSocketProtocolTests DeflateTests ResponseEventsTests \
 	LibwebsocketsTransportTests ChappieTestServerTests LoopbackTests
-# Without the index of an editor, and with no more tests than are run: most of the time goes into building.
-SANITIZER_FLAGS := --build-tests --disable-index-store
 
 # Long, and about time or decisions: `make test` runs them. The thread sanitizer leaves out scenarios and slow readers, whose
 # threads are those of the other suites and whose time limits it breaks.
@@ -86,13 +84,13 @@ address-sanitizer: export CHAPPIE_TEST_TARGETS := $(UNSAFE_TESTS)
 
 thread-sanitizer: install ## Run every test that has threads under the thread sanitizer
 	@Scripts/install.sh proxy
-	swift build $(SANITIZER_FLAGS) --sanitize=thread --scratch-path .build/tsan
+	swift build --build-tests --sanitize=thread --scratch-path .build/tsan
 	swift test --skip-build --sanitize=thread --scratch-path .build/tsan --disable-xctest $(TEST_FLAGS) \
 		--skip 'ScenarioTests|SlowReaderTests'
 
 address-sanitizer: install ## Run the tests that are about memory under the address and leak sanitizers
 	@Scripts/install.sh proxy
-	swift build $(SANITIZER_FLAGS) --sanitize=address --scratch-path .build/asan
+	swift build --build-tests --sanitize=address --scratch-path .build/asan
 	ASAN_OPTIONS=detect_leaks=1 swift test --skip-build --sanitize=address --scratch-path .build/asan --disable-xctest \
 		$(TEST_FLAGS) --skip '$(NOT_ABOUT_MEMORY)'
 
