@@ -168,9 +168,10 @@ serve-curl-sse() {
 # MARK: chappie stream against other people's servers
 
 # Streams with a long request, over nothing but one transport. Usage: stream_from BASE_URL MODEL webSocket|httpSSE
+# [OPTION]...
 stream_from() {
-    local url=$1 model=$2 transport=$3 options=() result status=0
-    [[ $transport == webSocket ]] || options=(--http-only)
+    local url=$1 model=$2 transport=$3 options=("${@:4}") result status=0
+    [[ $transport == webSocket ]] || options+=(--http-only)
     timeout 60 "$CHAPPIE" stream --json --base-url "$url" --api-key sk-fake --model "$model" "${options[@]}" \
         "$long_prompt" >"$work/stream.json" || status=$?
     if ((status != 0)); then
@@ -251,7 +252,7 @@ stream-aiohttp-gzip() {
     stream_from_server aiohttp httpSSE gzip
 }
 
-# Streams over TLS from chappie serve through squid, which wants a password. Usage: stream_through_squid [OPTION]...
+# Streams over TLS from chappie serve through squid, which wants a password. Usage: stream_through_squid TRANSPORT
 stream_through_squid() {
     local squid port result server asked
     start_chappie --tls --ca-out "$work/ca.pem"
@@ -268,8 +269,8 @@ stream_through_squid() {
         if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
         sleep 0.1
     done
-    result=$(stream_from "$base_url" paper-and-ink --ca-file "$work/ca.pem" \
-        --proxy "http://alice:secret@127.0.0.1:$port" "$@") || {
+    result=$(stream_from "$base_url" paper-and-ink "$1" --ca-file "$work/ca.pem" \
+        --proxy "http://alice:secret@127.0.0.1:$port") || {
         printf '%s\n' "$result"
         return 1
     }
@@ -283,12 +284,12 @@ stream_through_squid() {
 }
 
 stream-squid-websocket() {
-    stream_through_squid
+    stream_through_squid webSocket
     expect_transports webSocket
 }
 
 stream-squid-sse() {
-    stream_through_squid --http-only
+    stream_through_squid httpSSE
     expect_transports http
 }
 
