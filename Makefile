@@ -68,13 +68,15 @@ lint: ## Check format, documentation rules, file sizes and shell scripts
 
 # The other targets test values that one thread owns, or the test server, whose threads run in every loopback test.
 THREADED_TESTS := LoopbackTests ChappieTransportTests LibwebsocketsTransportTests
-# The others test modules that are memory safe by the compiler's word, and run under it below in LoopbackTests.
+# The others test modules that are memory safe by the compiler's word, or the test server; both run in LoopbackTests.
 UNSAFE_TESTS := ServerSentEventsTests WebSocketProtocolTests DeflateTests ResponseEventsTests \
-	LibwebsocketsTransportTests ChappieTestServerTests LoopbackTests
+	LibwebsocketsTransportTests LoopbackTests
 
-# Long, and about time or decisions: `make test` runs them. The thread sanitizer leaves out scenarios and slow readers, whose
-# threads are those of the other suites and whose time limits it breaks.
-NOT_ABOUT_MEMORY := SlowReaderTests|ScenarioTests|FaultProxyTests
+# What `make test` runs and a sanitizer need not: what starts programs of its own, which sanitizers do not see well; and
+# what is long, and about time, decisions or values of one thread.
+OF_OTHER_PROCESSES := DescriptorLimitTests|TLSEnvironmentTests
+NOT_ABOUT_THREADS := ScenarioTests|SlowReaderTests|FrameQueueTests
+NOT_ABOUT_MEMORY := ScenarioTests|SlowReaderTests|FaultProxyTests
 
 # Under a sanitizer a turn takes ten times as long, so few bytes are cut at; `make test` cuts at every one.
 thread-sanitizer: export CHAPPIE_CUT_STRIDE := 31
@@ -86,13 +88,13 @@ thread-sanitizer: install ## Run every test that has threads under the thread sa
 	@Scripts/install.sh proxy
 	swift build --build-tests --sanitize=thread --scratch-path .build/tsan
 	swift test --skip-build --sanitize=thread --scratch-path .build/tsan --disable-xctest $(TEST_FLAGS) \
-		--skip 'ScenarioTests|SlowReaderTests'
+		--skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_THREADS)'
 
 address-sanitizer: install ## Run the tests that are about memory under the address and leak sanitizers
 	@Scripts/install.sh proxy
 	swift build --build-tests --sanitize=address --scratch-path .build/asan
 	ASAN_OPTIONS=detect_leaks=1 swift test --skip-build --sanitize=address --scratch-path .build/asan --disable-xctest \
-		$(TEST_FLAGS) --skip '$(NOT_ABOUT_MEMORY)'
+		$(TEST_FLAGS) --skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_MEMORY)'
 
 scan-forms: ## Hold every form of the search for line terminators against a plain loop
 	@Scripts/scan-forms.sh
