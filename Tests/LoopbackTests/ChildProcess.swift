@@ -21,28 +21,72 @@ final class ChildProcess: Sendable {
 
     /// Starts it.
     init(_ path: String, _ arguments: [String]) throws {
+        let output = try Self.pipe()
+        self.descriptor = output.reading
+        defer { close(output.writing) }
+        do {
+            self.identifier = try Self.start(path, arguments, environment: [:], input: nil, output: output.writing)
+        } catch {
+            close(output.reading)
+            throw error
+        }
+    }
+
+    /// Runs a program to its end; what it printed on standard output, and its exit status.
+    ///
+    /// `input` is no longer than what a pipe holds.
+    static func run(
+        _ path: String, _ arguments: [String], input text: String, environment: [String: String]
+    ) async throws -> (output: Data, status: Int32) {
+        let (input, output) = (try Self.pipe(), try Self.pipe())
+        let identifier: pid_t
+        do {
+            defer { for end in [input.reading, output.writing] { close(end) } }
+            _ = Array(text.utf8).withUnsafeBytes { write(input.writing, $0.baseAddress, $0.count) }
+            close(input.writing)
+            identifier = try Self.start(
+                path, arguments, environment: environment, input: input.reading, output: output.writing)
+        }
+        return await DispatchQueue(label: "output").blocking {
+            let data = FileHandle(fileDescriptor: output.reading, closeOnDealloc: true).readDataToEndOfFile()
+            var status: CInt = 0
+            waitpid(identifier, &status, 0)
+            // What a shell says of a program that a signal has ended.
+            return (data, status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F))
+        }
+    }
+
+    private static func pipe() throws -> (reading: CInt, writing: CInt) {
         var ends: [CInt] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Failure(call: "pipe", code: errno) }
+        guard Glibc.pipe(&ends) == 0 else { throw Failure(call: "pipe", code: errno) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    private static func start(
+        _ path: String, _ arguments: [String], environment: [String: String], input: CInt?, output: CInt
+    ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
-        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let input { posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) }
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+        let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        var variables: [UnsafeMutablePointer<CChar>?] = all.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in words + variables { free(text) } }
         var identifier: pid_t = 0
-        let code = posix_spawn(&identifier, path, &actions, &attributes, &words, environ)
-        for word in words { free(word) }
-        posix_spawnattr_destroy(&attributes)
-        posix_spawn_file_actions_destroy(&actions)
-        close(ends[1])
-        self.identifier = identifier
-        self.descriptor = ends[0]
+        let code = posix_spawn(&identifier, path, &actions, &attributes, &words, &variables)
         guard code == 0 else { throw Failure(call: "posix_spawn", code: code) }
+        return identifier
     }
 
     deinit {
@@ -51,8 +95,18 @@ final class ChildProcess: Sendable {
     }
 
     /// Reads until such a line is there; false when the program has ended without one.
-    func hasLine(containing words: String) async -> Bool {
-        await self.read { String(decoding: $0, as: UTF8.self).contains(words) }
+    func hasLine(containing words: String) async -> Bool { await self.line(containing: words) != nil }
+
+    /// Reads until such a line is there, whole; nil when the program has ended without one.
+    func line(containing words: String) async -> String? {
+        _ = await self.read { Self.line(in: $0, containing: words) != nil }
+        return self.text.withLock { Self.line(in: $0, containing: words) }
+    }
+
+    private static func line(in bytes: [UInt8], containing words: String) -> String? {
+        // What stands behind the last line break is no whole line yet.
+        bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
+            .map { String(decoding: $0, as: UTF8.self) }.first { $0.contains(words) }
     }
 
     /// Ends it, and returns every line.

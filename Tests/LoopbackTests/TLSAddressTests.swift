@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct TLSAddressTests {
     /// `openssl s_server` on a free port of ::1, with a certificate of its own.
     private final class Server {
-        private let process = Process()
+        private let process: ChildProcess
         private let directory: TemporaryDirectory
         let port: Int
         let trustPath: String
@@ -24,33 +24,12 @@ import Testing
                         certificate,
                     ]
                 ).status == 0)
-            let output = Pipe()
-            self.process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-            self.process.arguments = [
-                "s_server", "-accept", "[::1]:0", "-cert", certificate, "-key", key, "-www",
-            ]
-            self.process.standardInput = Pipe()
-            self.process.standardOutput = output
-            self.process.standardError = FileHandle.nullDevice
-            try self.process.run()
-            self.port = try #require(await Self.port(from: output.fileHandleForReading))
+            self.process = try ChildProcess(
+                "/usr/bin/openssl", ["s_server", "-accept", "[::1]:0", "-cert", certificate, "-key", key, "-www"])
+            // The port stands behind the last colon.
+            let line = await self.process.line(containing: "ACCEPT [::1]:")
+            self.port = try #require(line?.split(separator: ":").last.flatMap { Int($0) })
         }
-
-        /// What stands behind the last colon of "ACCEPT [::1]:…".
-        private static func port(from output: FileHandle) async -> Int? {
-            let text = await DispatchQueue(label: "port").blocking {
-                var text = ""
-                while !text.contains("ACCEPT") || !text.hasSuffix("\n") {
-                    let more = output.availableData
-                    if more.isEmpty { break }
-                    text += String(decoding: more, as: UTF8.self)
-                }
-                return text
-            }
-            return text.split(separator: ":").last.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
-        }
-
-        deinit { self.process.terminate() }
     }
 
     private func outcome(names: String, over wire: Wire) async throws -> StreamOutcome {

@@ -60,20 +60,5 @@ struct TLSServer {
 func run(
     _ program: String, _ arguments: [String], input text: String = "", environment: [String: String] = [:]
 ) async throws -> (output: Data, status: Int32) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    let (input, output) = (Pipe(), Pipe())
-    process.standardInput = input
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    let ended = AsyncStream<Void>.makeStream()
-    process.terminationHandler = { _ in ended.continuation.finish() }
-    try process.run()
-    input.fileHandleForWriting.write(Data(text.utf8))
-    input.fileHandleForWriting.closeFile()
-    let data = await DispatchQueue(label: "output").blocking { output.fileHandleForReading.readDataToEndOfFile() }
-    for await _ in ended.stream {}
-    return (data, process.terminationStatus)
+    try await ChildProcess.run(program, arguments, input: text, environment: environment)
 }
