@@ -75,8 +75,8 @@ UNSAFE_TESTS := ServerSentEventsTests WebSocketProtocolTests DeflateTests Respon
 # What `make test` runs and a sanitizer need not: what starts programs of its own, which sanitizers do not see well; and
 # what is long, and about time, decisions or values of one thread.
 OF_OTHER_PROCESSES := DescriptorLimitTests|TLSEnvironmentTests
-NOT_ABOUT_THREADS := ScenarioTests|SlowReaderTests|FrameQueueTests
-NOT_ABOUT_MEMORY := ScenarioTests|SlowReaderTests|FaultProxyTests
+NOT_ABOUT_THREADS := ScenarioTests|SlowReaderTests|FrameQueueTests|AddressRaceTests|LookupQueueWalkTests
+NOT_ABOUT_MEMORY := ScenarioTests|SlowReaderTests|FaultProxyTests|TimeBudgetTests|TransportDeadlineTests
 
 # Under a sanitizer a turn takes ten times as long, so few bytes are cut at; `make test` cuts at every one.
 thread-sanitizer: export CHAPPIE_CUT_STRIDE := 31
