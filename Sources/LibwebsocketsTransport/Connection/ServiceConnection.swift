@@ -178,7 +178,7 @@ final class ServiceConnection {
         do throws(TransportFailure) {
             switch (self.handshake, statusCode) {
             case (_, ..<100), (_, 1000...):
-                // RFC 9112 section 4: a status code has three digits.
+                // RFC 9112 section 4: a status code has three digits. libwebsockets reads as many as there are.
                 throw TransportFailure(phase: .upgrade, cause: .notHTTP)
             case (let handshake?, 101):
                 let channel = try head.channel(of: handshake, offer: self.offer, at: .now)
@@ -193,9 +193,6 @@ final class ServiceConnection {
                 // libwebsockets takes an interim response for the final one; what follows cannot be trusted.
                 let cause = TransportFailure.Cause.openingHandshakeInvalid(.interimResponse)
                 throw TransportFailure(phase: .upgrade, cause: cause)
-            case (_, 1_000...):
-                // RFC 9110 section 15: a status code has three digits. libwebsockets reads as many as there are.
-                throw TransportFailure(phase: .upgrade, cause: .notHTTP)
             case (_, _):
                 let coding = try head.contentCoding()
                 self.phase = .receivingBody
