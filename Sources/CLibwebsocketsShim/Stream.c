@@ -1,0 +1,97 @@
+// What is done with one connection: its request's fields, its response's, reading, and the end.
+#define _GNU_SOURCE // memmem
+#include "Internal.h"
+
+#ifdef __linux__
+#include <linux/sockios.h>
+#endif
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+bool clws_write_fields(void *cursor, size_t room, const uint8_t *fields, size_t count, bool replaces_connection) {
+    static const char connection[] = "connection: close\r\n";
+    char **position = cursor;
+    size_t length = sizeof connection - 1;
+    // What stands before the cursor is the request line and libwebsockets' own fields, so stepping back is safe.
+    if (replaces_connection && memcmp(*position - length, connection, length) == 0) {
+        *position -= length;
+        room += length;
+    }
+    if (count > room) return false;
+    memcpy(*position, fields, count);
+    *position += count;
+    return true;
+}
+
+ptrdiff_t clws_take_back(void *cursor, size_t room, uint8_t *buffer, size_t capacity) {
+    char **position = cursor;
+    // libwebsockets says how much room is left of a buffer whose size is ours, less these few bytes.
+    const size_t reserve = 12, size = LWS_PRE + CLWS_BUFFER_SIZE - reserve;
+    if (room > size) return -1;
+    const char *end = *position, *start = end - (size - room);
+    if (end - start < 5 || memcmp(start, "POST ", 5) != 0) return -1;
+    char *line_end = memmem(start, (size_t)(end - start), "\r\n", 2);
+    if (!line_end) return -1;
+    const char *fields = line_end + 2;
+    size_t count = (size_t)(end - fields);
+    if (count > capacity) return -1;
+    memcpy(buffer, fields, count);
+    *position = line_end; // libwebsockets ends the header section with a line break: here, the request line
+    return (ptrdiff_t)count;
+}
+
+int clws_copy_field(clws_stream *stream, const char *name, char *buffer, int capacity) {
+    struct lws *wsi = (struct lws *)stream;
+    const unsigned char *token_name;
+    for (int token = 0; (token_name = lws_token_to_string((enum lws_token_indexes)token)); token++)
+        if (strcmp((const char *)token_name, name) == 0)
+            return lws_hdr_total_length(wsi, (enum lws_token_indexes)token) > 0
+                       ? lws_hdr_copy(wsi, buffer, capacity, (enum lws_token_indexes)token)
+                       : -1;
+    return lws_hdr_custom_copy(wsi, buffer, capacity, name, (int)strlen(name));
+}
+
+void clws_release_head(clws_stream *stream) { lws_http_headers_detach((struct lws *)stream); }
+
+bool clws_read(clws_stream *stream) {
+    // libwebsockets reads at most `length` bytes into the buffer behind LWS_PRE and hands the body bytes on.
+    static _Thread_local char buffer[LWS_PRE + CLWS_BUFFER_SIZE];
+    char *start = buffer + LWS_PRE;
+    int length = CLWS_BUFFER_SIZE;
+    return lws_http_client_read((struct lws *)stream, &start, &length) >= 0;
+}
+
+void clws_request_write(clws_stream *stream) { lws_callback_on_writable((struct lws *)stream); }
+
+bool clws_is_write_pending(clws_stream *stream) { return lws_partial_buffered((struct lws *)stream); }
+
+// Whether the system holds bytes that it could not send yet, because the peer does not read.
+static bool has_unsent(int descriptor) {
+#ifdef __linux__
+    int count = 0;
+    return ioctl(descriptor, SIOCOUTQNSD, &count) == 0 && count > 0;
+#else
+    (void)descriptor;
+    return false;
+#endif
+}
+
+void clws_kill(clws_stream *stream) {
+    struct lws *wsi = (struct lws *)stream;
+    clws_attempt_end(lws_wsi_user(wsi));
+    int descriptor = lws_get_socket_fd(wsi);
+    bool is_write_pending = lws_partial_buffered(wsi);
+    if (is_write_pending || has_unsent(descriptor)) {
+        // Or the system would send the rest before it says that the connection is closed, however long that takes.
+        struct linger forget = {.l_onoff = 1, .l_linger = 0};
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &forget, sizeof forget);
+    }
+    if (is_write_pending) {
+        // Asked to close, libwebsockets would go on writing for up to 5 s. A time-out it obeys.
+        lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_ASYNC);
+        lws_cancel_service(lws_get_context(wsi));
+    } else {
+        lws_set_timeout(wsi, PENDING_TIMEOUT_KILLED_BY_PARENT, LWS_TO_KILL_SYNC);
+    }
+}
