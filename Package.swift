@@ -19,6 +19,7 @@ let package = Package(
     products: [
         .library(name: "ServerSentEvents", targets: ["ServerSentEvents"]),
         .library(name: "ChappieTransport", targets: ["ChappieTransport"]),
+        .library(name: "Chappie", targets: ["Chappie"]),
         .library(name: "ChappieTestServer", targets: ["ChappieTestServer"]),
         .executable(name: "chappie", targets: ["ChappieCommand"]),
     ],
@@ -47,11 +48,14 @@ let package = Package(
             swiftSettings: memorySafeSettings
         ),
         .target(
+            name: "Chappie",
+            dependencies: ["ChappieTransport", "ResponseEvents", "StreamTransport"], swiftSettings: memorySafeSettings),
+        .target(
             name: "ChappieTestServer", dependencies: ["CTestServerTLS", "CZlib"], exclude: ["Scenarios/README.md"],
             resources: [.embedInCode("Scenarios")], swiftSettings: baseSettings),
         .executableTarget(
             name: "ChappieCommand",
-            dependencies: ["ChappieTestServer", "ChappieTransport", "ServerSentEvents"],
+            dependencies: ["Chappie", "ChappieTestServer", "ChappieTransport", "ServerSentEvents"],
             swiftSettings: memorySafeSettings
         ),
 
@@ -136,15 +140,18 @@ let package = Package(
             dependencies: ["ChappieTransport", "StreamSession", "StreamTransport"],
             swiftSettings: baseSettings),
         .testTarget(
+            name: "ChappieTests", dependencies: ["Chappie", "ChappieTransport", "StreamTransport"],
+            swiftSettings: baseSettings),
+        .testTarget(
             name: "ChappieTestServerTests", dependencies: ["ChappieTestServer"], swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieCommandTests",
-            dependencies: ["ChappieCommand", "ChappieTestServer", "ChappieTransport", "ServerSentEvents"],
+            dependencies: ["Chappie", "ChappieCommand", "ChappieTestServer", "ChappieTransport", "ServerSentEvents"],
             swiftSettings: baseSettings),
         .testTarget(
             name: "LoopbackTests",
             dependencies: [
-                "CTLSHandshake", "CTestServerTLS", "ChappieCommand", "ChappieTestServer", "ChappieTransport",
+                "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieTestServer", "ChappieTransport",
                 "Deflate", "LibwebsocketsTransport", "StreamTransport", "WebSocketProtocol",
             ],
             swiftSettings: baseSettings),

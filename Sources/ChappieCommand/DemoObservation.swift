@@ -50,7 +50,10 @@ struct DemoObservation {
         switch event {
         case .textDelta(let text): self.textDeltas.append(text)
         case .completed: self.completedCount += 1
-        case .reasoningDelta, .refusalDelta, .usageLimits, .raw, .diagnostic: break
+        case .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted, .usageLimits,
+            .raw,
+            .diagnostic:
+            break
         }
     }
 }

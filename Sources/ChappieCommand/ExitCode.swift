@@ -74,6 +74,7 @@ extension ExitCode {
         "response.invalid": .wrongData,
         "tls.client-certificate": .usage,
         "tls.trust-anchors": .usage,
+        "turn.time-limit": .timedOut,
         "unavailable": .unavailable,
         "ws.binary-message": .wrongData,
         "ws.protocol-violation": .wrongData,

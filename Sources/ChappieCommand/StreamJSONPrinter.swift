@@ -14,6 +14,23 @@ struct StreamJSONPrinter: StreamPrinter {
             writer.add("type", "raw")
             writer.add("eventType", type)
             writer.add("payload", payload)
+        case .toolCallRequested(let request):
+            writer.add("type", "toolCallRequested")
+            writer.add("callID", request.callID)
+            writer.add("name", request.name)
+            writer.add("arguments", request.arguments)
+            writer.add("policy", request.policy.rawValue)
+        case .approvalRequested(let request):
+            writer.add("type", "approvalRequested")
+            writer.add("callID", request.callID)
+            writer.add("name", request.name)
+        case .toolCallCompleted(let result):
+            writer.add("type", "toolCallCompleted")
+            writer.add("callID", result.callID)
+            writer.add("name", result.name)
+            writer.add("status", result.status.rawValue)
+            writer.add("output", result.output)
+            writer.add("duration", result.duration / Duration.seconds(1))
         case .diagnostic(let diagnostic): Self.add(diagnostic, to: &writer)
         case .completed: writer.add("type", "completed")
         }

@@ -26,6 +26,10 @@ struct StreamTextPrinter: StreamPrinter {
         case .refusalDelta(let text): PrintedText(errorOutput: self.shownOnError(text))
         case .usageLimits(let snapshot): self.progress(Self.words(for: snapshot))
         case .raw(let type, let payload): self.aside("\(type) \(payload)")
+        case .toolCallRequested(let request): self.aside("tool \(request.name) \(request.arguments)")
+        case .approvalRequested(let request): self.aside("tool \(request.name) waits for an answer")
+        case .toolCallCompleted(let result):
+            self.aside("tool \(result.name) \(result.status.rawValue) \(result.output)")
         case .diagnostic(let diagnostic): self.progress(Self.words(for: diagnostic))
         case .completed: PrintedText(output: self.terminals.output && !self.isAtLineStart ? "\n" : "")
         }

@@ -23,8 +23,9 @@ extension ChappieClientError: LocalizedError {
         case .responseTerminalFailure(let response): response.errorMessage ?? response.incompleteReason
         case .httpError(_, let body): body
         case .transport(let failure): failure.details.closeReason ?? failure.details.issuer
+        case .requestRefused(let reason): reason
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolLoopLimitExceeded,
-            .streamingTransportReplayDiverged, .invalidResponse:
+            .streamingTransportReplayDiverged, .invalidResponse, .alreadyRunning, .runTimeLimitExceeded:
             nil
         }
     }
@@ -54,6 +55,9 @@ extension ChappieClientError: LocalizedError {
             "After a reconnection the server's answer contradicted the text that had been delivered."
         case .httpError(let status, _): "The server answered with status code \(status)."
         case .invalidResponse: "The server's answer makes no sense."
+        case .alreadyRunning: "The conversation has a turn that is not over."
+        case .runTimeLimitExceeded(let limit): "The turn took longer than the limit of \(limit.seconds) s allows."
+        case .requestRefused: "The program refused to send the request."
         case .transport(let failure): failure.problem
         }
     }
@@ -72,6 +76,9 @@ extension ChappieClientError: LocalizedError {
             "The delivered text is an unfinished answer; discard it before you ask again."
         case .httpError(let status, _): status == 413 ? "Send a smaller request." : self.category.advice
         case .invalidResponse: "Check the address; if it is right, report this to the server's operator."
+        case .alreadyRunning: "Read that turn to its end or cancel it, or use another client."
+        case .runTimeLimitExceeded: "Raise the limit, or ask for less at a time."
+        case .requestRefused: "See the reason, and change the request or the rule."
         case .transport(let failure): failure.advice
         }
     }

@@ -48,6 +48,9 @@ extension ChappieClientError {
         case .streamingTransportReplayDiverged: "replay.diverged"
         case .httpError(let status, _): "http.\(status)"
         case .invalidResponse: "response.invalid"
+        case .alreadyRunning: "turn.already-running"
+        case .runTimeLimitExceeded: "turn.time-limit"
+        case .requestRefused: "request.refused"
         case .transport(let failure): failure.tag
         }
     }
@@ -74,11 +77,11 @@ extension ChappieClientError {
     /// `ChappieStreamReport.replaySafety` of the stream's handle is exact.
     public var replaySafety: ChappieReplaySafety {
         switch self {
-        case .missingCredential, .missingRefreshToken, .missingAccountID: .notSent
+        case .missingCredential, .missingRefreshToken, .missingAccountID, .alreadyRunning: .notSent
         case .transport(let failure): failure.replaySafety
         case .reauthenticationRequired, .usageLimitReached, .missingToolHandler, .toolApprovalDenied,
             .toolExecutionFailed, .toolLoopLimitExceeded, .responseTerminalFailure,
-            .streamingTransportReplayDiverged, .httpError, .invalidResponse:
+            .streamingTransportReplayDiverged, .httpError, .invalidResponse, .runTimeLimitExceeded, .requestRefused:
             .outputDelivered
         }
     }
@@ -95,6 +98,9 @@ extension ChappieClientError {
         case .streamingTransportReplayDiverged: ErrorFacts(.server)
         case .httpError(let status, _): ErrorFacts(statusCode: status)
         case .invalidResponse: ErrorFacts(.server, shouldReport: true)
+        case .alreadyRunning: ErrorFacts(.validation, shouldReport: true)
+        case .runTimeLimitExceeded: ErrorFacts(.validation, requiresUserAction: true)
+        case .requestRefused: ErrorFacts(.permission, requiresUserAction: true)
         case .transport(let failure): failure.facts
         }
     }

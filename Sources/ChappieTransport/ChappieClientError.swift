@@ -28,28 +28,12 @@ public enum ChappieClientError: Error, Sendable, Equatable {
     case httpError(Int, String)
     /// The server's answer makes no sense.
     case invalidResponse
+    /// The conversation has a turn already, and takes one at a time.
+    case alreadyRunning
+    /// The turn took longer than it may, tools included; how long it may take.
+    case runTimeLimitExceeded(Duration)
+    /// The program itself refused to send the request; its reason.
+    case requestRefused(String)
     /// Something failed below HTTP.
     case transport(ChappieTransportFailure)
-}
-
-/// The end of a response that is not a success.
-public struct ChappieResponse: Sendable, Equatable {
-    /// The response's identifier.
-    public let id: String?
-    /// As the server spells it: `failed`, `incomplete`, `cancelled`.
-    public let status: String
-    /// The error's code, such as `server_error`.
-    public let errorCode: String?
-    /// The error's text, in the server's words.
-    public let errorMessage: String?
-    /// Why it is incomplete, such as `max_output_tokens`.
-    public let incompleteReason: String?
-
-    init(id: String?, status: String, errorCode: String?, errorMessage: String?, incompleteReason: String?) {
-        self.id = id
-        self.status = status
-        self.errorCode = errorCode
-        self.errorMessage = errorMessage
-        self.incompleteReason = incompleteReason
-    }
 }

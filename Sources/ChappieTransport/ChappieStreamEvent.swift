@@ -17,6 +17,14 @@ public enum ChappieStreamEvent: Sendable, Equatable {
     ///
     /// Never empty.
     case refusalDelta(String)
+    /// The model asks for a tool, which is about to run if its policy lets it.
+    ///
+    /// From `ChappieClient` only, as the two that follow.
+    indirect case toolCallRequested(ChappieToolExecutionRequest)
+    /// A tool call waits for an answer of the `toolApprovalHandler`.
+    indirect case approvalRequested(ChappieApprovalRequest)
+    /// A tool call is over; its output goes back to the model by itself.
+    indirect case toolCallCompleted(ChappieToolExecutionResult)
     /// How much of the account's usage windows is spent.
     indirect case usageLimits(ChappieUsageLimitSnapshot)
     /// An event of the wire, before any parsing.

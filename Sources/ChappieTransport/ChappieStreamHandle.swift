@@ -1,12 +1,34 @@
+/// What a stream reads from: one response, or a whole turn of a conversation.
+///
+/// `next()` and `nextBatch()` belong to the stream's one consumer, whose task does the work. The others may be called
+/// from anywhere.
+package protocol StreamedTurn: AnyObject, Sendable {
+    /// The next event; nil after `.completed`.
+    nonisolated(nonsending) func next() async throws -> ChappieStreamEvent?
+
+    /// The events that are ready, never none; nil after the batch with `.completed`.
+    nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]?
+
+    /// Closes the connection and ends the stream with `CancellationError`.
+    func cancel()
+
+    /// Puts items, a JSON array, into the response that is being made.
+    func steer(_ input: [UInt8]) throws
+
+    /// What the turn went through so far.
+    var report: ChappieStreamReport { get }
+}
+
 /// A running stream, and the way to stop it.
 public struct ChappieStreamHandle: Sendable {
     /// The events.
     ///
     /// For one consumer.
     public let events: AsyncThrowingStream<ChappieStreamEvent, any Error>
-    private let turn: TurnDriver
+    private let turn: any StreamedTurn
 
-    init(turn: TurnDriver) {
+    /// A handle on a turn that nobody reads yet.
+    package init<Turn: StreamedTurn>(turn: Turn) {
         // The stream alone holds the token: when it is dropped, or its task is cancelled, the connection is closed.
         let token = StreamToken(turn: turn)
         self.events = AsyncThrowingStream { try await token.turn.next() }
@@ -18,9 +40,11 @@ public struct ChappieStreamHandle: Sendable {
     /// For one consumer, which reads either this or `events`. They end with the same errors. A batch costs what an
     /// element of `events` costs, however many events are in it: read this way what has to be fast, or is read on the
     /// main actor. Dropping this stream, and cancelling the task that reads it, close the connection.
-    public func batches() -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
+    public func batches() -> AsyncThrowingStream<[ChappieStreamEvent], any Error> { self.batches(of: self.turn) }
+
+    private func batches<Turn: StreamedTurn>(of turn: Turn) -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
         // `events` goes with it, because the token that is in there closes the connection with the handle.
-        let token = StreamToken(turn: self.turn, keeping: self.events)
+        let token = StreamToken(turn: turn, keeping: self.events)
         return AsyncThrowingStream { try await token.turn.nextBatch() }
     }
 
@@ -33,4 +57,20 @@ public struct ChappieStreamHandle: Sendable {
 
     /// What the stream has gone through so far.
     public var report: ChappieStreamReport { self.turn.report }
+}
+
+/// Held by the stream alone: when the stream is dropped, so is the turn.
+final class StreamToken<Turn: StreamedTurn>: Sendable {
+    let turn: Turn
+    private let other: AsyncThrowingStream<ChappieStreamEvent, any Error>?
+
+    /// Holds a turn, and another stream of it, which lives as long.
+    init(turn: Turn, keeping other: AsyncThrowingStream<ChappieStreamEvent, any Error>? = nil) {
+        self.turn = turn
+        self.other = other
+    }
+
+    deinit {
+        self.turn.cancel()
+    }
 }

@@ -42,6 +42,32 @@ public struct ChappieTransportConfiguration: Sendable {
     /// the server (`ChappieStreamingTransportPolicy.carriesFinishedItems`), with the call's item; a tool that runs is to
     /// be waited for, and not started again.
     public var toolOutput: ToolOutputSource?
+    /// Whether several responses share one WebSocket, each on its lane (`ChappieTransportRequest.lane`).
+    ///
+    /// Default false: only some endpoints can do that. At most 16 responses run at once on one socket, others wait.
+    public var usesLanes = false
+    /// Whether what would be a field of each request goes into `client_metadata` of a WebSocket's messages.
+    ///
+    /// Default false: only some endpoints know that member. It holds the request ID and the trace context.
+    public var sendsClientMetadata = false
+    /// The field that carries the credential; nil for `Authorization: Bearer …` (RFC 6750 section 2.1).
+    ///
+    /// Default nil. Azure OpenAI takes its keys in `api-key`.
+    public var credentialFieldName: String?
+    /// Is given a line for whatever happens to a turn.
+    ///
+    /// Default none. It is called on the consumer's task, has to return soon, and must not throw away what it owes to
+    /// `ChappieLogEntry.privateMessage`.
+    public var log: (@Sendable (ChappieLogEntry) -> Void)?
+    /// Is given the duration and the outcome of each turn and attempt, of those that succeed too.
+    ///
+    /// Default none. Called on the consumer's task.
+    public var metrics: (@Sendable (ChappieMetric) -> Void)?
+    /// Looks at each request before it goes out, and may refuse it by throwing.
+    ///
+    /// Default none. What it throws ends the turn as `ChappieClientError.requestRefused`, with nothing sent; a
+    /// `ChappieClientError` of its own is passed on as it is.
+    public var willSend: (@Sendable (ChappieOutgoingRequest) async throws -> Void)?
     /// How often a failed HTTP/SSE attempt is tried again in one turn.
     ///
     /// Default 5.

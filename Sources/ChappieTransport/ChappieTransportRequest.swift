@@ -18,6 +18,28 @@ public struct ChappieTransportRequest: Sendable {
     public var serviceTier: String?
     /// Adds the web search tool.
     public var searchesWeb = false
+    /// The lane of a WebSocket that carries several responses at once: 1 to 256 of `A–Z a–z 0–9 _ . -`.
+    ///
+    /// Default none, which is a lane of its own. Only with `ChappieTransportConfiguration.usesLanes`; over HTTP a lane
+    /// means nothing.
+    public var lane: String?
+    /// The caller's name for the request: it goes out as `x-client-request-id`, and is in every line and every report.
+    ///
+    /// Default a random UUID. Printable ASCII, at most 128 bytes; anything else is replaced by a random one.
+    public var requestID: String?
+    /// The trace that the request belongs to (W3C Trace Context).
+    ///
+    /// Default none.
+    public var traceContext: ChappieTraceContext?
+
+    /// What the server wants to have echoed in the later requests of a turn.
+    package var turnState: String?
+    /// Whether the request only prepares the server: nothing is generated.
+    package var isWarmUp = false
+    /// The lane whose newest response this one may continue, if its own lane has none.
+    package var forkedFrom: String?
+    /// Gives the output of a call that is carried, in place of the configuration's.
+    package var toolOutput: ChappieTransportConfiguration.ToolOutputSource?
 
     /// A request from a body.
     public init(body: [UInt8]) {

@@ -8,7 +8,7 @@ import StreamTransport
 /// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()` and
 /// `report` may be called from anywhere.
 /// - Safety: everything but `shared` is touched inside `next()` only, and `shared.isBusy` lets one `next()` in at a time.
-package final class TurnDriver: @unchecked Sendable {
+package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     /// What other tasks may touch.
     struct Shared {
         var isBusy = false
@@ -62,6 +62,8 @@ package final class TurnDriver: @unchecked Sendable {
     var finishedItems: [FinishedItem] = []
     /// Items that earlier attempts have finished, and their tools' outputs: a part of the request.
     var carriedItems: [[UInt8]] = []
+    /// What the response leaves behind, once it is complete.
+    package internal(set) var completedResponse: CompletedResponse?
     /// The server's name for the newest response.
     var responseID: String?
     /// Types of events that the consumer was told are not known here.
@@ -326,22 +328,11 @@ package final class TurnDriver: @unchecked Sendable {
         for connection in connections { connection?.cancel() }
     }
 
+    /// Puts items into the response that is being made.
+    package func steer(_ input: [UInt8]) throws {
+        throw ChappieClientError.invalidResponse
+    }
+
     /// What the turn went through so far.
-    var report: ChappieStreamReport { self.shared.withLock { $0.report } }
-}
-
-/// Held by the stream alone: when the stream is dropped, so is the turn.
-final class StreamToken: Sendable {
-    let turn: TurnDriver
-    private let other: AsyncThrowingStream<ChappieStreamEvent, any Error>?
-
-    /// Holds a turn, and another stream of it, which lives as long.
-    init(turn: TurnDriver, keeping other: AsyncThrowingStream<ChappieStreamEvent, any Error>? = nil) {
-        self.turn = turn
-        self.other = other
-    }
-
-    deinit {
-        self.turn.cancel()
-    }
+    package var report: ChappieStreamReport { self.shared.withLock { $0.report } }
 }

@@ -35,6 +35,8 @@ struct StreamOutcome: Sendable {
         case .usageLimits(let snapshot): self.usageLimits.append(snapshot)
         case .raw(let type, let payload): self.raw.append((type, payload))
         case .diagnostic(let diagnostic): self.diagnostics.append(diagnostic)
+        case .toolCallRequested, .approvalRequested, .toolCallCompleted:
+            preconditionFailure("the engine runs no tools")
         case .completed: self.completions += 1
         }
     }

@@ -170,6 +170,8 @@ struct SimulatedTurn {
         case .raw(let type, let payload): type == "response.output_item.done" ? self.call(in: payload) : .other
         case .diagnostic(let diagnostic): self.output(of: diagnostic)
         case .usageLimits: .other
+        case .toolCallRequested, .approvalRequested, .toolCallCompleted:
+            preconditionFailure("the engine runs no tools")
         }
     }
 
@@ -232,7 +234,7 @@ struct SimulatedTurn {
         case .invalidResponse: self.world.note(.invalidResponse)
         case .transport, .streamingTransportReplayDiverged, .missingCredential, .missingRefreshToken,
             .missingAccountID, .missingToolHandler, .toolApprovalDenied, .toolExecutionFailed,
-            .toolLoopLimitExceeded:
+            .toolLoopLimitExceeded, .alreadyRunning, .runTimeLimitExceeded, .requestRefused:
             return .undocumented("\(error) for a stream")
         }
         return .failed

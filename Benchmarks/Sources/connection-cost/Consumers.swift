@@ -107,7 +107,9 @@ struct Tally {
             self.textByteCount += text.utf8.count
             if self.isThorough { self.hash(text) }
         case .completed: self.isComplete = true
-        case .reasoningDelta, .refusalDelta, .usageLimits, .raw, .diagnostic: break
+        case .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted, .usageLimits, .raw,
+            .diagnostic:
+            break
         }
     }
 

@@ -115,6 +115,8 @@ extension EngineOutcome {
         case .refusalDelta(let text): self.note(.refusal, text)
         case .raw(_, let payload): self.rawByteCount = max(self.rawByteCount, payload.utf8.count)
         case .usageLimits, .diagnostic: return
+        case .toolCallRequested, .approvalRequested, .toolCallCompleted:
+            preconditionFailure("the engine runs no tools")
         case .completed: self.isCompleted = true
         }
     }

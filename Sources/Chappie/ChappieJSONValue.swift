@@ -1,0 +1,124 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A JSON value (RFC 8259), such as the arguments of a tool call or the schema of its input.
+///
+/// Numbers are `Double`: an integer beyond 2^53 loses its last digits, as it does in JavaScript. Of members with the
+/// same name the last one counts.
+public enum ChappieJSONValue: Sendable, Equatable {
+    /// Members by name.
+    case object([String: ChappieJSONValue])
+    /// Elements in order.
+    case array([ChappieJSONValue])
+    /// Text.
+    case string(String)
+    /// A finite number.
+    case number(Double)
+    /// True or false.
+    case bool(Bool)
+    /// `null`.
+    case null
+
+    /// Reads JSON text; nil when it is none.
+    ///
+    /// A value by itself is JSON text too: `3`, `"a"`. Values nest 512 deep at most.
+    public init?(jsonText: String) {
+        guard let value = try? JSONDecoder().decode(Self.self, from: Data(jsonText.utf8)) else { return nil }
+        self = value
+    }
+
+    /// The value as JSON text, with members sorted by name.
+    public var jsonText: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // It fails for a number that is not finite, which is none in JSON.
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
+    }
+
+    /// The value of a member; nil for a value that is no object, and for a member that is not there.
+    public subscript(name: String) -> ChappieJSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members[name]
+    }
+
+    /// The text; nil for a value that is none.
+    public var string: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+
+    /// The number; nil for a value that is none.
+    public var number: Double? {
+        guard case .number(let number) = self else { return nil }
+        return number
+    }
+}
+
+extension ChappieJSONValue: Codable {
+    /// Reads any JSON value.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode([ChappieJSONValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: ChappieJSONValue].self))
+        }
+    }
+
+    /// Writes the value as what it is.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .object(let members): try container.encode(members)
+        case .array(let elements): try container.encode(elements)
+        case .string(let text): try container.encode(text)
+        // An integer without a fraction, so that `3` does not come back as `3.0`.
+        case .number(let number):
+            if let integer = Int64(exactly: number) {
+                try container.encode(integer)
+            } else {
+                try container.encode(number)
+            }
+        case .bool(let isTrue): try container.encode(isTrue)
+        case .null: try container.encodeNil()
+        }
+    }
+}
+
+extension ChappieJSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
+    ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
+{
+    /// An object; of members with the same name the last one counts.
+    public init(dictionaryLiteral elements: (String, ChappieJSONValue)...) {
+        self = .object(Dictionary(elements) { _, last in last })
+    }
+
+    /// An array.
+    public init(arrayLiteral elements: ChappieJSONValue...) { self = .array(elements) }
+
+    /// Text.
+    public init(stringLiteral value: String) { self = .string(value) }
+
+    /// A number.
+    public init(integerLiteral value: Int) { self = .number(Double(value)) }
+
+    /// A number.
+    public init(floatLiteral value: Double) { self = .number(value) }
+
+    /// True or false.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+    /// `null`.
+    public init(nilLiteral: ()) { self = .null }
+}

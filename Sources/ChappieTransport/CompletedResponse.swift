@@ -1,0 +1,48 @@
+/// What a complete response leaves behind for the turn that goes on after it.
+///
+/// A value; the driver hands it out once its stream has said `completed`.
+package struct CompletedResponse: Sendable, Equatable {
+    /// A call of a tool that the caller runs.
+    package struct Call: Sendable, Equatable {
+        /// What the call's output refers to.
+        package let callID: String
+        /// The tool's name.
+        package let name: String
+        /// The namespace of the tool.
+        package let namespace: String?
+        /// JSON text of a function's arguments, or the input of a custom tool: as the model wrote it.
+        package let payload: String
+        /// True for a tool whose input is any text.
+        package let isCustom: Bool
+
+        /// A call.
+        package init(callID: String, name: String, namespace: String?, payload: String, isCustom: Bool) {
+            self.callID = callID
+            self.name = name
+            self.namespace = namespace
+            self.payload = payload
+            self.isCustom = isCustom
+        }
+    }
+
+    /// The response's identifier.
+    package var id: String?
+    /// The model that answered.
+    package var model: String?
+    /// The tokens it cost.
+    package var usage: ChappieTokenUsage?
+    /// False when the model wants to be asked again though no tool was called (`end_turn`).
+    package var endsTurn = true
+    /// The response's items in order, each the JSON text of an input item: outputs of tools among them, if they were
+    /// given back to the server in the middle of the response.
+    package var items: [[UInt8]] = []
+    /// The calls among the items that have no output yet.
+    package var calls: [Call] = []
+    /// What the server wants to have echoed in the requests of the same turn.
+    package var turnState: String?
+    /// The server's name for the request.
+    package var requestID: String?
+
+    /// Nothing is known yet.
+    package init() {}
+}

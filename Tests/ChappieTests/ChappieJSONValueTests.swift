@@ -1,0 +1,36 @@
+import Chappie
+import Testing
+
+@Suite struct ChappieJSONValueTests {
+    @Test(arguments: [
+        #"{"a":[1,-2.5,"x\"y",true,false,null,{}],"b":{"c":[]}}"#, "[]", #""ä😀\n""#, "3", "null", "1e+300",
+        #"{"big":9007199254740992}"#,
+    ])
+    func textBecomesAValueAndTextAgain(_ text: String) throws {
+        let value = try #require(ChappieJSONValue(jsonText: text))
+        #expect(ChappieJSONValue(jsonText: value.jsonText) == value)
+        #expect(value.jsonText == text)
+    }
+
+    @Test(arguments: ["", "{", "tru", #"{"a":}"#, "1 2", "\u{1}"])
+    func whatIsNoJSONIsNoValue(_ text: String) {
+        #expect(ChappieJSONValue(jsonText: text) == nil)
+    }
+
+    @Test func literalsAreValues() {
+        let schema: ChappieJSONValue = [
+            "type": "object", "required": ["city"], "closed": true, "limit": 3, "ratio": 0.5, "default": nil,
+        ]
+        #expect(schema["type"]?.string == "object")
+        #expect(schema["limit"]?.number == 3)
+        #expect(schema["none"] == nil)
+        #expect(
+            schema.jsonText
+                == #"{"closed":true,"default":null,"limit":3,"ratio":0.5,"required":["city"],"type":"object"}"#)
+    }
+
+    @Test func depthHasALimitAndNoCrash() {
+        let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
+        #expect(ChappieJSONValue(jsonText: deep) == nil)
+    }
+}
