@@ -9,20 +9,22 @@ struct ScenarioCheck {
 
     let run: ScenarioRun
     let expectation: Scenario.Expectation
+    /// What an issue begins with: several scenarios run at once.
+    private var name: Comment { "\(self.run.scenario.name)" }
 
     /// Records an issue for everything that is not as expected.
     func check() {
-        #expect(self.run.turns.count == self.expectation.turns.count)
+        #expect(self.run.turns.count == self.expectation.turns.count, self.name)
         for (index, pair) in zip(self.run.turns, self.expectation.turns).enumerated() {
-            self.check(pair.0, against: pair.1, "turn \(index + 1)")
+            self.check(pair.0, against: pair.1, "\(self.run.scenario.name), turn \(index + 1)")
         }
         let kinds = self.run.log.map(\.kind)
-        if let attempts = self.expectation.attempts { #expect(kinds == attempts) }
+        if let attempts = self.expectation.attempts { #expect(kinds == attempts, self.name) }
         if let statuses = self.expectation.statuses {
-            #expect(self.run.log.map { $0.status ?? 0 } == statuses)
+            #expect(self.run.log.map { $0.status ?? 0 } == statuses, self.name)
         }
-        if let count = self.expectation.connections { #expect(self.run.connectionCount == count) }
-        if let count = self.expectation.tokensAskedFor { #expect(self.run.tokensAskedFor == count) }
+        if let count = self.expectation.connections { #expect(self.run.connectionCount == count, self.name) }
+        if let count = self.expectation.tokensAskedFor { #expect(self.run.tokensAskedFor == count, self.name) }
         self.checkRequests()
         self.checkFrames()
         if let failureClass = self.expectation.failureClass {
@@ -42,10 +44,12 @@ struct ScenarioCheck {
             #expect(kinds == diagnostics, comment)
         }
         for kind in expected.reports ?? [] {
-            #expect(outcome.diagnostics.contains { $0.kind.rawValue == kind }, "\(kind)")
+            #expect(outcome.diagnostics.contains { $0.kind.rawValue == kind }, "\(self.run.scenario.name): \(kind)")
         }
         if let count = expected.toolCalls { #expect(outcome.toolCalls.count == count, comment) }
-        for type in expected.passesOn ?? [] { #expect(outcome.raw.contains { $0.type == type }, "\(type)") }
+        for type in expected.passesOn ?? [] {
+            #expect(outcome.raw.contains { $0.type == type }, "\(self.run.scenario.name): \(type)")
+        }
         if let limits = expected.usageLimits {
             let windows = outcome.usageLimits.map {
                 Scenario.UsageWindows(primary: $0.primary?.usedPercent, secondary: $0.secondary?.usedPercent)
@@ -99,14 +103,14 @@ struct ScenarioCheck {
                 ? [(record: record, body: [String: Any]())]
                 : record.bodies.map { (record: record, body: Self.object($0)) }
         }
-        #expect(requests.map(\.record.attempt) == expected.map(\.attempt))
+        #expect(requests.map(\.record.attempt) == expected.map(\.attempt), self.name)
         for (request, expected) in zip(requests, expected) {
             if let continues = expected.continues {
-                #expect((request.body["previous_response_id"] is String) == continues)
+                #expect((request.body["previous_response_id"] is String) == continues, self.name)
             }
-            if let count = expected.inputItems { #expect((request.body["input"] as? [Any])?.count == count) }
+            if let count = expected.inputItems { #expect((request.body["input"] as? [Any])?.count == count, self.name) }
             if let number = expected.startingAfter {
-                #expect(request.record.query.split(separator: "&").contains("starting_after=\(number)"))
+                #expect(request.record.query.split(separator: "&").contains("starting_after=\(number)"), self.name)
             }
         }
     }
@@ -118,14 +122,14 @@ struct ScenarioCheck {
     private func checkFrames() {
         let webSockets = self.run.log.filter { $0.transport == .webSocket }
         if self.expectation.answersPings == true {
-            #expect(webSockets.contains { $0.sentPingCount > 0 })
-            #expect(webSockets.map(\.matchedPongCount) == webSockets.map(\.sentPingCount))
+            #expect(webSockets.contains { $0.sentPingCount > 0 }, self.name)
+            #expect(webSockets.map(\.matchedPongCount) == webSockets.map(\.sentPingCount), self.name)
         }
         if let sendsPings = self.expectation.sendsPings {
-            #expect(webSockets.contains { $0.pingCount > 0 } == sendsPings)
+            #expect(webSockets.contains { $0.pingCount > 0 } == sendsPings, self.name)
         }
         if let agrees = self.expectation.agreesOnExtension {
-            #expect(webSockets.allSatisfy { ($0.acceptedExtension != nil) == agrees })
+            #expect(webSockets.allSatisfy { ($0.acceptedExtension != nil) == agrees }, self.name)
         }
     }
 
@@ -137,23 +141,23 @@ struct ScenarioCheck {
         let firstTurn = self.run.turns.first?.outcome
         switch failureClass {
         case .definite:
-            #expect(attempts.starts(with: [.webSocket, .httpSSE]) && !others.contains(.webSocket))
+            #expect(attempts.starts(with: [.webSocket, .httpSSE]) && !others.contains(.webSocket), self.name)
         case .probable:
-            #expect(attempts.starts(with: [.webSocket, .webSocket, .httpSSE]))
-            #expect(!others.dropFirst().contains(.webSocket))
+            #expect(attempts.starts(with: [.webSocket, .webSocket, .httpSSE]), self.name)
+            #expect(!others.dropFirst().contains(.webSocket), self.name)
         case .transient, .server, .throttle:
-            #expect(others.first == attempts.first)
+            #expect(others.first == attempts.first, self.name)
         case .credential:
-            #expect(others.first == attempts.first)
-            #expect(self.run.tokensAskedFor >= 2)
+            #expect(others.first == attempts.first, self.name)
+            #expect(self.run.tokensAskedFor >= 2, self.name)
         case .size:
-            #expect(attempts == [.webSocket, .httpSSE, .webSocket])
+            #expect(attempts == [.webSocket, .httpSSE, .webSocket], self.name)
         case .offline:
-            #expect(attempts.contains(.httpSSE) && attempts.last == .webSocket)
-            #expect(firstTurn?.clientError != nil)
+            #expect(attempts.contains(.httpSSE) && attempts.last == .webSocket, self.name)
+            #expect(firstTurn?.clientError != nil, self.name)
         case .usageLimit, .fatal:
-            #expect(firstTurn?.clientError != nil)
-            #expect(firstTurn?.report.attempts.count == 1)
+            #expect(firstTurn?.clientError != nil, self.name)
+            #expect(firstTurn?.report.attempts.count == 1, self.name)
         }
     }
 }
