@@ -1,0 +1,78 @@
+// Commands of the shell, run for tool calls.
+import Foundation
+import Testing
+
+@testable import ChappieCommand
+
+@Suite(.timeLimit(.minutes(1))) struct ShellCommandTests {
+    /// As the command line does it.
+    init() { signal(SIGPIPE, SIG_IGN) }
+
+    private func run(_ command: String, _ input: [UInt8] = [], limit: Int = 1 << 20) async throws
+        -> ShellCommand.Outcome
+    {
+        try await ShellCommand.run(command, input: input, limit: limit)
+    }
+
+    @Test func theInputGoesInAndTheOutputComesOut() async throws {
+        let outcome = try await self.run("cat; printf ' and more'", Array(#"{"city":"Oslo"}"#.utf8))
+        #expect(String(decoding: outcome.output, as: UTF8.self) == #"{"city":"Oslo"} and more"#)
+        #expect(outcome.ending == .exited(status: 0))
+        #expect(!outcome.isCut)
+    }
+
+    @Test func aStatusAndASignalAreTold() async throws {
+        #expect(try await self.run("exit 7").ending == .exited(status: 7))
+        #expect(try await self.run("kill -TERM $$").ending == .killed(signal: 15))
+        #expect(try await self.run("no-such-command-here 2>/dev/null").ending == .exited(status: 127))
+    }
+
+    @Test func moreThanAPipeHoldsPassesThrough() async throws {
+        let input = [UInt8](repeating: 0x61, count: 3_000_000)
+        let outcome = try await self.run("cat", input, limit: 4_000_000)
+        #expect(outcome.output == input)
+    }
+
+    @Test func aCommandThatReadsNothingIsNoTrouble() async throws {
+        let outcome = try await self.run("exec <&-; printf done", [UInt8](repeating: 0x61, count: 1_000_000))
+        #expect(outcome.output == Array("done".utf8))
+    }
+
+    @Test func endlessOutputIsCutAndItsWriterKilled() async throws {
+        let outcome = try await self.run("yes", limit: 100_000)
+        #expect(outcome.isCut)
+        #expect(outcome.output.count == 100_000)
+        #expect(outcome.ending == .killed(signal: 9))
+    }
+
+    @Test func outputOfExactlyTheLimitIsWhole() async throws {
+        let outcome = try await self.run("head -c 65536 /dev/zero", limit: 65_536)
+        #expect(!outcome.isCut && outcome.output.count == 65_536)
+    }
+
+    @Test func cancellingKillsTheWholeGroup() async throws {
+        let (lines, continuation) = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            continuation.yield()
+            return try await self.run("sleep 1000 | sleep 1000")
+        }
+        for await _ in lines { break }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func aCancelledTaskStartsNothing() async throws {
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await self.run("exit 0")
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func noDescriptorIsLeft() async throws {
+        let count = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+        for _ in 0..<20 { _ = try await self.run("true") }
+        // Other work of the process may open one or the other.
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count < count + 10)
+    }
+}
