@@ -46,18 +46,41 @@ extension ChappieUsageLimit {
 }
 
 extension ChappieResponse {
-    init(_ summary: ResponseSummary, status: String) {
+    /// What a server may say about an error at most, in bytes.
+    static let errorPayloadByteCountLimit = 64 << 10
+
+    /// A response that failed or is incomplete.
+    init(_ summary: ResponseSummary, status: String, requestID: String?, byteCountLimit: Int) {
         self.init(
             id: summary.id, status: summary.status ?? status, errorCode: summary.errorCode,
             errorMessage: summary.errorMessage, incompleteReason: summary.incompleteReason)
+        self.model = summary.model
+        self.usage = summary.usage.map { ChappieTokenUsage($0) }
+        self.errorPayload = summary.errorPayload(byteCountLimit: byteCountLimit)
+        self.requestID = requestID
+    }
+}
+
+extension ChappieTokenUsage {
+    init(_ usage: TokenUsage) {
+        self.init(
+            inputTokens: usage.inputTokens, cachedInputTokens: usage.cachedInputTokens,
+            outputTokens: usage.outputTokens, reasoningTokens: usage.reasoningTokens, totalTokens: usage.totalTokens)
     }
 }
 
 extension ChappieClientError {
     /// A request body that is not a JSON object.
     init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind) {
+        self.init(
+            invalidRequest: error == .invalidInput ? "the input is not a JSON array" : "the body is not a JSON object",
+            transport: transport)
+    }
+
+    /// A request that cannot be sent; what is wrong with it.
+    init(invalidRequest fault: String, transport: ChappieTransportKind) {
         var details = ChappieTransportFailure.Details()
-        details.detail = error == .invalidInput ? "the input is not a JSON array" : "the body is not a JSON object"
+        details.detail = fault
         self = .transport(
             ChappieTransportFailure(
                 code: .invalidRequest, phase: .send, transport: transport,

@@ -39,6 +39,8 @@ package struct TurnStateMachine: ~Copyable, Sendable {
         let transport: TransportKind
         /// True when the connection had carried an earlier turn.
         var isLent = false
+        /// True when the request goes on from a response that the server remembers for the connection alone.
+        var isContinued = false
         var hasEvents = false
         var hasContent = false
     }
@@ -129,6 +131,9 @@ package struct TurnStateMachine: ~Copyable, Sendable {
         return self.mayHaveSentRequest ? .sentNoOutput : .notSent
     }
 
+    /// Whether output was delivered; raw events are none.
+    package var hasDelivered: Bool { self.ledger.hasDelivered }
+
     /// The text that was delivered.
     package var deliveredText: String { self.ledger.deliveredText }
 
@@ -183,6 +188,15 @@ extension TurnStateMachine {
         }
     }
 
+    /// The request that goes out now holds only what is new since the response before on the connection.
+    ///
+    /// A server that has forgotten that response is asked for all of it, on another connection, in the same attempt.
+    package mutating func continued(attempt: Int) {
+        guard case .exchanging(var exchange) = self.state, exchange.attempt == attempt else { return }
+        exchange.isContinued = true
+        self.state = .exchanging(exchange)
+    }
+
     /// The delay before an attempt is over.
     package mutating func timerFired(attempt: Int) -> Action {
         switch self.state {
@@ -219,6 +233,12 @@ extension TurnStateMachine {
         case .diverged:
             return self.fail(.diverged, nil)
         }
+    }
+
+    /// The server says that the response is complete, and it makes no sense.
+    package mutating func rejected(attempt: Int) -> Action {
+        guard self.isReading(attempt) else { return .ignore }
+        return self.fail(.fatal, nil)
     }
 
     /// The consumer has gone, or does not want more.
