@@ -77,6 +77,12 @@ struct Attempt {
     /// How the attempt goes on after a failed one.
     var recoveryRung: ChappieRecoveryRung? { ChappieRecoveryRung(self.rung) }
 
+    /// Whether the response goes on where it broke, and does not begin again.
+    var continuesResponse: Bool {
+        guard case .resume(let cursor) = self.rung else { return false }
+        return cursor.lastSequenceNumber != nil
+    }
+
     /// Whether the rest of a response is read.
     var isResumed: Bool {
         guard case .resume = self.rung else { return false }

@@ -38,6 +38,11 @@ public struct ChappieTransportRequest: Sendable {
     package var isWarmUp = false
     /// The lane whose newest response this one may continue, if its own lane has none.
     package var forkedFrom: String?
+    /// Whether the caller runs the calls of the complete response.
+    ///
+    /// They are then compared with those of a broken attempt even if no raw event hands them over, and a response ends
+    /// in `ChappieClientError.invalidResponse` when a call has no `call_id`, or two different ones have the same.
+    package var runsCalls = false
     /// Gives the output of a call that is carried, in place of the configuration's.
     package var toolOutput: ChappieTransportConfiguration.ToolOutputSource?
 

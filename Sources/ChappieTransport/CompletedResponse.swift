@@ -38,6 +38,8 @@ package struct CompletedResponse: Sendable, Equatable {
     package var items: [[UInt8]] = []
     /// The calls among the items that have no output yet.
     package var calls: [Call] = []
+    /// Whether a call has no `call_id`, or two different ones have the same, so that their outputs would be mixed up.
+    package var hasAmbiguousCalls = false
     /// What the server wants to have echoed in the requests of the same turn.
     package var turnState: String?
     /// The server's name for the request.

@@ -46,10 +46,26 @@ extension ChappieUsageLimit {
 }
 
 extension ChappieResponse {
-    init(_ summary: ResponseSummary, status: String) {
+    /// What a server may say about an error at most, in bytes.
+    static let errorPayloadByteCountLimit = 64 << 10
+
+    /// A response that failed or is incomplete.
+    init(_ summary: ResponseSummary, status: String, requestID: String?, byteCountLimit: Int) {
         self.init(
             id: summary.id, status: summary.status ?? status, errorCode: summary.errorCode,
             errorMessage: summary.errorMessage, incompleteReason: summary.incompleteReason)
+        self.model = summary.model
+        self.usage = summary.usage.map { ChappieTokenUsage($0) }
+        self.errorPayload = summary.errorPayload(byteCountLimit: byteCountLimit)
+        self.requestID = requestID
+    }
+}
+
+extension ChappieTokenUsage {
+    init(_ usage: TokenUsage) {
+        self.init(
+            inputTokens: usage.inputTokens, cachedInputTokens: usage.cachedInputTokens,
+            outputTokens: usage.outputTokens, reasoningTokens: usage.reasoningTokens, totalTokens: usage.totalTokens)
     }
 }
 

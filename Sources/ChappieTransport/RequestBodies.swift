@@ -39,14 +39,6 @@ struct RequestBodies {
     /// Whether items can be put behind the input.
     var takesItems: Bool { self.body.appendingInput([]) != nil }
 
-    /// Whether an output item can be given back as input: reasoning that is not encrypted, for one, cannot.
-    static func takes(_ item: [UInt8]) -> Bool {
-        guard let body = Self.emptyBody, let carrying = body.appendingInput([item]) else { return false }
-        return carrying.httpBody().count > body.httpBody().count
-    }
-
-    private static let emptyBody = try? ResponseRequestBody(json: Array(#"{"input":[]}"#.utf8))
-
     /// Whether the message is too large for a WebSocket: servers take 16 MiB at most, and say so by closing.
     var isTooLargeForWebSocket: Bool { self.webSocket.count >= 16_700_000 }
 

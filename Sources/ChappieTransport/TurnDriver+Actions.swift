@@ -135,6 +135,7 @@ extension TurnDriver {
         self.parser.reset(lastEventID: "")
         self.reader.order = ResponseOrder(previousResponseID: attempt.kept?.lastResponseID)
         self.finishedItems.removeAll()
+        if !attempt.continuesResponse { self.record.restart() }
         self.enter(attempt)
         let isCancelled = self.shared.withLock { shared in
             shared.connection = attempt.connection

@@ -10,17 +10,23 @@ extension TurnDriver {
         let isCall: Bool
     }
 
-    /// Remembers a finished item, if it may be given back.
+    /// Remembers a finished item: for what the response leaves behind, and to give it back if the response breaks.
     ///
-    /// A call may only with its output, so without a source of outputs it ends what can be carried. So does an item that
-    /// no server takes back: the model makes it again, and what follows it as well.
+    /// A call may go back only with its output, so without a source of outputs it ends what can be carried. So does an
+    /// item that no server takes back: the model makes it again, and what follows it as well.
     func noteFinished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
-        let configuration = self.engine.configuration
-        guard configuration.policy.carriesFinishedItems, self.bodies?.takesItems == true else { return }
-        guard !item.isCall || configuration.toolOutput != nil, unsafe RequestBodies.takes(Array(item.json.utf8)),
+        let json = unsafe Array(item.json.utf8)
+        self.record.finished(json, at: outputIndex)
+        guard self.engine.configuration.policy.carriesFinishedItems, self.bodies?.takesItems == true else { return }
+        guard !item.isCall || self.toolOutput != nil, InputItem(json) != nil,
             self.machine.itemFinished(outputIndex: outputIndex, attempt: attempt)
         else { return }
-        self.finishedItems.append(FinishedItem(json: unsafe Array(item.json.utf8), isCall: item.isCall))
+        self.finishedItems.append(FinishedItem(json: json, isCall: item.isCall))
+    }
+
+    /// The request's own source of outputs goes before the configuration's.
+    private var toolOutput: ChappieTransportConfiguration.ToolOutputSource? {
+        self.request.toolOutput ?? self.engine.configuration.toolOutput
     }
 
     /// Puts finished items into the request, with the outputs of calls; false when that ends the turn.
@@ -29,7 +35,7 @@ extension TurnDriver {
         do {
             for item in self.finishedItems.prefix(rung.carriedItemCount) {
                 self.carriedItems.append(item.json)
-                guard item.isCall, let source = self.engine.configuration.toolOutput else { continue }
+                guard item.isCall, let source = self.toolOutput else { continue }
                 self.carriedItems.append(try await source(String(decoding: item.json, as: UTF8.self)))
             }
         } catch {

@@ -194,13 +194,12 @@ extension TurnDriver {
             self.received(text, in: slot, attempt: attempt)
         case .outputItemDone(let outputIndex, let item):
             unsafe self.received(item, at: outputIndex, event: event, json: json, attempt: attempt)
-        case .completed:
-            self.action = self.machine.completed(attempt: attempt)
+        case .completed(let summary):
+            self.responseCompleted(summary, attempt: attempt)
         case .failed(let summary):
             self.responseFailed(summary)
         case .incomplete(let summary):
-            self.evidence.response = ChappieResponse(summary, status: "incomplete")
-            self.failed(.responseIncomplete(reason: summary.incompleteReason))
+            self.responseIncomplete(summary, attempt: attempt)
         case .error(let error):
             unsafe self.receivedError(error, json: json)
         case .rateLimits(let snapshot):
@@ -272,7 +271,7 @@ extension TurnDriver {
         attempt: Int
     ) {
         self.noteFinished(item, at: outputIndex, attempt: attempt)
-        guard item.isCall, self.engine.configuration.rawEvents != .none else {
+        guard item.isCall, self.comparesCalls else {
             return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         }
         let wasVerified = self.machine.isReplayVerified
@@ -286,6 +285,7 @@ extension TurnDriver {
         case .deliver:
             let type = String(event.typeName)
             _ = self.machine.rawReceived(type: type, outputIndex: outputIndex, attempt: attempt)
+            guard self.engine.configuration.rawEvents != .none else { return }
             self.deliver(.raw(type: type, payload: unsafe String(decoding: json, as: UTF8.self)))
         case .ignore:
             return
@@ -315,26 +315,6 @@ extension TurnDriver {
         self.usageLimits.merge(snapshot)
         guard let known = self.usageLimits[snapshot.limitID].flatMap(ChappieUsageLimitSnapshot.init) else { return }
         self.deliver(.usageLimits(known))
-    }
-
-    private func responseFailed(_ summary: ResponseSummary) {
-        self.evidence.response = ChappieResponse(summary, status: "failed")
-        var facts = ServerErrorFacts()
-        facts.code = summary.errorCode
-        facts.type = summary.errorType
-        facts.message = summary.errorMessage
-        self.failed(.responseFailed(self.refusal(facts, statusCode: nil, fields: [])))
-    }
-
-    private func receivedError(_ event: ErrorEvent, json: UnsafeRawBufferPointer) {
-        let limit = max(0, self.engine.configuration.limits.errorBodyByteCount)
-        self.evidence.statusCode = event.statusCode
-        self.evidence.body = unsafe String(decoding: json.prefix(limit), as: UTF8.self)
-        self.evidence.response = ChappieResponse(
-            id: nil, status: "failed", errorCode: event.facts.code ?? event.facts.type,
-            errorMessage: event.facts.message, incompleteReason: nil)
-        self.failed(
-            .errorEvent(self.refusal(event.facts, statusCode: event.statusCode, fields: event.headers)))
     }
 }
 

@@ -62,8 +62,8 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     var finishedItems: [FinishedItem] = []
     /// Items that earlier attempts have finished, and their tools' outputs: a part of the request.
     var carriedItems: [[UInt8]] = []
-    /// What the response leaves behind, once it is complete.
-    package internal(set) var completedResponse: CompletedResponse?
+    /// What the response that is read has come to so far.
+    var record: ResponseRecord
     /// The server's name for the newest response.
     var responseID: String?
     /// Types of events that the consumer was told are not known here.
@@ -102,6 +102,7 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
         self.reader = ResponseReader(
             machine: TurnStateMachine(policy: RetryPolicy(engine.configuration)), eventByteCountLimit: limit)
         self.parser = EventStreamParser(maximumEventByteCount: limit)
+        self.record = ResponseRecord(byteCountLimit: limit)
     }
 
     /// Decides what the turn does.

@@ -51,3 +51,20 @@ package struct TokenUsage: Equatable, Sendable {
         self.totalTokens = totalTokens
     }
 }
+
+extension ResponseSummary {
+    /// The elements of `output`, each as JSON text; none when there is no such array.
+    ///
+    /// To be asked before the decoder is used again.
+    package var outputItems: [[UInt8]] {
+        guard let object = try? JSONObjectText(Array(self.json.utf8)), let output = object["output"] else { return [] }
+        return JSONArrayText(output)?.elements.map { Array($0.json) } ?? []
+    }
+
+    /// The member `error` as JSON text, cut to so many bytes of UTF-8; nil when the response has none.
+    ///
+    /// To be asked before the decoder is used again.
+    package func errorPayload(byteCountLimit: Int) -> String? {
+        ServerErrorFacts.payload(of: Array(self.json.utf8), byteCountLimit: byteCountLimit, orWhole: false)
+    }
+}

@@ -91,3 +91,19 @@ package struct ErrorEvent {
         self.headers = event["headers"]?.headerFields ?? []
     }
 }
+
+extension ServerErrorFacts {
+    /// The member `error` of an object as JSON text, cut to so many bytes of UTF-8.
+    ///
+    /// Where there is none, it is the object itself with `orWhole`, and otherwise nil.
+    package static func payload(of object: [UInt8], byteCountLimit: Int, orWhole: Bool) -> String? {
+        let members = try? JSONObjectText(object)
+        let error = members?["error"].flatMap { $0.elementsEqual("null".utf8) ? nil : $0 }
+        guard let json = error ?? (orWhole ? object[...] : nil) else { return nil }
+        guard json.count > byteCountLimit else { return String(decoding: json, as: UTF8.self) }
+        // A scalar is not cut in two (RFC 3629 section 3): what is left out begins with a first byte.
+        var end = json.startIndex + max(0, byteCountLimit)
+        while end > json.startIndex, json[end] & 0xC0 == 0x80 { end -= 1 }
+        return String(decoding: json[..<end], as: UTF8.self)
+    }
+}

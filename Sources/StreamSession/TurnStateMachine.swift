@@ -221,6 +221,12 @@ extension TurnStateMachine {
         }
     }
 
+    /// The server says that the response is complete, and it makes no sense.
+    package mutating func rejected(attempt: Int) -> Action {
+        guard self.isReading(attempt) else { return .ignore }
+        return self.fail(.fatal, nil)
+    }
+
     /// The consumer has gone, or does not want more.
     package mutating func cancelled() -> Action {
         switch self.state {

@@ -1,0 +1,120 @@
+import ResponseEvents
+
+/// What a response has come to, as far as the turn after it needs that: its finished items, and how it ended.
+///
+/// It belongs to the turn's driver.
+struct ResponseRecord {
+    /// One finished item, as it was sent.
+    private struct Item {
+        let outputIndex: Int
+        let json: [UInt8]
+    }
+
+    private let byteCountLimit: Int
+    private var items: [Item] = []
+    private var byteCount = 0
+    /// The response's identifier, from its end.
+    private(set) var responseID: String?
+    private var model: String?
+    private var usage: ChappieTokenUsage?
+    private var endsTurn = true
+    /// Whether the response has ended well.
+    private(set) var isComplete = false
+
+    /// Nothing has come; items take so many bytes at most.
+    init(byteCountLimit: Int) { self.byteCountLimit = byteCountLimit }
+
+    /// Whether the items were more than is kept.
+    var isTooLarge: Bool { self.byteCount > self.byteCountLimit }
+
+    /// Whether there is no item.
+    var isEmpty: Bool { self.byteCount == 0 }
+
+    /// Forgets everything: the response is made again.
+    mutating func restart() { self = Self(byteCountLimit: self.byteCountLimit) }
+
+    /// An item is finished.
+    ///
+    /// Past the limit no item is kept: a part of them would be another response.
+    mutating func finished(_ json: [UInt8], at outputIndex: Int) {
+        let (sum, hasOverflown) = self.byteCount.addingReportingOverflow(json.count)
+        self.byteCount = hasOverflown ? Int.max : sum
+        guard !self.isTooLarge else { return self.items.removeAll() }
+        self.items.append(Item(outputIndex: outputIndex, json: json))
+    }
+
+    /// The response is complete.
+    ///
+    /// Its items are those that came one by one: what a server repeats at the end may be empty. A server that has sent
+    /// none one by one is taken at its last word.
+    mutating func completed(_ summary: ResponseSummary, responseID: String?) {
+        self.isComplete = true
+        self.responseID = (summary.id ?? responseID).flatMap { $0.isEmpty ? nil : $0 }
+        self.model = summary.model
+        self.usage = summary.usage.map { ChappieTokenUsage($0) }
+        self.endsTurn = summary.endsTurn ?? true
+        guard self.isEmpty else { return }
+        for (index, json) in summary.outputItems.enumerated() { self.finished(json, at: index) }
+    }
+
+    /// The items in the order of their positions, as they were sent, and none twice.
+    var outputItems: [[UInt8]] {
+        // Some servers give several items one position: those keep the order in which they came.
+        let order = self.items.indices.sorted { left, right in
+            (self.items[left].outputIndex, left) < (self.items[right].outputIndex, right)
+        }
+        var seen: [Int: Set<[UInt8]>] = [:]
+        return order.compactMap { place in
+            let item = self.items[place]
+            return seen[item.outputIndex, default: []].insert(item.json).inserted ? item.json : nil
+        }
+    }
+
+    /// What the response leaves behind, with items before its own; nil when it is not complete, or too large.
+    func completedResponse(behind carried: [[UInt8]]) -> CompletedResponse? {
+        guard self.isComplete, !self.isTooLarge else { return nil }
+        var response = CompletedResponse()
+        response.id = self.responseID
+        response.model = self.model
+        response.usage = self.usage
+        response.endsTurn = self.endsTurn
+        response.setItems((carried + self.outputItems).compactMap { InputItem($0) })
+        return response
+    }
+}
+
+extension CompletedResponse {
+    /// Takes the items over: of several calls with one `call_id` the first one counts.
+    fileprivate mutating func setItems(_ items: [InputItem]) {
+        var calls: [String: InputItem.Call] = [:]
+        var answered: Set<String> = []
+        for item in items {
+            switch item.part {
+            case .call(let call):
+                guard let callID = call.callID else {
+                    self.hasAmbiguousCalls = true
+                    break
+                }
+                if let known = calls[callID] {
+                    if known != call { self.hasAmbiguousCalls = true }
+                    continue
+                }
+                calls[callID] = call
+                self.calls.append(Call(call, callID: callID))
+            case .output(let callID):
+                answered.insert(callID)
+            case .other:
+                break
+            }
+            self.items.append(item.json)
+        }
+        self.calls.removeAll { answered.contains($0.callID) }
+    }
+}
+
+extension CompletedResponse.Call {
+    fileprivate init(_ call: InputItem.Call, callID: String) {
+        self.init(
+            callID: callID, name: call.name, namespace: call.namespace, payload: call.payload, isCustom: call.isCustom)
+    }
+}

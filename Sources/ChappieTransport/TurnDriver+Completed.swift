@@ -1,0 +1,74 @@
+import ResponseEvents
+import StreamSession
+
+/// How a response ends, and what it leaves behind.
+extension TurnDriver {
+    /// What the response leaves behind, once it is complete; nil before, and when its items are too large to be kept.
+    ///
+    /// It belongs to the stream's one consumer.
+    package var completedResponse: CompletedResponse? {
+        guard self.machine.replaySafety == .completed else { return nil }
+        var response = self.record.completedResponse(behind: self.carriedItems)
+        response?.requestID = self.evidence.requestID
+        return response
+    }
+
+    /// Whether the ledger looks at finished calls: someone may act on them.
+    var comparesCalls: Bool { self.request.runsCalls || self.engine.configuration.rawEvents != .none }
+
+    /// The server says that the response is complete.
+    func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
+        self.record.completed(summary, responseID: self.responseID)
+        guard self.request.runsCalls else { return self.action = self.machine.completed(attempt: attempt) }
+        if self.record.isTooLarge {
+            return self.failed(.eventTooLarge(limit: self.engine.configuration.limits.eventByteCount))
+        }
+        let response = self.record.completedResponse(behind: self.carriedItems)
+        if response?.hasAmbiguousCalls == true {
+            // Which of the calls was meant, nobody can tell; to run both, or one, would be a guess.
+            self.action = self.machine.rejected(attempt: attempt)
+        } else {
+            self.action = self.machine.completed(attempt: attempt)
+        }
+    }
+
+    /// The server has ended the response early.
+    func responseIncomplete(_ summary: ResponseSummary, attempt: Int) {
+        self.evidence.response = ChappieResponse(
+            summary, status: "incomplete", requestID: self.evidence.requestID,
+            byteCountLimit: self.errorPayloadByteCountLimit)
+        self.failed(.responseIncomplete(reason: summary.incompleteReason))
+    }
+
+    /// The response failed, in the server's words.
+    func responseFailed(_ summary: ResponseSummary) {
+        self.evidence.response = ChappieResponse(
+            summary, status: "failed", requestID: self.evidence.requestID,
+            byteCountLimit: self.errorPayloadByteCountLimit)
+        var facts = ServerErrorFacts()
+        facts.code = summary.errorCode
+        facts.type = summary.errorType
+        facts.message = summary.errorMessage
+        self.failed(.responseFailed(self.refusal(facts, statusCode: nil, fields: [])))
+    }
+
+    /// An error outside a response object.
+    func receivedError(_ event: ErrorEvent, json: UnsafeRawBufferPointer) {
+        let limit = max(0, self.engine.configuration.limits.errorBodyByteCount)
+        self.evidence.statusCode = event.statusCode
+        self.evidence.body = unsafe String(decoding: json.prefix(limit), as: UTF8.self)
+        var response = ChappieResponse(
+            id: nil, status: "failed", errorCode: event.facts.code ?? event.facts.type,
+            errorMessage: event.facts.message)
+        response.errorPayload = ServerErrorFacts.payload(
+            of: unsafe Array(json), byteCountLimit: self.errorPayloadByteCountLimit, orWhole: true)
+        response.requestID = self.evidence.requestID
+        self.evidence.response = response
+        self.failed(
+            .errorEvent(self.refusal(event.facts, statusCode: event.statusCode, fields: event.headers)))
+    }
+
+    private var errorPayloadByteCountLimit: Int {
+        max(0, min(ChappieResponse.errorPayloadByteCountLimit, self.engine.configuration.limits.errorBodyByteCount))
+    }
+}
