@@ -9,6 +9,8 @@ extension ChappieTestServer {
         public var port: UInt16 = 0
         /// Where the events of a response come from.
         public var model: Model = .scripted(ScriptedModel())
+        /// What `GET …/models` lists.
+        public var modelNames = ["scripted"]
         /// What goes wrong, and when.
         ///
         /// All that match an attempt apply together.

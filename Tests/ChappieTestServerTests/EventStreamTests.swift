@@ -146,6 +146,26 @@ import Testing
     }
 
     @Test(arguments: [
+        ("/v1/models", "wrong", 401), ("/v1/models", "right", 200), ("/backend-api/codex/models", "right", 200),
+    ])
+    func theModelsAreForThoseWithACredential(_ path: String, _ token: String, _ status: Int) throws {
+        try withServer({
+            $0.acceptedTokens = ["right"]
+            $0.modelNames = ["one", "two"]
+        }) { server in
+            let client = try RawClient(port: server.port)
+            try client.send("GET \(path) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n")
+            let head = try client.readHead()
+            #expect(head.status == status)
+            let object = try JSONValue(client.readBody(head))
+            #expect(object?["object"]?.string == (status == 200 ? "list" : nil))
+            #expect(
+                object?["data"]?.elements.compactMap { $0["id"]?.string } ?? []
+                    == (status == 200 ? ["one", "two"] : []))
+        }
+    }
+
+    @Test(arguments: [
         "GET /\r\n\r\n", "GET / HTTP/1.1\r\n: x\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
     ])
     func malformedRequestsAreAnswered400(_ request: String) throws {

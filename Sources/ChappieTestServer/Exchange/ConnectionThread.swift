@@ -66,7 +66,9 @@ struct ConnectionThread {
             } && request.keepsAlive
         }
         if Self.modelsPaths.contains(request.path) && request.method == "GET" {
-            try self.answer(status: 200, body: Self.models)
+            let isAuthorized = self.parts.configuration.authorizes(request)
+            try self.answer(
+                status: isAuthorized ? 200 : 401, body: isAuthorized ? self.models : ErrorBody.body(status: 401))
         } else {
             let message = "There is nothing at this path."
             try self.answer(
@@ -135,7 +137,12 @@ struct ConnectionThread {
         try self.writer.flush()
     }
 
-    private static let models =
-        "{\"object\":\"list\",\"data\":[{\"id\":\"scripted\",\"object\":\"model\",\"created\":1795242651,"
-        + "\"owned_by\":\"test\"}],\"models\":[]}"
+    /// The list of models; the second list is the one that codex reads.
+    private var models: String {
+        let entries = self.parts.configuration.modelNames.map { name in
+            "{\"id\":\(JSONValue.quoted(name)),\"object\":\"model\",\"created\":\(ResponseIdentity.creationTime),"
+                + "\"owned_by\":\"test\"}"
+        }
+        return "{\"object\":\"list\",\"data\":[" + entries.joined(separator: ",") + "],\"models\":[]}"
+    }
 }

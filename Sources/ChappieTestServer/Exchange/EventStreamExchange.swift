@@ -40,7 +40,14 @@ struct EventStreamExchange {
             return true
         }
         guard let body = JSONValue(bytes) else { return true }
-        let demand = self.exchange.demand(body: body, bytes: bytes, response: 1)
+        var conversation = Conversation()
+        conversation.append(input: body["input"])
+        if let message = conversation.refusalMessage {
+            let refusal = ErrorBody.body(type: "invalid_request_error", code: nil, message: message, param: "input")
+            try self.exchange.send(status: 400, body: refusal)
+            return true
+        }
+        let demand = self.exchange.demand(body: body, bytes: bytes, response: 1, conversation: conversation)
         let response = self.exchange.parts.source.response(to: demand)
         if body["background"] == .bool(true) {
             self.exchange.parts.background.add(response.script, eventsPerSecond: self.configuration.eventsPerSecond)

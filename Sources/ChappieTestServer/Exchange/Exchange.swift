@@ -69,31 +69,36 @@ struct Exchange {
             try self.send(status: answer.status, body: body, fields: answer.fields)
             return true
         }
-        guard self.isAuthorized else {
+        guard self.parts.configuration.authorizes(self.request) else {
             try self.send(status: 401, body: ErrorBody.body(status: 401))
             return true
         }
         return false
     }
 
-    private var isAuthorized: Bool {
-        let configuration = self.parts.configuration
-        if let accepted = configuration.acceptedTokens {
-            guard let token = self.request.bearerToken, accepted.contains(token) else { return false }
-        }
-        guard configuration.requiresAuthorization else { return true }
-        let lacksAccount = self.isOnChatGPTPath && self.request.value(of: "chatgpt-account-id") == nil
-        return self.request.bearerToken != nil && !lacksAccount
-    }
-
-    /// What a response is made for.
-    func demand(body: JSONValue, bytes: [UInt8], response: Int) -> ResponseSource.Demand {
+    /// What a response is made for; the conversation has the request's input already.
+    func demand(
+        body: JSONValue, bytes: [UInt8], response: Int, conversation: Conversation
+    ) -> ResponseSource.Demand {
         ResponseSource.Demand(
             body: body,
             bodyBytes: bytes,
             attempt: self.attempt,
             transport: self.transport,
-            textChanges: self.faults.textChanges(response: response)
+            textChanges: self.faults.textChanges(response: response),
+            conversation: conversation
         )
+    }
+}
+
+extension ChappieTestServer.Configuration {
+    /// Whether a request's credential is accepted.
+    func authorizes(_ request: HTTPRequest) -> Bool {
+        if let acceptedTokens {
+            guard let token = request.bearerToken, acceptedTokens.contains(token) else { return false }
+        }
+        guard self.requiresAuthorization else { return true }
+        let lacksAccount = request.path.hasPrefix("/backend-api/") && request.value(of: "chatgpt-account-id") == nil
+        return request.bearerToken != nil && !lacksAccount
     }
 }

@@ -18,6 +18,7 @@ final class ResponseSource: Sendable {
         var attempt: Int
         var transport: ChappieTestServer.Transport
         var textChanges: [ScriptedRequest.TextChange]
+        var conversation: Conversation
     }
 
     private struct State {
@@ -67,7 +68,8 @@ final class ResponseSource: Sendable {
             bodyByteCount: demand.bodyBytes.count,
             attempt: demand.attempt,
             response: self.nextNumber(),
-            textChanges: demand.textChanges
+            textChanges: demand.textChanges,
+            conversation: demand.conversation
         )
     }
 

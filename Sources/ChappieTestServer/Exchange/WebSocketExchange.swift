@@ -81,14 +81,18 @@ struct WebSocketExchange {
         if let refusal = self.session.refusal(for: body, isOnChatGPTPath: self.exchange.isOnChatGPTPath) {
             return try self.refuse(refusal, on: connection)
         }
+        let conversation = self.session.conversation(for: body)
+        if let message = conversation.refusalMessage {
+            return try self.refuse(.init(message: message, param: "input"), on: connection)
+        }
         if body["generate"] == .bool(false) {
-            let demand = self.exchange.demand(body: body, bytes: bytes, response: 0)
+            let demand = self.exchange.demand(body: body, bytes: bytes, response: 0, conversation: conversation)
             let script = self.exchange.parts.source.warmUp(for: demand)
             for event in script.events { try self.send(event, lane: lane, on: connection) }
-            self.session.complete(script, lane: lane)
+            self.session.complete(script, after: conversation, lane: lane)
             return
         }
-        try self.respond(to: body, bytes: bytes, lane: lane, on: connection)
+        try self.respond(to: body, bytes: bytes, after: conversation, lane: lane, on: connection)
     }
 
     private func refuse(_ refusal: WebSocketSession.Refusal, on connection: WebSocketConnection) throws(ConnectionEnd) {
@@ -99,10 +103,12 @@ struct WebSocketExchange {
     }
 
     private mutating func respond(
-        to body: JSONValue, bytes: [UInt8], lane: String?, on connection: WebSocketConnection
+        to body: JSONValue, bytes: [UInt8], after conversation: Conversation, lane: String?,
+        on connection: WebSocketConnection
     ) throws(ConnectionEnd) {
         self.responseCount += 1
-        let demand = self.exchange.demand(body: body, bytes: bytes, response: self.responseCount)
+        let demand = self.exchange.demand(
+            body: body, bytes: bytes, response: self.responseCount, conversation: conversation)
         var response = self.exchange.parts.source.response(to: demand)
         if self.sendsLimits {
             let state = "ts-\(self.exchange.attempt)-\(self.responseCount)"
@@ -129,7 +135,7 @@ struct WebSocketExchange {
         }
         if let failure { throw failure }
         if isComplete {
-            self.session.complete(response.script, lane: lane)
+            self.session.complete(response.script, after: conversation, lane: lane)
         } else {
             self.session.fail(previousID: body["previous_response_id"]?.string)
         }

@@ -19,7 +19,7 @@ struct WebSocketSession {
 
     private struct Lane {
         var lastID: String?
-        var openCallIDs: [String] = []
+        var conversation = Conversation()
     }
 
     private static let maximumLaneCount = 32
@@ -61,22 +61,31 @@ struct WebSocketSession {
 
     private func continuationRefusal(_ body: JSONValue) -> Refusal? {
         guard let previous = body["previous_response_id"], previous != .null else { return nil }
-        guard let id = previous.string, let lane = self.lanes.values.first(where: { $0.lastID == id }) else {
+        guard let id = previous.string, self.lanes.values.contains(where: { $0.lastID == id }) else {
             return Refusal(
                 code: "previous_response_not_found", message: "The previous response was not found.",
                 param: "previous_response_id")
         }
-        let answered = (body["input"]?.elements ?? []).compactMap { $0["call_id"]?.string }
-        guard let missing = lane.openCallIDs.first(where: { !answered.contains($0) }) else { return nil }
-        return Refusal(message: "No tool output found for function call \(missing).", param: "input")
+        return nil
+    }
+
+    /// What was said before a request's response: what the lane knows of the response that it continues, and its input.
+    func conversation(for body: JSONValue) -> Conversation {
+        let previous = body["previous_response_id"]?.string
+        let lane = previous.flatMap { id in self.lanes.values.first { $0.lastID == id } }
+        var conversation = lane?.conversation ?? Conversation()
+        conversation.append(input: body["input"])
+        return conversation
     }
 
     /// The id of the lane's last response; nil when there is none.
     func lastID(lane: String?) -> String? { self.lanes[lane ?? ""]?.lastID }
 
     /// Remembers a completed response as its lane's last one.
-    mutating func complete(_ script: ResponseScript, lane: String?) {
-        self.lanes[lane ?? ""] = Lane(lastID: script.identity.id, openCallIDs: script.callIDs)
+    mutating func complete(_ script: ResponseScript, after conversation: Conversation, lane: String?) {
+        var conversation = conversation
+        conversation.append(callIDs: script.callIDs)
+        self.lanes[lane ?? ""] = Lane(lastID: script.identity.id, conversation: conversation)
     }
 
     /// Forgets the response that a failed one would have continued.

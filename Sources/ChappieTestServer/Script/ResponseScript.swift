@@ -86,10 +86,15 @@ struct Recording: Sendable {
     private(set) var responseID: String?
     /// The model of the recorded response.
     private(set) var model: String?
+    /// The tool calls in the recording.
+    let callIDs: [String]
 
     /// Reads events, one JSON text a line; empty lines are left out.
     init(_ lines: [String]) {
         self.events = lines.filter { !$0.trimmed.isEmpty }.map(ScriptEvent.init(recorded:))
+        self.callIDs = self.events.filter { $0.type == "response.output_item.done" }.flatMap {
+            Conversation.callIDs(inItem: JSONValue(Array($0.text.utf8))?["item"])
+        }
         for event in self.events where event.type.hasPrefix("response.") {
             guard let response = JSONValue(Array(event.text.utf8))?["response"] else { continue }
             self.responseID = response["id"]?.string
@@ -120,6 +125,7 @@ struct ResponseScript: Sendable {
         identity.model = recording.model ?? identity.model
         self.events = recording.events
         self.identity = identity
+        self.callIDs = recording.callIDs
     }
 
     /// Adds an event; `members` are JSON members without braces, between the type and the number.

@@ -2,61 +2,6 @@
 //
 // Pure: a request and two numbers in, events out.
 
-/// What a scripted answer depends on.
-struct ScriptedRequest: Sendable {
-    /// The request's JSON.
-    var body: JSONValue
-    /// The size of its text in bytes.
-    var bodyByteCount: Int
-    /// The attempt that carries it.
-    var attempt: Int
-    /// The response's number over all attempts.
-    var response: Int
-    /// How the text is changed by faults.
-    var textChanges: [TextChange] = []
-
-    /// A change of the answer's text.
-    enum TextChange: Sendable {
-        /// Something else from a scalar offset on.
-        case diverge(from: Int, replacement: String?)
-        /// Nothing from a scalar offset on.
-        case shorten(to: Int)
-        /// One delta of so many bytes in front.
-        case largeDelta(byteCount: Int)
-    }
-
-    /// The name of the model that was asked for.
-    var model: String { self.body["model"]?.string ?? "scripted" }
-
-    /// The identity of the answer; ids differ from response to response, their length does not.
-    func identity(seed: UInt64) -> ResponseIdentity {
-        var random = RandomSequence(seed: seed, stream: UInt64(self.response) &+ 1000)
-        return ResponseIdentity(
-            id: "resp_" + random.hexDigits(24),
-            model: self.model,
-            previousID: self.body["previous_response_id"]?.string,
-            isStored: self.body["store"] == .bool(true)
-        )
-    }
-
-    /// The function tools that the model may call now.
-    var callableTools: [JSONValue] {
-        guard self.body["tool_choice"]?.string != "none" else { return [] }
-        let items = self.body["input"]?.elements ?? []
-        let recent = items.suffix(while: { $0["role"]?.string != "user" })
-        let hasOutput = recent.contains { $0["type"]?.string?.hasSuffix("_call_output") == true }
-        return hasOutput ? [] : (self.body["tools"]?.elements ?? []).filter { $0["type"]?.string == "function" }
-    }
-}
-
-extension Array {
-    /// The longest end of the array whose elements all satisfy the condition.
-    fileprivate func suffix(while condition: (Element) -> Bool) -> ArraySlice<Element> {
-        guard let last = self.lastIndex(where: { !condition($0) }) else { return self[...] }
-        return self[(last + 1)...]
-    }
-}
-
 extension ChappieTestServer.ScriptedModel {
     /// The events of the answer to a request.
     func script(for request: ScriptedRequest) -> ResponseScript {
@@ -66,15 +11,23 @@ extension ChappieTestServer.ScriptedModel {
 }
 
 /// Adds the events of one answer, item by item.
-private struct ScriptedResponseBuilder {
+struct ScriptedResponseBuilder {
+    /// What the model is told.
     let model: ChappieTestServer.ScriptedModel
+    /// What it is asked.
     let request: ScriptedRequest
+    /// The events so far.
     var script: ResponseScript
+    /// Cuts texts into deltas.
     var random: RandomSequence
+    /// Makes identifiers.
     var identifiers: RandomSequence
+    /// The finished items, as JSON texts.
     var output: [String] = []
+    /// What the items say, in bytes.
     var outputByteCount = 0
 
+    /// Begins an answer.
     init(model: ChappieTestServer.ScriptedModel, request: ScriptedRequest) {
         self.model = model
         self.request = request
@@ -84,18 +37,14 @@ private struct ScriptedResponseBuilder {
         self.identifiers = RandomSequence(seed: model.seed, stream: UInt64(request.response) &+ 1_000_000_000)
     }
 
+    /// Adds everything.
     mutating func build() -> ResponseScript {
         let identity = self.script.identity
         let running = identity.object(status: "in_progress")
         self.script.add("response.created", "\"response\":\(running)")
         self.script.add("response.in_progress", "\"response\":\(running)")
         if self.model.includesReasoning { self.addReasoning() }
-        let tools = self.model.callsTools ? self.request.callableTools : []
-        if tools.isEmpty {
-            self.addMessage()
-        } else {
-            for index in 0..<max(1, self.model.toolCallCount) { self.addCall(tools[index % tools.count], index: index) }
-        }
+        if !self.addCalls() { self.addMessage() }
         let usage = ResponseIdentity.usage(
             inputByteCount: self.request.bodyByteCount,
             outputByteCount: self.outputByteCount,
@@ -111,7 +60,8 @@ private struct ScriptedResponseBuilder {
         JSONValue.quoted(text, escapesNonASCII: self.model.escapesNonASCII)
     }
 
-    private mutating func addItem(added: String, done: (inout Self) -> String) {
+    /// Adds the first and the last event of an item, and between them what `done` adds; that makes the finished item.
+    mutating func addItem(added: String, done: (inout Self) -> String) {
         let index = self.output.count
         self.script.add("response.output_item.added", "\"output_index\":\(index),\"item\":\(added)")
         let item = done(&self)
@@ -120,7 +70,7 @@ private struct ScriptedResponseBuilder {
     }
 
     /// Random padding of a delta, unless the request turns it off.
-    private mutating func obfuscation() -> String {
+    mutating func obfuscation() -> String {
         let padding = self.random.hexDigits(1 + self.random.below(16))
         let isOff = self.request.body["stream_options"]?["include_obfuscation"] == .bool(false)
         return isOff ? "" : ",\"obfuscation\":\"\(padding)\""
@@ -188,28 +138,5 @@ private struct ScriptedResponseBuilder {
         }
         return large
             + ScriptedText.pieces(of: text, random: &self.random, maximum: self.model.maximumDeltaLength)
-    }
-
-    private mutating func addCall(_ tool: JSONValue, index: Int) {
-        let id = "fc_" + self.identifiers.hexDigits(24)
-        let callID = "call_" + self.identifiers.hexDigits(24)
-        let name = JSONValue.quoted(tool["name"]?.string ?? "tool")
-        let arguments = ToolArguments.make(for: tool["parameters"], index: index).text
-        let place = "\"item_id\":\"\(id)\",\"output_index\":\(self.output.count)"
-        self.script.callIDs.append(callID)
-        self.outputByteCount += arguments.utf8.count
-        let item = { (status: String, arguments: String) in
-            "{\"id\":\"\(id)\",\"type\":\"function_call\",\"status\":\"\(status)\",\"call_id\":\"\(callID)\","
-                + "\"name\":\(name),\"arguments\":\(JSONValue.quoted(arguments))}"
-        }
-        self.addItem(added: item("in_progress", "")) { builder in
-            for piece in ScriptedText.pieces(of: arguments, random: &builder.random, maximum: 8) {
-                let members = place + ",\"delta\":" + JSONValue.quoted(piece) + builder.obfuscation()
-                builder.script.add("response.function_call_arguments.delta", members)
-            }
-            let members = place + ",\"arguments\":" + JSONValue.quoted(arguments) + ",\"name\":\(name)"
-            builder.script.add("response.function_call_arguments.done", members)
-            return item("completed", arguments)
-        }
     }
 }

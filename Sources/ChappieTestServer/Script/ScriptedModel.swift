@@ -15,12 +15,19 @@ extension ChappieTestServer {
         public var maximumDeltaLength = 12
         /// Whether a reasoning summary precedes the answer.
         public var includesReasoning = true
-        /// Whether function tools are called.
-        ///
-        /// A tool is called when the request's input has no output of a tool after its last user message.
+        /// Whether the caller's tools are called, functions and custom ones.
         public var callsTools = true
         /// How many calls one response makes.
         public var toolCallCount = 1
+        /// How many responses with calls follow a message of the user, before the text comes.
+        ///
+        /// No two calls of a tool are the same: its numbers and texts count them.
+        public var toolRounds = 1
+        /// What the calls of a tool say, by the tool's name: the arguments' JSON text, or a custom tool's input.
+        ///
+        /// `$number` in it becomes the call's number since the user spoke, from 1. When tools are named here, no others
+        /// are called.
+        public var toolArguments: [String: String] = [:]
         /// Whether every attempt cuts the text into deltas in its own way, as services do.
         public var variesDeltas = true
         /// Whether characters outside ASCII are written as `\u` escapes.
@@ -48,6 +55,9 @@ extension ChappieTestServer {
                 try container.decodeIfPresent(Bool.self, forKey: .includesReasoning) ?? self.includesReasoning
             self.callsTools = try container.decodeIfPresent(Bool.self, forKey: .callsTools) ?? self.callsTools
             self.toolCallCount = try container.decodeIfPresent(Int.self, forKey: .toolCallCount) ?? self.toolCallCount
+            self.toolRounds = try container.decodeIfPresent(Int.self, forKey: .toolRounds) ?? self.toolRounds
+            self.toolArguments =
+                try container.decodeIfPresent([String: String].self, forKey: .toolArguments) ?? self.toolArguments
             self.variesDeltas = try container.decodeIfPresent(Bool.self, forKey: .variesDeltas) ?? self.variesDeltas
             self.escapesNonASCII =
                 try container.decodeIfPresent(Bool.self, forKey: .escapesNonASCII) ?? self.escapesNonASCII

@@ -6,7 +6,12 @@
 enum ToolArguments {
     private static let cities = ["Oslo", "Bergen", "東京", "Zürich"]
 
+    /// What is given to a tool that takes any text.
+    static func input(number: Int) -> String { "input \(number + 1)" }
+
     /// An object with a value for every required property, or for every one when none is required.
+    ///
+    /// `index` counts the calls since the user spoke, from 0; numbers and texts tell it.
     static func make(for schema: JSONValue?, index: Int) -> JSONValue {
         guard let schema, case .object(let properties)? = schema["properties"] else { return .object([]) }
         let required = (schema["required"]?.elements ?? []).compactMap(\.string)
@@ -26,7 +31,13 @@ enum ToolArguments {
             let isCommand = ["cmd", "command"].contains(name)
             return .array(isCommand ? [.string("echo"), .string("ok")] : [])
         case "object": return depth > 4 ? .object([]) : Self.make(for: schema, index: index)
-        default: return .string(["cmd", "command"].contains(name) ? "echo ok" : Self.cities[index % Self.cities.count])
+        default: return .string(Self.text(name, index: index))
         }
+    }
+
+    private static func text(_ name: String, index: Int) -> String {
+        if ["cmd", "command"].contains(name) { return index == 0 ? "echo ok" : "echo ok \(index + 1)" }
+        let city = Self.cities[index % Self.cities.count]
+        return index < Self.cities.count ? city : "\(city) \(index + 1)"
     }
 }
