@@ -25,25 +25,20 @@ struct RequestComposer: Sendable {
         self.endpoint = configuration.endpoint
     }
 
-    /// The items that a request puts behind the conversation; throws when its body is not a JSON object.
-    func items(of request: ChappieResponseRequest) throws -> [[UInt8]] {
-        var items: [[UInt8]] = []
-        if let bodyJSON = request.bodyJSON {
-            do {
-                guard let own = try ResponseRequestBody(json: bodyJSON).inputItems else {
-                    throw ResponseRequestBodyError.invalidInput
-                }
-                items = own
-            } catch {
-                throw ChappieClientError(invalidBody: error)
-            }
-        }
-        return items + request.messages.map(\.json)
+    /// The items that a request puts behind the conversation.
+    func items(of request: ChappieResponseRequest) -> [[UInt8]] {
+        let own = request.bodyJSON.flatMap { try? ResponseRequestBody(json: $0) }?.inputItems ?? []
+        return own + request.messages.map(\.json)
     }
 
     /// The body of a request whose whole input is `items`.
     func body(of request: ChappieResponseRequest, items: [[UInt8]], conversationID: String) -> [UInt8] {
-        var object = request.bodyJSON.flatMap { try? JSONObjectText($0) } ?? JSONObjectText()
+        var object = JSONObjectText()
+        if let bodyJSON = request.bodyJSON {
+            // The engine says what is wrong with a body that is none.
+            guard let given = try? JSONObjectText(bodyJSON) else { return bodyJSON }
+            object = given
+        }
         object.setText(request.model ?? object.text(of: "model") ?? self.model, for: "model")
         if let text = request.instructions ?? object.text(of: "instructions") ?? self.instructions {
             object.setText(text, for: "instructions")
