@@ -8,7 +8,7 @@ final class Engine: Sendable {
     private struct State {
         var standing: WebSocketStanding
         var breaker: CircuitBreaker
-        var kept: KeptConnection?
+        var kept = KeptConnections()
         var pending: PendingUpgrade?
     }
 
@@ -30,18 +30,17 @@ final class Engine: Sendable {
     }
 
     deinit {
-        let (kept, pending) = self.state.withLock { ($0.kept, $0.pending) }
-        kept?.connection.close()
+        let (kept, pending) = self.state.withLock { ($0.kept.all, $0.pending) }
+        for connection in kept { connection.connection.close() }
         pending?.connection.cancel()
     }
 
     // MARK: Verdicts
 
-    /// Whether a turn with these bodies may begin with a WebSocket.
+    /// Whether a turn with these bodies may begin with a WebSocket, whatever its size.
     func availability(for bodies: RequestBodies) -> TurnStateMachine.WebSocketAvailability {
         if bodies.isBackground { return .background }
-        if self.state.withLock({ $0.standing.isCondemned }) { return .condemned }
-        return bodies.isTooLargeForWebSocket ? .requestTooLarge : .available
+        return self.state.withLock({ $0.standing.isCondemned }) ? .condemned : .available
     }
 
     /// Gives WebSockets up, for as long as the policy says.
@@ -49,9 +48,9 @@ final class Engine: Sendable {
         let now = self.clock.now()
         let kept = self.state.withLock { state in
             state.standing.condemned(now: now)
-            return state.standing.isCondemned ? state.kept.take() : nil
+            return state.standing.isCondemned ? state.kept.takeAll() : []
         }
-        kept?.connection.close()
+        for connection in kept { connection.connection.close() }
     }
 
     /// A WebSocket was established.
@@ -91,14 +90,12 @@ final class Engine: Sendable {
 
     // MARK: Connections
 
-    /// Keeps a connection for the next turn.
+    /// Keeps a connection for the next turn of its lane.
     ///
     /// An older one that nobody took is closed.
     func keep(_ connection: KeptConnection) {
         let surplus: KeptConnection? = self.state.withLock { state in
-            guard !state.standing.isCondemned else { return connection }
-            defer { state.kept = connection }
-            return state.kept
+            state.standing.isCondemned ? connection : state.kept.keep(connection)
         }
         surplus?.connection.close()
     }
@@ -115,7 +112,7 @@ final class Engine: Sendable {
     }
 
     /// Looks at what happened in background since the last turn, and begins a probe when one is due.
-    func prepare(for credential: ChappieCredential?) {
+    func prepare(for credential: ChappieCredential?, lane: Lane) {
         self.settlePendingUpgrade()
         let now = self.clock.now()
         guard self.configuration.policy.prefersWebSocket,
@@ -125,20 +122,31 @@ final class Engine: Sendable {
         guard let request = builder.upgrade() else { return self.probeEnded(succeeded: false) }
         self.park(
             PendingUpgrade(
-                connection: self.transport.connect(request), credential: credential, startedAt: now, purpose: .probe))
+                connection: self.transport.connect(request), credential: credential, lane: lane, startedAt: now,
+                purpose: .probe))
     }
 
-    /// The kept connection, if it speaks for `credential`, is young enough, and has nothing to say.
-    func takeKeptConnection(for credential: ChappieCredential?) -> KeptConnection? {
-        guard let kept = self.state.withLock({ $0.kept.take() }) else { return nil }
-        let age = self.clock.now() - kept.startedAt
-        let isYoung = self.configuration.policy.maximumConnectionAge.map { age < $0 } ?? true
+    /// The lane's kept connection, if it speaks for `credential`, is young enough, and has nothing to say.
+    func takeKeptConnection(of lane: Lane, for credential: ChappieCredential?) -> KeptConnection? {
+        guard let kept = self.state.withLock({ $0.kept.take(lane) }) else { return nil }
         // A connection that has something to say between two turns is closing, or out of step.
-        guard isYoung, kept.credential == credential, kept.connection.next() == nil else {
+        guard self.canLend(kept, to: credential), kept.connection.next() == nil else {
             kept.connection.close()
             return nil
         }
         return kept
+    }
+
+    /// The lane's kept connection, if it speaks for `credential` and is young enough; it stays where it is.
+    func keptConnection(of lane: Lane, for credential: ChappieCredential?) -> KeptConnection? {
+        guard let kept = self.state.withLock({ $0.kept[lane] }), self.canLend(kept, to: credential) else { return nil }
+        return kept
+    }
+
+    private func canLend(_ kept: KeptConnection, to credential: ChappieCredential?) -> Bool {
+        let age = self.clock.now() - kept.startedAt
+        let isYoung = self.configuration.policy.maximumConnectionAge.map { age < $0 } ?? true
+        return isYoung && kept.credential == credential
     }
 
     private func settlePendingUpgrade() {
@@ -178,8 +186,8 @@ final class Engine: Sendable {
         }
         self.keep(
             KeptConnection(
-                connection: upgrade.connection, credential: upgrade.credential, startedAt: upgrade.startedAt,
-                keptAt: upgrade.startedAt))
+                connection: upgrade.connection, credential: upgrade.credential, lane: upgrade.lane,
+                startedAt: upgrade.startedAt, keptAt: upgrade.startedAt))
     }
 
     private func upgradeFailed(_ upgrade: PendingUpgrade, _ failure: AttemptFailure) {

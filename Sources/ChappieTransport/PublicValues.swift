@@ -72,8 +72,15 @@ extension ChappieTokenUsage {
 extension ChappieClientError {
     /// A request body that is not a JSON object.
     init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind) {
+        self.init(
+            invalidRequest: error == .invalidInput ? "the input is not a JSON array" : "the body is not a JSON object",
+            transport: transport)
+    }
+
+    /// A request that cannot be sent; what is wrong with it.
+    init(invalidRequest fault: String, transport: ChappieTransportKind) {
         var details = ChappieTransportFailure.Details()
-        details.detail = error == .invalidInput ? "the input is not a JSON array" : "the body is not a JSON object"
+        details.detail = fault
         self = .transport(
             ChappieTransportFailure(
                 code: .invalidRequest, phase: .send, transport: transport,

@@ -1,50 +1,86 @@
 import ResponseEvents
 
-/// The request in both its forms, made once a turn, and again when finished items go with it.
+/// The request in both its forms, read once a turn, and again when finished items go with it.
 struct RequestBodies {
-    /// One message of a WebSocket.
-    let webSocket: [UInt8]
-    /// The body of a POST.
-    let http: [UInt8]
-    /// The lane of a WebSocket that the caller asks for.
-    let streamID: [UInt8]?
-    private let body: ResponseRequestBody
+    /// The request itself.
+    let body: ResponseRequestBody
+    /// The lane of a WebSocket that carries several responses; nil for the one without a name.
+    private let lane: String?
+    private let isWarmUp: Bool
 
-    /// Serialises a request; throws when its body is not a JSON object.
-    init(_ request: ChappieTransportRequest) throws(ResponseRequestBodyError) {
-        try self.init(
-            ResponseRequestBody(
-                json: request.body,
-                overrides: ResponseRequestBody.Overrides(
-                    model: request.model,
-                    instructions: request.instructions,
-                    reasoningEffort: request.reasoningEffort,
-                    serviceTier: request.serviceTier,
-                    input: request.prompt.map { .text($0) },
-                    hasWebSearch: request.searchesWeb ? true : nil)))
+    /// How large a message is taken by a WebSocket, in bytes: servers take 16 MiB at most, and say so by closing.
+    static let messageByteCountLimit = 16_700_000
+
+    /// Reads a request; throws when its body is not a JSON object.
+    init(_ request: ChappieTransportRequest, usesLanes: Bool) throws(ResponseRequestBodyError) {
+        self.body = try ResponseRequestBody(
+            json: request.body,
+            overrides: ResponseRequestBody.Overrides(
+                model: request.model,
+                instructions: request.instructions,
+                reasoningEffort: request.reasoningEffort,
+                serviceTier: request.serviceTier,
+                input: request.prompt.map { .text($0) },
+                hasWebSearch: request.searchesWeb ? true : nil))
+        self.lane = usesLanes ? request.lane : nil
+        self.isWarmUp = request.isWarmUp
     }
 
-    private init(_ body: ResponseRequestBody) throws(ResponseRequestBodyError) {
+    private init(_ body: ResponseRequestBody, like other: Self) {
         self.body = body
-        self.streamID = body.streamID
-        self.webSocket = try body.webSocketMessage()
-        self.http = body.httpBody()
+        self.lane = other.lane
+        self.isWarmUp = other.isWarmUp
     }
 
     /// The request with finished items behind its input; nil when it has no input to put them behind.
-    func carrying(_ items: [[UInt8]]) -> Self? {
-        self.body.appendingInput(items).flatMap { try? Self($0) }
-    }
+    func carrying(_ items: [[UInt8]]) -> Self? { self.body.appendingInput(items).map { Self($0, like: self) } }
 
     /// Whether items can be put behind the input.
     var takesItems: Bool { self.body.appendingInput([]) != nil }
 
-    /// Whether the message is too large for a WebSocket: servers take 16 MiB at most, and say so by closing.
-    var isTooLargeForWebSocket: Bool { self.webSocket.count >= 16_700_000 }
+    /// One message of a WebSocket: the whole request, or what is new in it.
+    func webSocketMessage(
+        _ continuation: ResponseRequestBody.Continuation? = nil, turnState: String? = nil
+    ) -> [UInt8] {
+        let options = ResponseRequestBody.WebSocketOptions(
+            continuation: continuation, turnState: turnState, streamID: self.lane, isWarmUp: self.isWarmUp)
+        do throws(ResponseRequestBodyError) {
+            return try self.body.webSocketMessage(options)
+        } catch {
+            preconditionFailure("a continuation's input is an array")
+        }
+    }
+
+    /// The body of a POST.
+    var http: [UInt8] { self.body.httpBody() }
+
+    /// The lane of a WebSocket that the events of the response name.
+    var streamID: [UInt8]? { self.lane.map { Array($0.utf8) } ?? self.body.streamID }
+
+    /// Whether the message that holds the whole request is too large for a WebSocket.
+    func isTooLargeForWebSocket(turnState: String?) -> Bool {
+        // Whatever else is in a message is far smaller than this.
+        guard self.body.approximateByteCount > Self.messageByteCountLimit / 2 else { return false }
+        return self.webSocketMessage(turnState: turnState).count >= Self.messageByteCountLimit
+    }
 
     /// Whether the response is made in background, which only HTTP can ask for.
     var isBackground: Bool { self.body.isBackground }
 
     /// Whether the server can be asked for the rest of a broken response.
     var isResumable: Bool { self.body.isResumable }
+}
+
+extension ChappieTransportRequest {
+    /// Whether the lane has a name that a server takes, or none.
+    var hasValidLane: Bool {
+        guard let lane = self.lane else { return true }
+        return (1...256).contains(lane.utf8.count)
+            && lane.utf8.allSatisfy { byte in
+                switch Unicode.Scalar(byte) {
+                case "a"..."z", "A"..."Z", "0"..."9", "_", ".", "-": true
+                default: false
+                }
+            }
+    }
 }

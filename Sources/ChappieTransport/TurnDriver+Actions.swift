@@ -53,9 +53,10 @@ extension TurnDriver {
         if case .fallBack = opening.reason { self.announce(opening) }
         guard await self.carryItems(opening.rung) else { return }
         if opening.reason == .first, opening.transport == .webSocket,
-            let kept = self.engine.takeKeptConnection(for: self.credential)
+            let kept = self.engine.takeKeptConnection(of: self.lane, for: self.credential)
         {
-            return await self.lend(kept, to: opening)
+            if !self.isTooLarge(on: kept) { return await self.lend(kept, to: opening) }
+            self.engine.keep(kept)
         }
         self.connect(opening)
     }
@@ -104,6 +105,10 @@ extension TurnDriver {
         // The turn may be cancelled while a kept connection is asked, or a tool's output is waited for.
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
         self.transport = ChappieTransportKind(opening.transport)
+        if opening.transport == .webSocket, self.isTooLarge(on: nil) {
+            self.action = self.machine.failed(.requestTooLarge, attempt: opening.attempt, jitter: 0)
+            return
+        }
         guard let request = self.transportRequest(for: opening) else {
             let fault = "the base URL needs a host and one of the schemes http, https, ws, wss"
             self.action = self.machine.failed(
@@ -133,7 +138,7 @@ extension TurnDriver {
         self.transport = attempt.transport
         self.evidence = FailureEvidence()
         self.parser.reset(lastEventID: "")
-        self.reader.order = ResponseOrder(previousResponseID: attempt.kept?.lastResponseID)
+        self.reader.order = ResponseOrder(previousResponseID: attempt.kept?.exchange?.responseID)
         self.finishedItems.removeAll()
         if !attempt.continuesResponse { self.record.restart() }
         self.enter(attempt)
@@ -181,7 +186,7 @@ extension TurnDriver {
         guard let bodies = self.bodies, self.attempt != nil else { return }
         self.closeRival(outcome: "lost-race")
         self.attempt?.requestedAt = self.engine.clock.now()
-        self.attempt?.connection.send(bodies.webSocket, as: .text)
+        self.attempt?.connection.send(self.webSocketMessage(for: bodies), as: .text)
     }
 
     // MARK: Waiting
@@ -244,9 +249,9 @@ extension TurnDriver {
         if attempt.transport == .webSocket {
             self.engine.keep(
                 KeptConnection(
-                    connection: attempt.connection, credential: self.credential,
+                    connection: attempt.connection, credential: self.credential, lane: self.lane,
                     startedAt: attempt.kept?.startedAt ?? attempt.startedAt, keptAt: self.engine.clock.now(),
-                    lastResponseID: self.responseID))
+                    exchange: self.keptExchange))
         } else {
             attempt.connection.cancel()
         }

@@ -97,8 +97,8 @@ extension TurnDriver {
         guard let rival = self.takeRival(outcome: "kept") else { return }
         self.engine.keep(
             KeptConnection(
-                connection: rival.connection, credential: self.credential, startedAt: rival.startedAt,
-                keptAt: self.engine.clock.now()))
+                connection: rival.connection, credential: self.credential, lane: self.lane,
+                startedAt: rival.startedAt, keptAt: self.engine.clock.now()))
     }
 
     /// Lets the upgrade go on in background, for a later turn.
@@ -106,7 +106,8 @@ extension TurnDriver {
         guard let rival = self.takeRival(outcome: "parked") else { return }
         self.engine.park(
             PendingUpgrade(
-                connection: rival.connection, credential: self.credential, startedAt: rival.startedAt, purpose: .race))
+                connection: rival.connection, credential: self.credential, lane: self.lane,
+                startedAt: rival.startedAt, purpose: .race))
     }
 
     /// Takes the rival out of the turn and leaves its connection as it is.

@@ -205,6 +205,7 @@ extension TurnDriver {
     /// Does what the state machine says about the end of the attempt.
     func follow(_ action: TurnStateMachine.Action, after failure: AttemptFailure) {
         self.action = action
+        self.hasFailed = true
         switch action {
         case .fail:
             return

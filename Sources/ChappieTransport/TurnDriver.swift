@@ -64,6 +64,8 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     var carriedItems: [[UInt8]] = []
     /// What the response that is read has come to so far.
     var record: ResponseRecord
+    /// Whether an attempt has failed.
+    var hasFailed = false
     /// The server's name for the newest response.
     var responseID: String?
     /// Types of events that the consumer was told are not known here.
@@ -268,8 +270,13 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     /// Makes the request's two forms; false when it has none.
     @inline(never)
     private func makeBodies() -> Bool {
+        guard self.request.hasValidLane else {
+            let fault = "a lane's name has 1 to 256 letters, digits and characters of _ . -"
+            self.end(.failed(ChappieClientError(invalidRequest: fault, transport: self.transport)))
+            return false
+        }
         do {
-            let bodies = try RequestBodies(self.request)
+            let bodies = try RequestBodies(self.request, usesLanes: self.engine.configuration.usesLanes)
             self.bodies = bodies
             self.originalBodies = bodies
             return true
@@ -283,9 +290,9 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     @inline(never)
     private func start() {
         guard let bodies = self.bodies else { return }
-        self.engine.prepare(for: self.credential)
+        self.engine.prepare(for: self.credential, lane: self.lane)
         self.machine = TurnStateMachine(
-            policy: RetryPolicy(self.engine.configuration), webSocket: self.engine.availability(for: bodies),
+            policy: RetryPolicy(self.engine.configuration), webSocket: self.webSocketAvailability(for: bodies),
             isResumable: bodies.isResumable)
         self.action = self.machine.started()
     }

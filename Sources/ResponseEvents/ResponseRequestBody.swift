@@ -99,6 +99,15 @@ package struct ResponseRequestBody: Equatable, Sendable {
         return own.count == others.count && own.allSatisfy { other.members[$0.name] == $0.json }
     }
 
+    /// Whether the request prepares the server only.
+    package var isWarmUp: Bool { self.members["generate"].map { $0.elementsEqual("false".utf8) } ?? false }
+
+    /// How many bytes the request has at least, and about how many.
+    package var approximateByteCount: Int { self.members.members.reduce(0) { $0 + $1.name.utf8.count + $1.json.count } }
+
+    /// Whether a member is there and says something.
+    func hasValue(_ name: String) -> Bool { self.members[name].map { !$0.elementsEqual("null".utf8) } ?? false }
+
     private func isTrue(_ name: String) -> Bool { self.members[name].map { $0.elementsEqual("true".utf8) } ?? false }
 
     private mutating func apply(_ overrides: Overrides) throws(ResponseRequestBodyError) {

@@ -39,6 +39,9 @@ extension AttemptFailure {
         }
     }
 
+    /// Whether the server does not have the response that the request goes on from.
+    var refusesContinuation: Bool { self.refusal?.errorCode == ErrorCode.forgotten }
+
     /// True when the attempt ended before the server's answer to the request or the upgrade was there.
     var precedesAnswer: Bool {
         guard case .transport(let failure) = self else { return false }
@@ -169,8 +172,11 @@ private enum ErrorCode {
     /// The server has no capacity for the model, and says so after it has tried.
     static let overloaded = "server_is_overloaded"
 
+    /// The response that a request goes on from is not there, or no more.
+    static let forgotten = "previous_response_not_found"
+
     static let transient: Set<String> = [
-        "previous_response_not_found", "websocket_connection_limit_reached", "websocket_stream_limit_reached",
+        forgotten, "websocket_connection_limit_reached", "websocket_stream_limit_reached",
     ]
 
     static let throttle: Set<String> = ["rate_limit_exceeded", "slow_down"]

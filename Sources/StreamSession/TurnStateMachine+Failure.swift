@@ -81,10 +81,17 @@ extension TurnStateMachine {
         }
     }
 
-    /// A connection that was lent may have died unnoticed: then a fresh one takes its place, and no retry is spent.
+    /// A connection that was lent may have died unnoticed, and a server may have forgotten the response that a request
+    /// goes on from: then a fresh connection takes its place, and no retry is spent.
     private mutating func failed(_ failure: AttemptFailure, in exchange: Exchange, jitter: Double) -> Action {
-        guard exchange.isLent, !exchange.hasEvents, failure.isLossOfConnection, self.policy.streaming.recovery != .never
-        else { return self.decide(failure, attempt: exchange.attempt, transport: exchange.transport, jitter: jitter) }
+        let hasDied =
+            exchange.isLent && !exchange.hasEvents && failure.isLossOfConnection
+            && self.policy.streaming.recovery != .never
+        // What the server has refused it has not begun, so even a policy that repeats nothing has nothing against it.
+        let isForgotten = exchange.isContinued && failure.refusesContinuation && !self.ledger.hasDelivered
+        guard hasDied || isForgotten else {
+            return self.decide(failure, attempt: exchange.attempt, transport: exchange.transport, jitter: jitter)
+        }
         return self.open(Opening(attempt: exchange.attempt, transport: .webSocket, reason: .replacement))
     }
 

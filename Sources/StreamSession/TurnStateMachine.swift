@@ -39,6 +39,8 @@ package struct TurnStateMachine: ~Copyable, Sendable {
         let transport: TransportKind
         /// True when the connection had carried an earlier turn.
         var isLent = false
+        /// True when the request goes on from a response that the server remembers for the connection alone.
+        var isContinued = false
         var hasEvents = false
         var hasContent = false
     }
@@ -129,6 +131,9 @@ package struct TurnStateMachine: ~Copyable, Sendable {
         return self.mayHaveSentRequest ? .sentNoOutput : .notSent
     }
 
+    /// Whether output was delivered; raw events are none.
+    package var hasDelivered: Bool { self.ledger.hasDelivered }
+
     /// The text that was delivered.
     package var deliveredText: String { self.ledger.deliveredText }
 
@@ -181,6 +186,15 @@ extension TurnStateMachine {
         case .idle:
             preconditionFailure("no attempt was started")
         }
+    }
+
+    /// The request that goes out now holds only what is new since the response before on the connection.
+    ///
+    /// A server that has forgotten that response is asked for all of it, on another connection, in the same attempt.
+    package mutating func continued(attempt: Int) {
+        guard case .exchanging(var exchange) = self.state, exchange.attempt == attempt else { return }
+        exchange.isContinued = true
+        self.state = .exchanging(exchange)
     }
 
     /// The delay before an attempt is over.

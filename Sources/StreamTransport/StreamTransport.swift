@@ -68,6 +68,16 @@ package protocol TransportConnection: AnyObject, Sendable {
 
     /// Counters so far.
     var statistics: TransportStatistics { get }
+
+    /// The socket that carries the connection: two connections that share one have the same.
+    ///
+    /// It means nothing once the connection has ended.
+    var socketIdentity: ObjectIdentifier { get }
+}
+
+extension TransportConnection {
+    /// A socket of its own.
+    package var socketIdentity: ObjectIdentifier { ObjectIdentifier(self) }
 }
 
 /// What a message to a WebSocket's peer is.

@@ -1,0 +1,34 @@
+/// The WebSockets that wait for the next turn of their lane, one each.
+///
+/// A value of the engine's state. Every connection that it takes is given back by one of its functions, to be closed or
+/// used.
+struct KeptConnections {
+    /// How many are kept: a server takes 32 lanes with a name on a socket.
+    static let maximumCount = 33
+
+    private var connections: [Lane: KeptConnection] = [:]
+
+    /// Keeps a connection; what it takes the place of is returned.
+    mutating func keep(_ connection: KeptConnection) -> KeptConnection? {
+        if let known = self.connections.updateValue(connection, forKey: connection.lane) { return known }
+        guard self.connections.count > Self.maximumCount,
+            let oldest = self.connections.values.min(by: { $0.keptAt < $1.keptAt })
+        else { return nil }
+        return self.connections.removeValue(forKey: oldest.lane)
+    }
+
+    /// Takes the connection of a lane.
+    mutating func take(_ lane: Lane) -> KeptConnection? { self.connections.removeValue(forKey: lane) }
+
+    /// Takes all of them.
+    mutating func takeAll() -> [KeptConnection] {
+        defer { self.connections.removeAll() }
+        return Array(self.connections.values)
+    }
+
+    /// The connection of a lane, which stays where it is.
+    subscript(lane: Lane) -> KeptConnection? { self.connections[lane] }
+
+    /// All of them, which stay where they are.
+    var all: [KeptConnection] { Array(self.connections.values) }
+}
