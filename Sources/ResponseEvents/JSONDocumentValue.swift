@@ -5,18 +5,41 @@ import CSimdjson
 /// A JSON value of a small document.
 ///
 /// Of members with the same name the last one counts.
-enum JSONDocumentValue: Equatable {
+package enum JSONDocumentValue: Equatable {
+    /// Members in order.
     case object([Member])
+    /// Elements in order.
     case array([JSONDocumentValue])
+    /// Text, unescaped.
     case string(String)
     /// A number as it is written.
     case number(String)
+    /// True or false.
     case bool(Bool)
+    /// `null`.
     case null
 
-    struct Member: Equatable {
-        let name: String
-        let value: JSONDocumentValue
+    /// A name and what it stands for.
+    package struct Member: Equatable {
+        /// The name, unescaped.
+        package let name: String
+        /// Its value.
+        package let value: JSONDocumentValue
+    }
+
+    /// Reads any JSON text, as RFC 8259 has it; nil for anything else, and for values more than 511 deep.
+    package init?(text: some Collection<UInt8>) {
+        // The scanner reads objects.
+        let padded = PaddedBytes(Array("{\"a\":".utf8) + text + Array("}".utf8))
+        let scanner = JSONScanner()
+        let value = padded.withBytes { bytes -> JSONDocumentValue? in
+            guard let nodes = try? scanner.nodes(of: bytes, depth: Int(CSJ_MAXIMUM_DEPTH)) else { return nil }
+            // A text like `1,"b":2` would be an object's inside without being a value.
+            guard nodes.count > 1, nodes[1].next == nodes.count else { return nil }
+            return JSONDocumentValue(nodes: nodes, at: 1)
+        }
+        guard let value else { return nil }
+        self = value
     }
 
     /// The largest document that is read this way.

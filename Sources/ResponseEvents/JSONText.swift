@@ -38,22 +38,25 @@ package enum JSONText {
 }
 
 /// An object whose members' values are kept as the text they were written in.
-struct JSONObjectText: Equatable, Sendable {
-    struct Member: Equatable, Sendable {
-        let name: String
+package struct JSONObjectText: Equatable, Sendable {
+    /// A name and what it stands for.
+    package struct Member: Equatable, Sendable {
+        /// The name, unescaped.
+        package let name: String
         /// The value as it was written.
-        var json: ArraySlice<UInt8>
+        package var json: ArraySlice<UInt8>
     }
 
     /// One for each name, in the order in which the names appeared.
-    private(set) var members: [Member] = []
+    package private(set) var members: [Member] = []
 
-    init() {}
+    /// An object without members.
+    package init() {}
 
     /// Reads an object.
     ///
     /// Of members with the same name the last one counts, at the place of the first.
-    init(_ json: [UInt8]) throws(ResponseEventError) {
+    package init(_ json: [UInt8]) throws(ResponseEventError) {
         let padded = PaddedBytes(json)
         let scanner = JSONScanner()
         self.members = try padded.withBytes { (bytes) throws(ResponseEventError) -> [Member] in
@@ -75,7 +78,7 @@ struct JSONObjectText: Equatable, Sendable {
     }
 
     /// A member's value as it is written; setting nil removes the member, and a new name goes to the end.
-    subscript(name: String) -> ArraySlice<UInt8>? {
+    package subscript(name: String) -> ArraySlice<UInt8>? {
         get { self.members.first { $0.name == name }?.json }
         set {
             guard let newValue else {
@@ -91,14 +94,14 @@ struct JSONObjectText: Equatable, Sendable {
     }
 
     /// Sets a member of a member that is an object, or becomes one.
-    mutating func set(_ name: String, in outer: String, to json: [UInt8]) {
+    package mutating func set(_ name: String, in outer: String, to json: [UInt8]) {
         var inner = self[outer].flatMap { try? JSONObjectText(Array($0)) } ?? JSONObjectText()
         inner[name] = json[...]
         self[outer] = inner.json[...]
     }
 
     /// The object as JSON text.
-    var json: [UInt8] {
+    package var json: [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(self.members.reduce(2) { $0 + $1.name.utf8.count + $1.json.count + 4 })
         output.append(UInt8(ascii: "{"))
@@ -114,17 +117,20 @@ struct JSONObjectText: Equatable, Sendable {
 }
 
 /// The elements of an array, each as the text it was written in.
-struct JSONArrayText {
-    struct Element {
-        let json: ArraySlice<UInt8>
+package struct JSONArrayText {
+    /// One of the values.
+    package struct Element {
+        /// The value as it was written.
+        package let json: ArraySlice<UInt8>
         /// The `type` of an element that is an object.
-        let type: String?
+        package let type: String?
     }
 
-    let elements: [Element]
+    /// The values in order.
+    package let elements: [Element]
 
     /// Reads an array; nil for anything else.
-    init?(_ json: some Collection<UInt8>) {
+    package init?(_ json: some Collection<UInt8>) {
         // The scanner reads objects.
         let object = Array("{\"a\":".utf8) + json + Array("}".utf8)
         let padded = PaddedBytes(object)
@@ -146,7 +152,7 @@ struct JSONArrayText {
     }
 
     /// An array of values that are JSON text already.
-    static func json(_ elements: some Sequence<ArraySlice<UInt8>>) -> [UInt8] {
+    package static func json(_ elements: some Sequence<ArraySlice<UInt8>>) -> [UInt8] {
         var output = [UInt8(ascii: "[")]
         for element in elements {
             if output.count > 1 { output.append(UInt8(ascii: ",")) }

@@ -80,7 +80,7 @@ package struct ResponseRequestBody: Equatable, Sendable {
     }
 
     /// The input as items, each as JSON text; nil when it is neither a text nor an array, nor absent.
-    var inputItems: [[UInt8]]? {
+    package var inputItems: [[UInt8]]? {
         guard let input = self.members["input"] else { return [] }
         if let elements = self.inputElements { return elements }
         guard input.first == UInt8(ascii: "\"") else { return nil }

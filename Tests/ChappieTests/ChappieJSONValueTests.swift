@@ -12,7 +12,10 @@ import Testing
         #expect(value.jsonText == text)
     }
 
-    @Test(arguments: ["", "{", "tru", #"{"a":}"#, "1 2", "\u{1}"])
+    @Test(arguments: [
+        "", "{", "tru", #"{"a":}"#, "1 2", "\u{1}", "[1,]", #"{"a":1,}"#, #"1,"b":2"#, "}{", "01", "'a'", "NaN", "1e400",
+        "// a\n1", "\u{FEFF}1",
+    ])
     func whatIsNoJSONIsNoValue(_ text: String) {
         #expect(ChappieJSONValue(jsonText: text) == nil)
     }
@@ -32,5 +35,15 @@ import Testing
     @Test func depthHasALimitAndNoCrash() {
         let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
         #expect(ChappieJSONValue(jsonText: deep) == nil)
+    }
+
+    @Test(arguments: [(511, true), (512, false)])
+    func valuesNestSoDeep(depth: Int, isRead: Bool) {
+        let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        #expect((ChappieJSONValue(jsonText: text) != nil) == isRead)
+    }
+
+    @Test func ofMembersWithOneNameTheLastCounts() {
+        #expect(ChappieJSONValue(jsonText: #"{"a":1,"\u0061":2}"#)?["a"] == 2)
     }
 }

@@ -1,3 +1,5 @@
+import ResponseEvents
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -24,10 +26,38 @@ public enum ChappieJSONValue: Sendable, Equatable {
 
     /// Reads JSON text; nil when it is none.
     ///
-    /// A value by itself is JSON text too: `3`, `"a"`. Values nest 512 deep at most.
+    /// A value by itself is JSON text too: `3`, `"a"`. Values nest 511 deep at most. A number that is too large for a
+    /// `Double` makes the whole text unreadable.
+    ///
+    /// ```swift
+    /// let arguments = ChappieJSONValue(jsonText: #"{"city":"Oslo"}"#)
+    /// print(arguments?["city"]?.string ?? "none")
+    /// ```
     public init?(jsonText: String) {
-        guard let value = try? JSONDecoder().decode(Self.self, from: Data(jsonText.utf8)) else { return nil }
-        self = value
+        guard let value = JSONDocumentValue(text: Array(jsonText.utf8)) else { return nil }
+        self.init(value)
+    }
+
+    private init?(_ value: JSONDocumentValue) {
+        switch value {
+        case .object(let members):
+            var values: [String: ChappieJSONValue] = [:]
+            for member in members {
+                guard let value = Self(member.value) else { return nil }
+                values[member.name] = value
+            }
+            self = .object(values)
+        case .array(let elements):
+            let values = elements.compactMap { Self($0) }
+            guard values.count == elements.count else { return nil }
+            self = .array(values)
+        case .string(let text): self = .string(text)
+        case .number(let text):
+            guard let number = Double(text), number.isFinite else { return nil }
+            self = .number(number)
+        case .bool(let isTrue): self = .bool(isTrue)
+        case .null: self = .null
+        }
     }
 
     /// The value as JSON text, with members sorted by name.

@@ -1,0 +1,71 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#endif
+// `ProcessInfo` is in the one on Linux and in the other on Darwin.
+import Foundation
+
+extension ChappieConfiguration {
+    /// What the engine is told.
+    var transport: ChappieTransportConfiguration {
+        var transport = ChappieTransportConfiguration(
+            baseURL: self.endpoint.baseURL, credential: self.endpoint.checked(self.credential))
+        transport.policy = self.endpoint.supportsWebSocket ? self.streamingTransportPolicy : .httpSSEOnly
+        transport.usesLanes = self.usesLanes ?? self.endpoint.supportsLanes
+        transport.sendsClientMetadata = self.endpoint.sendsClientMetadata
+        transport.credentialFieldName = self.endpoint.credentialFieldName
+        transport.additionalFields = self.fields
+        transport.rateLimitBackoff = self.rateLimitBackoff
+        transport.circuitBreaker = self.circuitBreaker
+        transport.timeouts = self.timeouts
+        transport.limits = self.transportLimits
+        transport.maxHTTPRetries = self.maxHTTPRetries
+        transport.reconnectDelay = self.reconnectDelay
+        transport.tls = self.tls
+        transport.proxy = self.proxy
+        transport.offersCompression = self.offersCompression
+        transport.webSocketCompression = self.webSocketCompression
+        transport.serviceThreadCount = self.serviceThreadCount
+        transport.rawEvents = self.rawEvents
+        transport.reportsDiagnostics = self.reportsDiagnostics
+        transport.log = self.log
+        transport.metrics = self.metrics
+        transport.willSend = self.willSend
+        return transport
+    }
+
+    /// The caller's fields replace the endpoint's.
+    private var fields: [(name: String, value: String)] {
+        let own = Set(self.additionalFields.map { $0.name.lowercased() })
+        let others = self.endpoint.additionalFields.filter { !own.contains($0.name.lowercased()) }
+        return (others + self.additionalFields).map { ($0.name, $0.value) }
+    }
+}
+
+extension ChappieEndpoint {
+    /// The source of credentials, with what the endpoint demands of them.
+    fileprivate func checked(
+        _ source: ChappieTransportConfiguration.CredentialSource?
+    ) -> ChappieTransportConfiguration.CredentialSource {
+        let source = source ?? self.environmentKey
+        let (requiresCredential, requiresAccountID) = (self.requiresCredential, self.requiresAccountID)
+        return { request in
+            guard let credential = try await source(request) else {
+                if requiresCredential { throw ChappieClientError.missingCredential }
+                return nil
+            }
+            if requiresAccountID, credential.accountID == nil { throw ChappieClientError.missingAccountID }
+            return credential
+        }
+    }
+
+    /// The key in the environment, read each time it is asked for.
+    private var environmentKey: ChappieTransportConfiguration.CredentialSource {
+        let variable = self.apiKeyVariable
+        return { _ in
+            guard let variable, let key = ProcessInfo.processInfo.environment[variable], !key.isEmpty else {
+                return nil
+            }
+            return ChappieCredential(bearerToken: key)
+        }
+    }
+}

@@ -1,0 +1,162 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A server of the Responses API, and what it can do.
+///
+/// The presets say what is documented by their operators or commonly known; what is uncertain is left off, and their
+/// documentation says so. Every property can be changed:
+///
+/// ```swift
+/// var endpoint = ChappieEndpoint.xAI
+/// endpoint.supportsWebSocket = true
+/// ```
+public struct ChappieEndpoint: Sendable, Equatable {
+    /// What the requests go to; `/responses` is appended to its path, and its query stays.
+    public var baseURL: URL
+    /// Whether turns may use a WebSocket.
+    ///
+    /// Where false, they use HTTP/SSE whatever the policy says.
+    public var supportsWebSocket = true
+    /// Whether several responses can share one WebSocket, each on its lane.
+    public var supportsLanes = false
+    /// What requests say about storing responses; nil to say nothing.
+    ///
+    /// False makes the conversation the client's alone.
+    public var storesResponses: Bool?
+    /// Whether reasoning comes back encrypted, so that the next request can carry it.
+    ///
+    /// It is what keeps a model's reasoning between the calls of a turn when responses are not stored. Servers refuse
+    /// it for models that do not reason.
+    public var returnsEncryptedReasoning = false
+    /// Whether the server keeps `client_metadata` of requests.
+    public var sendsClientMetadata = false
+    /// Whether requests name their conversation as the key of the prompt cache.
+    public var takesPromptCacheKey = false
+    /// Whether `max_output_tokens` may be sent.
+    public var takesMaxOutputTokens = true
+    /// The field that carries the credential; nil for `Authorization: Bearer …`.
+    public var credentialFieldName: String?
+    /// The environment variable that holds the key, for clients that are given no credential; nil for none.
+    public var apiKeyVariable: String?
+    /// Whether a turn without a credential fails at once with `ChappieClientError.missingCredential`.
+    public var requiresCredential = true
+    /// Whether a credential has to name an account; one that does not is `ChappieClientError.missingAccountID`.
+    public var requiresAccountID = false
+    /// Fields that go with every request.
+    public var additionalFields: [Field] = []
+
+    /// A field of a request.
+    public struct Field: Sendable, Equatable {
+        /// The field's name.
+        public let name: String
+        /// Its value.
+        public let value: String
+
+        /// A field.
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// Any server; nothing is sent that some of them refuse, and a credential only if there is one.
+    ///
+    /// Most compatible servers have no WebSocket. The engine finds that out by itself and goes on over HTTP/SSE; to save
+    /// the attempt, set `supportsWebSocket` to false.
+    public static func other(_ baseURL: URL) -> Self {
+        var endpoint = Self(baseURL)
+        endpoint.requiresCredential = false
+        return endpoint
+    }
+
+    private init(_ baseURL: URL) { self.baseURL = baseURL }
+}
+
+extension ChappieEndpoint {
+    /// The public API of OpenAI.
+    ///
+    /// WebSockets with lanes, responses that are not stored, encrypted reasoning: turn `returnsEncryptedReasoning` off for
+    /// models that do not reason.
+    public static let openAI: Self = {
+        var endpoint = Self(Self.url(host: "api.openai.com", path: "/v1"))
+        endpoint.supportsLanes = true
+        endpoint.storesResponses = false
+        endpoint.returnsEncryptedReasoning = true
+        endpoint.takesPromptCacheKey = true
+        endpoint.apiKeyVariable = "OPENAI_API_KEY"
+        return endpoint
+    }()
+
+    /// The service behind ChatGPT's own programs, for signed-in accounts.
+    ///
+    /// It refuses to store, wants every answer streamed, and takes no `max_output_tokens`. Whether it knows lanes is not
+    /// known. A credential has to name its account; `originator` says which program asks.
+    public static let chatGPT: Self = {
+        var endpoint = Self(Self.url(host: "chatgpt.com", path: "/backend-api/codex"))
+        endpoint.storesResponses = false
+        endpoint.returnsEncryptedReasoning = true
+        endpoint.sendsClientMetadata = true
+        endpoint.takesPromptCacheKey = true
+        endpoint.takesMaxOutputTokens = false
+        endpoint.requiresAccountID = true
+        endpoint.additionalFields = [Field(name: "originator", value: "chappie")]
+        return endpoint
+    }()
+
+    /// Azure OpenAI: the name of a resource, and a version of its API.
+    ///
+    /// Without a version, and with `preview` or `latest`, requests go to `/openai/v1`; with a dated version to `/openai`.
+    /// Models are named by their deployments, and keys go into `api-key`; for a token of Entra ID set
+    /// `credentialFieldName` to nil. Whether it has WebSockets is not known: they are off.
+    public static func azureOpenAI(resource: String, apiVersion: String? = nil) -> Self {
+        let isDated = apiVersion?.first?.isNumber ?? false
+        var endpoint = Self(
+            Self.url(
+                host: "\(resource).openai.azure.com", path: isDated ? "/openai" : "/openai/v1",
+                query: apiVersion.map { ("api-version", $0) }))
+        endpoint.supportsWebSocket = false
+        endpoint.storesResponses = false
+        endpoint.returnsEncryptedReasoning = true
+        endpoint.takesPromptCacheKey = true
+        endpoint.credentialFieldName = "api-key"
+        endpoint.apiKeyVariable = "AZURE_OPENAI_API_KEY"
+        return endpoint
+    }
+
+    /// xAI.
+    ///
+    /// Responses are not stored, and reasoning comes back encrypted. WebSockets and the key of the prompt cache are
+    /// uncertain: they are off.
+    public static let xAI: Self = {
+        var endpoint = Self(Self.url(host: "api.x.ai", path: "/v1"))
+        endpoint.supportsWebSocket = false
+        endpoint.storesResponses = false
+        endpoint.returnsEncryptedReasoning = true
+        endpoint.apiKeyVariable = "XAI_API_KEY"
+        return endpoint
+    }()
+
+    /// Vercel's AI Gateway, where models are named `creator/model`.
+    ///
+    /// Whether it has WebSockets, stores responses or encrypts reasoning depends on what stands behind it: they are off,
+    /// or not mentioned.
+    public static let vercelAIGateway: Self = {
+        var endpoint = Self(Self.url(host: "ai-gateway.vercel.sh", path: "/v1"))
+        endpoint.supportsWebSocket = false
+        endpoint.apiKeyVariable = "AI_GATEWAY_API_KEY"
+        return endpoint
+    }()
+
+    /// An address of these parts; characters that no host may have make one that the engine refuses.
+    private static func url(host: String, path: String, query: (name: String, value: String)? = nil) -> URL {
+        var components = URLComponents()
+        components.scheme = "https"
+        components.host = host
+        components.path = path
+        components.queryItems = query.map { [URLQueryItem(name: $0.name, value: $0.value)] }
+        return components.url ?? URL(filePath: "/")
+    }
+}

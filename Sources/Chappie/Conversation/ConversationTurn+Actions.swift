@@ -1,0 +1,259 @@
+import ChappieTransport
+import ResponseEvents
+import StreamTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a turn does: asks the model, runs tools, asks for approvals.
+extension ConversationTurn {
+    // MARK: Responses
+
+    /// Takes the conversation's one turn, and asks the model.
+    func begin() throws {
+        if self.shared.withLock({ $0.isCancelled }) { throw CancellationError() }
+        let items = self.setup.composer.items(of: self.request)
+        let turn = try self.conversation.begin()
+        let isCancelled = self.shared.withLock { shared in
+            guard !shared.isCancelled else { return true }
+            shared.turn = turn
+            shared.journal = TurnJournal(input: items)
+            return false
+        }
+        // Cancelled between the two: nobody else knows of the turn.
+        guard !isCancelled else {
+            self.conversation.end(turn, adding: [])
+            throw CancellationError()
+        }
+        self.startTimer()
+        self.askModel(behind: turn.context)
+    }
+
+    /// Makes the next request out of everything so far.
+    private func askModel(behind context: ChappieClientContext) {
+        let items = self.shared.withLock { shared in
+            shared.journal?.close()
+            return shared.journal?.items ?? []
+        }
+        let body = self.setup.composer.body(
+            of: self.request, items: context.itemTexts + items, conversationID: context.id)
+        var request = ChappieTransportRequest(body: body)
+        request.lane = self.request.lane ?? self.conversation.lane
+        request.forkedFrom = self.conversation.forkedFrom
+        request.requestID = self.requestID
+        request.traceContext = self.request.traceContext
+        request.turnState = self.turnState
+        request.runsCalls = true
+        request.toolOutput = { [weak self] call in
+            guard let self else { throw CancellationError() }
+            return try await self.output(ofCarriedCall: call)
+        }
+        self.respond(self.setup.transport.turn(request))
+    }
+
+    private func respond(_ driver: TurnDriver) {
+        let isOver = self.shared.withLock { shared in
+            if let before = shared.driver {
+                var report = shared.finishedReport ?? before.report
+                if shared.finishedReport != nil { report.append(before.report) }
+                shared.finishedReport = report
+            }
+            shared.driver = driver
+            return shared.isOver || shared.isLate
+        }
+        if isOver { driver.cancel() }
+        self.phase = .responding(driver)
+    }
+
+    /// Notes what a complete response leaves behind, and finds out what comes next.
+    func responseCompleted(_ driver: TurnDriver) -> [ToolLoopStateMachine.Action] {
+        guard let response = driver.completedResponse else { return [.fail(.invalidResponse)] }
+        self.phase = .answering
+        self.summary.note(response)
+        self.turnState = response.turnState ?? self.turnState
+        self.shared.withLock { $0.journal?.completed(response.items, calls: response.calls) }
+        return self.machine.responseCompleted(calls: response.calls, endsTurn: response.endsTurn, now: self.now)
+    }
+
+    // MARK: Actions
+
+    /// Does one thing that is no event.
+    func perform(_ action: ToolLoopStateMachine.Action) throws {
+        switch action {
+        case .deliver: preconditionFailure("events go to the consumer")
+        case .ask(let number): self.ask(number)
+        case .run(let number): self.run(number)
+        case .record(let number, let output): self.record(number, output)
+        case .askModel:
+            guard let turn = self.shared.withLock({ $0.turn }) else { throw CancellationError() }
+            self.askModel(behind: turn.context)
+        case .finish: self.finish()
+        case .fail(let error): throw error
+        }
+    }
+
+    private func record(_ number: Int, _ output: ToolOutput) {
+        let callID = self.machine.call(number).callID
+        self.shared.withLock { $0.journal?.answered(callID, with: output.item) }
+    }
+
+    private func finish() {
+        self.phase = .over
+        // Whoever hears of the end may say the next thing at once.
+        self.settle()
+        self.actions.append(.deliver(.completed))
+    }
+
+    // MARK: Tools
+
+    /// Asks whether a call may run, in a task of its own.
+    private func ask(_ number: Int) {
+        guard let handler = self.setup.approvalHandler else { return }
+        let call = self.machine.call(number)
+        let request = ChappieApprovalRequest(callID: call.callID, name: call.name, arguments: call.payload)
+        let inbox = self.inbox
+        let task = Task {
+            do {
+                switch try await handler(request) {
+                case .allowed: inbox.post(.answered(number, .approved))
+                case .refused(let reason): inbox.post(.answered(number, .denied(reason)))
+                }
+            } catch {
+                inbox.post(.answered(number, .threw(Self.words(of: error))))
+            }
+        }
+        inbox.hold(task, for: number)
+    }
+
+    /// Runs a call in a task of its own.
+    private func run(_ number: Int) {
+        let call = self.machine.call(number)
+        guard let tool = self.setup.tools[call.name] else { return }
+        let inbox = self.inbox
+        let byteCount = self.setup.limits.toolOutputByteCount
+        let task = Task { [weak self] in
+            do {
+                let result = try await tool.handler(
+                    ChappieToolCall(callID: call.callID, name: call.name, arguments: call.payload))
+                let output = ToolOutput(result, of: call, byteCount: byteCount)
+                // It is written down at once: a turn that ends before it hears of it has done it all the same.
+                self?.shared.withLock { $0.journal?.answered(call.callID, with: output.item) }
+                inbox.post(.ended(number, .returned(output)))
+            } catch {
+                inbox.post(.ended(number, .threw(Self.words(of: error))))
+            }
+        }
+        inbox.hold(task, for: number)
+    }
+
+    /// What an error says: to the caller, and to whoever reads the log.
+    private static func words(of error: any Error) -> String {
+        (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
+    }
+
+    /// Waits until a tool or an approval has something to say.
+    func waitForTools() async throws {
+        await self.inbox.wait()
+        if self.shared.withLock({ $0.isCancelled }) || Task.isCancelled { throw CancellationError() }
+        self.actions += self.takeMessages()
+    }
+
+    private func takeMessages() -> [ToolLoopStateMachine.Action] {
+        let now = self.now
+        return self.inbox.take().flatMap { message in
+            switch message {
+            case .ended(let number, let outcome): self.machine.ended(number, outcome, now: now)
+            case .answered(let number, let answer): self.machine.answered(number, answer, now: now)
+            case .timeLimitPassed: self.machine.timeLimitPassed(now: now)
+            }
+        }
+    }
+
+    // MARK: Calls that a broken response carries
+
+    /// The output of a finished call that is given back to the server in the middle of a response.
+    ///
+    /// The engine asks for it inside `next()`, so what the consumer hears of it comes with the next event.
+    private func output(ofCarriedCall json: String) async throws -> [UInt8] {
+        guard let item = InputItem(Array(json.utf8)), case .call(let call) = item.part, let callID = call.callID else {
+            throw ChappieClientError.invalidResponse
+        }
+        let (number, actions) = self.machine.callCarried(
+            CompletedResponse.Call(
+                callID: callID, name: call.name, namespace: call.namespace, payload: call.payload,
+                isCustom: call.isCustom),
+            now: self.now)
+        try self.performAtOnce(actions)
+        guard let number else { throw CancellationError() }
+        while true {
+            if let output = self.machine.output(of: number) { return output.item }
+            await self.inbox.wait()
+            if self.shared.withLock({ $0.isCancelled }) || Task.isCancelled { throw CancellationError() }
+            try self.performAtOnce(self.takeMessages())
+        }
+    }
+
+    /// Does what is to be done, and keeps events for later.
+    private func performAtOnce(_ actions: [ToolLoopStateMachine.Action]) throws {
+        for action in actions {
+            if case .deliver = action { self.actions.append(action) } else { try self.perform(action) }
+        }
+    }
+
+    // MARK: The time limit
+
+    private func startTimer() {
+        guard let limit = self.setup.limits.duration else { return }
+        let inbox = self.inbox
+        let task = Task { [weak self] in
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            self?.stopResponse()
+            inbox.post(.timeLimitPassed)
+        }
+        inbox.hold(task, for: -1)
+    }
+
+    /// Wakes a turn that waits for the server.
+    private func stopResponse() {
+        let driver = self.shared.withLock { shared in
+            shared.isLate = true
+            return shared.driver
+        }
+        driver?.cancel()
+    }
+}
+
+extension ChappieResponse {
+    /// Adds what a response of the turn says.
+    mutating func note(_ response: CompletedResponse) {
+        self = ChappieResponse(id: response.id ?? self.id, status: self.status, adding: response, to: self)
+    }
+
+    private init(id: String?, status: String, adding response: CompletedResponse, to before: ChappieResponse) {
+        self.init(id: id, status: status)
+        self.model = response.model ?? before.model
+        self.outputText = before.outputText
+        self.usage = before.usage.map { $0.adding(response.usage) } ?? response.usage
+        self.requestID = response.requestID ?? before.requestID
+    }
+}
+
+extension ChappieTokenUsage {
+    /// The sum; of a count that one side does not have, the other's.
+    fileprivate func adding(_ other: Self?) -> Self {
+        guard let other else { return self }
+        func sum(_ count: KeyPath<Self, Int?>) -> Int? {
+            guard let left = self[keyPath: count], let right = other[keyPath: count] else {
+                return self[keyPath: count] ?? other[keyPath: count]
+            }
+            let (sum, hasOverflown) = left.addingReportingOverflow(right)
+            return hasOverflown ? Int.max : sum
+        }
+        return Self(
+            inputTokens: sum(\.inputTokens), cachedInputTokens: sum(\.cachedInputTokens),
+            outputTokens: sum(\.outputTokens), reasoningTokens: sum(\.reasoningTokens), totalTokens: sum(\.totalTokens))
+    }
+}

@@ -1,0 +1,201 @@
+import ChappieTransport
+import StreamTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A turn of a conversation: responses and tools in between, as one stream.
+///
+/// It reads a `TurnDriver` for each response, asks `ToolLoopStateMachine` what comes next, and does it. It has no policy.
+/// `next()` belongs to the stream's one consumer, whose task does the work; tools run in tasks of their own, and report
+/// to `inbox`. `cancel()` and `report` may be called from anywhere.
+/// - Safety: everything but `shared` and `inbox`, which have locks, is touched inside `next()` only, by one task at a time.
+final class ConversationTurn: StreamedTurn, @unchecked Sendable {
+    /// What other tasks may touch.
+    struct Shared {
+        var isCancelled = false
+        var isOver = false
+        /// Whether the turn has taken as long as it may.
+        var isLate = false
+        var driver: TurnDriver?
+        /// The reports of the responses before.
+        var finishedReport: ChappieStreamReport?
+        /// Nil before the turn has begun, and after it has ended.
+        var journal: TurnJournal?
+        var turn: Conversation.Turn?
+    }
+
+    /// Where the turn is.
+    enum Phase {
+        case notBegun
+        case responding(TurnDriver)
+        case answering
+        case over
+    }
+
+    let setup: TurnSetup
+    let request: ChappieResponseRequest
+    let conversation: Conversation
+    /// The caller's name for every request of the turn.
+    let requestID: String
+    let shared = LockedValue(Shared())
+    let inbox = ToolInbox()
+    var phase = Phase.notBegun
+    var machine: ToolLoopStateMachine
+    /// What is to be done before anything else, in order.
+    var actions: [ToolLoopStateMachine.Action] = []
+    /// What the server wants to have echoed.
+    var turnState: String?
+    /// What the turn comes to as a response.
+    var summary = ChappieResponse(id: nil, status: "completed")
+    private let clock = ContinuousClock()
+    private let start: ContinuousClock.Instant
+
+    /// A turn that nobody reads yet.
+    init(setup: TurnSetup, request: ChappieResponseRequest, conversation: Conversation) {
+        self.setup = setup
+        self.request = request
+        self.conversation = conversation
+        self.requestID = request.requestID ?? UUID().uuidString.lowercased()
+        self.machine = ToolLoopStateMachine(rules: setup.rules)
+        self.start = self.clock.now
+    }
+
+    /// Time since the turn was made.
+    var now: Duration { self.clock.now - self.start }
+
+    // MARK: The consumer
+
+    /// The next event; nil after `.completed`.
+    nonisolated(nonsending) func next() async throws -> ChappieStreamEvent? {
+        do {
+            while true {
+                if let event = try self.performActions() { return event }
+                switch self.phase {
+                case .responding(let driver):
+                    let event = try await driver.next()
+                    if let event, self.passesOn(event) { return event }
+                    self.received(event.map { [$0] } ?? [], from: driver)
+                case .notBegun: try self.begin()
+                case .answering: try await self.waitForTools()
+                case .over: return nil
+                }
+            }
+        } catch {
+            throw self.ended(with: error)
+        }
+    }
+
+    /// The events that are ready, never none; nil after the batch with `.completed`.
+    nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]? {
+        do {
+            while true {
+                var batch: [ChappieStreamEvent] = []
+                while let event = try self.performActions(batch.isEmpty) { batch.append(event) }
+                if !batch.isEmpty { return batch }
+                switch self.phase {
+                case .responding(let driver):
+                    self.received(try await driver.nextBatch() ?? [], from: driver)
+                case .notBegun: try self.begin()
+                case .answering: try await self.waitForTools()
+                case .over: return nil
+                }
+            }
+        } catch {
+            throw self.ended(with: error)
+        }
+    }
+
+    /// Whether an event goes to the consumer as it is, before anything else.
+    private func passesOn(_ event: ChappieStreamEvent) -> Bool {
+        // Calls that a response carries may have left events that come first.
+        event != .completed && self.actions.isEmpty
+    }
+
+    /// Puts events of a response in line, and goes on when it is complete.
+    private func received(_ events: [ChappieStreamEvent], from driver: TurnDriver) {
+        for event in events where event != .completed { self.actions.append(.deliver(event)) }
+        if events.isEmpty || events.last == .completed { self.actions += self.responseCompleted(driver) }
+    }
+
+    /// Does what is to be done, up to the next event for the consumer; nil when nothing is left.
+    ///
+    /// With `mayStart` false it stops before anything that is not an event.
+    private func performActions(_ mayStart: Bool = true) throws -> ChappieStreamEvent? {
+        while let action = self.actions.first {
+            if self.shared.withLock({ $0.isCancelled }) { throw CancellationError() }
+            if case .deliver(let event) = action {
+                self.actions.removeFirst()
+                return event
+            }
+            guard mayStart else { return nil }
+            self.actions.removeFirst()
+            try self.perform(action)
+        }
+        return nil
+    }
+
+    // MARK: The end
+
+    /// Ends the turn because of an error: leaves what was complete to the conversation, and stops what runs.
+    private func ended(with error: any Error) -> any Error {
+        self.phase = .over
+        self.actions.removeAll()
+        let (isCancelled, isLate) = self.shared.withLock { ($0.isCancelled || Task.isCancelled, $0.isLate) }
+        self.settle()
+        guard error is CancellationError || isCancelled else { return error }
+        // The timer stops a response in the same way as a cancellation.
+        guard !isCancelled, isLate, let limit = self.setup.limits.duration else { return CancellationError() }
+        return ChappieClientError.runTimeLimitExceeded(limit)
+    }
+
+    /// Leaves what the turn has come to to the conversation, once, and stops what runs.
+    func settle() {
+        let (driver, turn, journal) = self.shared.withLock { shared in
+            defer {
+                shared.turn = nil
+                shared.isOver = true
+            }
+            return (shared.driver, shared.turn, shared.journal)
+        }
+        self.inbox.close()
+        driver?.cancel()
+        if let turn, let journal { self.conversation.end(turn, adding: journal.remains) }
+    }
+
+    // MARK: Anyone
+
+    /// Ends the turn with `CancellationError`: the connection is closed, tools that run are cancelled.
+    func cancel() {
+        let isOver = self.shared.withLock { shared in
+            if !shared.isOver { shared.isCancelled = true }
+            return shared.isOver
+        }
+        if !isOver { self.settle() }
+    }
+
+    /// Puts items into the response that is being made.
+    func steer(_ input: [UInt8]) throws {
+        guard let driver = self.shared.withLock({ $0.driver }) else { throw ChappieClientError.invalidResponse }
+        try driver.steer(input)
+    }
+
+    /// What the turn went through so far: the attempts of all its responses.
+    var report: ChappieStreamReport {
+        let (finished, driver) = self.shared.withLock { ($0.finishedReport, $0.driver) }
+        guard var report = finished else { return driver?.report ?? self.emptyReport }
+        if let driver { report.append(driver.report) }
+        return report
+    }
+}
+
+extension ConversationTurn {
+    var emptyReport: ChappieStreamReport { self.setup.transport.turn(ChappieTransportRequest(body: [])).report }
+}
+
+extension ChappieStreamReport {
+    mutating func append(_ other: Self) { self.attempts += other.attempts }
+}

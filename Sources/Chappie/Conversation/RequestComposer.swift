@@ -1,0 +1,112 @@
+import ResponseEvents
+
+/// Makes the bodies of a client's requests.
+///
+/// A pure value. The same conversation gives the same bytes, member by member, so that a server's cache and the engine's
+/// rule for incremental input find what was sent before.
+struct RequestComposer: Sendable {
+    let model: String
+    let instructions: String?
+    /// Tools by name and as JSON text, in order.
+    let tools: [(name: String, json: [UInt8])]
+    let capabilities: Set<ChappieHarnessCapability>
+    let reasoningEffort: ChappieReasoningEffort?
+    let serviceTier: ChappieServiceTier?
+    let endpoint: ChappieEndpoint
+
+    /// What a configuration says about requests.
+    init(_ configuration: ChappieConfiguration) {
+        self.model = configuration.model
+        self.instructions = configuration.harness.instructions
+        self.tools = configuration.toolDeclarations.map { ($0.name, $0.json) }
+        self.capabilities = configuration.harness.capabilities
+        self.reasoningEffort = configuration.reasoningEffort
+        self.serviceTier = configuration.serviceTier
+        self.endpoint = configuration.endpoint
+    }
+
+    /// The items that a request puts behind the conversation.
+    func items(of request: ChappieResponseRequest) -> [[UInt8]] {
+        let own = request.bodyJSON.flatMap { try? ResponseRequestBody(json: $0) }?.inputItems ?? []
+        return own + request.messages.map(\.json)
+    }
+
+    /// The body of a request whose whole input is `items`.
+    func body(of request: ChappieResponseRequest, items: [[UInt8]], conversationID: String) -> [UInt8] {
+        var object = JSONObjectText()
+        if let bodyJSON = request.bodyJSON {
+            // The engine says what is wrong with a body that is none.
+            guard let given = try? JSONObjectText(bodyJSON) else { return bodyJSON }
+            object = given
+        }
+        object.setText(request.model ?? object.text(of: "model") ?? self.model, for: "model")
+        if let text = request.instructions ?? object.text(of: "instructions") ?? self.instructions {
+            object.setText(text, for: "instructions")
+        }
+        object["input"] = JSONArrayText.json(items.map { $0[...] })[...]
+        self.setTools(of: request, in: &object)
+        self.setStorage(in: &object)
+        if let effort = request.effort ?? (object["reasoning"] == nil ? self.reasoningEffort : nil) {
+            object.set("effort", in: "reasoning", to: JSONText.string(effort.rawValue))
+        }
+        if let tier = request.serviceTier?.rawValue ?? object.text(of: "service_tier") ?? self.serviceTier?.rawValue {
+            object.setText(tier, for: "service_tier")
+        }
+        if self.endpoint.takesPromptCacheKey, object["prompt_cache_key"] == nil {
+            object.setText(conversationID, for: "prompt_cache_key")
+        }
+        if let limit = request.maxOutputTokens { object.setJSON(String(max(0, limit)), for: "max_output_tokens") }
+        if !self.endpoint.takesMaxOutputTokens { object["max_output_tokens"] = nil }
+        return object.json
+    }
+
+    /// The caller's tools come first, then those of the client that the caller does not name.
+    private func setTools(of request: ChappieResponseRequest, in object: inout JSONObjectText) {
+        let given = object["tools"].flatMap { JSONArrayText($0) }?.elements ?? []
+        let names = Set(given.compactMap { try? JSONObjectText(Array($0.json)).text(of: "name") })
+        let own = self.tools.filter { !names.contains($0.name) }.map { $0.json[...] }
+        var search: [ArraySlice<UInt8>] = []
+        var others = given.map(\.json)
+        if let access = request.searchAccess {
+            others = given.filter { $0.type?.hasPrefix("web_search") != true }.map(\.json)
+            search = access.toolJSON.map { [Array($0.utf8)[...]] } ?? []
+        } else if self.capabilities.contains(.webSearch),
+            !given.contains(where: { $0.type?.hasPrefix("web_search") == true })
+        {
+            search = ChappieSearchAccess.live.toolJSON.map { [Array($0.utf8)[...]] } ?? []
+        }
+        let tools = others + own + search
+        guard !tools.isEmpty || object["tools"] != nil else { return }
+        object["tools"] = JSONArrayText.json(tools)[...]
+        if self.capabilities.contains(.parallelToolCalls), object["parallel_tool_calls"] == nil, !tools.isEmpty {
+            object.setJSON("true", for: "parallel_tool_calls")
+        }
+    }
+
+    /// What the caller's body says itself stays.
+    private func setStorage(in object: inout JSONObjectText) {
+        if let isStored = self.endpoint.storesResponses, object["store"] == nil {
+            object.setJSON(isStored ? "true" : "false", for: "store")
+        }
+        if self.endpoint.returnsEncryptedReasoning, object["include"] == nil {
+            object.setJSON(#"["reasoning.encrypted_content"]"#, for: "include")
+        }
+    }
+}
+
+extension ChappieConfiguration {
+    /// The tools that the model hears of, one for each name: the harness's in order, then the host's.
+    ///
+    /// A host tool takes the place of the harness's tool of its name.
+    var toolDeclarations: [ToolDeclaration] {
+        var declarations: [ToolDeclaration] = []
+        for declaration in self.harness.tools.map(\.declaration) + self.tools.map(\.declaration) {
+            if let index = declarations.firstIndex(where: { $0.name == declaration.name }) {
+                declarations[index] = declaration
+            } else {
+                declarations.append(declaration)
+            }
+        }
+        return declarations
+    }
+}

@@ -1,0 +1,153 @@
+import ResponseEvents
+
+/// A tool that the program runs when the model calls it.
+///
+/// ```swift
+/// let weather = ChappieHostTool(
+///     name: "get_weather", description: "The weather of a city.",
+///     inputSchema: ["type": "object", "properties": ["city": ["type": "string"]]]
+/// ) { call in
+///     ChappieToolResult(output: "21 °C in \(call.argumentsJSON?["city"]?.string ?? "an unknown place")")
+/// }
+/// ```
+///
+/// Its handler runs in a task of its own, which is cancelled with the turn. What it throws ends the turn with
+/// `ChappieClientError.toolExecutionFailed`; what the model is to read is a result (`ChappieToolResult.failed(_:)`).
+public struct ChappieHostTool: Sendable {
+    /// Does what the tool does.
+    public typealias Handler = @Sendable (ChappieToolCall) async throws -> ChappieToolResult
+
+    /// The tool's name: letters, digits, `_` and `-`, at most 64.
+    public let name: String
+    /// What it does, for the model.
+    public let description: String
+    /// Whether it runs when it is called.
+    public let policy: ChappieToolPolicy
+    let input: ToolInput
+    let handler: Handler
+
+    /// A function, which takes JSON that a schema describes.
+    ///
+    /// Without a schema it takes any object. `isStrict` asks the server to keep the model to the schema, which then has
+    /// to close every object.
+    public init(
+        name: String, description: String, inputSchema: ChappieJSONValue? = nil, isStrict: Bool = false,
+        policy: ChappieToolPolicy = .automatic, handler: @escaping Handler
+    ) {
+        self.name = name
+        self.description = description
+        self.policy = policy
+        self.input = .schema(inputSchema ?? .anyObject, isStrict: isStrict)
+        self.handler = handler
+    }
+
+    /// A custom tool, which takes text.
+    public init(
+        name: String, description: String, format: ChappieToolInputFormat, policy: ChappieToolPolicy = .automatic,
+        handler: @escaping Handler
+    ) {
+        self.name = name
+        self.description = description
+        self.policy = policy
+        self.input = .text(format)
+        self.handler = handler
+    }
+
+    /// What the model is told.
+    var declaration: ToolDeclaration {
+        ToolDeclaration(name: self.name, description: self.description, input: self.input)
+    }
+}
+
+/// The text that a custom tool takes.
+public enum ChappieToolInputFormat: Sendable, Equatable {
+    /// Any text.
+    case text
+    /// Text of a grammar.
+    case grammar(syntax: Syntax, definition: String)
+
+    /// How a grammar is written.
+    public enum Syntax: String, Sendable, CaseIterable {
+        /// Lark.
+        case lark
+        /// A regular expression.
+        case regex
+    }
+}
+
+/// A tool that the model is told of, for a harness.
+///
+/// It runs nothing. A call of it is `ChappieClientError.missingToolHandler`, unless the client has a host tool of that
+/// name, whose declaration then replaces this one.
+public struct ChappieHarnessTool: Sendable, Equatable {
+    /// The tool's name: letters, digits, `_` and `-`, at most 64.
+    public let name: String
+    /// What it does, for the model.
+    public let description: String
+    /// The JSON Schema of its arguments.
+    public let inputSchema: ChappieJSONValue
+
+    /// A tool; without a schema it takes any object.
+    public init(name: String, description: String, inputSchema: ChappieJSONValue? = nil) {
+        self.name = name
+        self.description = description
+        self.inputSchema = inputSchema ?? .anyObject
+    }
+
+    var declaration: ToolDeclaration {
+        ToolDeclaration(
+            name: self.name, description: self.description, input: .schema(self.inputSchema, isStrict: false))
+    }
+}
+
+/// What a tool takes.
+enum ToolInput: Sendable, Equatable {
+    case schema(ChappieJSONValue, isStrict: Bool)
+    case text(ChappieToolInputFormat)
+}
+
+/// A tool in a request.
+struct ToolDeclaration: Sendable, Equatable {
+    let name: String
+    let description: String
+    let input: ToolInput
+
+    /// The tool as JSON text, always the same for the same tool.
+    var json: [UInt8] {
+        var object = JSONObjectText()
+        switch self.input {
+        case .schema(let schema, let isStrict):
+            object.setText("function", for: "type")
+            object.setText(self.name, for: "name")
+            object.setText(self.description, for: "description")
+            object.setJSON(isStrict ? "true" : "false", for: "strict")
+            object.setJSON(schema.jsonText, for: "parameters")
+        case .text(let format):
+            object.setText("custom", for: "type")
+            object.setText(self.name, for: "name")
+            object.setText(self.description, for: "description")
+            object["format"] = format.json[...]
+        }
+        return object.json
+    }
+}
+
+extension ChappieToolInputFormat {
+    fileprivate var json: [UInt8] {
+        var object = JSONObjectText()
+        switch self {
+        case .text:
+            object.setText("text", for: "type")
+        case .grammar(let syntax, let definition):
+            object.setText("grammar", for: "type")
+            object.setText(syntax.rawValue, for: "syntax")
+            object.setText(definition, for: "definition")
+        }
+        return object.json
+    }
+}
+
+extension ChappieJSONValue {
+    /// The schema of a tool that says nothing about its arguments.
+    static let anyObject: ChappieJSONValue = ["type": "object", "properties": [:]]
+}

@@ -1,0 +1,42 @@
+/// How far one turn may go.
+public struct ChappieRunLimits: Sendable, Equatable {
+    /// How many tool calls a turn may have.
+    ///
+    /// Default 64. One more ends it with `ChappieClientError.toolLoopLimitExceeded`, before any tool of that response
+    /// runs.
+    public var toolCalls: Int
+    /// How many responses a turn may ask for.
+    ///
+    /// Default 32. When another would be needed, the turn ends with `ChappieClientError.toolLoopLimitExceeded`, before
+    /// the tools run whose outputs it would carry.
+    public var roundTrips: Int
+    /// How long a turn may take, from its first read to its end: tools, approvals and a slow consumer included.
+    ///
+    /// Default nil, for no limit. Beyond it the turn ends with `ChappieClientError.runTimeLimitExceeded`.
+    public var duration: Duration?
+    /// How many tools of one response run at the same time; others wait for their turn, in order.
+    ///
+    /// Default 8. A call that waits for an approval does not count.
+    public var concurrentTools: Int
+    /// How many bytes of a tool's output go to the model, in UTF-8.
+    ///
+    /// Default 1 MiB. Longer text is cut between two scalars, and a line behind it says so, to the model and in
+    /// `ChappieStreamEvent.toolCallCompleted`. A picture or a file that does not fit is left out, with such a line in its
+    /// place.
+    public var toolOutputByteCount: Int
+
+    /// Limits; at least one tool runs at a time, and negative counts are 0.
+    public init(
+        toolCalls: Int = 64, roundTrips: Int = 32, duration: Duration? = nil, concurrentTools: Int = 8,
+        toolOutputByteCount: Int = 1 << 20
+    ) {
+        self.toolCalls = max(0, toolCalls)
+        self.roundTrips = max(0, roundTrips)
+        self.duration = duration.map { max(.zero, $0) }
+        self.concurrentTools = max(1, concurrentTools)
+        self.toolOutputByteCount = max(0, toolOutputByteCount)
+    }
+
+    /// 64 calls, 32 responses, no limit of time.
+    public static let `default` = Self()
+}

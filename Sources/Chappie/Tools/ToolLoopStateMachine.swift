@@ -1,0 +1,306 @@
+/// Decides what a turn with tools does next: which calls run and when, when the model is asked again, when the turn ends.
+///
+/// It performs no I/O, reads no clock and starts no task. Its owner is the turn, inside `next()`. Calls have numbers that
+/// count through the turn, so that what arrives late is recognised.
+struct ToolLoopStateMachine: Sendable {
+    /// What the turn is allowed to do.
+    struct Rules: Sendable {
+        /// The policies of the host's tools, by name.
+        var policies: [String: ChappieToolPolicy]
+        /// Whether somebody answers calls whose policy is `ask`.
+        var canAsk: Bool
+        /// How far the turn may go.
+        var limits: ChappieRunLimits
+    }
+
+    /// What the driver must do, in order.
+    enum Action: Sendable, Equatable {
+        /// Hand an event to the consumer, before anything that follows.
+        case deliver(ChappieStreamEvent)
+        /// Ask whether a call may run.
+        case ask(Int)
+        /// Run a call.
+        case run(Int)
+        /// Write an output down.
+        case record(Int, ToolOutput)
+        /// Ask the model again, with everything so far.
+        case askModel
+        /// End the turn as complete.
+        case finish
+        /// End the turn with an error.
+        case fail(ChappieClientError)
+    }
+
+    /// What came back from a tool.
+    enum Outcome: Sendable, Equatable {
+        /// Its result.
+        case returned(ToolOutput)
+        /// What it threw, in words.
+        case threw(String)
+    }
+
+    /// What came back from whoever approves.
+    enum Answer: Sendable, Equatable {
+        /// The call may run.
+        case approved
+        /// It may not.
+        case denied(String)
+        /// What the handler threw, in words.
+        case threw(String)
+    }
+
+    private enum State: Equatable {
+        /// A response is being received; calls that it carries may run.
+        case responding
+        /// The response is complete, and its calls run.
+        case answering
+        case finished
+    }
+
+    /// How far a call is.
+    private enum Progress: Equatable {
+        /// Somebody is asked.
+        case asking
+        /// It may run, and waits for its turn.
+        case queued
+        case running
+        case done(ToolOutput)
+    }
+
+    private struct Entry {
+        let call: CompletedResponse.Call
+        let policy: ChappieToolPolicy
+        let startedAt: Duration
+        var progress: Progress
+    }
+
+    private var state: State = .responding
+    private var entries: [Entry] = []
+    /// The calls of the newest complete response, in order.
+    private var round: [Int] = []
+    private var responseCount = 0
+    private let rules: Rules
+
+    /// A turn whose first response is under way.
+    init(rules: Rules) { self.rules = rules }
+
+    // MARK: What the driver asks
+
+    /// The call of a number.
+    func call(_ number: Int) -> CompletedResponse.Call { self.entries[number].call }
+
+    /// The output of a call, once it has one.
+    func output(of number: Int) -> ToolOutput? {
+        guard case .done(let output) = self.entries[number].progress else { return nil }
+        return output
+    }
+
+    // MARK: Inputs
+
+    /// A response is complete; its calls that have no output yet.
+    mutating func responseCompleted(
+        calls: [CompletedResponse.Call], endsTurn: Bool, now: Duration
+    ) -> [Action] {
+        switch self.state {
+        case .responding:
+            self.responseCount += 1
+            guard !calls.isEmpty || !endsTurn else {
+                self.state = .finished
+                return [.finish]
+            }
+            if let error = self.refusal(of: calls) { return self.fail(error) }
+            self.state = .answering
+            return self.begin(calls, now: now) + self.nextStep()
+        case .answering, .finished:
+            preconditionFailure("a response was complete that nobody asked for")
+        }
+    }
+
+    /// A finished call of a broken response is to be given back to the server: its number, and what is to be done first.
+    ///
+    /// Its output is there once `output(of:)` says so. A call that was there before keeps its number and does not run
+    /// again. Nil when the turn is over.
+    mutating func callCarried(_ call: CompletedResponse.Call, now: Duration) -> (number: Int?, actions: [Action]) {
+        switch self.state {
+        case .responding:
+            if let number = self.known(call) { return (number, []) }
+            let number = self.entries.count
+            if let error = self.refusal(of: [call], isLast: false) { return (nil, self.fail(error)) }
+            return (number, self.start(call, now: now) + self.runQueued())
+        case .answering, .finished:
+            // The turn was cancelled while the engine was about to ask.
+            return (nil, [])
+        }
+    }
+
+    /// Somebody has answered whether a call may run.
+    mutating func answered(_ number: Int, _ answer: Answer, now: Duration) -> [Action] {
+        // The turn may be over, and a call that is not waiting was answered twice.
+        guard self.state != .finished, self.entries[number].progress == .asking else { return [] }
+        switch answer {
+        case .approved:
+            self.entries[number].progress = .queued
+            return self.runQueued()
+        case .denied(let reason):
+            let words = reason.isEmpty ? "The call was not approved." : reason
+            return self.finished(number, ToolOutput(status: .denied, text: words, of: self.call(number)), now: now)
+        case .threw(let message):
+            return self.fail(
+                .toolApprovalDenied(self.call(number).name, message), because: number, status: .denied,
+                words: message, now: now)
+        }
+    }
+
+    /// A tool has returned or thrown.
+    mutating func ended(_ number: Int, _ outcome: Outcome, now: Duration) -> [Action] {
+        // The turn may be over: then what a tool still says changes nothing.
+        guard self.state != .finished, self.entries[number].progress == .running else { return [] }
+        switch outcome {
+        case .returned(let output):
+            return self.finished(number, output, now: now)
+        case .threw(let message):
+            return self.fail(
+                .toolExecutionFailed(self.call(number).name, message), because: number, status: .failed,
+                words: message, now: now)
+        }
+    }
+
+    /// The turn has taken as long as it may.
+    mutating func timeLimitPassed(now: Duration) -> [Action] {
+        switch self.state {
+        case .responding, .answering:
+            let cancelled = self.cancelOthers(now: now)
+            return cancelled + self.fail(.runTimeLimitExceeded(self.rules.limits.duration ?? .zero))
+        case .finished:
+            // The last response was complete at the same moment.
+            return []
+        }
+    }
+
+    // MARK: Refusing
+
+    /// Why calls cannot be answered; nil when they can.
+    ///
+    /// All of it is known before anything runs, so nothing runs in vain.
+    private func refusal(of calls: [CompletedResponse.Call], isLast: Bool = true) -> ChappieClientError? {
+        let limits = self.rules.limits
+        if isLast, self.responseCount >= limits.roundTrips { return .toolLoopLimitExceeded(limits.roundTrips) }
+        let news = calls.filter { self.known($0) == nil }
+        if self.entries.count + news.count > limits.toolCalls { return .toolLoopLimitExceeded(limits.toolCalls) }
+        for (index, call) in calls.enumerated() {
+            guard let policy = self.rules.policies[call.name] else { return .missingToolHandler(call.name) }
+            if policy == .ask, !self.rules.canAsk {
+                return .toolApprovalDenied(call.name, "there is no approval handler")
+            }
+            // One output cannot answer two different calls.
+            if calls[..<index].contains(where: { $0.callID == call.callID && $0 != call }) { return .invalidResponse }
+        }
+        return nil
+    }
+
+    private mutating func fail(_ error: ChappieClientError) -> [Action] {
+        self.state = .finished
+        return [.fail(error)]
+    }
+
+    /// Ends the turn because of one call: the consumer hears how it ended, and that the others were cancelled.
+    private mutating func fail(
+        _ error: ChappieClientError, because number: Int, status: ChappieToolStatus, words: String, now: Duration
+    ) -> [Action] {
+        let output = ToolOutput(status: status, text: words, of: self.call(number))
+        self.entries[number].progress = .done(output)
+        let result = self.result(of: number, output, now: now)
+        return [.record(number, output), .deliver(result)] + self.cancelOthers(now: now) + self.fail(error)
+    }
+
+    /// Tells the consumer of the calls that will not end.
+    private func cancelOthers(now: Duration) -> [Action] {
+        self.entries.indices.filter { self.output(of: $0) == nil }.map { number in
+            let output = ToolOutput(status: .cancelled, text: "", of: self.call(number))
+            return .deliver(self.result(of: number, output, now: now))
+        }
+    }
+
+    // MARK: Calling
+
+    /// The number of a call that the turn has met before.
+    ///
+    /// Servers name calls, and a name is used once. One that comes again for something else is another call.
+    private func known(_ call: CompletedResponse.Call) -> Int? { self.entries.lastIndex { $0.call == call } }
+
+    private mutating func begin(_ calls: [CompletedResponse.Call], now: Duration) -> [Action] {
+        self.round = []
+        var actions: [Action] = []
+        for call in calls {
+            if let number = self.known(call) {
+                // It stands twice, or was answered before: its output counts, and nothing runs again.
+                if let output = self.output(of: number), !self.round.contains(number) {
+                    actions.append(.record(number, output))
+                }
+                self.round.append(number)
+            } else {
+                self.round.append(self.entries.count)
+                actions += self.start(call, now: now)
+            }
+        }
+        return actions + self.runQueued()
+    }
+
+    /// Tells of a call, and finds out whether it runs.
+    private mutating func start(_ call: CompletedResponse.Call, now: Duration) -> [Action] {
+        let number = self.entries.count
+        let policy = self.rules.policies[call.name] ?? .deny
+        let request = ChappieToolExecutionRequest(
+            callID: call.callID, name: call.name, arguments: call.payload, policy: policy)
+        var actions: [Action] = [.deliver(.toolCallRequested(request))]
+        self.entries.append(Entry(call: call, policy: policy, startedAt: now, progress: .queued))
+        switch policy {
+        case .automatic:
+            break
+        case .ask:
+            self.entries[number].progress = .asking
+            let approval = ChappieApprovalRequest(callID: call.callID, name: call.name, arguments: call.payload)
+            actions += [.deliver(.approvalRequested(approval)), .ask(number)]
+        case .deny:
+            let output = ToolOutput(status: .denied, text: "This tool may not be used.", of: call)
+            self.entries[number].progress = .done(output)
+            actions += [.record(number, output), .deliver(self.result(of: number, output, now: now))]
+        }
+        return actions
+    }
+
+    /// Starts as many calls as may run at once, in order.
+    private mutating func runQueued() -> [Action] {
+        var runningCount = self.entries.count { $0.progress == .running }
+        var actions: [Action] = []
+        for number in self.entries.indices where self.entries[number].progress == .queued {
+            guard runningCount < self.rules.limits.concurrentTools else { break }
+            self.entries[number].progress = .running
+            runningCount += 1
+            actions.append(.run(number))
+        }
+        return actions
+    }
+
+    private mutating func finished(_ number: Int, _ output: ToolOutput, now: Duration) -> [Action] {
+        self.entries[number].progress = .done(output)
+        let result = self.result(of: number, output, now: now)
+        return [.record(number, output), .deliver(result)] + self.runQueued() + self.nextStep()
+    }
+
+    /// Asks the model again once every call of the round has its output.
+    private mutating func nextStep() -> [Action] {
+        guard self.state == .answering, self.round.allSatisfy({ self.output(of: $0) != nil }) else { return [] }
+        self.state = .responding
+        self.round = []
+        return [.askModel]
+    }
+
+    private func result(of number: Int, _ output: ToolOutput, now: Duration) -> ChappieStreamEvent {
+        let entry = self.entries[number]
+        return .toolCallCompleted(
+            ChappieToolExecutionResult(
+                callID: entry.call.callID, name: entry.call.name, status: output.status, output: output.text,
+                duration: max(.zero, now - entry.startedAt)))
+    }
+}

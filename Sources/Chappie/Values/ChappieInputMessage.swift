@@ -1,0 +1,77 @@
+import ResponseEvents
+
+/// One message of a conversation.
+///
+/// ```swift
+/// let message = ChappieInputMessage.user("Why is the sky blue?", fastMode: true)
+/// ```
+public struct ChappieInputMessage: Sendable, Equatable {
+    /// Who speaks.
+    public enum Role: String, Sendable, Codable, CaseIterable {
+        /// The operator of the program, above everybody.
+        case system
+        /// The program.
+        case developer
+        /// The person.
+        case user
+        /// The model.
+        case assistant
+    }
+
+    /// Who speaks.
+    public var role: Role
+    /// What is said, in order.
+    public var parts: [ChappieContentPart]
+    /// What applies to the turn that the message begins.
+    public var options: ChappieMessageOptions
+
+    /// A message.
+    public init(role: Role, parts: [ChappieContentPart], options: ChappieMessageOptions = ChappieMessageOptions()) {
+        self.role = role
+        self.parts = parts
+        self.options = options
+    }
+
+    /// A message of the operator.
+    public static func system(_ text: String) -> Self { Self(role: .system, parts: [.text(text)]) }
+
+    /// A message of the program.
+    public static func developer(_ text: String) -> Self { Self(role: .developer, parts: [.text(text)]) }
+
+    /// A message of the person; `fastMode` is `ChappieMessageOptions(fastMode: true)`.
+    public static func user(_ text: String, fastMode: Bool = false) -> Self {
+        Self(role: .user, parts: [.text(text)], options: ChappieMessageOptions(fastMode: fastMode))
+    }
+
+    /// A message of the person, with pictures and files in it.
+    public static func user(_ parts: [ChappieContentPart], fastMode: Bool = false) -> Self {
+        Self(role: .user, parts: parts, options: ChappieMessageOptions(fastMode: fastMode))
+    }
+
+    /// What the model is said to have answered.
+    public static func assistant(_ text: String) -> Self { Self(role: .assistant, parts: [.text(text)]) }
+
+    /// The text of the message: its text parts one behind the other.
+    public var text: String { self.parts.compactMap(\.text).joined() }
+
+    /// The message as an input item.
+    var json: [UInt8] {
+        var object = JSONObjectText()
+        object.setText("message", for: "type")
+        object.setText(self.role.rawValue, for: "role")
+        let isOutput = self.role == .assistant
+        object["content"] = JSONArrayText.json(self.parts.map { $0.json(isOutput: isOutput)[...] })[...]
+        return object.json
+    }
+}
+
+/// What applies to the turn that a message begins.
+public struct ChappieMessageOptions: Sendable, Equatable {
+    /// Whether the model is to answer fast: low reasoning effort, unless the request names another.
+    ///
+    /// Default false.
+    public var fastMode: Bool
+
+    /// Options.
+    public init(fastMode: Bool = false) { self.fastMode = fastMode }
+}
