@@ -82,9 +82,7 @@ public final class ChappieClient: Sendable {
         while let events = try await turn.nextBatch() {
             for case .textDelta(let delta) in events { text += delta }
         }
-        var response = turn.summary
-        response.outputText = text
-        return response
+        return turn.summary.response(text: text)
     }
 
     /// The events of a turn that says something.

@@ -5,7 +5,7 @@ public struct ChappieResponse: Sendable, Equatable {
     /// As the server spells it: `completed`, `failed`, `incomplete`, `cancelled`.
     public let status: String
     /// The model that answered.
-    public internal(set) var model: String?
+    public package(set) var model: String?
     /// The text of the whole turn; empty for a response that is not a success.
     public package(set) var outputText = ""
     /// The tokens of the response, if the server counted any; of a turn with several responses, their sum.

@@ -72,7 +72,7 @@ extension ConversationTurn {
     func responseCompleted(_ driver: TurnDriver) -> [ToolLoopStateMachine.Action] {
         guard let response = driver.completedResponse else { return [.fail(.invalidResponse)] }
         self.phase = .answering
-        self.summary.note(response)
+        self.summary.add(response)
         self.turnState = response.turnState ?? self.turnState
         self.shared.withLock { $0.journal?.completed(response.items, calls: response.calls) }
         return self.machine.responseCompleted(calls: response.calls, endsTurn: response.endsTurn, now: self.now)
@@ -223,37 +223,5 @@ extension ConversationTurn {
             return shared.driver
         }
         driver?.cancel()
-    }
-}
-
-extension ChappieResponse {
-    /// Adds what a response of the turn says.
-    mutating func note(_ response: CompletedResponse) {
-        self = ChappieResponse(id: response.id ?? self.id, status: self.status, adding: response, to: self)
-    }
-
-    private init(id: String?, status: String, adding response: CompletedResponse, to before: ChappieResponse) {
-        self.init(id: id, status: status)
-        self.model = response.model ?? before.model
-        self.outputText = before.outputText
-        self.usage = before.usage.map { $0.adding(response.usage) } ?? response.usage
-        self.requestID = response.requestID ?? before.requestID
-    }
-}
-
-extension ChappieTokenUsage {
-    /// The sum; of a count that one side does not have, the other's.
-    fileprivate func adding(_ other: Self?) -> Self {
-        guard let other else { return self }
-        func sum(_ count: KeyPath<Self, Int?>) -> Int? {
-            guard let left = self[keyPath: count], let right = other[keyPath: count] else {
-                return self[keyPath: count] ?? other[keyPath: count]
-            }
-            let (sum, hasOverflown) = left.addingReportingOverflow(right)
-            return hasOverflown ? Int.max : sum
-        }
-        return Self(
-            inputTokens: sum(\.inputTokens), cachedInputTokens: sum(\.cachedInputTokens),
-            outputTokens: sum(\.outputTokens), reasoningTokens: sum(\.reasoningTokens), totalTokens: sum(\.totalTokens))
     }
 }

@@ -50,7 +50,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     /// What the server wants to have echoed.
     var turnState: String?
     /// What the turn comes to as a response.
-    var summary = ChappieResponse(id: nil, status: "completed")
+    var summary = TurnSummary()
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
 
