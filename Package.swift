@@ -106,7 +106,8 @@ let package = Package(
         .executableTarget(
             name: "recovery-figures",
             dependencies: [
-                "ChappieTestServer", "ChappieTransport", "LibwebsocketsTransport", "ResponseEvents", "StreamSession",
+                "Chappie", "ChappieTestServer", "ChappieTransport", "LibwebsocketsTransport", "ResponseEvents",
+                "StreamSession",
                 "StreamTransport",
             ],
             path: "Tests/RecoveryFigures", swiftSettings: baseSettings),

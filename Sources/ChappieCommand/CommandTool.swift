@@ -1,4 +1,6 @@
 // `--tool NAME=COMMAND`: a command of the shell that the model may call.
+import Chappie
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -54,6 +56,25 @@ struct CommandTool: Equatable {
     }
 }
 
+extension CommandTool {
+    /// The tool as the client takes it.
+    ///
+    /// The model is not told the command, which may hold what is nobody's business.
+    func hostTool(_ approval: ToolApprovalChoice) -> ChappieHostTool {
+        let command = self.command
+        return ChappieHostTool(
+            name: self.name, description: "A program on the user's machine. It reads the arguments, a JSON object.",
+            inputSchema: ["type": "object", "properties": [:], "additionalProperties": true],
+            policy: approval.policy
+        ) { call in
+            let outcome = try await ShellCommand.run(
+                command, input: Array(call.arguments.utf8), limit: Self.outputLimit)
+            let (text, isSuccess) = Self.text(of: outcome)
+            return isSuccess ? ChappieToolResult(output: text) : .failed(text)
+        }
+    }
+}
+
 /// Whether tools run when the model calls them.
 enum ToolApprovalChoice: String, CaseIterable {
     /// At once.
@@ -62,4 +83,13 @@ enum ToolApprovalChoice: String, CaseIterable {
     case never
     /// A person is asked on the terminal.
     case ask
+
+    /// The same, for the client.
+    var policy: ChappieToolPolicy {
+        switch self {
+        case .always: .automatic
+        case .never: .deny
+        case .ask: .ask
+        }
+    }
 }

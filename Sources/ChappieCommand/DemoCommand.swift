@@ -1,6 +1,7 @@
-// `chappie demo`: four turns on the embedded server, each with something else done to the wire.
+// `chappie demo`: five turns on the embedded server, each with something else done to the wire.
+import Chappie
 import ChappieTestServer
-import ChappieTransport
+import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -36,25 +37,41 @@ struct DemoCommand {
 
     /// Plays a scene on a server of its own.
     private static func play(_ scene: DemoScene) async throws -> [DemoObservation] {
-        let model = ChappieTestServer.ScriptedModel(seed: 7, textByteCount: 2_000)
+        var model = ChappieTestServer.ScriptedModel(seed: 7, textByteCount: 2_000)
+        model.toolRounds = DemoScene.toolCallCount
         let server = try ChappieTestServer(
             configuration: .init(model: .scripted(model), faults: scene.faults))
         defer { server.stop() }
         guard let url = URL(string: server.baseURL) else { return [] }
-        var configuration = ChappieTransportConfiguration(baseURL: url)
-        // A demonstration that hangs demonstrates nothing.
-        configuration.timeouts.total = .seconds(30)
-        // The server is in this process, and no proxy is on the way to it.
-        configuration.proxy = .none
-        let transport = ChappieStreamingTransport(configuration: configuration)
+        let runs = LockedCalls()
+        let tide = ChappieHostTool(name: "get_tide", description: "How high the water is.") { call in
+            runs.calls.withLock { $0.append(call.callID) }
+            return ChappieToolResult(output: "2.1 m")
+        }
+        let client = Chappie.client(
+            configuration: Self.configuration(url), tools: scene == .toolLoop ? [tide] : [])
         var turns: [DemoObservation] = []
         for _ in 0..<scene.turnCount {
-            let request = ChappieTransportRequest(prompt: "Describe a harbour in the morning.", model: "scripted")
-            var turn = await DemoObservation(reading: transport.streamHandle(request))
+            var turn = await DemoObservation(reading: client.streamHandle("Describe a harbour in the morning."))
             turn.uncutText = model.fullText
             turn.records = server.log
+            turn.toolRuns = runs.calls.withLock { $0 }
             turns.append(turn)
         }
         return turns
     }
+
+    private static func configuration(_ url: URL) -> ChappieConfiguration {
+        var configuration = ChappieConfiguration(model: "scripted", harness: .none, endpoint: .other(url))
+        // A demonstration that hangs demonstrates nothing.
+        configuration.limits.duration = .seconds(30)
+        // The server is in this process, and no proxy is on the way to it.
+        configuration.proxy = .none
+        return configuration
+    }
+}
+
+/// The calls for which a tool ran: tools may run on any thread.
+private final class LockedCalls: Sendable {
+    let calls = Mutex<[String]>([])
 }

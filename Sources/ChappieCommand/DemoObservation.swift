@@ -1,6 +1,6 @@
 // What was seen of one turn of the demonstration, from both ends of the wire.
+import Chappie
 import ChappieTestServer
-import ChappieTransport
 
 /// What the consumer received, what the engine reports, and what the server logged.
 struct DemoObservation {
@@ -10,6 +10,12 @@ struct DemoObservation {
     var completedCount = 0
     /// How many events came after the first `.completed`.
     var eventsAfterCompletion = 0
+    /// How many tool calls the consumer heard of.
+    var requestedTools = 0
+    /// How many of them were completed.
+    var finishedTools = 0
+    /// The calls for which the tool ran, by the server's names, in order.
+    var toolRuns: [String] = []
     /// What the stream threw.
     var error: (any Error)?
     /// What the engine says about it.
@@ -50,10 +56,9 @@ struct DemoObservation {
         switch event {
         case .textDelta(let text): self.textDeltas.append(text)
         case .completed: self.completedCount += 1
-        case .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted, .usageLimits,
-            .raw,
-            .diagnostic:
-            break
+        case .toolCallRequested: self.requestedTools += 1
+        case .toolCallCompleted(let result): self.finishedTools += result.status == .completed ? 1 : 0
+        case .reasoningDelta, .refusalDelta, .approvalRequested, .usageLimits, .raw, .diagnostic: break
         }
     }
 }

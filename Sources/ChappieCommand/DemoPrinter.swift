@@ -1,5 +1,5 @@
 // The demonstration in words. Pure.
-import ChappieTransport
+import Chappie
 
 /// Lays a scene of the demonstration out.
 struct DemoPrinter {
@@ -19,6 +19,10 @@ struct DemoPrinter {
             if turn.report.verifiedReplayByteCount > 0 {
                 let count = turn.report.verifiedReplayByteCount
                 lines.append(self.row("verified", "\(count) replayed bytes were compared and withheld"))
+            }
+            if !turn.toolRuns.isEmpty {
+                lines.append(
+                    self.row("tool", "ran \(turn.toolRuns.count) times; \(turn.finishedTools) outputs went back"))
             }
             if let text = turn.divergedText { lines.append(self.row("delivered", Self.excerpt(text))) }
         }

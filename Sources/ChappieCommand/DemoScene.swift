@@ -1,6 +1,6 @@
-// The four scenes of the demonstration: what is done to the wire, and what has to come of it.
+// The five scenes of the demonstration: what is done to the wire, and what has to come of it.
+import Chappie
 import ChappieTestServer
-import ChappieTransport
 
 /// One scene.
 enum DemoScene: Int, CaseIterable {
@@ -12,6 +12,8 @@ enum DemoScene: Int, CaseIterable {
     case refusedUpgrade
     /// The connection is cut in mid-text, and the retry says something else.
     case divergence
+    /// A turn with tool calls, whose connection is cut in a call and again in the text.
+    case toolLoop
 
     /// Something that has to be true.
     struct Check {
@@ -31,6 +33,12 @@ enum DemoScene: Int, CaseIterable {
     /// It is cut in order, for a reset could destroy bytes that the consumer is to see.
     private static let cutEvent = 90
 
+    /// After which event of a call the wire is cut: in its arguments.
+    private static let cutCallEvent = 14
+
+    /// How many calls the turn with tools has, one in each response.
+    static let toolCallCount = 3
+
     /// A line about the scene.
     var title: String {
         switch self {
@@ -38,6 +46,7 @@ enum DemoScene: Int, CaseIterable {
         case .cut: "A cut in mid-text that nobody notices"
         case .refusedUpgrade: "A refused upgrade"
         case .divergence: "A replay that contradicts itself"
+        case .toolLoop: "A tool loop that is cut twice, and each tool runs once"
         }
     }
 
@@ -48,6 +57,7 @@ enum DemoScene: Int, CaseIterable {
         case .cut: "the connection is cut after event \(Self.cutEvent); the server then says the same again"
         case .refusedUpgrade: "every WebSocket is refused with status code 426"
         case .divergence: "the connection is cut after event \(Self.cutEvent); the server then says something else"
+        case .toolLoop: "it is cut in the middle of the second call, and again in the middle of the text"
         }
     }
 
@@ -61,6 +71,11 @@ enum DemoScene: Int, CaseIterable {
             [
                 .init(.cutAfterEvent(event: Self.cutEvent), attempts: 1...1),
                 .init(.divergeText(fromScalar: 20), from: 2),
+            ]
+        case .toolLoop:
+            [
+                .init(.cutAfterEvent(event: Self.cutCallEvent), attempts: 1...1, response: 2),
+                .init(.cutAfterEvent(event: Self.cutEvent), attempts: 2...2, response: 3),
             ]
         }
     }
@@ -76,6 +91,7 @@ enum DemoScene: Int, CaseIterable {
         case .cut: return Self.wholeTurn(first) + Self.recovery(first)
         case .refusedUpgrade: return Self.wholeTurn(first) + Self.fallback(first, later: last)
         case .divergence: return Self.divergence(first)
+        case .toolLoop: return Self.wholeTurn(first) + Self.toolLoop(first)
         }
     }
 
@@ -118,6 +134,21 @@ enum DemoScene: Int, CaseIterable {
                 "the next turn went to HTTP at once",
                 later.report.attempts.map(\.transport) == [.httpSSE] && later.text == turn.text
                     && later.transports == [.webSocket, .http, .http]),
+        ]
+    }
+
+    private static func toolLoop(_ turn: DemoObservation) -> [Check] {
+        let calls = Set(turn.toolRuns)
+        return [
+            Check(
+                "the server saw three WebSockets and no other attempt",
+                turn.transports == [.webSocket, .webSocket, .webSocket]),
+            Check(
+                "\(Self.toolCallCount) calls were announced and finished, each once",
+                turn.requestedTools == Self.toolCallCount && turn.finishedTools == Self.toolCallCount),
+            Check(
+                "the tool ran \(Self.toolCallCount) times, once for each call",
+                turn.toolRuns.count == Self.toolCallCount && calls.count == Self.toolCallCount),
         ]
     }
 

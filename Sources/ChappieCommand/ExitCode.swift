@@ -1,7 +1,7 @@
 // What the process tells its parent: the one table from errors to exit codes.
 //
 // Values; nobody owns them.
-import ChappieTransport
+import Chappie
 
 /// How a command ended, as its parent process sees it.
 ///

@@ -1,5 +1,5 @@
 // The version of this program, and how `--version` prints it beside those of the libraries.
-import ChappieTransport
+import Chappie
 
 /// Versions in words.
 enum PackageVersion {

@@ -31,6 +31,14 @@ extension StreamCommand {
             .init("progress-timeout", "S", "seconds between two events with content; default 1800, 0 for no limit"),
             .init("timeout", "S", "seconds for the whole turn; default 0, no limit"),
             .init("retry-429", "N", "how often a rate-limited request is sent again; default 2"),
+            .init(
+                "tool", "NAME=COMMAND",
+                "let the model call a command: it gets the arguments on standard input, and its output goes back; "
+                    + "may be given several times"),
+            .init(
+                "approve", "WHEN",
+                "whether commands run when they are called: always, never or ask; default ask on a terminal, else never"
+            ),
             .init("ca-file", "FILE", "trust the certification authorities in a PEM file, and no others"),
             .init(
                 "proxy", "URL",

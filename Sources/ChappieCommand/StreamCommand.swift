@@ -1,6 +1,6 @@
 // `chappie stream`: one turn, printed as it arrives.
+import Chappie
 import ChappieTestServer
-import ChappieTransport
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -26,16 +26,27 @@ struct StreamCommand {
         let reportFile = try options.reportPath.map { path throws(UsageError) in try OutputFile(path: path) }
         if options.readsPrompt {
             let prompt = try DescriptorReader.standardInput.readToEnd()
-            options.request.prompt = String(decoding: prompt, as: UTF8.self)
+            options.request.messages = [.user(String(decoding: prompt, as: UTF8.self))]
         }
         let server = options.endpoint == .embedded ? try ChappieTestServer() : nil
         defer { server?.stop() }
-        let transport = ChappieStreamingTransport(
-            configuration: options.configuration(baseURL: try Self.baseURL(options.endpoint, server)))
-        let handle = transport.streamHandle(options.request)
+        let client = Chappie.client(configuration: try self.configuration(options, server))
+        let handle = client.streamHandle(options.request)
         let status = await self.read(handle, printer: self.printer(options))
         try reportFile?.finish(Self.text(of: handle.report))
         return status
+    }
+
+    private func configuration(_ options: StreamOptions, _ server: ChappieTestServer?) throws -> ChappieConfiguration {
+        var configuration = options.configuration(baseURL: try Self.baseURL(options.endpoint, server))
+        let approval = options.approval ?? (self.console.terminals.errorOutput ? .ask : .never)
+        configuration.tools = options.tools.map { $0.hostTool(approval) }
+        let question = TerminalQuestion(console: self.console)
+        configuration.toolApprovalHandler = { request in
+            let words = "Run \(request.name) with \(request.arguments)?".withoutControlCharacters
+            return await question.ask(words) ? .approved() : .denied("The user does not want it.")
+        }
+        return configuration
     }
 
     private static func baseURL(_ endpoint: StreamOptions.Endpoint, _ server: ChappieTestServer?) throws -> URL {

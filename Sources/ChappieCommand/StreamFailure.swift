@@ -1,5 +1,5 @@
 // Why a stream ended without completing, as facts that can be printed.
-import ChappieTransport
+import Chappie
 
 /// What is known about a stream that failed or was interrupted.
 struct StreamFailure: Equatable {

@@ -1,5 +1,5 @@
 // A stream as JSON lines. Pure.
-import ChappieTransport
+import Chappie
 
 /// Prints one JSON object a line, in order of arrival, ending with `completed` or `error`.
 struct StreamJSONPrinter: StreamPrinter {

@@ -1,5 +1,5 @@
-// The arguments and environment of `chappie stream` as values of the engine.
-import ChappieTransport
+// The arguments and environment of `chappie stream` as values of the client.
+import Chappie
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -25,14 +25,18 @@ struct StreamOptions {
     /// What is sent as proof of identity.
     let credential: ChappieCredential?
     /// The request, without the prompt when that is to be read from standard input.
-    var request: ChappieTransportRequest
+    var request: ChappieResponseRequest
     /// Whether the prompt is to be read from standard input.
     let readsPrompt: Bool
     /// Whether JSON lines are printed instead of text.
     let printsJSON: Bool
     /// Where the report goes.
     let reportPath: String?
-    private let settings: ChappieTransportConfiguration
+    /// What the model may call.
+    let tools: [CommandTool]
+    /// Whether it runs then; nil for what standard error suggests.
+    let approval: ToolApprovalChoice?
+    private let settings: ChappieConfiguration
 
     /// Reads the arguments, the environment, and the file of the request.
     init(_ arguments: ParsedArguments, environment: [String: String]) throws(UsageError) {
@@ -44,14 +48,16 @@ struct StreamOptions {
         self.request = try Self.request(arguments)
         self.printsJSON = arguments.has("json")
         self.reportPath = arguments.text("report")
+        self.tools = try Self.tools(arguments)
+        self.approval = try arguments.choice("approve")
         self.settings = try Self.settings(arguments)
     }
 
-    /// What the engine is told.
-    func configuration(baseURL: URL) -> ChappieTransportConfiguration {
+    /// What the client is told.
+    func configuration(baseURL: URL) -> ChappieConfiguration {
         let credential = self.credential
         var configuration = self.settings
-        configuration.baseURL = baseURL
+        configuration.endpoint = .other(baseURL)
         // No proxy of the environment is on the way to the server in this process.
         if self.endpoint == .embedded, configuration.proxy == .environment { configuration.proxy = .none }
         configuration.credential = { _ in credential }
@@ -77,32 +83,45 @@ struct StreamOptions {
         return url
     }
 
-    private static func request(_ arguments: ParsedArguments) throws(UsageError) -> ChappieTransportRequest {
+    private static func request(_ arguments: ParsedArguments) throws(UsageError) -> ChappieResponseRequest {
         let prompt = arguments.operands.first
         guard prompt != nil || arguments.has("request") else {
             throw UsageError("there is no prompt: give PROMPT, '-' for standard input, or --request FILE")
         }
-        var body = Array("{}".utf8)
-        if let path = arguments.text("request") { body = try DescriptorReader.bytes(ofFile: path) }
-        var request = ChappieTransportRequest(body: body)
-        request.prompt = prompt == "-" ? nil : prompt
+        var request = ChappieResponseRequest([])
+        if let path = arguments.text("request") { request.bodyJSON = try DescriptorReader.bytes(ofFile: path) }
+        if let prompt, prompt != "-" { request.messages = [.user(prompt)] }
         request.model = arguments.text("model")
         request.instructions = arguments.text("instructions")
-        request.reasoningEffort = arguments.text("effort")
-        request.serviceTier = arguments.text("service-tier")
-        request.searchesWeb = arguments.has("web-search")
+        request.reasoningEffort = arguments.text("effort").map { ChappieReasoningEffort(rawValue: $0) }
+        request.serviceTier = arguments.text("service-tier").map { ChappieServiceTier(rawValue: $0) }
+        if arguments.has("web-search") { request.searchAccess = .live }
         return request
     }
 
-    private static func settings(_ arguments: ParsedArguments) throws(UsageError) -> ChappieTransportConfiguration {
-        var settings = ChappieTransportConfiguration(baseURL: try Self.url(Self.defaultBaseURL))
+    private static func tools(_ arguments: ParsedArguments) throws(UsageError) -> [CommandTool] {
+        var tools: [CommandTool] = []
+        for text in arguments.texts("tool") {
+            let tool = try CommandTool(text)
+            guard !tools.contains(where: { $0.name == tool.name }) else {
+                throw UsageError("there are two tools of the name \(tool.name)")
+            }
+            tools.append(tool)
+        }
+        return tools
+    }
+
+    private static func settings(_ arguments: ParsedArguments) throws(UsageError) -> ChappieConfiguration {
+        var settings = ChappieConfiguration(harness: .none)
         let reconnects = try arguments.integer("max-reconnects", in: 0...1_000_000)
-        settings.policy = try Self.policy(arguments, reconnects: reconnects)
+        settings.streamingTransportPolicy = try Self.policy(arguments, reconnects: reconnects)
         if let reconnects { settings.maxHTTPRetries = reconnects }
         if let retries = try arguments.integer("retry-429", in: 0...1_000_000) {
             settings.rateLimitBackoff = .init(maxRetries: retries)
         }
         settings.timeouts = try Self.timeouts(arguments)
+        // The turn is all its responses and the tools in between; of a single response the engine knows more to say.
+        if arguments.has("tool") { swap(&settings.timeouts.total, &settings.limits.duration) }
         if let path = arguments.text("ca-file") { settings.tls.trust = .file(path: path) }
         if let proxy = arguments.text("proxy") { settings.proxy = .url(proxy) }
         settings.rawEvents = try arguments.choice("raw") ?? .none

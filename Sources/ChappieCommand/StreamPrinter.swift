@@ -1,5 +1,5 @@
 // What is printed for the events of a stream. Pure: values in, text out.
-import ChappieTransport
+import Chappie
 
 /// Text for the two outputs of the process.
 struct PrintedText: Equatable {

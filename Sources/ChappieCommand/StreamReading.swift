@@ -1,5 +1,5 @@
 // Reads a stream, prints what comes, and says how it ended.
-import ChappieTransport
+import Chappie
 
 /// One reading of one stream.
 ///

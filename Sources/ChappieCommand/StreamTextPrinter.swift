@@ -1,5 +1,5 @@
 // A stream as text for people and pipes. Pure.
-import ChappieTransport
+import Chappie
 
 /// Prints the text to standard output, byte for byte into a pipe, and everything else to standard error.
 ///

@@ -1,5 +1,5 @@
 // What `chappie stream` prints when its proxy cannot be used.
-import ChappieTransport
+import Chappie
 import Foundation
 import Testing
 
@@ -28,7 +28,7 @@ import Testing
         ])
         let options = try StreamOptions(arguments, environment: [:])
         let address = try #require(URL(string: "http://127.0.0.1:1/v1"))
-        let handle = ChappieStreamingTransport(configuration: options.configuration(baseURL: address))
+        let handle = Chappie.client(configuration: options.configuration(baseURL: address))
             .streamHandle(options.request)
         let error = try #require(await Self.error(of: handle))
         let failure = StreamFailure(error, report: handle.report)

@@ -1,5 +1,5 @@
 // The arguments and environment of `chappie stream`.
-import ChappieTransport
+import Chappie
 import Foundation
 import Testing
 
@@ -9,7 +9,7 @@ private func options(_ words: [String], _ environment: [String: String] = [:]) t
     try StreamOptions(ArgumentParser(StreamCommand.syntax).parse(words), environment: environment)
 }
 
-private func configuration(_ words: String...) throws -> ChappieTransportConfiguration {
+private func configuration(_ words: String...) throws -> ChappieConfiguration {
     try options(words + ["hi"]).configuration(baseURL: #require(URL(string: "http://127.0.0.1:1/v1")))
 }
 
@@ -47,12 +47,12 @@ private func configuration(_ words: String...) throws -> ChappieTransportConfigu
         let request = try options([
             "hi", "--model", "m", "--instructions", "i", "--effort", "low", "--service-tier", "flex", "--web-search",
         ]).request
-        #expect(request.prompt == "hi")
+        #expect(request.messages == [.user("hi")])
         #expect(request.model == "m")
         #expect(request.instructions == "i")
         #expect(request.reasoningEffort == "low")
         #expect(request.serviceTier == "flex")
-        #expect(request.searchesWeb)
+        #expect(request.searchAccess == .live)
     }
 
     @Test func theProxyIsTheOptionsOrTheEnvironments() throws {
@@ -66,9 +66,25 @@ private func configuration(_ words: String...) throws -> ChappieTransportConfigu
         #expect(try options(["hi", "--proxy", proxy]).configuration(baseURL: url).proxy == .url(proxy))
     }
 
+    @Test func toolsAreCommands() throws {
+        let streamed = try options(["hi", "--tool", "a=true", "--tool=b=cat", "--approve", "ask"])
+        #expect(streamed.tools.map(\.name) == ["a", "b"])
+        #expect(streamed.approval == .ask)
+        #expect(try options(["hi"]).approval == nil)
+        #expect(throws: UsageError.self) { try options(["hi", "--tool", "a=true", "--tool", "a=false"]) }
+        #expect(throws: UsageError.self) { try options(["hi", "--approve", "perhaps"]) }
+    }
+
+    @Test func theTimeOfATurnWithToolsIsTheClients() throws {
+        let made = try configuration("--timeout", "9", "--tool", "a=true")
+        #expect(made.limits.duration == .seconds(9))
+        #expect(made.timeouts.total == nil)
+        #expect(try configuration("--timeout", "9").limits.duration == nil)
+    }
+
     @Test func aHyphenReadsThePromptLater() throws {
         #expect(try options(["-"]).readsPrompt)
-        #expect(try options(["-"]).request.prompt == nil)
+        #expect(try options(["-"]).request.messages.isEmpty)
         #expect(try !options(["hi"]).readsPrompt)
     }
 
@@ -79,7 +95,7 @@ private func configuration(_ words: String...) throws -> ChappieTransportConfigu
 
     @Test func theDefaultsAreTheEnginesButForRawEvents() throws {
         let made = try configuration()
-        #expect(made.policy == .default)
+        #expect(made.streamingTransportPolicy == .default)
         #expect(made.timeouts == ChappieTimeouts())
         #expect(made.rateLimitBackoff == .default)
         #expect(made.maxHTTPRetries == 5)
@@ -100,14 +116,14 @@ private func configuration(_ words: String...) throws -> ChappieTransportConfigu
 
     @Test func reconnectsCountForBothTransports() throws {
         let made = try configuration("--max-reconnects", "0", "--retry-429", "7")
-        #expect(made.policy == ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0))
+        #expect(made.streamingTransportPolicy == ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0))
         #expect(made.maxHTTPRetries == 0)
         #expect(made.rateLimitBackoff.maxRetries == 7)
     }
 
     @Test func theRestOfThePolicy() throws {
         let made = try configuration("--http-only", "--ca-file", "ca.pem", "--raw", "all")
-        #expect(made.policy == .httpSSEOnly)
+        #expect(made.streamingTransportPolicy == .httpSSEOnly)
         #expect(made.tls.trust == .file(path: "ca.pem"))
         #expect(made.rawEvents == .all)
     }

@@ -1,5 +1,6 @@
 // What recovery costs: how soon text comes when a WebSocket does not, how soon a dead peer and a cancellation are
-// noticed, and how much of an event's decoding its verification costs. Everything on loopback.
+// noticed, how much of an event's decoding its verification costs, and what a loop of tool calls uploads. Everything on
+// loopback.
 import ChappieTestServer
 import ChappieTransport
 import Foundation
@@ -21,6 +22,7 @@ import Foundation
         report(try await DeadPeer.found(runs: max(5, runs / 4)))
         report(try await Cancellation.closed(runs: runs * 5))
         report(VerificationCost.measured())
+        for figure in try await ToolLoop.uploaded() { report(figure) }
         if !areAllHeld { exit(1) }
     }
 
