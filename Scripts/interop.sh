@@ -27,6 +27,7 @@ readonly cases=(
     serve-curl-sse stream-node-ws stream-node-sse stream-websockets-fragments stream-picows-websocket
     stream-aiohttp-websocket stream-aiohttp-gzip
     stream-litellm-uvicorn-websocket stream-litellm-uvicorn-sse
+    stream-litellm-uvicorn-tool-websocket stream-litellm-uvicorn-tool-sse
     stream-litellm-hypercorn-websocket stream-litellm-hypercorn-sse
     stream-litellm-granian-websocket stream-litellm-granian-sse
     stream-squid-websocket stream-squid-sse
@@ -299,16 +300,25 @@ declare -A litellm_ports=() litellm_processes=()
 
 # Usage: start_litellm STACK
 start_litellm() {
-    local stack=$1 folder=$scratch/litellm-$1 program=$peers/litellm/bin/litellm port options=()
+    local stack=$1 folder=$scratch/litellm-$1 program=$peers/litellm/bin/litellm port options=() model
     [[ -x $program ]] || return 0
     [[ $stack == uvicorn ]] || options=("--run_$stack")
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     mkdir -p "$folder"
-    python3 - "$programs/litellm.yaml" "$answer" "$port" >"$folder/litellm.yaml" <<'PYTHON'
+    # The model that calls tools, one for each LiteLLM, in a group of its own as that is.
+    setsid python3 "$programs/chat_model.py" >"$folder/model.out" 2>"$folder/model.err" &
+    litellm_processes[$stack-model]=$!
+    for ((i = 0; i < 100; i++)); do
+        model=$(head -n 1 "$folder/model.out")
+        if [[ -n $model ]]; then break; fi
+        sleep 0.1
+    done
+    python3 - "$programs/litellm.yaml" "$answer" "$port" "$model" >"$folder/litellm.yaml" <<'PYTHON'
 import json, pathlib, sys
-template, answer, port = (pathlib.Path(sys.argv[1]).read_text(), pathlib.Path(sys.argv[2]).read_text(), sys.argv[3])
+template, answer = (pathlib.Path(name).read_text() for name in sys.argv[1:3])
 # A JSON string is a YAML string too.
-print(template.replace("@PORT@", port).replace("@ANSWER@", json.dumps(answer, ensure_ascii=False)))
+print(template.replace("@PORT@", sys.argv[3]).replace("@MODEL_PORT@", sys.argv[4])
+      .replace("@ANSWER@", json.dumps(answer, ensure_ascii=False)))
 PYTHON
     # A group of its own, because some stacks have workers.
     (
@@ -358,6 +368,24 @@ stream-litellm-hypercorn-websocket() { stream_from_litellm hypercorn webSocket; 
 stream-litellm-hypercorn-sse() { stream_from_litellm hypercorn httpSSE; }
 stream-litellm-granian-websocket() { stream_from_litellm granian webSocket; }
 stream-litellm-granian-sse() { stream_from_litellm granian httpSSE; }
+
+# A turn with a tool: the model's call, our output, and the model's text about it. Usage: run_tool_turn STACK TRANSPORT
+run_tool_turn() {
+    await_litellm "$1"
+    local options=() asked expected='The tool said: {"city":"Oslo"} and 21 degrees'
+    [[ $2 == webSocket ]] || options=(--http-only)
+    timeout 60 "$CHAPPIE" stream "How warm is it?" --base-url "http://127.0.0.1:${litellm_ports[$1]}/v1" \
+        --api-key sk-fake --model caller --tool 'get_weather=cat; printf " and 21 degrees"; echo run >>'"$work/runs" \
+        --approve always --report "$work/report.json" "${options[@]}" >"$work/text"
+    asked=$(tail -n 1 "$scratch/litellm-$1/model.out")
+    printf '"%s", the model was told %s, %d run of the tool\n' "$(cat "$work/text")" "$asked" "$(wc -l <"$work/runs")"
+    [[ $(cat "$work/text") == "$expected" && $asked == '["user", "assistant", "tool"]' ]]
+    (($(wc -l <"$work/runs") == 1))
+    [[ $(grep --count "\"transport\" : \"$2\"" "$work/report.json") == 2 ]]
+}
+
+stream-litellm-uvicorn-tool-websocket() { run_tool_turn uvicorn webSocket; }
+stream-litellm-uvicorn-tool-sse() { run_tool_turn uvicorn httpSSE; }
 
 # MARK: Running
 
