@@ -52,6 +52,8 @@ extension ChappieTestServer {
         public var maximumMessageByteCount = 16 * 1024 * 1024
         /// Whether `codex.rate_limits` and `response.metadata` precede a response on a WebSocket.
         public var limitEvents: LimitEvents = .onChatGPTPath
+        /// Whether `response.steer` puts input into a response that a WebSocket carries.
+        public var supportsSteering = true
         /// Fields added to every answer of the two endpoints, the 101 included.
         public var additionalFields: [Field] = []
         /// How many records `log` keeps; older ones are dropped.

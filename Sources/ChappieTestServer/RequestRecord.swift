@@ -58,6 +58,16 @@ extension ChappieTestServer {
         public func value(of name: String) -> String? {
             self.fields.first { $0.name.lowercased() == name.lowercased() }?.value
         }
+
+        /// The turn state that the client has echoed: in a field of a POST, or in each message of a WebSocket, where nil
+        /// is a message without it.
+        public var turnStates: [String?] {
+            switch self.transport {
+            case .http: [self.value(of: "x-codex-turn-state")]
+            case .webSocket:
+                self.bodies.map { JSONValue(Array($0.utf8))?["client_metadata"]?["x-codex-turn-state"]?.string }
+            }
+        }
     }
 
     /// Something to wait for, counted over the server's life.

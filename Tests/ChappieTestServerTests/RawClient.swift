@@ -195,15 +195,20 @@ final class RawClient {
     /// The text messages up to a terminal event; fragments are joined, control frames skipped.
     func readEvents() throws -> [JSONValue] {
         var events: [JSONValue] = []
+        while true {
+            events.append(try self.readEvent())
+            if events.last.map(isTerminal) == true { return events }
+        }
+    }
+
+    /// The next text message.
+    func readEvent() throws -> JSONValue {
         var message: [UInt8] = []
         while true {
             let frame = try self.readFrame()
             guard frame.opcode < 8 else { continue }
             message += frame.payload
-            guard frame.isFinal else { continue }
-            events.append(JSONValue(message) ?? .string(String(decoding: message, as: UTF8.self)))
-            message = []
-            if events.last.map(isTerminal) == true { return events }
+            if frame.isFinal { return JSONValue(message) ?? .string(String(decoding: message, as: UTF8.self)) }
         }
     }
 }

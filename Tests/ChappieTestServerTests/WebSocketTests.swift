@@ -47,10 +47,22 @@ import Testing
             let id = try #require(first.last?["response"]?["id"]?.string)
             let call = try #require(first.last?["response"]?["output"]?.elements.last?["call_id"]?.string)
             let head = #"{"type":"response.create","previous_response_id":"\#(id)","input":["#
-            try client.sendText(head + "]}")
+            let whole = head + #"{"type":"function_call_output","call_id":"\#(call)","output":"1"}]}"#
+            try client.sendText(
+                head.replacing("response.create\"", with: "response.create\",\"stream_id\":\"fork\"") + "]}")
             #expect(try client.readEvents().last?["error"]?["message"]?.string?.contains(call) == true)
-            try client.sendText(head + #"{"type":"function_call_output","call_id":"\#(call)","output":"1"}]}"#)
-            #expect(try text(of: client.readEvents()) == ChappieTestServer.ScriptedModel().fullText)
+            // A fork that fails leaves the response that it would have continued.
+            try client.sendText(whole)
+            let second = try client.readEvents()
+            #expect(text(of: second) == ChappieTestServer.ScriptedModel().fullText)
+            let next = try #require(second.last?["response"]?["id"]?.string)
+            let failing =
+                #"{"type":"response.create","previous_response_id":"\#(next)","input":"#
+                + #"[{"type":"function_call","call_id":"call_x","name":"n","arguments":""}]}"#
+            for code in [nil, "previous_response_not_found"] {
+                try client.sendText(failing)
+                #expect(try client.readEvents().last?["error"]?["code"]?.string == code)
+            }
         }
     }
 

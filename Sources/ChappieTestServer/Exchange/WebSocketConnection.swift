@@ -87,22 +87,15 @@ final class WebSocketConnection {
 
     // MARK: Receiving
 
-    /// The next message, waiting for it.
-    func receive() throws(ConnectionEnd) -> Message {
+    /// The next message, waiting for it until a moment, or for as long as it takes.
+    ///
+    /// Nil when none came before that. Frames that have arrived are handled even when the moment is over.
+    func receive(before end: ContinuousClock.Instant?) throws(ConnectionEnd) -> Message? {
         while self.waiting.isEmpty {
-            if try self.isReadable(before: nil) { try self.receiveFrame() }
+            guard try self.isReadable(before: end) else { return nil }
+            try self.receiveFrame()
         }
         return self.waiting.removeFirst()
-    }
-
-    /// Handles frames that arrive within a time; messages among them wait for `receive`.
-    func serve(milliseconds: Int) throws(ConnectionEnd) {
-        try self.serve(until: ContinuousClock.now + .milliseconds(milliseconds))
-    }
-
-    /// Handles frames that arrive before a moment; messages among them wait for `receive`.
-    func serve(until end: ContinuousClock.Instant) throws(ConnectionEnd) {
-        while try self.isReadable(before: end) { try self.receiveFrame() }
     }
 
     /// Waits until there is something to read; false when there is not before `end`.
@@ -121,14 +114,6 @@ final class WebSocketConnection {
                 try self.writer.flush()
             }
             if let end, end <= now { return false }
-        }
-    }
-
-    /// Handles frames for ever; messages are dropped.
-    func serveForever() throws(ConnectionEnd) -> Never {
-        while true {
-            if try self.isReadable(before: nil) { try self.receiveFrame() }
-            self.waiting = []
         }
     }
 

@@ -1,16 +1,42 @@
-// The WebSocket transport: the opening handshake, then requests in turn on one socket.
+// The WebSocket transport: the opening handshake, then the loop that takes requests and sends responses.
 //
 // Owned by the connection thread.
 
 /// Answers one upgrade and all that is asked on the socket.
 struct WebSocketExchange {
-    private let exchange: Exchange
-    private let start = ContinuousClock().now
-    private var session = WebSocketSession()
-    private var responseCount = 0
+    /// A request as it came.
+    struct Request {
+        /// Its JSON.
+        var body: JSONValue
+        /// Its text.
+        var bytes: [UInt8]
+    }
 
-    private var configuration: ChappieTestServer.Configuration { self.exchange.parts.configuration }
-    private var writer: WireWriter { self.exchange.writer }
+    /// The attempt.
+    let exchange: Exchange
+    /// What the lanes remember.
+    var session = WebSocketSession()
+    /// The requests that are not answered.
+    var queue = LaneQueue<Request>()
+    /// The responses that are sent now, at most one on a lane.
+    var running: [RunningResponse] = []
+    /// How many responses the socket was asked for.
+    var responseCount = 0
+    /// How many times a client has put input into a response.
+    var steeringCount = 0
+    /// Whether the connection is too old for another request.
+    var isExpired = false
+    private let start = ContinuousClock().now
+    private var servedByteCount = -1
+
+    /// How to answer.
+    var configuration: ChappieTestServer.Configuration { self.exchange.parts.configuration }
+    /// What is written to.
+    var writer: WireWriter { self.exchange.writer }
+    /// Whether the connection is as old as one may become.
+    var isTooOld: Bool {
+        self.configuration.connectionLifetime.map { ContinuousClock().now - self.start > $0 } ?? false
+    }
 
     /// Prepares the answer to an upgrade.
     init(_ exchange: Exchange) { self.exchange = exchange }
@@ -54,160 +80,138 @@ struct WebSocketExchange {
         try self.writer.flush()
     }
 
+    // MARK: The loop
+
+    /// Takes what has arrived, starts what may run, and sends one event of every response that has one due.
     private mutating func serve(_ connection: WebSocketConnection) throws(ConnectionEnd) {
         if case .close(let code, let reason)? = self.exchange.faults.earlyClose {
             try connection.close(code: code, reason: reason)
         }
-        while true {
-            let message = try connection.receive()
-            self.exchange.parts.log.addBody(message.payload, attempt: self.exchange.attempt)
-            guard message.isText else { try connection.close(code: 1003, reason: "text expected") }
-            try self.answer(message.payload, on: connection)
-            try self.writer.flush()
+        do throws(ConnectionEnd) {
+            while true {
+                try self.receive(on: connection)
+                try self.startResponses(on: connection)
+                try self.advance(on: connection)
+                if self.isExpired, self.running.isEmpty { try connection.close(code: 1000, reason: "") }
+            }
+        } catch {
+            // What was written up to its end before the connection ended is delivered.
+            for response in self.running { self.noteDelivery(of: response) }
+            throw error
         }
     }
 
-    private mutating func answer(_ bytes: [UInt8], on connection: WebSocketConnection) throws(ConnectionEnd) {
-        guard let body = JSONValue(bytes), body.isObject else {
-            return try self.refuse(.init(message: "The message is not a JSON object."), on: connection)
-        }
-        let lane = body["stream_id"]?.string
-        if let lifetime = self.configuration.connectionLifetime, ContinuousClock().now - self.start > lifetime {
-            let refusal = WebSocketSession.Refusal(
-                code: "websocket_connection_limit_reached", message: "The connection limit (60 minutes) is reached.")
-            try self.refuse(refusal, on: connection)
-            try connection.close(code: 1000, reason: "")
-        }
-        if let refusal = self.session.refusal(for: body, isOnChatGPTPath: self.exchange.isOnChatGPTPath) {
-            return try self.refuse(refusal, on: connection)
-        }
-        let conversation = self.session.conversation(for: body)
-        if let message = conversation.refusalMessage {
-            return try self.refuse(.init(message: message, param: "input"), on: connection)
-        }
-        if body["generate"] == .bool(false) {
-            let demand = self.exchange.demand(body: body, bytes: bytes, response: 0, conversation: conversation)
-            let script = self.exchange.parts.source.warmUp(for: demand)
-            for event in script.events { try self.send(event, lane: lane, on: connection) }
-            self.session.complete(script, after: conversation, lane: lane)
+    /// Takes the messages that are there, and waits for one while no response has anything to send.
+    private mutating func receive(on connection: WebSocketConnection) throws(ConnectionEnd) {
+        let now = ContinuousClock.now
+        guard self.running.contains(where: { $0.isDue(at: now) }) else {
+            try self.writer.flush()
+            // One at a time: what a client sends behind its request, a Close frame for one, finds the response begun.
+            if let message = try connection.receive(before: self.nextInstant) { try self.take(message, on: connection) }
             return
         }
-        try self.respond(to: body, bytes: bytes, after: conversation, lane: lane, on: connection)
+        // The client is served whenever something was written, so that its pings do not wait for a whole response.
+        guard self.writer.sentByteCount != self.servedByteCount else { return }
+        self.servedByteCount = self.writer.sentByteCount
+        while let message = try connection.receive(before: now) { try self.take(message, on: connection) }
     }
 
-    private func refuse(_ refusal: WebSocketSession.Refusal, on connection: WebSocketConnection) throws(ConnectionEnd) {
-        let text = ErrorBody.frame(
-            status: 400, code: refusal.code, message: refusal.message, param: refusal.param)
-        try connection.send(Array(text.utf8), opcode: .text)
-        try self.writer.flush()
+    /// When a response goes on by itself; nil is never.
+    private var nextInstant: ContinuousClock.Instant? {
+        self.running.compactMap { if case .until(let instant) = $0.wait { instant } else { nil } }.min()
     }
 
-    private mutating func respond(
-        to body: JSONValue, bytes: [UInt8], after conversation: Conversation, lane: String?,
-        on connection: WebSocketConnection
+    private mutating func take(
+        _ message: WebSocketConnection.Message, on connection: WebSocketConnection
     ) throws(ConnectionEnd) {
-        self.responseCount += 1
-        let demand = self.exchange.demand(
-            body: body, bytes: bytes, response: self.responseCount, conversation: conversation)
-        var response = self.exchange.parts.source.response(to: demand)
-        if self.sendsLimits {
-            let state = "ts-\(self.exchange.attempt)-\(self.responseCount)"
-            response.script.prepend(UsageLimits.events(turnState: state, model: response.script.identity.model))
-        }
-        let actions = self.exchange.faults.actions(response: self.responseCount)
-        let steps = ResponseSteps.make(
-            response.script, actions: actions, transport: .webSocket, earlierID: self.session.lastID(lane: lane))
-        var isComplete = false
-        var terminalEnd = Int.max
-        var failure: ConnectionEnd?
-        do throws(ConnectionEnd) {
-            for step in steps {
-                if let event = try self.perform(step, lane: lane, on: connection) {
-                    terminalEnd = self.writer.position
-                    isComplete = event.type == "response.completed"
-                }
+        self.exchange.parts.log.addBody(message.payload, attempt: self.exchange.attempt)
+        guard message.isText else { try connection.close(code: 1003, reason: "text expected") }
+        try self.receivedText(message.payload, on: connection)
+    }
+
+    /// Lets every response that has something to send do one thing, in turn.
+    private mutating func advance(on connection: WebSocketConnection) throws(ConnectionEnd) {
+        let now = ContinuousClock.now
+        var index = 0
+        while index < self.running.count {
+            guard self.running[index].isDue(at: now) else {
+                index += 1
+                continue
             }
+            if try self.advance(index, at: now, on: connection) { index += 1 }
+        }
+    }
+
+    /// Does one thing for a response; false when that was its last.
+    private mutating func advance(
+        _ index: Int, at now: ContinuousClock.Instant, on connection: WebSocketConnection
+    ) throws(ConnectionEnd) -> Bool {
+        if self.running[index].steering != nil {
+            try self.redirect(index, on: connection)
+            return true
+        }
+        switch self.running[index].next(at: now, configuration: self.configuration) {
+        case .later:
             try self.writer.flush()
-        } catch { failure = error }
-        if self.writer.sentByteCount >= terminalEnd {
-            self.exchange.parts.source.delivered(response)
-            self.exchange.parts.log.completeResponse(attempt: self.exchange.attempt)
-        }
-        if let failure { throw failure }
-        if isComplete {
-            self.session.complete(response.script, after: conversation, lane: lane)
-        } else {
-            self.session.fail(previousID: body["previous_response_id"]?.string)
+            return true
+        case .step(let step):
+            try self.perform(step, of: index, on: connection)
+            return true
+        case .over:
+            try self.writer.flush()
+            self.finish(self.running.remove(at: index))
+            return false
         }
     }
 
-    private var sendsLimits: Bool {
-        switch self.configuration.limitEvents {
-        case .never: false
-        case .onChatGPTPath: self.exchange.isOnChatGPTPath
-        case .always: true
-        }
-    }
-
-    /// Performs a step; returns the event when it was the terminal one.
-    private func perform(
-        _ step: ResponseStep, lane: String?, on connection: WebSocketConnection
-    ) throws(ConnectionEnd) -> ScriptEvent? {
+    private mutating func perform(
+        _ step: ResponseStep, of index: Int, on connection: WebSocketConnection
+    ) throws(ConnectionEnd) {
         switch step {
         case .event(let event), .binary(let event):
             let isBinary = if case .binary = step { true } else { false }
-            try self.pace(on: connection)
-            try self.send(event, lane: lane, isBinary: isBinary, on: connection)
-            return event.isTerminal ? event : nil
+            try self.send(event, lane: self.running[index].lane, isBinary: isBinary, on: connection)
+            guard event.isTerminal else { return }
+            self.running[index].terminalEnd = self.writer.position
+            self.running[index].isComplete = event.type == "response.completed"
         case .ping: try connection.sendPing()
         case .close(let code, let reason): try connection.close(code: code, reason: reason)
         case .endStream: try connection.close(code: 1000, reason: "")
         case .end(let end):
             try self.writer.flush()
             throw end
-        case .pause(let seconds): try self.wait(seconds: seconds, lane: lane, on: connection)
-        case .hang: try self.wait(seconds: nil, lane: lane, on: connection)
-        }
-        return nil
-    }
-
-    /// Sends nothing but signs of life for a while, or for ever, serving the client meanwhile.
-    private func wait(seconds: Double?, lane: String?, on connection: WebSocketConnection) throws(ConnectionEnd) {
-        try self.writer.flush()
-        var cadence = WaitingCadence(seconds: seconds, configuration: self.configuration, transport: .webSocket)
-        if cadence.isEndless { try connection.serveForever() }
-        while let (sign, instant) = cadence.next() {
-            try connection.serve(until: instant)
-            guard sign != nil else { return }
-            try self.send(.keepalive, lane: lane, on: connection)
-            try self.writer.flush()
+        case .pause, .hang: return
         }
     }
 
-    /// Waits for the next event's time, serving the client meanwhile.
-    private func pace(on connection: WebSocketConnection) throws(ConnectionEnd) {
-        guard let rate = self.configuration.eventsPerSecond, rate > 0 else { return }
-        try self.writer.flush()
-        try connection.serve(milliseconds: Int(min(3600, 1 / rate) * 1000))
+    /// A response is sent: the next one may continue it.
+    private mutating func finish(_ response: RunningResponse) {
+        self.noteDelivery(of: response)
+        if response.isComplete {
+            self.session.complete(response.response.script, after: response.conversation, lane: response.lane)
+        } else {
+            self.session.fail(previousID: response.body["previous_response_id"]?.string, lane: response.lane)
+        }
+        self.queue.finish(lane: response.laneName)
     }
 
-    private func send(
+    /// Counts a response whose terminal event is written.
+    func noteDelivery(of response: RunningResponse) {
+        guard self.writer.sentByteCount >= response.terminalEnd else { return }
+        self.exchange.parts.source.delivered(response.response)
+        self.exchange.parts.log.completeResponse(attempt: self.exchange.attempt)
+    }
+
+    /// Sends an event; those of a named lane say so at top level.
+    func send(
         _ event: ScriptEvent, lane: String?, isBinary: Bool = false, on connection: WebSocketConnection
     ) throws(ConnectionEnd) {
         var payload = Array(event.text.utf8)
-        // Events of a named lane say so at top level.
         if let lane, payload.last == UInt8(ascii: "}") {
             payload.removeLast()
             payload += Array(",\"stream_id\":\(JSONValue.quoted(lane))}".utf8)
         }
-        let sent = self.writer.sentByteCount
         try connection.send(payload, opcode: isBinary ? .binary : .text)
-        try self.divideWrites()
-        // The client is served whenever something was written, so that its pings do not wait for the whole response.
-        if self.writer.sentByteCount != sent { try connection.serve(milliseconds: 0) }
-    }
-
-    private func divideWrites() throws(ConnectionEnd) {
         switch self.configuration.writeMode {
         case .batched: break
         case .perEvent, .bytes: try self.writer.flush()

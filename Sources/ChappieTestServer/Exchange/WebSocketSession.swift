@@ -6,10 +6,14 @@
 struct WebSocketSession {
     /// Why a request is answered with an error frame.
     struct Refusal: Equatable {
+        /// The error's code.
         var code: String?
+        /// What is wrong, in words.
         var message: String
+        /// The member that is wrong.
         var param: String?
 
+        /// A refusal.
         init(code: String? = nil, message: String, param: String? = nil) {
             self.code = code
             self.message = message
@@ -22,11 +26,13 @@ struct WebSocketSession {
         var conversation = Conversation()
     }
 
-    private static let maximumLaneCount = 32
+    /// How many lanes with a name a connection has in its life.
+    static let maximumLaneCount = 32
 
     private var lanes: [String: Lane] = [:]
+    private var completedIDs: Set<String> = []
 
-    /// Why a request is refused; nil when it is not.
+    /// Why a message is refused when it arrives; nil when it is not.
     ///
     /// Naming a new lane counts it.
     mutating func refusal(for body: JSONValue, isOnChatGPTPath: Bool) -> Refusal? {
@@ -38,17 +44,12 @@ struct WebSocketSession {
         if isOnChatGPTPath, let message = ChatGPTRules.violation(body, needsStream: false) {
             return Refusal(message: message)
         }
-        return self.continuationRefusal(body)
+        return nil
     }
 
     private mutating func laneRefusal(_ value: JSONValue?) -> Refusal? {
-        guard let value else { return nil }
-        let isAllowed: (UInt8) -> Bool = { byte in
-            let scalar = Unicode.Scalar(byte)
-            return scalar.isASCII
-                && (Character(scalar).isLetter || Character(scalar).isNumber || "_.-".contains(Character(scalar)))
-        }
-        guard let name = value.string, (1...256).contains(name.utf8.count), name.utf8.allSatisfy(isAllowed) else {
+        guard let value, value != .null else { return nil }
+        guard let name = Self.laneName(value) else {
             return Refusal(code: "invalid_stream_id", message: "The stream_id is invalid.", param: "stream_id")
         }
         guard self.lanes[name] == nil else { return nil }
@@ -59,17 +60,33 @@ struct WebSocketSession {
         return nil
     }
 
-    private func continuationRefusal(_ body: JSONValue) -> Refusal? {
-        guard let previous = body["previous_response_id"], previous != .null else { return nil }
-        guard let id = previous.string, self.lanes.values.contains(where: { $0.lastID == id }) else {
-            return Refusal(
-                code: "previous_response_not_found", message: "The previous response was not found.",
-                param: "previous_response_id")
+    /// The name of a lane; nil when it cannot be one.
+    static func laneName(_ value: JSONValue?) -> String? {
+        let isAllowed: (UInt8) -> Bool = { byte in
+            let scalar = Unicode.Scalar(byte)
+            return scalar.isASCII
+                && (Character(scalar).isLetter || Character(scalar).isNumber || "_.-".contains(Character(scalar)))
         }
-        return nil
+        guard let name = value?.string, (1...256).contains(name.utf8.count), name.utf8.allSatisfy(isAllowed) else {
+            return nil
+        }
+        return name
     }
 
-    /// What was said before a request's response: what the lane knows of the response that it continues, and its input.
+    /// Why a request is refused when its turn has come; nil when it is not.
+    func continuationRefusal(for body: JSONValue) -> Refusal? {
+        if let previous = body["previous_response_id"], previous != .null {
+            guard let id = previous.string, self.lanes.values.contains(where: { $0.lastID == id }) else {
+                return Refusal(
+                    code: "previous_response_not_found", message: "The previous response was not found.",
+                    param: "previous_response_id")
+            }
+        }
+        return self.conversation(for: body).refusalMessage.map { Refusal(message: $0, param: "input") }
+    }
+
+    /// What was said before a request's response: what is known of the response that it continues, on whichever lane,
+    /// and its input.
     func conversation(for body: JSONValue) -> Conversation {
         let previous = body["previous_response_id"]?.string
         let lane = previous.flatMap { id in self.lanes.values.first { $0.lastID == id } }
@@ -81,16 +98,21 @@ struct WebSocketSession {
     /// The id of the lane's last response; nil when there is none.
     func lastID(lane: String?) -> String? { self.lanes[lane ?? ""]?.lastID }
 
+    /// Whether a response of this connection is over.
+    func isOver(_ id: String) -> Bool { self.completedIDs.contains(id) }
+
     /// Remembers a completed response as its lane's last one.
     mutating func complete(_ script: ResponseScript, after conversation: Conversation, lane: String?) {
         var conversation = conversation
         conversation.append(callIDs: script.callIDs)
+        self.completedIDs.insert(script.identity.id)
         self.lanes[lane ?? ""] = Lane(lastID: script.identity.id, conversation: conversation)
     }
 
-    /// Forgets the response that a failed one would have continued.
-    mutating func fail(previousID: String?) {
-        guard let previousID else { return }
-        for (name, lane) in self.lanes where lane.lastID == previousID { self.lanes[name] = Lane() }
+    /// Forgets the response that a failed one would have continued, if that was on the same lane: a fork that fails
+    /// leaves the other lane alone.
+    mutating func fail(previousID: String?, lane: String?) {
+        guard let previousID, self.lanes[lane ?? ""]?.lastID == previousID else { return }
+        self.lanes[lane ?? ""] = Lane()
     }
 }

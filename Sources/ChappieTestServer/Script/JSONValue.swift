@@ -24,6 +24,13 @@ enum JSONValue: Equatable, Sendable {
         return members.last { $0.name == name }?.value
     }
 
+    /// The object with a member in place of those of that name, or behind the others.
+    func replacing(_ name: String, with value: JSONValue) -> JSONValue {
+        guard case .object(var members) = self else { return self }
+        members.removeAll { $0.name == name }
+        return .object(members + [Member(name: name, value: value)])
+    }
+
     /// The text of a string.
     var string: String? { if case .string(let text) = self { text } else { nil } }
 

@@ -132,6 +132,7 @@ struct ScriptedResponseBuilder {
                 text = ScriptedText.diverging(text, from: offset, with: replacement)
             case .shorten(let length):
                 text = String(String.UnicodeScalarView(text.unicodeScalars.prefix(max(0, length))))
+            case .prefix(let prefix): text = prefix + text
             case .largeDelta(let byteCount):
                 large.append(String(repeating: "x", count: max(1, byteCount)))
             }

@@ -23,6 +23,8 @@ struct ScriptedRequest: Sendable {
         case diverge(from: Int, replacement: String?)
         /// Nothing from a scalar offset on.
         case shorten(to: Int)
+        /// Something in front.
+        case prefix(String)
         /// One delta of so many bytes in front.
         case largeDelta(byteCount: Int)
     }

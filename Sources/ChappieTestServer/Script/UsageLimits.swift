@@ -16,7 +16,10 @@ enum UsageLimits {
     ]
 
     /// The events that precede a response on a WebSocket.
-    static func events(turnState: String, model: String) -> [ScriptEvent] {
+    ///
+    /// The turn's state is told once, to a client that does not know it.
+    static func events(turnState: String?, model: String) -> [ScriptEvent] {
+        let state = turnState.map { "\"x-codex-turn-state\":\"\($0)\"," } ?? ""
         let limits =
             "{\"type\":\"codex.rate_limits\",\"plan_type\":\"plus\",\"rate_limits\":{\"allowed\":true,"
             + "\"limit_reached\":false,\"primary\":{\"used_percent\":42,\"window_minutes\":300,\"reset_at\":1795260000},"
@@ -24,7 +27,7 @@ enum UsageLimits {
             + "\"code_review_rate_limits\":null,\"credits\":{\"has_credits\":false,\"unlimited\":false,"
             + "\"balance\":null},\"promo\":null}"
         let metadata =
-            "{\"type\":\"response.metadata\",\"headers\":{\"x-codex-turn-state\":\"\(turnState)\","
+            "{\"type\":\"response.metadata\",\"headers\":{\(state)"
             + "\"openai-model\":\(JSONValue.quoted(model))}}"
         return [
             ScriptEvent(type: "codex.rate_limits", text: limits, isNumbered: false),

@@ -1,0 +1,156 @@
+// A response while it is sent: how far it has come, and when it goes on.
+//
+// A value, owned by the connection's exchange.
+
+/// One of the responses that a WebSocket carries at the moment.
+struct RunningResponse {
+    /// What an exchange does next for a response.
+    enum Next {
+        /// A step.
+        case step(ResponseStep)
+        /// Nothing before the moment that `wait` names.
+        case later
+        /// Nothing: the response is sent.
+        case over
+    }
+
+    /// When a response goes on.
+    enum Wait: Equatable {
+        /// At once.
+        case none
+        /// Not before a moment.
+        case until(ContinuousClock.Instant)
+        /// Never by itself.
+        case forever
+    }
+
+    /// Input that is put into a response while it runs.
+    struct Steering {
+        /// The name that the server gave it.
+        var id: String
+        /// What the client sent.
+        var message: JSONValue
+    }
+
+    /// What is sent.
+    let response: ResponseSource.Response
+    /// The request.
+    let body: JSONValue
+    /// What was said before the response.
+    let conversation: Conversation
+    /// The lane, as the request named it.
+    let lane: String?
+    /// What is put into the response at its next event.
+    var steering: Steering?
+    /// Where the terminal event ends in what is written for the attempt, once it is there.
+    var terminalEnd = Int.max
+    /// Whether the terminal event says that all went well.
+    var isComplete = false
+    /// The sequence number of the next event that is not the script's.
+    private(set) var nextNumber = 0
+    /// When the response goes on.
+    private(set) var wait = Wait.none
+
+    private let steps: [ResponseStep]
+    private let interval: Duration?
+    private var index = 0
+    private var isPaced = false
+    private var cadence: WaitingCadence?
+    private var sign: (sign: WaitingCadence.Sign?, instant: ContinuousClock.Instant)?
+
+    /// The lane's name; empty for the one without.
+    var laneName: String { self.lane ?? "" }
+
+    /// The response's identifier.
+    var id: String { self.response.script.identity.id }
+
+    /// A response that begins.
+    init(
+        _ response: ResponseSource.Response, to body: JSONValue, after conversation: Conversation,
+        steps: [ResponseStep], eventsPerSecond: Double?
+    ) {
+        self.response = response
+        self.body = body
+        self.conversation = conversation
+        self.lane = body["stream_id"]?.string
+        self.steps = steps
+        self.interval = eventsPerSecond.flatMap { $0 > 0 ? .seconds(min(3600, 1 / $0)) : nil }
+    }
+
+    /// Whether there is something to do at a moment.
+    func isDue(at now: ContinuousClock.Instant) -> Bool {
+        switch self.wait {
+        case .none: true
+        case .until(let instant): instant <= now
+        case .forever: false
+        }
+    }
+
+    /// What comes next; only when it is due.
+    mutating func next(at now: ContinuousClock.Instant, configuration: ChappieTestServer.Configuration) -> Next {
+        self.wait = .none
+        if self.cadence != nil, let next = self.nextSign(at: now) { return next }
+        guard self.index < self.steps.count else { return .over }
+        let step = self.steps[self.index]
+        if step.event != nil, let interval, !self.isPaced {
+            self.isPaced = true
+            self.wait = .until(now + interval)
+            return .later
+        }
+        self.isPaced = false
+        self.index += 1
+        switch step {
+        case .pause(let seconds): self.pause(seconds: seconds, configuration: configuration)
+        case .hang: self.pause(seconds: nil, configuration: configuration)
+        case .event, .binary, .ping, .close, .endStream, .end:
+            if step.event?.isNumbered == true { self.nextNumber += 1 }
+            return .step(step)
+        }
+        return .later
+    }
+
+    /// A number for an event beside the script's.
+    mutating func takeNumber() -> Int {
+        defer { self.nextNumber += 1 }
+        return self.nextNumber
+    }
+
+    /// Takes input for the response, which has an effect at once.
+    mutating func steer(_ steering: Steering) {
+        self.steering = steering
+        self.wait = .none
+    }
+
+    private mutating func pause(seconds: Double?, configuration: ChappieTestServer.Configuration) {
+        let cadence = WaitingCadence(seconds: seconds, configuration: configuration, transport: .webSocket)
+        guard !cadence.isEndless else { return self.wait = .forever }
+        self.cadence = cadence
+    }
+
+    /// The next sign of life of a pause; nil when the pause is over.
+    private mutating func nextSign(at now: ContinuousClock.Instant) -> Next? {
+        if self.sign == nil { self.sign = self.cadence?.next() }
+        guard let sign = self.sign else {
+            self.cadence = nil
+            return nil
+        }
+        guard sign.instant <= now else {
+            self.wait = .until(sign.instant)
+            return .later
+        }
+        self.sign = nil
+        if sign.sign != nil { return .step(.event(.keepalive)) }
+        self.cadence = nil
+        return nil
+    }
+}
+
+extension ResponseStep {
+    /// The event that the step sends; nil when it sends none.
+    var event: ScriptEvent? {
+        switch self {
+        case .event(let event), .binary(let event): event
+        case .ping, .close, .endStream, .end, .pause, .hang: nil
+        }
+    }
+}

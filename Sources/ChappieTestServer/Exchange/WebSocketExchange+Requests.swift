@@ -1,0 +1,186 @@
+// What a client asks for on a WebSocket: responses, and input for those that run.
+//
+// Owned by the connection thread.
+
+extension WebSocketExchange {
+    /// A message has arrived: it is queued, handled at once, or refused.
+    mutating func receivedText(_ bytes: [UInt8], on connection: WebSocketConnection) throws(ConnectionEnd) {
+        guard let body = JSONValue(bytes), body.isObject else {
+            return try self.refuse(.init(message: "The message is not a JSON object."), lane: nil, on: connection)
+        }
+        if body["type"]?.string == "response.steer" { return try self.steer(body, on: connection) }
+        let lane = WebSocketSession.laneName(body["stream_id"])
+        if self.isExpired { return }
+        if self.isTooOld {
+            self.isExpired = true
+            self.queue.removeWaiting()
+            let refusal = WebSocketSession.Refusal(
+                code: "websocket_connection_limit_reached", message: "The connection limit (60 minutes) is reached.")
+            return try self.refuse(refusal, lane: lane, on: connection)
+        }
+        if let refusal = self.session.refusal(for: body, isOnChatGPTPath: self.exchange.isOnChatGPTPath) {
+            self.session.fail(previousID: body["previous_response_id"]?.string, lane: lane)
+            return try self.refuse(refusal, lane: lane, on: connection)
+        }
+        self.queue.append(.init(body: body, bytes: bytes), lane: lane ?? "")
+    }
+
+    private func refuse(
+        _ refusal: WebSocketSession.Refusal, lane: String?, on connection: WebSocketConnection
+    ) throws(ConnectionEnd) {
+        let text = ErrorBody.frame(
+            status: 400, code: refusal.code, message: refusal.message, param: refusal.param)
+        try self.send(ScriptEvent(type: "error", text: text, isNumbered: false), lane: lane, on: connection)
+        try self.writer.flush()
+    }
+
+    // MARK: Responses
+
+    /// Begins the responses that may run.
+    mutating func startResponses(on connection: WebSocketConnection) throws(ConnectionEnd) {
+        while let entry = self.queue.start() {
+            let body = entry.request.body
+            let lane = body["stream_id"]?.string
+            if let refusal = self.session.continuationRefusal(for: body) {
+                self.session.fail(previousID: body["previous_response_id"]?.string, lane: lane)
+                try self.refuse(refusal, lane: lane, on: connection)
+            } else if body["generate"] == .bool(false) {
+                try self.warmUp(entry.request, lane: lane, on: connection)
+            } else {
+                self.begin(entry.request, after: self.session.conversation(for: body))
+                continue
+            }
+            self.queue.finish(lane: entry.lane)
+        }
+    }
+
+    private mutating func warmUp(
+        _ request: Request, lane: String?, on connection: WebSocketConnection
+    ) throws(ConnectionEnd) {
+        let conversation = self.session.conversation(for: request.body)
+        let demand = self.exchange.demand(
+            body: request.body, bytes: request.bytes, response: 0, conversation: conversation)
+        let script = self.exchange.parts.source.warmUp(for: demand)
+        for event in script.events { try self.send(event, lane: lane, on: connection) }
+        self.session.complete(script, after: conversation, lane: lane)
+        try self.writer.flush()
+    }
+
+    private mutating func begin(_ request: Request, after conversation: Conversation) {
+        self.running.append(self.response(to: request, after: conversation, steeringText: nil))
+    }
+
+    private mutating func response(
+        to request: Request, after conversation: Conversation, steeringText: String?
+    ) -> RunningResponse {
+        self.responseCount += 1
+        var demand = self.exchange.demand(
+            body: request.body, bytes: request.bytes, response: self.responseCount, conversation: conversation)
+        if let steeringText { demand.textChanges.append(.prefix(steeringText + "\n\n")) }
+        var response = self.exchange.parts.source.response(to: demand)
+        if self.sendsLimits {
+            let isKnown = request.body["client_metadata"]?["x-codex-turn-state"]?.string != nil
+            let state = "ts-\(self.exchange.attempt)-\(self.responseCount)"
+            let model = response.script.identity.model
+            response.script.prepend(UsageLimits.events(turnState: isKnown ? nil : state, model: model))
+        }
+        let steps = ResponseSteps.make(
+            response.script, actions: self.exchange.faults.actions(response: self.responseCount),
+            transport: .webSocket, earlierID: self.session.lastID(lane: request.body["stream_id"]?.string))
+        return RunningResponse(
+            response, to: request.body, after: conversation, steps: steps,
+            eventsPerSecond: self.configuration.eventsPerSecond)
+    }
+
+    private var sendsLimits: Bool {
+        switch self.configuration.limitEvents {
+        case .never: false
+        case .onChatGPTPath: self.exchange.isOnChatGPTPath
+        case .always: true
+        }
+    }
+
+    // MARK: Steering
+
+    /// A client puts input into a response that runs.
+    private mutating func steer(_ message: JSONValue, on connection: WebSocketConnection) throws(ConnectionEnd) {
+        self.steeringCount += 1
+        let steering = RunningResponse.Steering(id: "steer_\(self.steeringCount)", message: message)
+        let id = message["previous_response_id"]?.string
+        let index = self.running.firstIndex { $0.id == id }
+        if let failure = self.failure(of: steering, id: id, index: index) {
+            let lane = index.flatMap { self.running[$0].lane }
+            let text =
+                "{\"type\":\"response.steer.failed\",\"steer\":\(Self.object(steering, hasInput: true)),"
+                + "\"error\":{\"type\":\"invalid_request_error\",\"code\":\"\(failure.code)\","
+                + "\"message\":\(JSONValue.quoted(failure.message))}}"
+            try self.send(
+                .init(type: "response.steer.failed", text: text, isNumbered: false), lane: lane, on: connection)
+            return try self.writer.flush()
+        }
+        guard let index else { return }
+        let text = ResponseScript.text(
+            "response.steer.accepted", "\"steer\":\(Self.object(steering, hasInput: false))",
+            sequenceNumber: self.running[index].takeNumber())
+        try self.send(
+            .init(type: "response.steer.accepted", text: text), lane: self.running[index].lane, on: connection)
+        try self.writer.flush()
+        self.running[index].steer(steering)
+    }
+
+    private func failure(
+        of steering: RunningResponse.Steering, id: String?, index: Int?
+    ) -> (code: String, message: String)? {
+        guard self.configuration.supportsSteering else {
+            return ("steering_not_supported", "The model does not support steering.")
+        }
+        guard let index else {
+            return self.session.isOver(id ?? "")
+                ? ("response_already_completed", "The response has completed.")
+                : ("response_not_found", "The response was not found.")
+        }
+        if self.running[index].terminalEnd != Int.max {
+            return ("response_already_completed", "The response has completed.")
+        }
+        if self.running[index].steering != nil { return ("too_many_pending_steers", "Input is pending already.") }
+        guard let input = steering.message["input"], input.string != nil || !input.elements.isEmpty else {
+            return ("invalid_input", "There is no input.")
+        }
+        return nil
+    }
+
+    private static func object(_ steering: RunningResponse.Steering, hasInput: Bool) -> String {
+        let id = steering.message["previous_response_id"] ?? .null
+        let input = hasInput ? ",\"input\":\((steering.message["input"] ?? .null).text)" : ""
+        return "{\"id\":\"\(steering.id)\",\"previous_response_id\":\(id.text)\(input)}"
+    }
+
+    /// Ends a response that was steered, and begins the one that follows it, on the same lane.
+    mutating func redirect(_ index: Int, on connection: WebSocketConnection) throws(ConnectionEnd) {
+        guard let steering = self.running[index].steering else { return }
+        let identity = self.running[index].response.script.identity
+        let object = identity.object(status: "incomplete", incompleteDetails: "{\"reason\":\"steered\"}")
+        let text = ResponseScript.text(
+            "response.incomplete", "\"response\":\(object)", sequenceNumber: self.running[index].takeNumber())
+        try self.send(.init(type: "response.incomplete", text: text), lane: self.running[index].lane, on: connection)
+        self.running[index].terminalEnd = self.writer.position
+        try self.writer.flush()
+        self.noteDelivery(of: self.running[index])
+        let steered = self.running[index]
+        var conversation = steered.conversation
+        conversation.append(input: steering.message["input"])
+        let body = steered.body.replacing("previous_response_id", with: .string(identity.id))
+            .replacing("input", with: steering.message["input"] ?? .null)
+        self.running[index] = self.response(
+            to: Request(body: body, bytes: Array(body.text.utf8)), after: conversation,
+            steeringText: Self.text(of: steering.message["input"]))
+    }
+
+    /// What a user's input says.
+    private static func text(of input: JSONValue?) -> String {
+        if let text = input?.string { return text }
+        return (input?.elements ?? []).map { item in
+            item["content"]?.string ?? (item["content"]?.elements ?? []).compactMap { $0["text"]?.string }.joined()
+        }.joined(separator: "\n")
+    }
+}
