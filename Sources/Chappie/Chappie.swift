@@ -9,22 +9,23 @@
 /// ```
 public enum Chappie {
     /// A client; no connection is made before it is used.
+    public static func client(configuration: ChappieConfiguration = ChappieConfiguration()) -> ChappieClient {
+        ChappieClient(configuration: configuration)
+    }
+
+    /// A client with a harness, tools and policies, and everything else as it is by default.
     ///
-    /// Every argument has a default. Those that are given take the place of what the configuration says.
+    /// No connection is made before it is used.
     public static func client(
-        configuration: ChappieConfiguration = ChappieConfiguration(),
-        harness: ChappieHarness? = nil,
-        tools: [ChappieHostTool]? = nil,
+        harness: ChappieHarness = .default,
+        tools: [ChappieHostTool] = [],
         toolApprovalHandler: ChappieToolApprovalHandler? = nil,
-        rateLimitBackoff: ChappieRateLimitBackoffPolicy? = nil,
-        streamingTransportPolicy: ChappieStreamingTransportPolicy? = nil
+        rateLimitBackoff: ChappieRateLimitBackoffPolicy = .default,
+        streamingTransportPolicy: ChappieStreamingTransportPolicy = .default
     ) -> ChappieClient {
-        var configuration = configuration
-        if let harness { configuration.harness = harness }
-        if let tools { configuration.tools = tools }
-        if let toolApprovalHandler { configuration.toolApprovalHandler = toolApprovalHandler }
-        if let rateLimitBackoff { configuration.rateLimitBackoff = rateLimitBackoff }
-        if let streamingTransportPolicy { configuration.streamingTransportPolicy = streamingTransportPolicy }
-        return ChappieClient(configuration: configuration)
+        ChappieClient(
+            configuration: ChappieConfiguration(
+                harness: harness, tools: tools, toolApprovalHandler: toolApprovalHandler,
+                rateLimitBackoff: rateLimitBackoff, streamingTransportPolicy: streamingTransportPolicy))
     }
 }

@@ -60,12 +60,12 @@ extension ChappieEndpoint {
 
     /// The key in the environment, read each time it is asked for.
     private var environmentKey: ChappieTransportConfiguration.CredentialSource {
-        let variable = self.apiKeyVariable
-        return { _ in
-            guard let variable, let key = ProcessInfo.processInfo.environment[variable], !key.isEmpty else {
-                return nil
-            }
-            return ChappieCredential(bearerToken: key)
-        }
+        { [self] _ in self.credential(in: ProcessInfo.processInfo.environment) }
+    }
+
+    /// The credential that an environment holds for the endpoint.
+    func credential(in environment: [String: String]) -> ChappieCredential? {
+        guard let variable = self.apiKeyVariable, let key = environment[variable], !key.isEmpty else { return nil }
+        return ChappieCredential(bearerToken: key)
     }
 }

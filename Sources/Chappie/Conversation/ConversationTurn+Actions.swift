@@ -158,7 +158,7 @@ extension ConversationTurn {
     func waitForTools() async throws {
         await self.inbox.wait()
         if self.shared.withLock({ $0.isCancelled }) || Task.isCancelled { throw CancellationError() }
-        self.actions += self.takeMessages()
+        self.actions.append(contentsOf: self.takeMessages())
     }
 
     private func takeMessages() -> [ToolLoopStateMachine.Action] {

@@ -46,7 +46,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     var phase = Phase.notBegun
     var machine: ToolLoopStateMachine
     /// What is to be done before anything else, in order.
-    var actions: [ToolLoopStateMachine.Action] = []
+    var actions = ActionQueue()
     /// What the server wants to have echoed.
     var turnState: String?
     /// What the turn comes to as a response.
@@ -77,8 +77,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
                 switch self.phase {
                 case .responding(let driver):
                     let event = try await driver.next()
-                    if let event, self.passesOn(event) { return event }
-                    self.received(event.map { [$0] } ?? [], from: driver)
+                    if let event, self.isForConsumer(event), self.actions.isEmpty { return event }
+                    self.received(event, from: driver)
                 case .notBegun: try self.begin()
                 case .answering: try await self.waitForTools()
                 case .over: return nil
@@ -98,7 +98,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
                 if !batch.isEmpty { return batch }
                 switch self.phase {
                 case .responding(let driver):
-                    self.received(try await driver.nextBatch() ?? [], from: driver)
+                    let events = self.received(try await driver.nextBatch() ?? [], from: driver)
+                    if !events.isEmpty { return events }
                 case .notBegun: try self.begin()
                 case .answering: try await self.waitForTools()
                 case .over: return nil
@@ -109,16 +110,43 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         }
     }
 
-    /// Whether an event goes to the consumer as it is, before anything else.
-    private func passesOn(_ event: ChappieStreamEvent) -> Bool {
-        // Calls that a response carries may have left events that come first.
-        event != .completed && self.actions.isEmpty
+    /// Whether an event of a response is one of the turn.
+    private func isForConsumer(_ event: ChappieStreamEvent) -> Bool {
+        switch event {
+        case .completed: false
+        case .raw(let type, let payload): self.setup.rawEvents == .all || !Self.isCall(type: type, payload: payload)
+        case .textDelta, .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted,
+            .usageLimits, .diagnostic:
+            true
+        }
     }
 
-    /// Puts events of a response in line, and goes on when it is complete.
-    private func received(_ events: [ChappieStreamEvent], from driver: TurnDriver) {
-        for event in events where event != .completed { self.actions.append(.deliver(event)) }
-        if events.isEmpty || events.last == .completed { self.actions += self.responseCompleted(driver) }
+    /// Whether an event of the wire hands a call over, which `toolCallRequested` tells of.
+    private static func isCall(type: String, payload: String) -> Bool {
+        guard type == "response.output_item.done" else { return false }
+        let item = ChappieJSONValue(jsonText: payload)?["item"]?["type"]
+        return item == "function_call" || item == "custom_tool_call"
+    }
+
+    /// Puts an event of a response in line, or goes on when it is complete.
+    private func received(_ event: ChappieStreamEvent?, from driver: TurnDriver) {
+        if let event, self.isForConsumer(event) { self.actions.append(.deliver(event)) }
+        if (event ?? .completed) == .completed { self.actions.append(contentsOf: self.responseCompleted(driver)) }
+    }
+
+    /// The events of a response that the consumer gets at once; goes on when it is complete.
+    private func received(_ events: [ChappieStreamEvent], from driver: TurnDriver) -> [ChappieStreamEvent] {
+        var own = events
+        own.removeAll { !self.isForConsumer($0) }
+        if !self.actions.isEmpty {
+            // Calls that the response carries have left events that come first.
+            for event in own { self.actions.append(.deliver(event)) }
+            own = []
+        }
+        if (events.last ?? .completed) == .completed {
+            self.actions.append(contentsOf: self.responseCompleted(driver))
+        }
+        return own
     }
 
     /// Does what is to be done, up to the next event for the consumer; nil when nothing is left.

@@ -1,0 +1,161 @@
+import ChappieTransport
+import Foundation
+import Testing
+
+@testable import Chappie
+
+/// The presets: where they go, and what they say of their servers.
+@Suite struct EndpointTests {
+    @Test(arguments: [
+        (ChappieEndpoint.openAI, "https://api.openai.com/v1"),
+        (.chatGPT, "https://chatgpt.com/backend-api/codex"),
+        (.azureOpenAI(resource: "my-res"), "https://my-res.openai.azure.com/openai/v1"),
+        (
+            .azureOpenAI(resource: "my-res", apiVersion: "preview"),
+            "https://my-res.openai.azure.com/openai/v1?api-version=preview"
+        ),
+        (
+            .azureOpenAI(resource: "my-res", apiVersion: "2025-04-01-preview"),
+            "https://my-res.openai.azure.com/openai?api-version=2025-04-01-preview"
+        ),
+        (.xAI, "https://api.x.ai/v1"), (.vercelAIGateway, "https://ai-gateway.vercel.sh/v1"),
+    ])
+    func aPresetHasAnAddress(_ endpoint: ChappieEndpoint, address: String) {
+        #expect(endpoint.baseURL.absoluteString == address)
+    }
+
+    @Test(arguments: ["", "a b", "a/b", "a:b@c", "x.evil.example/?"])
+    func aResourceThatIsNoNameLeadsNowhereElse(_ resource: String) {
+        let url = ChappieEndpoint.azureOpenAI(resource: resource).baseURL
+        let host = url.host(percentEncoded: true)
+        #expect(host == nil || host?.hasSuffix(".openai.azure.com") == true)
+        #expect(url.user() == nil)
+    }
+
+    @Test func whatAServerCanDoDecidesHowItIsAsked() {
+        var configuration = ChappieConfiguration(endpoint: .chatGPT)
+        #expect(configuration.transport.policy == .default)
+        #expect(configuration.transport.usesLanes == false)
+        #expect(configuration.transport.sendsClientMetadata)
+        #expect(configuration.transport.additionalFields.map(\.name) == ["originator"])
+        configuration.additionalFields = [.init(name: "Originator", value: "mine"), .init(name: "X-A", value: "1")]
+        #expect(configuration.transport.additionalFields.map(\.value) == ["mine", "1"])
+        configuration.endpoint = .xAI
+        #expect(configuration.transport.policy == .httpSSEOnly)
+        configuration.endpoint = .azureOpenAI(resource: "r")
+        #expect(configuration.transport.credentialFieldName == "api-key")
+        configuration.endpoint = .openAI
+        #expect(configuration.transport.usesLanes)
+        configuration.usesLanes = false
+        #expect(configuration.transport.usesLanes == false)
+        configuration.endpoint.supportsWebSocket = false
+        #expect(configuration.transport.policy == .httpSSEOnly)
+    }
+
+    @Test func whatTheEngineIsToldIsWhatTheClientIsTold() {
+        var configuration = ChappieConfiguration()
+        configuration.timeouts.connect = .seconds(3)
+        configuration.transportLimits.eventByteCount = 5
+        configuration.maxHTTPRetries = 7
+        configuration.reconnectDelay = .seconds(9)
+        configuration.circuitBreaker = .disabled
+        configuration.rateLimitBackoff = .disabled
+        configuration.rawEvents = .all
+        configuration.reportsDiagnostics = true
+        configuration.offersCompression = false
+        configuration.webSocketCompression = .lowMemory
+        configuration.serviceThreadCount = 4
+        let transport = configuration.transport
+        #expect(transport.timeouts == configuration.timeouts)
+        #expect(transport.limits == configuration.transportLimits)
+        #expect(transport.maxHTTPRetries == 7)
+        #expect(transport.reconnectDelay == .seconds(9))
+        #expect(transport.circuitBreaker == .disabled)
+        #expect(transport.rateLimitBackoff == .disabled)
+        #expect(transport.rawEvents == .all)
+        #expect(transport.reportsDiagnostics)
+        #expect(transport.offersCompression == false)
+        #expect(transport.webSocketCompression == .lowMemory)
+        #expect(transport.serviceThreadCount == 4)
+    }
+
+    // MARK: Credentials
+
+    @Test func aServerThatWantsACredentialIsNotAskedWithoutOne() async throws {
+        var configuration = ChappieConfiguration(credential: { _ in nil })
+        await #expect(throws: ChappieClientError.missingCredential) {
+            try await configuration.transport.credential(.connecting)
+        }
+        configuration.endpoint = .other(configuration.endpoint.baseURL)
+        #expect(try await configuration.transport.credential(.connecting) == nil)
+    }
+
+    @Test func chatGPTWantsAnAccount() async throws {
+        var configuration = ChappieConfiguration(apiKey: "k", endpoint: .chatGPT)
+        await #expect(throws: ChappieClientError.missingAccountID) {
+            try await configuration.transport.credential(.connecting)
+        }
+        let credential = ChappieCredential(bearerToken: "k", accountID: "a")
+        configuration.credential = { _ in credential }
+        #expect(try await configuration.transport.credential(.rejected) == credential)
+    }
+
+    @Test(arguments: [
+        (ChappieEndpoint.openAI, "OPENAI_API_KEY"), (.azureOpenAI(resource: "r"), "AZURE_OPENAI_API_KEY"),
+        (.xAI, "XAI_API_KEY"), (.vercelAIGateway, "AI_GATEWAY_API_KEY"),
+    ])
+    func aKeyIsReadFromTheEnvironment(_ endpoint: ChappieEndpoint, variable: String) {
+        #expect(endpoint.credential(in: [variable: "k"]) == ChappieCredential(bearerToken: "k"))
+        #expect(endpoint.credential(in: [variable: ""]) == nil)
+        #expect(endpoint.credential(in: ["OTHER": "k"]) == nil)
+    }
+
+    @Test func aSignedInAccountHasNoKey() {
+        #expect(ChappieEndpoint.chatGPT.credential(in: ["OPENAI_API_KEY": "k"]) == nil)
+        #expect(ChappieEndpoint.other(ChappieEndpoint.openAI.baseURL).credential(in: ["OPENAI_API_KEY": "k"]) == nil)
+    }
+}
+
+/// Contexts as bytes, and bytes that are none.
+@Suite struct ClientContextTests {
+    private static let context = ChappieClientContext(
+        id: "c", itemTexts: [Array(#"{"type":"message","n":9007199254740993,"é":"\ud83d"}"#.utf8), Array("{}".utf8)])
+
+    @Test func aContextComesBackByteForByte() throws {
+        let data = try Self.context.data()
+        #expect(try ChappieClientContext(data: data) == Self.context)
+        #expect(try JSONDecoder().decode(ChappieClientContext.self, from: JSONEncoder().encode(Self.context)) == Self.context)
+        #expect(ChappieJSONValue(jsonText: String(decoding: data, as: UTF8.self))?["version"] == 1)
+    }
+
+    @Test func anEmptyContextIsOneOfItsOwn() {
+        #expect(ChappieClientContext().isEmpty)
+        #expect(ChappieClientContext().id != ChappieClientContext().id)
+    }
+
+    @Test(arguments: [0, 2, -1, 99])
+    func anotherVersionIsAClearError(version: Int) throws {
+        let text = #"{"version":\#(version),"id":"c","items":[],"more":true}"#
+        #expect(throws: ChappieContextError.unsupportedVersion(version)) {
+            try ChappieClientContext(data: Data(text.utf8))
+        }
+        #expect(ChappieContextError.unsupportedVersion(version).localizedDescription.contains("version \(version)"))
+    }
+
+    @Test(arguments: [
+        "", "{", "[]", "null", "{}", #"{"version":"1"}"#, #"{"version":1}"#, #"{"version":1,"id":"c"}"#,
+        #"{"version":1,"id":"c","items":[{}]}"#, #"{"version":1,"id":"c","items":["{"]}"#,
+        #"{"version":1,"id":"c","items":["3"]}"#, #"{"version":1,"id":3,"items":[]}"#, "\u{FFFD}",
+    ])
+    func aDamagedContextIsAClearError(_ text: String) {
+        #expect(throws: ChappieContextError.damaged) { try ChappieClientContext(data: Data(text.utf8)) }
+    }
+
+    @Test func aContextThatWasCutIsAClearError() throws {
+        let data = try Self.context.data()
+        for count in 0..<data.count {
+            #expect(throws: ChappieContextError.damaged) { try ChappieClientContext(data: data.prefix(count)) }
+        }
+        #expect(ChappieContextError.damaged.localizedDescription.hasSuffix("."))
+    }
+}

@@ -1,0 +1,294 @@
+import ChappieTransport
+import Testing
+
+@testable import Chappie
+
+/// Every input of the tool loop's decisions, in every state it can come in.
+@Suite struct ToolLoopStateMachineTests {
+    typealias Machine = ToolLoopStateMachine
+    typealias Call = CompletedResponse.Call
+
+    private static func machine(_ change: (inout Machine.Rules) -> Void = { _ in }) -> Machine {
+        var rules = Machine.Rules(
+            policies: ["auto": .automatic, "ask": .ask, "deny": .deny], canAsk: true, limits: .default)
+        change(&rules)
+        return Machine(rules: rules)
+    }
+
+    private static func call(_ id: String, _ name: String = "auto", payload: String = "{}", isCustom: Bool = false) -> Call {
+        Call(callID: id, name: name, namespace: nil, payload: payload, isCustom: isCustom)
+    }
+
+    private static func requested(_ call: Call, _ policy: ChappieToolPolicy = .automatic) -> Machine.Action {
+        .deliver(
+            .toolCallRequested(
+                ChappieToolExecutionRequest(
+                    callID: call.callID, name: call.name, arguments: call.payload, policy: policy)))
+    }
+
+    private static func approval(_ call: Call) -> Machine.Action {
+        .deliver(
+            .approvalRequested(
+                ChappieApprovalRequest(callID: call.callID, name: call.name, arguments: call.payload)))
+    }
+
+    private static func result(
+        _ call: Call, _ status: ChappieToolStatus, _ output: String, after duration: Duration = .zero
+    ) -> Machine.Action {
+        .deliver(
+            .toolCallCompleted(
+                ChappieToolExecutionResult(
+                    callID: call.callID, name: call.name, status: status, output: output, duration: duration)))
+    }
+
+    private static func output(_ call: Call, _ text: String, _ status: ChappieToolStatus = .completed) -> ToolOutput {
+        ToolOutput(status: status, text: text, of: call)
+    }
+
+    // MARK: Responses
+
+    @Test func aResponseWithoutCallsEndsTheTurn() {
+        var machine = Self.machine()
+        #expect(machine.responseCompleted(calls: [], endsTurn: true, now: .zero) == [.finish])
+        #expect(machine.timeLimitPassed(now: .zero) == [])
+    }
+
+    @Test func aResponseThatDoesNotEndTheTurnIsFollowedByAnother() {
+        var machine = Self.machine()
+        #expect(machine.responseCompleted(calls: [], endsTurn: false, now: .zero) == [.askModel])
+        #expect(machine.responseCompleted(calls: [], endsTurn: true, now: .zero) == [.finish])
+    }
+
+    @Test func callsRunAndTheModelIsAskedOnceAllHaveEnded() {
+        var machine = Self.machine()
+        let (first, second) = (Self.call("1"), Self.call("2"))
+        #expect(
+            machine.responseCompleted(calls: [first, second], endsTurn: true, now: .seconds(1)) == [
+                Self.requested(first), Self.requested(second), .run(0), .run(1),
+            ])
+        let (one, two) = (Self.output(first, "one"), Self.output(second, "two"))
+        #expect(
+            machine.ended(1, .returned(two), now: .seconds(3)) == [
+                .record(1, two), Self.result(second, .completed, "two", after: .seconds(2)),
+            ])
+        #expect(
+            machine.ended(0, .returned(one), now: .seconds(4)) == [
+                .record(0, one), Self.result(first, .completed, "one", after: .seconds(3)), .askModel,
+            ])
+        #expect(machine.responseCompleted(calls: [], endsTurn: true, now: .zero) == [.finish])
+    }
+
+    @Test func callsBeyondTheLimitWaitForTheirTurn() {
+        var machine = Self.machine { $0.limits.concurrentTools = 2 }
+        let calls = (0..<4).map { Self.call("\($0)") }
+        #expect(
+            machine.responseCompleted(calls: calls, endsTurn: true, now: .zero)
+                == calls.map { Self.requested($0) } + [.run(0), .run(1)])
+        #expect(machine.ended(1, .returned(Self.output(calls[1], "")), now: .zero).last == .run(2))
+        #expect(machine.ended(0, .returned(Self.output(calls[0], "")), now: .zero).last == .run(3))
+    }
+
+    @Test func aCallThatWaitsForAnApprovalTakesNoPlace() {
+        var machine = Self.machine { $0.limits.concurrentTools = 1 }
+        let (ask, auto) = (Self.call("1", "ask"), Self.call("2"))
+        #expect(
+            machine.responseCompleted(calls: [ask, auto], endsTurn: true, now: .zero) == [
+                Self.requested(ask, .ask), Self.approval(ask), .ask(0), Self.requested(auto), .run(1),
+            ])
+        // Approved, it waits until the other is over.
+        #expect(machine.answered(0, .approved, now: .zero) == [])
+        #expect(machine.ended(1, .returned(Self.output(auto, "")), now: .zero).last == .run(0))
+    }
+
+    // MARK: Policies
+
+    @Test func aDeniedToolDoesNotRunAndTheModelReadsWhy() {
+        var machine = Self.machine()
+        let call = Self.call("1", "deny")
+        let output = Self.output(call, "This tool may not be used.", .denied)
+        #expect(
+            machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [
+                Self.requested(call, .deny), .record(0, output), Self.result(call, .denied, output.text), .askModel,
+            ])
+    }
+
+    @Test(arguments: [("too late", "too late"), ("", "The call was not approved.")])
+    func aDenialIsAnOutcome(reason: String, words: String) {
+        var machine = Self.machine()
+        let call = Self.call("1", "ask")
+        _ = machine.responseCompleted(calls: [call], endsTurn: true, now: .zero)
+        #expect(
+            machine.answered(0, .denied(reason), now: .seconds(9)) == [
+                .record(0, Self.output(call, words, .denied)),
+                Self.result(call, .denied, words, after: .seconds(9)), .askModel,
+            ])
+    }
+
+    @Test func anApprovalHandlerThatThrowsEndsTheTurn() {
+        var machine = Self.machine()
+        let (ask, auto) = (Self.call("1", "ask"), Self.call("2"))
+        _ = machine.responseCompleted(calls: [ask, auto], endsTurn: true, now: .zero)
+        #expect(
+            machine.answered(0, .threw("away"), now: .zero) == [
+                .record(0, Self.output(ask, "away", .denied)), Self.result(ask, .denied, "away"),
+                Self.result(auto, .cancelled, ""), .fail(.toolApprovalDenied("ask", "away")),
+            ])
+    }
+
+    // MARK: Refusals
+
+    @Test func aCallNobodyHandlesEndsTheTurnBeforeAnyRuns() {
+        var machine = Self.machine()
+        #expect(
+            machine.responseCompleted(calls: [Self.call("1"), Self.call("2", "x")], endsTurn: true, now: .zero)
+                == [.fail(.missingToolHandler("x"))])
+    }
+
+    @Test func askingNobodyEndsTheTurn() {
+        var machine = Self.machine { $0.canAsk = false }
+        #expect(
+            machine.responseCompleted(calls: [Self.call("1", "ask")], endsTurn: true, now: .zero)
+                == [.fail(.toolApprovalDenied("ask", "there is no approval handler"))])
+    }
+
+    @Test(arguments: [(2, false), (3, true), (4, true)])
+    func theNumberOfCallsHasALimit(limit: Int, isAllowed: Bool) {
+        var machine = Self.machine { $0.limits.toolCalls = limit }
+        let calls = (0..<3).map { Self.call("\($0)") }
+        let actions = machine.responseCompleted(calls: calls, endsTurn: true, now: .zero)
+        #expect((actions == [.fail(.toolLoopLimitExceeded(limit))]) == !isAllowed)
+    }
+
+    @Test(arguments: [true, false])
+    func theNumberOfResponsesHasALimit(hasCalls: Bool) {
+        var machine = Self.machine { $0.limits.roundTrips = 2 }
+        #expect(machine.responseCompleted(calls: [], endsTurn: false, now: .zero) == [.askModel])
+        let calls = hasCalls ? [Self.call("1")] : []
+        #expect(
+            machine.responseCompleted(calls: calls, endsTurn: false, now: .zero)
+                == [.fail(.toolLoopLimitExceeded(2))])
+    }
+
+    @Test func theLastResponseMayBeTheLimit() {
+        var machine = Self.machine { $0.limits.roundTrips = 2 }
+        _ = machine.responseCompleted(calls: [], endsTurn: false, now: .zero)
+        #expect(machine.responseCompleted(calls: [], endsTurn: true, now: .zero) == [.finish])
+    }
+
+    // MARK: One call, one run
+
+    @Test func aCallThatStandsTwiceRunsOnce() {
+        var machine = Self.machine()
+        let call = Self.call("1")
+        #expect(
+            machine.responseCompleted(calls: [call, call], endsTurn: true, now: .zero) == [Self.requested(call), .run(0)])
+        #expect(machine.ended(0, .returned(Self.output(call, "x")), now: .zero).last == .askModel)
+    }
+
+    @Test func twoDifferentCallsOfOneNameCannotBeAnswered() {
+        var machine = Self.machine()
+        let calls = [Self.call("1", payload: "{}"), Self.call("1", payload: "[]")]
+        #expect(machine.responseCompleted(calls: calls, endsTurn: true, now: .zero) == [.fail(.invalidResponse)])
+    }
+
+    @Test func aCallThatComesAgainInALaterResponseIsAnsweredWithItsOutput() {
+        var machine = Self.machine()
+        let call = Self.call("1")
+        let output = Self.output(call, "x")
+        _ = machine.responseCompleted(calls: [call], endsTurn: true, now: .zero)
+        _ = machine.ended(0, .returned(output), now: .zero)
+        #expect(machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [.record(0, output), .askModel])
+    }
+
+    @Test func aNameThatComesAgainForAnotherCallIsAnotherCall() {
+        var machine = Self.machine()
+        let (first, second) = (Self.call("1", payload: "1"), Self.call("1", payload: "2"))
+        _ = machine.responseCompleted(calls: [first], endsTurn: true, now: .zero)
+        _ = machine.ended(0, .returned(Self.output(first, "x")), now: .zero)
+        #expect(
+            machine.responseCompleted(calls: [second], endsTurn: true, now: .zero)
+                == [Self.requested(second), .run(1)])
+    }
+
+    // MARK: Carried calls
+
+    @Test func aCarriedCallRunsOnceAndIsNotRunAgainWhenItComesWithTheResponse() {
+        var machine = Self.machine()
+        let call = Self.call("1")
+        let (number, actions) = machine.callCarried(call, now: .zero)
+        #expect(number == 0)
+        #expect(actions == [Self.requested(call), .run(0)])
+        #expect(machine.output(of: 0) == nil)
+        // A second break asks again while it runs.
+        #expect(machine.callCarried(call, now: .zero) == (0, []))
+        let output = Self.output(call, "x")
+        #expect(
+            machine.ended(0, .returned(output), now: .zero) == [.record(0, output), Self.result(call, .completed, "x")])
+        #expect(machine.output(of: 0) == output)
+        #expect(machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [.record(0, output), .askModel])
+    }
+
+    @Test func aCarriedCallThatStillRunsIsWaitedFor() {
+        var machine = Self.machine()
+        let call = Self.call("1")
+        _ = machine.callCarried(call, now: .zero)
+        #expect(machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [])
+        let output = Self.output(call, "x")
+        #expect(
+            machine.ended(0, .returned(output), now: .zero) == [
+                .record(0, output), Self.result(call, .completed, "x"), .askModel,
+            ])
+    }
+
+    @Test func aCarriedCallIsRefusedLikeAnyOther() {
+        var machine = Self.machine()
+        #expect(machine.callCarried(Self.call("1", "x"), now: .zero) == (nil, [.fail(.missingToolHandler("x"))]))
+        // The turn is over.
+        #expect(machine.callCarried(Self.call("2"), now: .zero) == (nil, []))
+    }
+
+    // MARK: Late and repeated inputs
+
+    @Test func whatComesAfterTheEndChangesNothing() {
+        var machine = Self.machine()
+        let calls = [Self.call("1"), Self.call("2"), Self.call("3", "ask")]
+        _ = machine.responseCompleted(calls: calls, endsTurn: true, now: .zero)
+        let actions = machine.ended(0, .threw("gone"), now: .zero)
+        #expect(
+            actions == [
+                .record(0, Self.output(calls[0], "gone", .failed)), Self.result(calls[0], .failed, "gone"),
+                Self.result(calls[1], .cancelled, ""), Self.result(calls[2], .cancelled, ""),
+                .fail(.toolExecutionFailed("auto", "gone")),
+            ])
+        #expect(machine.ended(1, .returned(Self.output(calls[1], "")), now: .zero) == [])
+        #expect(machine.ended(1, .threw("gone too"), now: .zero) == [])
+        #expect(machine.answered(2, .approved, now: .zero) == [])
+        #expect(machine.timeLimitPassed(now: .zero) == [])
+    }
+
+    @Test func anAnswerCountsOnce() {
+        var machine = Self.machine()
+        let call = Self.call("1", "ask")
+        _ = machine.responseCompleted(calls: [call], endsTurn: true, now: .zero)
+        #expect(machine.answered(0, .approved, now: .zero) == [.run(0)])
+        #expect(machine.answered(0, .approved, now: .zero) == [])
+        #expect(machine.answered(0, .denied("no"), now: .zero) == [])
+        #expect(machine.ended(0, .returned(Self.output(call, "x")), now: .zero).last == .askModel)
+        #expect(machine.ended(0, .returned(Self.output(call, "y")), now: .zero) == [])
+    }
+
+    @Test func theTimeLimitEndsWhateverRuns() {
+        var machine = Self.machine { $0.limits.duration = .seconds(5) }
+        let call = Self.call("1")
+        _ = machine.responseCompleted(calls: [call], endsTurn: true, now: .zero)
+        #expect(
+            machine.timeLimitPassed(now: .seconds(5)) == [
+                Self.result(call, .cancelled, "", after: .seconds(5)), .fail(.runTimeLimitExceeded(.seconds(5))),
+            ])
+    }
+
+    @Test func theTimeLimitEndsAResponse() {
+        var machine = Self.machine { $0.limits.duration = .seconds(5) }
+        #expect(machine.timeLimitPassed(now: .seconds(5)) == [.fail(.runTimeLimitExceeded(.seconds(5)))])
+    }
+}

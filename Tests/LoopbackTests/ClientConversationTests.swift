@@ -1,0 +1,301 @@
+import Chappie
+import ChappieTestServer
+import Foundation
+import Testing
+
+/// What a conversation remembers, over both transports, and who may speak when.
+@Suite(.timeLimit(.minutes(1))) struct ClientConversationTests {
+    private static let model: ChappieTestServer.Configuration = scripted(
+        (1...6).map { responseEvents($0, [], text: "Answer \($0).") })
+
+    /// Roles and texts of the messages among items.
+    private static func said(_ items: [ChappieJSONValue]) -> [String] {
+        items.compactMap { item in
+            guard case .array(let parts)? = item["content"], let role = item["role"]?.string else { return nil }
+            return role + ": " + parts.compactMap { $0["text"]?.string }.joined()
+        }
+    }
+
+    @Test(arguments: Wire.allCases)
+    func whatWasSaidIsTheContextOfTheNextTurn(over wire: Wire) async throws {
+        try await withServer(Self.model) { server in
+            let client = Chappie.client(configuration: .loopback(server, over: wire))
+            #expect(try await client.send("One?") == "Answer 1.")
+            #expect(try await client.send(.user("Two?")) == "Answer 2.")
+            let said = ["user: One?", "assistant: Answer 1.", "user: Two?", "assistant: Answer 2."]
+            #expect(Self.said(client.context.items) == said)
+            #expect(Self.said(server.inputs[1]) == (wire == .httpSSE ? Array(said.prefix(3)) : ["user: Two?"]))
+            client.clearContext()
+            #expect(client.context.isEmpty)
+            _ = try await client.send("Three?")
+            #expect(Self.said(server.inputs[2]) == ["user: Three?"])
+        }
+    }
+
+    @Test func aContextGoesOnInAnotherClient() async throws {
+        try await withServer(Self.model) { server in
+            let first = Chappie.client(configuration: .loopback(server))
+            _ = try await first.send("One?")
+            let data = try first.context.data()
+            let second = Chappie.client(configuration: .loopback(server))
+            second.context = try ChappieClientContext(data: data)
+            #expect(second.context == first.context)
+            #expect(try await second.send("Two?") == "Answer 2.")
+            #expect(Self.said(server.inputs[1]) == ["user: One?", "assistant: Answer 1.", "user: Two?"])
+            #expect(server.requests.map { $0["prompt_cache_key"]?.string } == [first.context.id, first.context.id])
+        }
+    }
+
+    @Test func aResponseHasItsFacts() async throws {
+        let call = responseEvents(1, [functionCall("c", "t")], text: "Wait. ")
+        try await withServer(scripted([call, responseEvents(2, [], text: "Done.")])) { server in
+            let tool = ChappieHostTool(name: "t", description: "") { _ in ChappieToolResult(output: "") }
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
+            let response = try await client.response("hi")
+            #expect(response.outputText == "Wait. Done.")
+            #expect(response.status == "completed")
+            #expect(response.id == "resp_2")
+            #expect(response.model == "m-1")
+            #expect(response.usage == ChappieTokenUsage(inputTokens: 20, outputTokens: 4, totalTokens: 24))
+        }
+    }
+
+    @Test func aResponseThatDoesNotEndTheTurnIsFollowedByAnother() async throws {
+        let responses = [
+            responseEvents(1, [], text: "Half. ", endsTurn: false), responseEvents(2, [], text: "Whole."),
+        ]
+        try await withServer(scripted(responses)) { server in
+            let client = Chappie.client(configuration: .loopback(server, over: .httpSSE))
+            let outcome = await client.outcome()
+            #expect(outcome.text == "Half. Whole.")
+            #expect(outcome.completions == 1)
+            #expect(Self.said(server.inputs[1]) == ["user: hi", "assistant: Half. "])
+        }
+    }
+
+    // MARK: One turn at a time
+
+    @Test func aSecondTurnIsRefusedAndTheFirstGoesOn() async throws {
+        let (begun, goOn) = (Happening(), Happening())
+        let tool = ChappieHostTool(name: "t", description: "") { _ in
+            begun.happened()
+            await goOn.wait()
+            return ChappieToolResult(output: "")
+        }
+        let responses = [
+            responseEvents(1, [functionCall("c", "t")]), responseEvents(2, [], text: "Done."),
+            responseEvents(3, [], text: "Again."),
+        ]
+        try await withServer(scripted(responses)) { server in
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
+            async let first = client.outcome("first")
+            await begun.wait()
+            let refused = await client.outcome("second")
+            #expect(refused.clientError == .alreadyRunning)
+            #expect(refused.events.isEmpty)
+            goOn.happened()
+            let outcome = await first
+            #expect(outcome.error == nil)
+            #expect(outcome.text == "Done.")
+            #expect(await client.outcome("third").text == "Again.")
+            #expect(Self.said(client.context.items).filter { $0.hasPrefix("user") } == ["user: first", "user: third"])
+        }
+    }
+
+    @Test func nothingHappensBeforeATurnIsRead() async throws {
+        try await withServer(Self.model) { server in
+            let client = Chappie.client(configuration: .loopback(server))
+            let unread = client.streamHandle("never")
+            #expect(await client.outcome("One?").text == "Answer 1.")
+            #expect(server.inputs.count == 1)
+            unread.cancel()
+            let outcome = await ClientOutcome.read(unread)
+            #expect(outcome.error is CancellationError)
+            #expect(server.inputs.count == 1)
+        }
+    }
+
+    @Test func theNextMessageMayFollowTheLastEventAtOnce() async throws {
+        try await withServer(Self.model) { server in
+            let client = Chappie.client(configuration: .loopback(server))
+            var iterator = client.stream("One?").makeAsyncIterator()
+            while let event = try await iterator.next(), event != .completed {}
+            // The first stream has not been told that it is over.
+            #expect(await client.outcome("Two?").text == "Answer 2.")
+            #expect(try await iterator.next() == nil)
+        }
+    }
+
+    // MARK: What a turn leaves that did not end well
+
+    @Test(arguments: Wire.allCases)
+    func aTurnThatFailsAtOnceLeavesNothing(over wire: Wire) async throws {
+        let faults = [ChappieTestServer.Fault(.answer(status: 400, body: "{}"), attempts: 1...1)]
+        var configuration = Self.model
+        configuration.faults = faults
+        try await withServer(configuration) { server in
+            let client = Chappie.client(
+                configuration: .loopback(server, over: wire) { $0.streamingTransportPolicy = wire.alone })
+            let failed = await client.outcome("One?")
+            #expect(failed.error != nil)
+            #expect(client.context.isEmpty)
+            #expect(await client.outcome("One?").text == "Answer 1.")
+            #expect(Self.said(client.context.items) == ["user: One?", "assistant: Answer 1."])
+        }
+    }
+
+    @Test func aTurnThatBreaksBehindACompleteResponseKeepsIt() async throws {
+        let failed = #"{"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"invalid_prompt"}}}"#
+        let responses = [
+            responseEvents(1, [functionCall("c", "t")]), [failed], responseEvents(3, [], text: "Done."),
+        ]
+        try await withServer(scripted(responses)) { server in
+            let tool = ChappieHostTool(name: "t", description: "") { _ in ChappieToolResult(output: "out") }
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
+            let outcome = await client.outcome("One?")
+            guard case .responseTerminalFailure(let response)? = outcome.clientError else {
+                Issue.record("not a terminal failure: \(String(describing: outcome.error))")
+                return
+            }
+            #expect(response.errorCode == "invalid_prompt")
+            #expect(
+                client.context.items.map { $0["type"]?.string } == ["message", "function_call", "function_call_output"])
+            #expect(client.context.items.last?["output"]?.string == "out")
+            #expect(await client.outcome("Two?").text == "Done.")
+        }
+    }
+
+    // MARK: Cancelling
+
+    /// Ways to end a turn from outside.
+    enum Ending: CaseIterable {
+        case handle
+        case task
+        case drop
+    }
+
+    @Test(arguments: Ending.allCases)
+    func aCancelledTurnStopsItsToolsAndWaitsForNobody(_ ending: Ending) async throws {
+        let (begun, cancelled, never) = (Happening(), Happening(), Happening())
+        let tools = [
+            ChappieHostTool(name: "polite", description: "") { _ in
+                begun.happened()
+                try? await forever()
+                cancelled.happened()
+                throw CancellationError()
+            },
+            // It does not heed its cancellation, and nobody waits for it.
+            ChappieHostTool(name: "stubborn", description: "") { _ in
+                await Task { await never.wait() }.value
+                return ChappieToolResult(output: "")
+            },
+        ]
+        let calls = responseEvents(1, [functionCall("c", "polite"), functionCall("d", "stubborn")])
+        try await withServer(scripted([calls, responseEvents(2, [], text: "Done.")])) { server in
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = tools })
+            await Self.run(client, until: begun, ending: ending)
+            await cancelled.wait()
+            #expect(client.context.items.suffix(2).map { $0["output"]?.string } == ["aborted", "aborted"])
+            #expect(await client.outcome("Go on.").text == "Done.")
+            #expect(server.inputs.last?.count { $0["output"]?.string == "aborted" } == 2)
+            never.happened()
+        }
+    }
+
+    private static func run(_ client: ChappieClient, until begun: Happening, ending: Ending) async {
+        switch ending {
+        case .handle:
+            let handle = client.streamHandle("hi")
+            async let outcome = ClientOutcome.read(handle)
+            await begun.wait()
+            handle.cancel()
+            #expect(await outcome.error is CancellationError)
+        case .task:
+            let task = Task { await client.outcome() }
+            await begun.wait()
+            task.cancel()
+            #expect(await task.value.error is CancellationError)
+        case .drop:
+            var iterator: AsyncThrowingStream<ChappieStreamEvent, any Error>.AsyncIterator? =
+                client.stream("hi").makeAsyncIterator()
+            while let event = try? await iterator?.next() {
+                if case .toolCallRequested(let request) = event, request.name == "stubborn" { break }
+            }
+            // The tools run once the consumer asks for more; that read ends with the stream.
+            let reading = Task { [iterator] in
+                var iterator = iterator
+                _ = try? await iterator?.next()
+            }
+            iterator = nil
+            await begun.wait()
+            reading.cancel()
+            await reading.value
+        }
+    }
+
+    @Test func anApprovalThatNeverComesEndsWithTheTurn() async throws {
+        let asked = Happening()
+        let tool = ChappieHostTool(name: "t", description: "", policy: .ask) { _ in ChappieToolResult(output: "") }
+        try await withServer(scripted([responseEvents(1, [functionCall("c", "t")])])) { server in
+            let client = Chappie.client(
+                configuration: .loopback(server) {
+                    $0.tools = [tool]
+                    $0.toolApprovalHandler = { _ in
+                        asked.happened()
+                        try await forever()
+                        return .approved()
+                    }
+                })
+            let handle = client.streamHandle("hi")
+            async let outcome = ClientOutcome.read(handle)
+            await asked.wait()
+            handle.cancel()
+            #expect(await outcome.error is CancellationError)
+            #expect(client.context.items.last?["output"]?.string == "aborted")
+        }
+    }
+
+    @Test func theSocketStaysAliveWhileAPersonThinks() async throws {
+        var configuration = scripted([
+            responseEvents(1, [functionCall("c", "t")]), responseEvents(2, [], text: "Done."),
+        ])
+        configuration.pingInterval = .milliseconds(20)
+        configuration.pongTimeout = .milliseconds(500)
+        try await withServer(configuration) { server in
+            let tool = ChappieHostTool(name: "t", description: "", policy: .ask) { _ in ChappieToolResult(output: "") }
+            let client = Chappie.client(
+                configuration: .loopback(server) {
+                    $0.tools = [tool]
+                    // The person takes as long as the server takes to ping ten times.
+                    $0.toolApprovalHandler = { _ in
+                        #expect(await server.reached(.pongs(10)))
+                        return .approved()
+                    }
+                })
+            let outcome = await client.outcome()
+            #expect(outcome.error == nil)
+            #expect(outcome.text == "Done.")
+            #expect(server.log.count == 1)
+            #expect(outcome.report?.attempts.map(\.reusedConnection) == [false, true])
+        }
+    }
+
+    @Test func aTurnWhoseContextIsClearedMeanwhileLeavesNothing() async throws {
+        let (begun, goOn) = (Happening(), Happening())
+        let tool = ChappieHostTool(name: "t", description: "") { _ in
+            begun.happened()
+            await goOn.wait()
+            return ChappieToolResult(output: "")
+        }
+        let responses = [responseEvents(1, [functionCall("c", "t")]), responseEvents(2, [], text: "Done.")]
+        try await withServer(scripted(responses)) { server in
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
+            async let outcome = client.outcome()
+            await begun.wait()
+            client.clearContext()
+            goOn.happened()
+            #expect(await outcome.text == "Done.")
+            #expect(client.context.isEmpty)
+        }
+    }
+}

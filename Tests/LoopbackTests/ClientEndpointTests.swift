@@ -1,0 +1,167 @@
+import Chappie
+import ChappieTestServer
+import Foundation
+import Testing
+
+/// What the presets' requests look like to a server.
+@Suite(.timeLimit(.minutes(1))) struct ClientEndpointTests {
+    /// The first attempt of a turn, as a server saw it.
+    private static func attempt(
+        _ endpoint: ChappieEndpoint, credential: ChappieCredential = ChappieCredential(bearerToken: "key"),
+        query: String = "", _ change: (inout ChappieConfiguration) -> Void = { _ in }
+    ) async throws -> (record: ChappieTestServer.RequestRecord, body: ChappieJSONValue) {
+        try await withServer(scripted([responseEvents(1, [], text: "Done.")])) { server in
+            var endpoint = endpoint
+            endpoint.baseURL = try #require(URL(string: server.baseURL + query))
+            let client = Chappie.client(
+                configuration: .loopback(server) {
+                    $0.endpoint = endpoint
+                    $0.credential = { _ in credential }
+                    change(&$0)
+                })
+            let outcome = await client.outcome()
+            #expect(outcome.text == "Done.")
+            let record = try #require(server.log.first)
+            return (record, try #require(record.bodies.first.flatMap { ChappieJSONValue(jsonText: $0) }))
+        }
+    }
+
+    @Test func openAI() async throws {
+        let (record, body) = try await Self.attempt(.openAI)
+        #expect(record.transport == .webSocket)
+        #expect(record.hasAuthorization)
+        #expect(body["store"] == false)
+        #expect(body["include"] == ["reasoning.encrypted_content"])
+        #expect(body["prompt_cache_key"]?.string?.isEmpty == false)
+    }
+
+    @Test(arguments: Wire.allCases) func chatGPT(over wire: Wire) async throws {
+        let account = ChappieCredential(bearerToken: "token", accountID: "acct_1")
+        let (record, body) = try await Self.attempt(.chatGPT, credential: account) {
+            $0.streamingTransportPolicy = wire.policy
+        }
+        #expect(record.value(of: "ChatGPT-Account-ID") == "acct_1")
+        #expect(record.value(of: "originator") == "chappie")
+        #expect(record.value(of: "User-Agent")?.isEmpty == false)
+        #expect(body["store"] == false)
+        #expect(body["stream"] == (wire == .httpSSE ? true : nil))
+        #expect(body["max_output_tokens"] == nil)
+    }
+
+    @Test func azureOpenAI() async throws {
+        let (record, body) = try await Self.attempt(
+            .azureOpenAI(resource: "r", apiVersion: "preview"), query: "?api-version=preview")
+        #expect(record.transport == .http)
+        #expect(record.query == "api-version=preview")
+        #expect(record.hasAuthorization == false)
+        #expect(body["store"] == false)
+    }
+
+    @Test(arguments: [ChappieEndpoint.xAI, .vercelAIGateway])
+    func others(_ endpoint: ChappieEndpoint) async throws {
+        let (record, body) = try await Self.attempt(endpoint)
+        #expect(record.transport == .http)
+        #expect(record.hasAuthorization)
+        #expect(body["store"] == endpoint.storesResponses.map { .bool($0) })
+        #expect(body["prompt_cache_key"] == nil)
+    }
+
+    @Test func aServerThatIsNotKnownGetsNothingSpecial() async throws {
+        let (_, body) = try await Self.attempt(.other(ChappieEndpoint.openAI.baseURL))
+        guard case .object(let members) = body else {
+            Issue.record("not an object")
+            return
+        }
+        #expect(Set(members.keys) == ["type", "model", "input"])
+    }
+
+    @Test func anyPropertyCanBeChanged() async throws {
+        var endpoint = ChappieEndpoint.xAI
+        endpoint.supportsWebSocket = true
+        endpoint.storesResponses = true
+        endpoint.additionalFields = [.init(name: "X-Own", value: "1")]
+        let (record, body) = try await Self.attempt(endpoint)
+        #expect(record.transport == .webSocket)
+        #expect(record.value(of: "x-own") == "1")
+        #expect(body["store"] == true)
+    }
+
+    // MARK: Bad input
+
+    @Test(arguments: ["", "[]", "{\"model\":}"])
+    func aBodyThatIsNoneFailsBeforeAnythingIsSent(_ body: String) async throws {
+        try await withServer(scripted([responseEvents(1, [], text: "Done.")])) { server in
+            let client = Chappie.client(configuration: .loopback(server))
+            let request = ChappieResponseRequest(bodyJSON: Array(body.utf8))
+            let outcome = await ClientOutcome.read(client.streamHandle(request))
+            guard case .transport(let failure)? = outcome.clientError else {
+                Issue.record("not a failure: \(String(describing: outcome.error))")
+                return
+            }
+            #expect(failure.code == .invalidRequest)
+            #expect(server.log.isEmpty)
+            #expect(client.context.isEmpty)
+        }
+    }
+
+    @Test func argumentsThatAreNoJSONAreGivenToTheToolAsTheyAre() async throws {
+        let record = ToolRecord()
+        let tool = ChappieHostTool(name: "t", description: "") { call in
+            record.note(call)
+            return call.argumentsJSON == nil ? .failed("The arguments are no JSON.") : ChappieToolResult(output: "")
+        }
+        let call = functionCall("c", "t", #"{"city": Oslo"#)
+        try await withServer(scripted([responseEvents(1, [call]), responseEvents(2, [], text: "Done.")])) { server in
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
+            let outcome = await client.outcome()
+            #expect(outcome.error == nil)
+            #expect(record.calls.map(\.arguments) == [#"{"city": Oslo"#])
+            #expect(outcome.results.map(\.status) == [.failed])
+        }
+    }
+
+    @Test func twoDifferentCallsWithOneNameEndTheTurnAndNeitherRuns() async throws {
+        let record = ToolRecord()
+        let tool = ChappieHostTool(name: "t", description: "") { call in
+            record.note(call)
+            return ChappieToolResult(output: "")
+        }
+        let calls = [functionCall("c", "t", "{}"), functionCall("c", "t", "[]")]
+        try await withServer(scripted([responseEvents(1, calls)])) { server in
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
+            let outcome = await client.outcome()
+            #expect(outcome.clientError == .invalidResponse)
+            #expect(record.calls.isEmpty)
+        }
+    }
+
+    @Test func oneCallThatStandsTwiceRunsOnce() async throws {
+        let record = ToolRecord()
+        let tool = ChappieHostTool(name: "t", description: "") { call in
+            record.note(call)
+            return ChappieToolResult(output: "out")
+        }
+        let calls = responseEvents(1, [functionCall("c", "t"), functionCall("c", "t")])
+        try await withServer(scripted([calls, responseEvents(2, [], text: "Done.")])) { server in
+            let client = Chappie.client(configuration: .loopback(server, over: .httpSSE) { $0.tools = [tool] })
+            let outcome = await client.outcome()
+            #expect(outcome.text == "Done.")
+            #expect(record.calls.count == 1)
+            #expect(server.inputs.last?.count { $0["type"] == "function_call_output" } == 1)
+        }
+    }
+
+    @Test func anOutputOf100MegabytesIsCutAndSaysSo() async throws {
+        let tool = ChappieHostTool(name: "t", description: "") { _ in
+            ChappieToolResult(output: String(repeating: "x", count: 100 << 20))
+        }
+        let responses = [responseEvents(1, [functionCall("c", "t")]), responseEvents(2, [], text: "Done.")]
+        try await withServer(scripted(responses)) { server in
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
+            let outcome = await client.outcome()
+            #expect(outcome.text == "Done.")
+            #expect(outcome.results.first?.output.hasSuffix("[The output was cut here: it has 104857600 bytes.]") == true)
+            #expect(server.log.first?.bodyByteCount ?? 0 < 2 << 20)
+        }
+    }
+}
