@@ -170,7 +170,7 @@ private enum ErrorCode {
     static let overloaded = "server_is_overloaded"
 
     static let transient: Set<String> = [
-        "previous_response_not_found", "websocket_connection_limit_reached", "websocket_stream_limit_reached",
+        "previous_response_not_found", "websocket_connection_limit_reached",
     ]
 
     static let throttle: Set<String> = ["rate_limit_exceeded", "slow_down"]
@@ -186,5 +186,7 @@ private enum ErrorCode {
         "image_parse_error", "image_too_large", "image_too_small", "invalid_base64_image", "invalid_image",
         "invalid_image_format", "invalid_image_mode", "invalid_image_url", "invalid_prompt", "invalid_stream_id",
         "misalignment_policy_violation", "unsupported_image_media_type",
+        // A connection has had all the lanes that it may have: the caller has to take one that exists.
+        "websocket_stream_limit_reached",
     ]
 }

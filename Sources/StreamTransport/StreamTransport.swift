@@ -68,6 +68,14 @@ package protocol TransportConnection: AnyObject, Sendable {
 
     /// Counters so far.
     var statistics: TransportStatistics { get }
+
+    /// The socket underneath: connections that share one have the same.
+    var socketIdentity: ObjectIdentifier { get }
+}
+
+extension TransportConnection {
+    /// A connection has a socket of its own, unless it says otherwise.
+    package var socketIdentity: ObjectIdentifier { ObjectIdentifier(self) }
 }
 
 /// What a message to a WebSocket's peer is.
