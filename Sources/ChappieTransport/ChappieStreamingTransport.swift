@@ -18,7 +18,10 @@ public final class ChappieStreamingTransport: Sendable {
 
     /// An instance over another transport and with another clock.
     package init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
-        self.engine = Engine(configuration: configuration, transport: transport, clock: clock)
+        let shared: any StreamTransport =
+            configuration.usesLanes
+            ? LaneTransport(transport, clock: clock, maximumAge: configuration.policy.maximumConnectionAge) : transport
+        self.engine = Engine(configuration: configuration, transport: shared, clock: clock)
     }
 
     /// The events of one response.

@@ -13,9 +13,11 @@ struct TransportRequestBuilder {
         + UsageLimitHeaders.fieldNames
 
     /// The upgrade to a WebSocket; nil when the base URL cannot be used.
-    func upgrade() -> TransportRequest? {
+    func upgrade(lane: String? = nil) -> TransportRequest? {
         let compression = self.configuration.offersCompression ? self.configuration.webSocketCompression.offer : nil
-        return self.request(.webSocket(compression: compression), for: .webSocket)
+        var request = self.request(.webSocket(compression: compression), for: .webSocket)
+        request?.lane = lane
+        return request
     }
 
     /// The request over HTTP; nil when the base URL cannot be used.

@@ -17,6 +17,7 @@ extension TurnDriver {
     func nearestDeadline(of attempt: Attempt) -> (kind: TurnDeadline, remaining: Duration)? {
         let now = self.engine.clock.now()
         let timeouts = self.engine.configuration.timeouts
+        let requestedAt = self.requestMoment(of: attempt)
         var nearest: (kind: TurnDeadline, remaining: Duration)?
         func consider(_ kind: TurnDeadline, _ limit: Duration?, since start: Duration?) {
             guard let limit, let start else { return }
@@ -26,17 +27,25 @@ extension TurnDriver {
         consider(.budget(.total), timeouts.total, since: self.startedAt)
         if attempt.hasEvents {
             consider(.budget(.idle), timeouts.idle, since: self.lastSignOfLife(of: attempt))
-            consider(.budget(.progress), timeouts.progress, since: attempt.lastProgress ?? attempt.requestedAt)
+            consider(.budget(.progress), timeouts.progress, since: attempt.lastProgress ?? requestedAt)
         } else {
-            consider(.budget(.firstEvent), timeouts.firstEvent, since: attempt.requestedAt)
+            consider(.budget(.firstEvent), timeouts.firstEvent, since: requestedAt)
         }
         if self.engine.configuration.reportsDiagnostics, !attempt.isKnownToStall {
-            consider(.stall, timeouts.stall, since: attempt.lastProgress ?? attempt.requestedAt)
+            consider(.stall, timeouts.stall, since: attempt.lastProgress ?? requestedAt)
         }
         if attempt.stage == .opening, self.rival == nil, attempt.transport == .webSocket {
             consider(.hedge, self.machine.hedgeDelay, since: attempt.startedAt)
         }
         return nearest
+    }
+
+    /// When the request went out; nil while there is none, or it waits for its turn on a shared socket.
+    private func requestMoment(of attempt: Attempt) -> Duration? {
+        guard let requestedAt = attempt.requestedAt, attempt.transport == .webSocket else { return attempt.requestedAt }
+        let statistics = attempt.connection.statistics
+        guard !statistics.isWaitingForTurn else { return nil }
+        return max(requestedAt, statistics.turnCame.map { attempt.connectionStart + $0 } ?? requestedAt)
     }
 
     /// When the server last sent something of its own accord: an event, a comment, a ping.

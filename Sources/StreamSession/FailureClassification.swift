@@ -176,7 +176,7 @@ private enum ErrorCode {
     static let forgotten = "previous_response_not_found"
 
     static let transient: Set<String> = [
-        forgotten, "websocket_connection_limit_reached", "websocket_stream_limit_reached",
+        forgotten, "websocket_connection_limit_reached",
     ]
 
     static let throttle: Set<String> = ["rate_limit_exceeded", "slow_down"]
@@ -192,5 +192,7 @@ private enum ErrorCode {
         "image_parse_error", "image_too_large", "image_too_small", "invalid_base64_image", "invalid_image",
         "invalid_image_format", "invalid_image_mode", "invalid_image_url", "invalid_prompt", "invalid_stream_id",
         "misalignment_policy_violation", "unsupported_image_media_type",
+        // A connection has had all the lanes that it may have: the caller has to take one that exists.
+        "websocket_stream_limit_reached",
     ]
 }

@@ -101,8 +101,14 @@ package struct TransportStatistics: Sendable, Equatable {
     package var lastReceived: Duration?
     /// Time from the start to the newest byte that the peer sent of its own accord: everything but pongs.
     package var lastHeard: Duration?
+    /// Time from the start to the newest ping of the peer.
+    package var lastPinged: Duration?
     /// True when the whole request was given to the socket.
     package var requestSent = false
+    /// True while a request waits for its turn on a socket that others use as well.
+    package var isWaitingForTurn = false
+    /// Time from the start to when a request went out that had waited for its turn.
+    package var turnCame: Duration?
 
     /// All zero.
     package init() {}

@@ -29,6 +29,10 @@ package struct TransportRequest: Sendable {
     /// Default false. Until then the server has no complete request, so that it cannot act on it. `connect` of the
     /// timeouts ends with `TransportEvent.ready`; a held connection may wait for as long as it is left alone.
     package var isHeld = false
+    /// The lane of a WebSocket that carries several responses; nil is the one without a name.
+    ///
+    /// Default nil. Only a transport that shares sockets looks at it.
+    package var lane: String?
 
     /// A request with the default limits and timeouts.
     package init(

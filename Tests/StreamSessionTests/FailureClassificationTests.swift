@@ -43,7 +43,7 @@ import Testing
     static let codes: [(String, FailureClass)] = [
         ("websocket_connection_limit_reached", .transient),
         ("previous_response_not_found", .transient),
-        ("websocket_stream_limit_reached", .transient),
+        ("websocket_stream_limit_reached", .fatal),
         ("rate_limit_exceeded", .throttle),
         ("slow_down", .throttle),
         ("usage_limit_reached", .usageLimit),

@@ -39,7 +39,10 @@ extension ServiceConnection {
     private func handle(_ control: WebSocketChannel.Control, at moment: Duration) {
         switch control {
         case .ping:
-            self.plan.arena.updateStatistics { $0.lastHeard = moment }
+            self.plan.arena.updateStatistics {
+                $0.lastHeard = moment
+                $0.lastPinged = moment
+            }
             self.answerPing()
         case .pong:
             self.pongReceived()

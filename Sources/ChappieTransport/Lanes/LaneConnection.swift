@@ -1,0 +1,46 @@
+import StreamSession
+import StreamTransport
+
+/// One lane of a shared WebSocket, which its consumer takes for a connection of its own.
+///
+/// Dropping it cancels it.
+final class LaneConnection: TransportConnection {
+    private let socket: SharedSocket
+    private let member: LaneTable.Member
+
+    /// A member's view of its socket.
+    init(_ socket: SharedSocket, member: LaneTable.Member) {
+        self.socket = socket
+        self.member = member
+    }
+
+    deinit { self.socket.forget(self.member) }
+
+    func next() -> TransportEvent? { self.socket.next(for: self.member) }
+
+    func wait(for duration: Duration?) async -> TransportWaitOutcome {
+        await self.socket.wait(self.member, for: duration)
+    }
+
+    func send(_ message: [UInt8], as kind: OutboundKind) { self.socket.send(message, as: kind, by: self.member) }
+
+    /// A WebSocket is never held.
+    func release() {}
+
+    func ping() { self.socket.ping(by: self.member) }
+
+    /// Leaves the socket, which is closed when nobody is left.
+    func close() { self.socket.leave(self.member, .closing) }
+
+    /// What the peer sent cannot be processed, so the socket fails for all its lanes.
+    func fail(code: UInt16) { self.socket.fail(code: code) }
+
+    /// Leaves the socket; what is left of the response is dropped.
+    ///
+    /// The socket is closed at once when nobody is left on it.
+    func cancel() { self.socket.leave(self.member, .cancelling) }
+
+    var statistics: TransportStatistics { self.socket.statistics(of: self.member) }
+
+    var socketIdentity: ObjectIdentifier { self.socket.identity }
+}

@@ -1,0 +1,264 @@
+/// Decides how one WebSocket is shared: who may send, whom a message is for, who reads, and what is dropped.
+///
+/// A member is one user of the socket, on a lane; two members may be on the same one. Requests of a lane go out one
+/// after the other, and at most sixteen lanes have a response under way: that is what servers allow. A response whose
+/// member has left goes on at the server; its messages are dropped, and it occupies its lane to the end.
+///
+/// It performs no I/O, reads no clock and starts no task. Its owner is the lock of the shared socket.
+package struct LaneTable: Sendable {
+    /// A user of the socket, named by a number that is never used twice.
+    package struct Member: Hashable, Sendable {
+        /// Counts from 1.
+        package let number: Int
+    }
+
+    /// What becomes of a message that a member sends.
+    package enum Sending: Sendable, Equatable {
+        /// It goes out.
+        case now
+        /// It is kept until `starts` names the member.
+        case later
+        /// The member is gone, and so is the message.
+        case never
+    }
+
+    /// What becomes of a message that has arrived.
+    package struct Delivery: Sendable, Equatable {
+        /// Who gets it, in order.
+        package var recipients: [Member] = []
+        /// Whose messages go out, which were kept, in order.
+        package var starts: [Member] = []
+        /// Whether nobody can say which of several responses it is a piece of, so that the socket is of no use.
+        package var breaksSocket = false
+
+        /// A delivery.
+        package init(recipients: [Member] = [], starts: [Member] = [], breaksSocket: Bool = false) {
+            self.recipients = recipients
+            self.starts = starts
+            self.breaksSocket = breaksSocket
+        }
+    }
+
+    /// What follows when a member leaves.
+    package struct Departure: Sendable, Equatable {
+        /// Whether nobody uses the socket any more.
+        package var isLast = false
+        /// Members whose requests would wait for responses that nobody reads, and may never end.
+        package var stranded: [Member] = []
+        /// Whether reading goes on, which was held up for the one who has left.
+        package var resumesReading = false
+
+        /// A departure.
+        package init(isLast: Bool = false, stranded: [Member] = [], resumesReading: Bool = false) {
+            self.isLast = isLast
+            self.stranded = stranded
+            self.resumesReading = resumesReading
+        }
+    }
+
+    /// What a member does that wants events and has none.
+    package enum Waiting: Sendable, Equatable {
+        /// It reads for everyone.
+        case reads
+        /// It waits for the one who does.
+        case sleeps
+    }
+
+    struct Entry {
+        enum Request: Equatable {
+            case none
+            case waiting
+            case running
+        }
+
+        let lane: String
+        var request = Request.none
+        var responseCount = 0
+    }
+
+    /// A response under way.
+    struct Occupant {
+        /// Who asked for it; nil when that one has left.
+        var member: Member?
+        /// Whether anything of it has come.
+        var isAnswered = false
+        /// Counts the responses of the socket.
+        let number: Int
+    }
+
+    /// How many lanes of a socket have a response under way at most.
+    package static let maximumRunningCount = 16
+
+    var entries: [Member: Entry] = [:]
+    var waitingRequests: [Member] = []
+    var occupants: [String: Occupant] = [:]
+    var steering: [Member] = []
+    private var memberCount = 0
+    private var responseCount = 0
+
+    var reader: Member?
+    var sleepers: [Member] = []
+    var unreadByteCounts: [Member: Int] = [:]
+    var full: Set<Member> = []
+    let highWatermark: Int
+    let lowWatermark: Int
+
+    /// A socket that nobody uses.
+    ///
+    /// Reading stops when a member has `highWatermark` unread bytes, and goes on when it has `lowWatermark` or fewer.
+    package init(highWatermark: Int, lowWatermark: Int) {
+        self.highWatermark = max(1, highWatermark)
+        self.lowWatermark = min(lowWatermark, max(0, highWatermark - 1))
+    }
+
+    // MARK: Members
+
+    /// Somebody wants to use the socket.
+    package mutating func joined(lane: String) -> Member {
+        self.memberCount += 1
+        let member = Member(number: self.memberCount)
+        self.entries[member] = Entry(lane: lane)
+        return member
+    }
+
+    /// Whether a request on a lane would wait for a response that nobody reads.
+    package func isAbandoned(lane: String) -> Bool {
+        if let occupant = self.occupants[lane] { return occupant.member == nil }
+        return self.occupants.count == Self.maximumRunningCount && self.occupants.values.contains { $0.member == nil }
+    }
+
+    /// Whether a member's request waits for its turn.
+    package func isWaitingForTurn(_ member: Member) -> Bool { self.entries[member]?.request == .waiting }
+
+    /// Whether a member has had a response and has asked for nothing since.
+    package func isIdle(_ member: Member) -> Bool {
+        guard let entry = self.entries[member] else { return false }
+        return entry.request == .none && entry.responseCount > 0
+    }
+
+    /// Whether nobody uses the socket.
+    package var isUnused: Bool { self.entries.isEmpty }
+
+    /// Whether a response is under way.
+    package var isBusy: Bool { !self.occupants.isEmpty }
+
+    /// A member uses the socket no more.
+    package mutating func left(_ member: Member) -> Departure {
+        guard let entry = self.entries.removeValue(forKey: member) else { return Departure() }
+        self.waitingRequests.removeAll { $0 == member }
+        self.steering.removeAll { $0 == member }
+        self.sleepers.removeAll { $0 == member }
+        self.unreadByteCounts[member] = nil
+        var departure = Departure(isLast: self.entries.isEmpty)
+        departure.resumesReading = self.full.remove(member) != nil && self.full.isEmpty
+        guard entry.request == .running else { return departure }
+        self.occupants[entry.lane]?.member = nil
+        let isHopeless =
+            self.occupants.count == Self.maximumRunningCount && self.occupants.values.allSatisfy { $0.member == nil }
+        departure.stranded = self.waitingRequests.filter { isHopeless || self.entries[$0]?.lane == entry.lane }
+        return departure
+    }
+
+    // MARK: Sending
+
+    /// A member asks for a response.
+    package mutating func requested(_ member: Member) -> Sending {
+        guard let entry = self.entries[member] else { return .never }
+        switch entry.request {
+        case .waiting: return .later
+        // One more than its member has waited for: the server has to say what it thinks of it.
+        case .running: return .now
+        case .none: break
+        }
+        self.entries[member]?.request = .waiting
+        self.waitingRequests.append(member)
+        return self.startRequests() == [member] ? .now : .later
+    }
+
+    /// A member puts something into its response.
+    package mutating func steered(_ member: Member) -> Sending {
+        guard let entry = self.entries[member] else { return .never }
+        self.steering.append(member)
+        return entry.request == .waiting ? .later : .now
+    }
+
+    /// Lets the requests go out that may: none may that was not stopped by what has changed.
+    private mutating func startRequests() -> [Member] {
+        var started: [Member] = []
+        for member in self.waitingRequests where self.occupants.count < Self.maximumRunningCount {
+            guard let lane = self.entries[member]?.lane, self.occupants[lane] == nil else { continue }
+            self.responseCount += 1
+            self.occupants[lane] = Occupant(member: member, number: self.responseCount)
+            self.entries[member]?.request = .running
+            started.append(member)
+        }
+        self.waitingRequests.removeAll { started.contains($0) }
+        return started
+    }
+
+    // MARK: Receiving
+
+    /// A message has arrived.
+    ///
+    /// One that names no lane is for the lane without a name, or for the only response under way: some servers do not
+    /// repeat the name.
+    package mutating func received(_ message: LaneMessage) -> Delivery {
+        if let lane = message.lane { return self.deliver(message.kind, to: lane) }
+        if self.occupants[""] != nil { return self.deliver(message.kind, to: "") }
+        if self.occupants.count == 1, let lane = self.occupants.keys.first {
+            return self.deliver(message.kind, to: lane)
+        }
+        switch message.kind {
+        case .content, .end:
+            return Delivery(breaksSocket: !self.occupants.isEmpty)
+        case .news, .unreadable:
+            return Delivery(recipients: self.runningMembers)
+        case .answer:
+            guard !self.steering.isEmpty else { return Delivery() }
+            return Delivery(recipients: [self.steering.removeFirst()])
+        case .error:
+            return self.deliverErrorWithoutLane()
+        }
+    }
+
+    private mutating func deliver(_ kind: LaneMessage.Kind, to lane: String) -> Delivery {
+        // What is left of a response that has ended is nobody's.
+        guard let occupant = self.occupants[lane] else { return Delivery() }
+        var delivery = Delivery(recipients: [occupant.member].compactMap { $0 })
+        switch kind {
+        case .content, .unreadable:
+            self.occupants[lane]?.isAnswered = true
+        case .answer:
+            if let index = self.steering.firstIndex(where: { $0 == occupant.member }) {
+                self.steering.remove(at: index)
+            }
+        case .news:
+            break
+        case .end, .error:
+            self.occupants[lane] = nil
+            if let member = occupant.member {
+                self.entries[member]?.request = .none
+                self.entries[member]?.responseCount += 1
+            }
+            delivery.starts = self.startRequests()
+        }
+        return delivery
+    }
+
+    /// An error that names no lane refuses the oldest request of which nothing has come, or concerns everyone.
+    private mutating func deliverErrorWithoutLane() -> Delivery {
+        let lanes = self.occupants.sorted { $0.value.number < $1.value.number }
+        let refused = lanes.first { !$0.value.isAnswered }.map { [$0] } ?? lanes
+        var delivery = Delivery()
+        for (lane, _) in refused {
+            let part = self.deliver(.error, to: lane)
+            delivery.recipients += part.recipients
+            delivery.starts += part.starts
+        }
+        return delivery
+    }
+
+    private var runningMembers: [Member] {
+        self.occupants.values.sorted { $0.number < $1.number }.compactMap(\.member)
+    }
+}
