@@ -203,12 +203,9 @@ import Testing
         let fixture = Self.fixture(
             .webSocket(#"{"type":"error","error":{"code":"invalid_prompt","message":"no"}}"#))
         let outcome = await fixture.run()
-        #expect(
-            outcome.clientError
-                == .responseTerminalFailure(
-                    ChappieResponse(
-                        id: nil, status: "failed", errorCode: "invalid_prompt", errorMessage: "no",
-                        incompleteReason: nil)))
+        var response = ChappieResponse(id: nil, status: "failed", errorCode: "invalid_prompt", errorMessage: "no")
+        response.errorPayload = #"{"code":"invalid_prompt","message":"no"}"#
+        #expect(outcome.clientError == .responseTerminalFailure(response))
         #expect(outcome.outcomes == ["response.error"])
     }
 
@@ -216,12 +213,10 @@ import Testing
         let fixture = Self.fixture(.webSocket(Event.text("a"), Event.failed(code: "context_length_exceeded")))
         let outcome = await fixture.run()
         #expect(outcome.text == "a")
-        #expect(
-            outcome.clientError
-                == .responseTerminalFailure(
-                    ChappieResponse(
-                        id: "r", status: "failed", errorCode: "context_length_exceeded", errorMessage: "m",
-                        incompleteReason: nil)))
+        var response = ChappieResponse(
+            id: "r", status: "failed", errorCode: "context_length_exceeded", errorMessage: "m")
+        response.errorPayload = #"{"code":"context_length_exceeded","message":"m"}"#
+        #expect(outcome.clientError == .responseTerminalFailure(response))
     }
 
     @Test func anIncompleteResponseIsTheEnd() async {

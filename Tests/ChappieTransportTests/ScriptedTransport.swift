@@ -38,7 +38,11 @@ final class ScriptedTransport: StreamTransport {
         var scripts: [[ScriptStep]]
         var requests: [TransportRequest] = []
         var connections: [ScriptedConnection] = []
+        var socket: Socket?
     }
+
+    /// What connections that share one have in common.
+    private final class Socket: Sendable {}
 
     private let state: LockedValue<State>
     private let clock: ManualClock
@@ -54,10 +58,13 @@ final class ScriptedTransport: StreamTransport {
     /// The connections, in order.
     var connections: [ScriptedConnection] { self.state.withLock { $0.connections } }
 
+    /// Makes the connections from now on share a socket.
+    func sharesSocket() { self.state.withLock { $0.socket = Socket() } }
+
     func connect(_ request: TransportRequest) -> any TransportConnection {
         self.state.withLock { state in
             let script = state.scripts.isEmpty ? [] : state.scripts.removeFirst()
-            let connection = ScriptedConnection(script, clock: self.clock)
+            let connection = ScriptedConnection(script, clock: self.clock, socket: state.socket)
             state.requests.append(request)
             state.connections.append(connection)
             return connection
@@ -126,12 +133,16 @@ final class ScriptedConnection: TransportConnection {
     private let clock: ManualClock
     /// When it was asked for.
     let start: Duration
+    private let socket: (any AnyObject & Sendable)?
 
-    init(_ steps: [ScriptStep], clock: ManualClock) {
+    init(_ steps: [ScriptStep], clock: ManualClock, socket: (any AnyObject & Sendable)? = nil) {
+        self.socket = socket
         self.state = LockedValue(State(steps: steps))
         self.clock = clock
         self.start = clock.now
     }
+
+    var socketIdentity: ObjectIdentifier { self.socket.map { ObjectIdentifier($0) } ?? ObjectIdentifier(self) }
 
     /// What was done to the connection, in order.
     var calls: [Call] { self.state.withLock { $0.calls } }

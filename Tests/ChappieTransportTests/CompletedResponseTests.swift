@@ -1,0 +1,336 @@
+// What a complete response leaves behind: its items as input, the calls that want an output, and what it cost.
+
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct CompletedResponseTests {
+    private static let request = conversation([WireItem.question])
+
+    private static func complete(
+        _ events: [String], isHTTP: Bool = false, runsCalls: Bool = false,
+        _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
+    ) async -> (outcome: TurnOutcome, response: CompletedResponse?) {
+        let fixture = TurnFixture([isHTTP ? .http(events) : .socket(events)]) {
+            if isHTTP { $0.policy = .httpSSEOnly }
+            configure(&$0)
+        }
+        return await fixture.complete(conversation([WireItem.question]) { $0.runsCalls = runsCalls })
+    }
+
+    // MARK: Items
+
+    @Test(arguments: [false, true])
+    func itemsComeBackAsInputInTheOrderOfTheirPositions(isHTTP: Bool) async {
+        let (outcome, response) = await Self.complete(
+            [
+                Event.created("r1"), Event.done(WireItem.sentCall("b"), at: 2),
+                Event.done(WireItem.sentCall("a"), at: 1),
+                Event.text("Hello", at: 0), Event.done(WireItem.sentMessage("Hello"), at: 0),
+                Event.completed("r1", #","model":"m-1","end_turn":false,"usage":{"input_tokens":5,"total_tokens":9}"#),
+            ], isHTTP: isHTTP)
+        #expect(outcome.error == nil)
+        #expect(response?.itemTexts == [WireItem.message("Hello"), WireItem.call("a"), WireItem.call("b")])
+        #expect(response?.calls.map(\.callID) == ["a", "b"])
+        #expect(response?.id == "r1")
+        #expect(response?.model == "m-1")
+        #expect(response?.usage == ChappieTokenUsage(inputTokens: 5, totalTokens: 9))
+        #expect(response?.endsTurn == false)
+    }
+
+    @Test func aResponseSaysWhatItDoesNotSay() async {
+        let (_, response) = await Self.complete([#"{"type":"response.completed","response":{}}"#])
+        var expected = CompletedResponse()
+        expected.endsTurn = true
+        #expect(response == expected)
+    }
+
+    @Test func theIdentifierOfTheBeginningServesWhereTheEndHasNone() async {
+        let (_, response) = await Self.complete([Event.created("r1"), #"{"type":"response.completed","response":{}}"#])
+        #expect(response?.id == "r1")
+    }
+
+    @Test func theServersNameForTheRequestIsThere() async {
+        let fixture = TurnFixture([
+            [.opened(101, fields: ["x-request-id": "req_1"]), .request, .text(Event.completed("r1"))]
+        ])
+        #expect(await fixture.complete(Self.request).response?.requestID == "req_1")
+    }
+
+    @Test func beforeTheEndThereIsNothing() async throws {
+        let fixture = TurnFixture([
+            .webSocket(Event.created("r1"), Event.done(WireItem.sentCall("a")), Event.incomplete)
+        ])
+        let turn = fixture.instance.turn(Self.request)
+        #expect(turn.completedResponse == nil)
+        await #expect(throws: ChappieClientError.self) { while try await turn.next() != nil {} }
+        #expect(turn.completedResponse == nil)
+    }
+
+    @Test func reasoningGoesBackOnlyIfItIsEncrypted() async {
+        let encrypted = #"{"type":"reasoning","summary":[],"encrypted_content":"gAAA"}"#
+        let (_, response) = await Self.complete([
+            Event.done(#"{"id":"rs_1","type":"reasoning","summary":[]}"#, at: 0),
+            Event.done(#"{"id":"rs_2","type":"reasoning","summary":[],"encrypted_content":"gAAA"}"#, at: 1),
+            Event.done(WireItem.sentMessage("x"), at: 2), Event.completed("r1"),
+        ])
+        #expect(response?.itemTexts == [encrypted, WireItem.message("x")])
+    }
+
+    @Test func withoutFinishedItemsTheEndIsTakenAtItsWord() async {
+        let output = #","output":[\#(WireItem.sentMessage("x")),\#(WireItem.sentCall("a"))]"#
+        let (_, response) = await Self.complete([Event.created("r1"), Event.completed("r1", output)])
+        #expect(response?.itemTexts == [WireItem.message("x"), WireItem.call("a")])
+        #expect(response?.calls.map(\.callID) == ["a"])
+    }
+
+    @Test(arguments: ["", #","output":[]"#, #","output":null"#, #","output":7"#, #","output":{"a":1}"#])
+    func anEndWithoutOutputTakesNothingAway(output: String) async {
+        let (_, response) = await Self.complete([Event.done(WireItem.sentCall("a")), Event.completed("r1", output)])
+        #expect(response?.itemTexts == [WireItem.call("a")])
+        let (_, empty) = await Self.complete([Event.completed("r1", output)])
+        #expect(empty?.items == [])
+    }
+
+    @Test func finishedItemsGoBeforeWhatTheEndSays() async {
+        let (_, response) = await Self.complete([
+            Event.done(WireItem.sentCall("a")), Event.completed("r1", #","output":[\#(WireItem.sentCall("b"))]"#),
+        ])
+        #expect(response?.itemTexts == [WireItem.call("a")])
+    }
+
+    @Test func anItemThatIsSentTwiceIsOne() async {
+        let (_, response) = await Self.complete([
+            Event.done(WireItem.sentMessage("x"), at: 0), Event.done(WireItem.sentMessage("x"), at: 0),
+            Event.completed("r1"),
+        ])
+        #expect(response?.itemTexts == [WireItem.message("x")])
+    }
+
+    @Test func itemsThatShareAPositionAreAllThere() async {
+        let (_, response) = await Self.complete([
+            Event.done(WireItem.sentMessage("x"), at: 0), Event.done(WireItem.sentCall("a"), at: 0),
+            Event.done(WireItem.sentCall("b"), at: 0), Event.completed("r1"),
+        ])
+        #expect(response?.itemTexts == [WireItem.message("x"), WireItem.call("a"), WireItem.call("b")])
+    }
+
+    // MARK: Attempts
+
+    @Test func aBrokenAttemptLeavesNothing() async {
+        let first = [Event.created("r1"), Event.text("x", at: 0), Event.done(WireItem.sentMessage("x"), at: 0)]
+        let second = [
+            Event.created("r2"), Event.text("x", at: 0), Event.done(WireItem.sentMessage("x"), at: 0),
+            Event.done(WireItem.sentCall("a"), at: 1), Event.completed("r2"),
+        ]
+        let fixture = TurnFixture([.socket(first, isBroken: true), .socket(second)])
+        let (outcome, response) = await fixture.complete(Self.request)
+        #expect(outcome.error == nil)
+        #expect(response?.id == "r2")
+        #expect(response?.itemTexts == [WireItem.message("x"), WireItem.call("a")])
+    }
+
+    @Test func carriedItemsAndTheirOutputsComeFirst() async {
+        let first = [
+            Event.created("r1"), Event.done(WireItem.sentCall("a"), at: 0), Event.text("x", at: 1),
+        ]
+        let second = [
+            Event.created("r2"), Event.text("xy", at: 0), Event.done(WireItem.sentMessage("xy"), at: 0),
+            Event.done(WireItem.sentCall("b"), at: 1), Event.completed("r2"),
+        ]
+        let fixture = TurnFixture([.socket(first, isBroken: true), .socket(second)]) {
+            $0.policy.carriesFinishedItems = true
+            $0.toolOutput = { _ in
+                Issue.record("the request has a source of its own")
+                return []
+            }
+        }
+        let (outcome, response) = await fixture.complete(
+            conversation([WireItem.question]) { $0.toolOutput = { _ in Array(WireItem.output("a").utf8) } })
+        #expect(outcome.text == "xy")
+        #expect(
+            response?.itemTexts == [
+                WireItem.call("a"), WireItem.output("a"), WireItem.message("xy"), WireItem.call("b"),
+            ])
+        // The call that has its output is not open any more.
+        #expect(response?.calls.map(\.callID) == ["b"])
+    }
+
+    @Test func aResumedResponseKeepsWhatCameBeforeTheCut() async {
+        func numbered(_ event: String, _ number: Int) -> String {
+            event.dropLast() + #","sequence_number":\#(number)}"#
+        }
+        let first = [
+            numbered(Event.created("r1"), 0), numbered(Event.done(WireItem.sentMessage("x"), at: 0), 1),
+        ]
+        let second = [
+            // One that came before the cut comes again.
+            numbered(Event.done(WireItem.sentMessage("x"), at: 0), 1),
+            numbered(Event.done(WireItem.sentCall("a"), at: 1), 2), numbered(Event.completed("r1"), 3),
+        ]
+        let fixture = TurnFixture([.http(first), .http(second)])
+        let (outcome, response) = await fixture.complete(
+            conversation([WireItem.question], #""model":"m","background":true,"store":true"#))
+        #expect(outcome.error == nil)
+        #expect(outcome.report.attempts.map(\.rung) == [nil, .resumed])
+        #expect(response?.itemTexts == [WireItem.message("x"), WireItem.call("a")])
+    }
+
+    // MARK: Calls
+
+    @Test func aCallSaysWhatItCalls() async {
+        let function = #"{"type":"function_call","call_id":"a","name":"f","namespace":"s","arguments":"{\"x\":1}"}"#
+        let custom = #"{"type":"custom_tool_call","call_id":"b","name":"g","input":"any\ntext"}"#
+        let (_, response) = await Self.complete([
+            Event.done(function, at: 0), Event.done(custom, at: 1), Event.completed,
+        ])
+        #expect(
+            response?.calls == [
+                .init(callID: "a", name: "f", namespace: "s", payload: #"{"x":1}"#, isCustom: false),
+                .init(callID: "b", name: "g", namespace: nil, payload: "any\ntext", isCustom: true),
+            ])
+    }
+
+    @Test(arguments: ["", "not JSON", "null"])
+    func argumentsAreHandedOverAsTheyAre(arguments: String) async {
+        let (outcome, response) = await Self.complete(
+            [Event.done(WireItem.sentCall("a", arguments)), Event.completed], runsCalls: true)
+        #expect(outcome.error == nil)
+        #expect(response?.calls.map(\.payload) == [arguments])
+    }
+
+    @Test func aCallThatComesTwiceIsOne() async {
+        let again = WireItem.sentCall("a").replacing("fc_a", with: "fc_other")
+        for runsCalls in [false, true] {
+            let (outcome, response) = await Self.complete(
+                [Event.done(WireItem.sentCall("a"), at: 0), Event.done(again, at: 1), Event.completed],
+                runsCalls: runsCalls)
+            #expect(outcome.error == nil)
+            #expect(response?.itemTexts == [WireItem.call("a")])
+            #expect(response?.calls.count == 1)
+            #expect(response?.hasAmbiguousCalls == false)
+        }
+    }
+
+    private static let ambiguous = [
+        [WireItem.sentCall("a"), WireItem.sentCall("a", #"{\"x\":1}"#)],
+        [WireItem.sentCall("a"), WireItem.sentCall("a", name: "g")],
+        [#"{"type":"function_call","name":"f","arguments":"{}"}"#],
+        [#"{"type":"function_call","call_id":"","name":"f","arguments":"{}"}"#],
+        [#"{"type":"custom_tool_call","call_id":null,"name":"f","input":""}"#],
+    ]
+
+    @Test(arguments: Self.ambiguous)
+    func whoRunsCallsIsNotLeftToGuess(items: [String]) async {
+        let events = items.enumerated().map { Event.done($1, at: $0) } + [Event.completed]
+        let (outcome, response) = await Self.complete(events, runsCalls: true)
+        #expect(outcome.clientError == .invalidResponse)
+        #expect(!outcome.events.contains(.completed))
+        #expect(outcome.outcomes == ["response.invalid"])
+        #expect(response == nil)
+        #expect(outcome.report.replaySafety == .outputDelivered)
+        // Who does not run them can look at them as they are.
+        let (other, kept) = await Self.complete(events)
+        #expect(other.error == nil)
+        #expect(kept?.hasAmbiguousCalls == true)
+    }
+
+    @Test func withoutRawEventsCallsAreComparedForWhoRunsThem() async {
+        let first = [Event.created("r1"), Event.done(WireItem.sentCall("a", #"{\"x\":1}"#))]
+        let second = [
+            Event.created("r2"), Event.done(WireItem.sentCall("b", #"{ \"x\" : 2 }"#)), Event.completed("r2"),
+        ]
+        for runsCalls in [false, true] {
+            let fixture = TurnFixture([.socket(first, isBroken: true), .socket(second)]) { $0.rawEvents = .none }
+            let (outcome, response) = await fixture.complete(
+                conversation([WireItem.question]) { $0.runsCalls = runsCalls })
+            #expect(outcome.rawTypes == [])
+            if runsCalls {
+                #expect(outcome.clientError == .streamingTransportReplayDiverged(""))
+            } else {
+                #expect(response?.calls.map(\.callID) == ["b"])
+            }
+        }
+    }
+
+    @Test func aCallThatComesAgainIsHandedOverUnderItsNewName() async {
+        let first = [Event.created("r1"), Event.done(WireItem.sentCall("a", #"{\"x\":1}"#))]
+        let second = [
+            Event.created("r2"), Event.done(WireItem.sentCall("b", #"{ \"x\" : 1 }"#)), Event.completed("r2"),
+        ]
+        let fixture = TurnFixture([.socket(first, isBroken: true), .socket(second)]) { $0.rawEvents = .none }
+        let (outcome, response) = await fixture.complete(conversation([WireItem.question]) { $0.runsCalls = true })
+        #expect(outcome.error == nil)
+        #expect(response?.calls.map(\.callID) == ["b"])
+        #expect(response?.itemTexts == [WireItem.call("b", #"{ \"x\" : 1 }"#)])
+    }
+
+    // MARK: Limits
+
+    @Test(arguments: [0, 1])
+    func itemsAreKeptUpToTheLimitOfAnEvent(excess: Int) async {
+        let items = (0..<8).map { WireItem.sentMessage("\($0)") }
+        let size = items.reduce(0) { $0 + $1.utf8.count }
+        let events = items.enumerated().map { Event.done($1, at: $0) } + [Event.completed("r1")]
+        let (outcome, response) = await Self.complete(events) { $0.limits.eventByteCount = size - excess }
+        #expect(outcome.error == nil)
+        #expect(response?.items.count == (excess == 0 ? 8 : nil))
+        let (other, none) = await Self.complete(events, runsCalls: true) { $0.limits.eventByteCount = size - excess }
+        #expect(other.transportFailure?.code == (excess == 0 ? nil : .eventTooLarge))
+        #expect((none == nil) == (excess == 1))
+    }
+
+    // MARK: Failures
+
+    @Test func aFailureCarriesWhatTheServerSaid() async {
+        let error = #"{"code":"invalid_prompt","message":"no","misalignment":{"a":[1]}}"#
+        let event =
+            #"{"type":"response.failed","response":{"id":"r","status":"failed","model":"m-1","error":\#(error),"#
+            + #""usage":{"output_tokens":3}}}"#
+        let fixture = TurnFixture([
+            [.opened(101, fields: ["x-request-id": "req_1"]), .request, .text(event)]
+        ])
+        let outcome = await fixture.run()
+        guard case .responseTerminalFailure(let response)? = outcome.clientError else {
+            Issue.record("\(String(describing: outcome.error))")
+            return
+        }
+        #expect(response.errorPayload == error)
+        #expect(response.model == "m-1")
+        #expect(response.usage == ChappieTokenUsage(outputTokens: 3))
+        #expect(response.requestID == "req_1")
+        #expect(response.errorCode == "invalid_prompt")
+    }
+
+    @Test(arguments: [
+        (
+            #"{"type":"error","code":"invalid_prompt","message":"no"}"#,
+            #"{"type":"error","code":"invalid_prompt","message":"no"}"#
+        ),
+        (#"{"type":"error","error":{"code":"invalid_prompt"}}"#, #"{"code":"invalid_prompt"}"#),
+    ])
+    func anErrorEventIsKeptAsItWasSent(event: String, payload: String) async {
+        let outcome = await TurnFixture([.webSocket(event)]).run()
+        guard case .responseTerminalFailure(let response)? = outcome.clientError else {
+            Issue.record("\(String(describing: outcome.error))")
+            return
+        }
+        #expect(response.errorPayload == payload)
+    }
+
+    @Test(arguments: [65_535, 65_536, 65_537])
+    func theErrorIsCut(byteCount: Int) async {
+        let frame = #"{"code":"invalid_prompt","message":""}"#.utf8.count
+        let error = #"{"code":"invalid_prompt","message":"\#(String(repeating: "x", count: byteCount - frame))"}"#
+        let outcome = await TurnFixture([
+            .webSocket(#"{"type":"response.failed","response":{"error":\#(error)}}"#)
+        ]).run()
+        guard case .responseTerminalFailure(let response)? = outcome.clientError else {
+            Issue.record("\(String(describing: outcome.error))")
+            return
+        }
+        #expect(response.errorPayload?.utf8.count == min(byteCount, 65_536))
+        #expect(error.hasPrefix(response.errorPayload ?? "-"))
+    }
+}
