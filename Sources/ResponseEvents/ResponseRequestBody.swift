@@ -44,6 +44,9 @@ package struct ResponseRequestBody: Equatable, Sendable {
         if let turnState = options.turnState {
             message.set("x-codex-turn-state", in: "client_metadata", to: JSONText.string(turnState))
         }
+        for (name, value) in options.metadata.sorted(by: { $0.key < $1.key }) {
+            message.set(name, in: "client_metadata", to: JSONText.string(value))
+        }
         if let streamID = options.streamID { message["stream_id"] = JSONText.string(streamID)[...] }
         if options.isWarmUp { message["generate"] = Array("false".utf8)[...] }
         return message.json
@@ -226,15 +229,20 @@ extension ResponseRequestBody {
         package var streamID: String?
         /// Prepares the model's state and generates nothing.
         package var isWarmUp: Bool
+        /// What would be a field of each request: members of `client_metadata`, which replace the caller's own.
+        package var metadata: [String: String]
 
         /// Sends the whole request unless told otherwise.
         package init(
-            continuation: Continuation? = nil, turnState: String? = nil, streamID: String? = nil, isWarmUp: Bool = false
+            continuation: Continuation? = nil, turnState: String? = nil, streamID: String? = nil,
+            isWarmUp: Bool = false,
+            metadata: [String: String] = [:]
         ) {
             self.continuation = continuation
             self.turnState = turnState
             self.streamID = streamID
             self.isWarmUp = isWarmUp
+            self.metadata = metadata
         }
     }
 
