@@ -101,6 +101,9 @@ struct StreamTextPrinter: StreamPrinter {
         case .stalled: return "nothing new for a while; waiting on"
         case .unknownEvent: return "an event of an unknown type" + reason
         case .sequenceGap: return "numbers of events are missing"
+        case .steered: return "the response goes on with what was put into it"
+        case .steerPending: return "what was put into the response waits for the next request"
+        case .steerFailed: return "what was put into the response was refused" + reason
         case .replayVerified: return "caught up: \(diagnostic.byteCount ?? 0) bytes compared and withheld"
         }
     }

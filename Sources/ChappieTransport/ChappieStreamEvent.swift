@@ -84,6 +84,12 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         case unknownEvent
         /// Numbers of the response's events are missing; the server may have used them for something else.
         case sequenceGap
+        /// The server has taken what was put into the response: that one ends, and another goes on from there.
+        case steered
+        /// What was put into the response waits for the next request, such as one with the output of a tool.
+        case steerPending
+        /// What was put into the response was refused; `reason` is the error's code, if the protocol has it.
+        case steerFailed
     }
 
     /// What happened.

@@ -1,3 +1,5 @@
+import ResponseEvents
+
 /// What a stream reads from: one response, or a whole turn of a conversation.
 ///
 /// `next()` and `nextBatch()` belong to the stream's one consumer, whose task does the work. The others may be called
@@ -53,6 +55,19 @@ public struct ChappieStreamHandle: Sendable {
     /// May be called from any task, more than once, and after the end.
     public func cancel() {
         self.turn.cancel()
+    }
+
+    /// Puts a message of the user into the response that is being made.
+    ///
+    /// The response ends where it is, and another one goes on from there: the stream goes on with it, and text that is
+    /// delivered stays delivered. It works over a WebSocket only, with a server that knows `response.steer`; the
+    /// diagnostics say what has become of it. From then on the request is not sent again by itself, because that would
+    /// lose the message: a failure of the connection ends the stream.
+    ///
+    /// May be called from any task. Throws `ChappieSteeringError` when there is nothing to steer; nothing is sent then.
+    public func steer(_ text: String) throws {
+        guard !text.isEmpty else { throw ChappieSteeringError.invalidInput }
+        try self.turn.steer(SteeringMessage.input(text))
     }
 
     /// What the stream has gone through so far.

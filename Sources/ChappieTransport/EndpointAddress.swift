@@ -8,9 +8,11 @@ import StreamTransport
 #endif
 
 extension TransportEndpoint {
-    /// The place of `responses` below a base URL; nil when the URL has no host, or a scheme that is none of http,
-    /// https, ws and wss.
-    init?(baseURL: URL) {
+    /// The place of `responses`, or of another document, below a base URL; nil when the URL has no host, or a scheme
+    /// that is none of http, https, ws and wss.
+    ///
+    /// Of two queries the path's own goes first.
+    init?(baseURL: URL, path: String = "/responses") {
         guard let host = baseURL.host(percentEncoded: false), !host.isEmpty else { return nil }
         let isSecure: Bool
         switch baseURL.scheme?.lowercased() {
@@ -21,8 +23,8 @@ extension TransportEndpoint {
         guard let port = UInt16(exactly: baseURL.port ?? (isSecure ? 443 : 80)), port > 0 else { return nil }
         var target = baseURL.path(percentEncoded: true)
         while target.hasSuffix("/") { target.removeLast() }
-        target += "/responses"
-        if let query = baseURL.query(percentEncoded: true) { target += "?" + query }
+        target += path
+        if let query = baseURL.query(percentEncoded: true) { target += (path.contains("?") ? "&" : "?") + query }
         // Brackets belong to the URL's syntax, not to the address (RFC 3986 section 3.2.2).
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         self.init(

@@ -111,11 +111,11 @@ final class Engine: Sendable {
         surplus?.connection.cancel()
     }
 
-    /// Looks at what happened in background since the last turn, and begins a probe when one is due.
-    func prepare(for credential: ChappieCredential?, lane: Lane) {
+    /// Looks at what happened in background since the last turn, and with `begins` begins a probe when one is due.
+    func prepare(for credential: ChappieCredential?, lane: Lane, begins: Bool) {
         self.settlePendingUpgrade()
         let now = self.clock.now()
-        guard self.configuration.policy.prefersWebSocket,
+        guard begins, self.configuration.policy.prefersWebSocket,
             self.state.withLock({ $0.standing.beginsProbe(now: now) })
         else { return }
         let builder = TransportRequestBuilder(configuration: self.configuration, credential: credential)

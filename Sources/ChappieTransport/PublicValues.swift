@@ -118,6 +118,13 @@ extension ChappieTransportKind {
 }
 
 extension RetryPolicy {
+    /// One attempt over a WebSocket, whatever becomes of it.
+    static let once = Self(
+        streaming: StreamingPolicy(
+            maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false, maxHTTPRetries: 0),
+        backoff: BackoffSchedule(),
+        rateLimit: RateLimitBackoffPolicy(maxRetries: 0))
+
     /// What the configuration says about retries.
     init(_ configuration: ChappieTransportConfiguration) {
         let policy = configuration.policy

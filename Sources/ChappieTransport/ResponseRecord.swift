@@ -11,6 +11,8 @@ struct ResponseRecord {
     }
 
     private let byteCountLimit: Int
+    /// Items of responses that this one goes on from, and what was put in between.
+    private var earlierItems: [[UInt8]] = []
     private var items: [Item] = []
     private var byteCount = 0
     /// The response's identifier, from its end.
@@ -37,10 +39,16 @@ struct ResponseRecord {
     ///
     /// Past the limit no item is kept: a part of them would be another response.
     mutating func finished(_ json: [UInt8], at outputIndex: Int) {
+        if self.takes(json) { self.items.append(Item(outputIndex: outputIndex, json: json)) }
+    }
+
+    private mutating func takes(_ json: [UInt8]) -> Bool {
         let (sum, hasOverflown) = self.byteCount.addingReportingOverflow(json.count)
         self.byteCount = hasOverflown ? Int.max : sum
-        guard !self.isTooLarge else { return self.items.removeAll() }
-        self.items.append(Item(outputIndex: outputIndex, json: json))
+        guard self.isTooLarge else { return true }
+        self.earlierItems.removeAll()
+        self.items.removeAll()
+        return false
     }
 
     /// The response is complete.
@@ -53,12 +61,26 @@ struct ResponseRecord {
         self.model = summary.model
         self.usage = summary.usage.map { ChappieTokenUsage($0) }
         self.endsTurn = summary.endsTurn ?? true
-        guard self.isEmpty else { return }
+        guard self.items.isEmpty, !self.isTooLarge else { return }
         for (index, json) in summary.outputItems.enumerated() { self.finished(json, at: index) }
     }
 
+    /// The response has ended for what was put into it, and another one goes on from there.
+    ///
+    /// An item that it was in the middle of is in what the end repeats, if anywhere.
+    mutating func steered(_ summary: ResponseSummary, with items: [[UInt8]]) {
+        let own = self.outputItems
+        let rest = summary.outputItems.dropFirst(own.count)
+        self.items.removeAll()
+        self.earlierItems += own
+        for item in rest + items where self.takes(item) { self.earlierItems.append(item) }
+    }
+
+    /// All items, as they were sent: those of the responses that this one goes on from come first.
+    var allItems: [[UInt8]] { self.earlierItems + self.outputItems }
+
     /// The items in the order of their positions, as they were sent, and none twice.
-    var outputItems: [[UInt8]] {
+    private var outputItems: [[UInt8]] {
         // Some servers give several items one position: those keep the order in which they came.
         let order = self.items.indices.sorted { left, right in
             (self.items[left].outputIndex, left) < (self.items[right].outputIndex, right)
@@ -78,7 +100,7 @@ struct ResponseRecord {
         response.model = self.model
         response.usage = self.usage
         response.endsTurn = self.endsTurn
-        response.setItems((carried + self.outputItems).compactMap { InputItem($0) })
+        response.setItems((carried + self.allItems).compactMap { InputItem($0) })
         return response
     }
 }

@@ -6,11 +6,15 @@ import StreamTransport
 struct TransportRequestBuilder {
     let configuration: ChappieTransportConfiguration
     let credential: ChappieCredential?
+    /// What the server wants to have echoed in every request of the turn.
+    var turnState: String?
 
     /// Fields of a response that the engine looks at.
     static let capturedFieldNames =
-        ["content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms"]
+        ["content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms", turnStateFieldName]
         + UsageLimitHeaders.fieldNames
+
+    private static let turnStateFieldName = "x-codex-turn-state"
 
     /// The upgrade to a WebSocket; nil when the base URL cannot be used.
     func upgrade(lane: String? = nil) -> TransportRequest? {
@@ -30,8 +34,21 @@ struct TransportRequestBuilder {
         return request
     }
 
-    private func request(_ exchange: TransportRequest.Exchange, for kind: ChappieTransportKind) -> TransportRequest? {
-        guard let endpoint = TransportEndpoint(baseURL: self.configuration.baseURL) else { return nil }
+    /// Asks for a document beside `/responses`, such as `/models`; nil when the base URL or the path cannot be used.
+    func document(at path: String) -> TransportRequest? {
+        guard path.first == "/", path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
+            return nil
+        }
+        var request = self.request(.get, for: .httpSSE, at: path)
+        request?.fields.removeAll { $0.hasName(of: HTTPField("Accept", "")) }
+        request?.fields.append(HTTPField("Accept", "application/json"))
+        return request
+    }
+
+    private func request(
+        _ exchange: TransportRequest.Exchange, for kind: ChappieTransportKind, at path: String = "/responses"
+    ) -> TransportRequest? {
+        guard let endpoint = TransportEndpoint(baseURL: self.configuration.baseURL, path: path) else { return nil }
         var request = TransportRequest(
             endpoint: endpoint,
             exchange: exchange,
@@ -61,7 +78,10 @@ struct TransportRequestBuilder {
     private var identityFields: [HTTPField] {
         guard let credential = self.credential else { return [] }
         let account = credential.accountID.map { [HTTPField("ChatGPT-Account-ID", $0)] } ?? []
-        return [HTTPField("Authorization", "Bearer \(credential.bearerToken)")] + account
+        guard let name = self.configuration.credentialFieldName else {
+            return [HTTPField("Authorization", "Bearer \(credential.bearerToken)")] + account
+        }
+        return [HTTPField(name, credential.bearerToken)] + account
     }
 
     private func ownFields(for kind: ChappieTransportKind, hasBody: Bool) -> [HTTPField] {
@@ -73,8 +93,18 @@ struct TransportRequestBuilder {
             fields.append(HTTPField("Accept", "text/event-stream"))
             if hasBody { fields.append(HTTPField("Content-Type", "application/json")) }
             if self.configuration.offersCompression { fields.append(HTTPField("Accept-Encoding", "gzip, deflate")) }
+            if let turnState = self.turnState, Self.isFieldValue(turnState) {
+                fields.append(HTTPField(Self.turnStateFieldName, turnState))
+            }
         }
         return fields
+    }
+
+    /// Whether a text can be a field's value (RFC 9110 section 5.5): in a WebSocket's message anything can stand.
+    private static func isFieldValue(_ text: String) -> Bool {
+        let space = UInt8(ascii: " ")
+        return text.utf8.allSatisfy { (space...0x7E).contains($0) } && text.utf8.first != space
+            && text.utf8.last != space
     }
 }
 

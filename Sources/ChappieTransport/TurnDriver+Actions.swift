@@ -25,6 +25,9 @@ extension TurnDriver {
         case .open, .wait, .refreshCredential:
             self.action = action
             return .action
+        case .openHedge where self.asksBeforeSending, .send where self.asksBeforeSending:
+            self.action = action
+            return .action
         case .receive, .ignore, .deliver: return .receive
         case .openHedge(let opening): self.openHedge(opening)
         case .send: self.send()
@@ -43,7 +46,9 @@ extension TurnDriver {
         case .open(let opening): await self.open(opening)
         case .wait(let delay, let opening): await self.wait(delay, before: opening)
         case .refreshCredential(let opening): await self.refreshCredential(before: opening)
-        case .receive, .ignore, .deliver, .openHedge, .send, .release, .park, .finish, .fail, nil: return
+        case .openHedge(let opening): await self.openHedgeIfPermitted(opening)
+        case .send: await self.sendIfPermitted()
+        case .receive, .ignore, .deliver, .release, .park, .finish, .fail, nil: return
         }
     }
 
@@ -58,7 +63,9 @@ extension TurnDriver {
             if !self.isTooLarge(on: kept) { return await self.lend(kept, to: opening) }
             self.engine.keep(kept)
         }
-        self.connect(opening)
+        guard self.asksBeforeSending, opening.transport == .http else { return self.connect(opening) }
+        let request = await self.permittedRequest(for: opening)
+        if self.outcome == nil { self.connect(opening, request) }
     }
 
     /// Uses a connection that an earlier turn has left, if it is alive.
@@ -100,8 +107,8 @@ extension TurnDriver {
         }
     }
 
-    /// Opens a connection of its own for an attempt.
-    func connect(_ opening: TurnStateMachine.Opening) {
+    /// Opens a connection of its own for an attempt, with its request if that was made before.
+    func connect(_ opening: TurnStateMachine.Opening, _ known: TransportRequest? = nil) {
         // The turn may be cancelled while a kept connection is asked, or a tool's output is waited for.
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
         self.transport = ChappieTransportKind(opening.transport)
@@ -109,7 +116,7 @@ extension TurnDriver {
             self.action = self.machine.failed(.requestTooLarge, attempt: opening.attempt, jitter: 0)
             return
         }
-        guard let request = self.transportRequest(for: opening) else {
+        guard let request = known ?? self.transportRequest(for: opening) else {
             let fault = "the base URL needs a host and one of the schemes http, https, ws, wss"
             self.action = self.machine.failed(
                 .transport(TransportFailure(phase: .send, cause: .invalidRequest(fault))), attempt: opening.attempt,
@@ -118,13 +125,17 @@ extension TurnDriver {
         }
         let connection = self.engine.transport.connect(request)
         var attempt = Attempt(of: opening, on: connection, at: self.engine.clock.now())
-        if attempt.transport == .httpSSE { attempt.requestedAt = attempt.startedAt }
+        if attempt.transport == .httpSSE {
+            self.machine.requestSent(attempt: opening.attempt)
+            attempt.requestedAt = attempt.startedAt
+        }
         self.begin(attempt)
     }
 
     /// What goes to the transport for an attempt; nil when the base URL cannot be used.
     func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
-        let builder = TransportRequestBuilder(configuration: self.engine.configuration, credential: self.credential)
+        let builder = TransportRequestBuilder(
+            configuration: self.engine.configuration, credential: self.credential, turnState: self.turnState)
         if case .resume(let cursor) = opening.rung { return builder.resumption(at: cursor) }
         switch opening.transport {
         case .webSocket: return builder.upgrade(lane: self.lane)
@@ -150,6 +161,7 @@ extension TurnDriver {
         self.enter(attempt)
         let isCancelled = self.shared.withLock { shared in
             shared.connection = attempt.connection
+            shared.steering.target = attempt.transport == .webSocket ? .unnamed : .http
             shared.report.reconnects = self.machine.reconnectCount
             return shared.isCancelled
         }
@@ -189,10 +201,17 @@ extension TurnDriver {
     }
 
     private func send() {
-        guard let bodies = self.bodies, self.attempt != nil else { return }
+        guard let bodies = self.bodies else { return }
+        self.send(self.webSocketMessage(for: bodies))
+    }
+
+    /// Gives the request to the attempt's WebSocket.
+    func send(_ message: [UInt8]) {
+        guard let attempt = self.attempt else { return }
         self.closeRival(outcome: "lost-race")
+        self.machine.requestSent(attempt: attempt.number)
         self.attempt?.requestedAt = self.engine.clock.now()
-        self.attempt?.connection.send(self.webSocketMessage(for: bodies), as: .text)
+        attempt.connection.send(message, as: .text)
     }
 
     // MARK: Waiting
@@ -251,8 +270,9 @@ extension TurnDriver {
         guard let attempt = self.attempt else { return }
         self.noteStatistics(of: attempt, outcome: "completed")
         self.attempt = nil
+        self.endSteering()
         self.shared.withLock { $0.connection = nil }
-        if attempt.transport == .webSocket {
+        if attempt.transport == .webSocket, !self.hasOpenSteering {
             self.engine.keep(
                 KeptConnection(
                     connection: attempt.connection, credential: self.credential, lane: self.lane,
@@ -278,6 +298,7 @@ extension TurnDriver {
         self.noteStatistics(of: attempt, outcome: outcome)
         if !attempt.closesByItself { attempt.connection.cancel() }
         self.attempt = nil
+        self.endSteering()
         self.shared.withLock { $0.connection = nil }
     }
 }

@@ -10,6 +10,7 @@ extension TurnDriver {
         guard self.machine.replaySafety == .completed else { return nil }
         var response = self.record.completedResponse(behind: self.carriedItems)
         response?.requestID = self.evidence.requestID
+        response?.turnState = self.turnState
         return response
     }
 
@@ -34,6 +35,7 @@ extension TurnDriver {
 
     /// The server has ended the response early.
     func responseIncomplete(_ summary: ResponseSummary, attempt: Int) {
+        if self.continuesSteered(summary, attempt: attempt) { return }
         self.evidence.response = ChappieResponse(
             summary, status: "incomplete", requestID: self.evidence.requestID,
             byteCountLimit: self.errorPayloadByteCountLimit)

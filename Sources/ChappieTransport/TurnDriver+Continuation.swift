@@ -10,7 +10,9 @@ extension TurnDriver {
     /// Whether the turn may begin with a WebSocket.
     func webSocketAvailability(for bodies: RequestBodies) -> TurnStateMachine.WebSocketAvailability {
         let availability = self.engine.availability(for: bodies)
-        guard availability == .available, bodies.isTooLargeForWebSocket(turnState: nil) else { return availability }
+        guard availability == .available, bodies.isTooLargeForWebSocket(turnState: self.turnState) else {
+            return availability
+        }
         return self.keptConnectionFits(bodies) ? .available : .requestTooLarge
     }
 
@@ -22,14 +24,15 @@ extension TurnDriver {
 
     private func fits(_ kept: KeptConnection, _ bodies: RequestBodies) -> Bool {
         guard let continuation = kept.exchange?.continuation(of: bodies.body) else { return false }
-        return bodies.webSocketMessage(continuation).count < RequestBodies.messageByteCountLimit
+        return bodies.webSocketMessage(continuation, turnState: self.turnState).count
+            < RequestBodies.messageByteCountLimit
     }
 
     /// Whether what has to be sent on a connection is too large for a message.
     ///
     /// On one that nothing has been sent on, that is the whole request.
     func isTooLarge(on kept: KeptConnection?) -> Bool {
-        guard let bodies = self.bodies, bodies.isTooLargeForWebSocket(turnState: nil) else { return false }
+        guard let bodies = self.bodies, bodies.isTooLargeForWebSocket(turnState: self.turnState) else { return false }
         return kept.map { !self.fits($0, bodies) } ?? true
     }
 
@@ -39,9 +42,9 @@ extension TurnDriver {
     func webSocketMessage(for bodies: RequestBodies) -> [UInt8] {
         guard let attempt = self.attempt, !self.hasFailed, let exchange = self.exchange(before: attempt),
             let continuation = exchange.continuation(of: bodies.body)
-        else { return bodies.webSocketMessage() }
+        else { return bodies.webSocketMessage(turnState: self.turnState) }
         self.machine.continued(attempt: attempt.number)
-        return bodies.webSocketMessage(continuation)
+        return bodies.webSocketMessage(continuation, turnState: self.turnState)
     }
 
     /// What the connection carried last; on a lane that has carried nothing, what the lane that it comes from did.

@@ -210,7 +210,14 @@ extension TurnDriver {
         case .unknown:
             self.noteUnknown(event)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
-        case .outputItemAdded, .metadata, .keepalive, .contentFree, .other:
+        case .metadata(let turnState, _):
+            // Over HTTP it is a field of the answer.
+            if self.attempt?.transport == .webSocket { self.learned(turnState: turnState) }
+            unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+        case .other:
+            unsafe self.noteSteering(event, json: json)
+            unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+        case .outputItemAdded, .keepalive, .contentFree:
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         }
     }
@@ -224,6 +231,7 @@ extension TurnDriver {
         guard let responseID else { return }
         self.responseID = responseID
         self.machine.responseNamed(responseID, attempt: attempt)
+        self.noteSteerable(responseID)
     }
 
     /// Tells of a type of event that is not known here, once.

@@ -4,12 +4,9 @@ import StreamTransport
 /// Two connections for one request: a slow upgrade, and HTTP beside it. The state machine says which one carries it.
 extension TurnDriver {
     /// Opens a connection over HTTP beside the upgrade, with a request that waits.
-    func openHedge(_ opening: TurnStateMachine.Opening) {
-        // It asks for what the upgrade is to ask for.
-        let opening = TurnStateMachine.Opening(
-            attempt: opening.attempt, transport: opening.transport, reason: opening.reason,
-            rung: self.attempt?.rung ?? opening.rung)
-        guard var request = self.transportRequest(for: opening) else { return }
+    func openHedge(_ opening: TurnStateMachine.Opening, _ known: TransportRequest? = nil) {
+        let opening = self.hedge(opening)
+        guard var request = known ?? self.transportRequest(for: opening) else { return }
         request.isHeld = true
         let rival = Attempt(of: opening, on: self.engine.transport.connect(request), at: self.engine.clock.now())
         self.rival = rival
@@ -19,6 +16,13 @@ extension TurnDriver {
             return shared.isCancelled
         }
         if isCancelled { rival.connection.cancel() }
+    }
+
+    /// The opening of a hedge: it asks for what the upgrade is to ask for.
+    func hedge(_ opening: TurnStateMachine.Opening) -> TurnStateMachine.Opening {
+        TurnStateMachine.Opening(
+            attempt: opening.attempt, transport: opening.transport, reason: opening.reason,
+            rung: self.attempt?.rung ?? opening.rung)
     }
 
     /// Sends the request that was held; the upgrade becomes the rival.
@@ -81,6 +85,7 @@ extension TurnDriver {
         self.shared.withLock { shared in
             shared.connection = rival.connection
             shared.rivalConnection = nil
+            shared.steering.target = rival.transport == .webSocket ? .unnamed : .http
         }
         if rival.transport == .httpSSE { self.noteFallback(because: failure.tag, rung: rival.recoveryRung) }
         self.noteRace()
@@ -132,6 +137,7 @@ extension TurnDriver {
         self.shared.withLock { shared in
             shared.connection = rival.connection
             shared.rivalConnection = attempt.connection
+            shared.steering.target = rival.transport == .webSocket ? .unnamed : .http
         }
     }
 }

@@ -107,6 +107,7 @@ extension TurnDriver {
         guard isAccepted else { return }
         if attempt.transport == .httpSSE {
             guard Self.isEventStream(head) else { return self.failed(.unexpectedContentType) }
+            self.learned(turnState: head.value(of: "x-codex-turn-state"))
             self.deliverUsageLimits(in: head)
         }
         self.report(ChappieDiagnostic(kind: .connected, transport: attempt.transport))
@@ -198,6 +199,7 @@ extension TurnDriver {
     /// Ends the attempt and asks what follows.
     func failed(_ failure: AttemptFailure) {
         guard let attempt = self.attempt else { return }
+        self.endSteering()
         self.follow(
             self.machine.failed(failure, attempt: attempt.number, jitter: self.engine.clock.fraction()), after: failure)
     }

@@ -19,6 +19,7 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
         /// Events that the consumer can take without anything being done for them.
         var ready = EventQueue()
         var report = ChappieStreamReport()
+        var steering = Steering()
 
         /// Takes the event that is ready, unless the stream was cancelled.
         @inline(__always)
@@ -64,6 +65,8 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     var carriedItems: [[UInt8]] = []
     /// What the response that is read has come to so far.
     var record: ResponseRecord
+    /// What the server wants to have echoed.
+    var turnState: String?
     /// Whether an attempt has failed.
     var hasFailed = false
     /// The server's name for the newest response.
@@ -105,6 +108,7 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
             machine: TurnStateMachine(policy: RetryPolicy(engine.configuration)), eventByteCountLimit: limit)
         self.parser = EventStreamParser(maximumEventByteCount: limit)
         self.record = ResponseRecord(byteCountLimit: limit)
+        self.turnState = request.turnState
     }
 
     /// Decides what the turn does.
@@ -290,16 +294,29 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     @inline(never)
     private func start() {
         guard let bodies = self.bodies else { return }
-        self.engine.prepare(for: self.credential, lane: self.lane)
+        self.engine.prepare(for: self.credential, lane: self.lane, begins: !self.request.isWarmUp)
+        let availability = self.webSocketAvailability(for: bodies)
+        guard !self.request.isWarmUp || self.canWarmUp(availability) else {
+            let fault = "a warm-up needs a WebSocket"
+            return self.end(.failed(ChappieClientError(invalidRequest: fault, transport: self.transport)))
+        }
+        let configuration = self.engine.configuration
         self.machine = TurnStateMachine(
-            policy: RetryPolicy(self.engine.configuration), webSocket: self.webSocketAvailability(for: bodies),
-            isResumable: bodies.isResumable)
+            policy: self.request.isWarmUp ? .once : RetryPolicy(configuration), webSocket: availability,
+            isResumable: bodies.isResumable, asksBeforeSending: self.asksBeforeSending)
         self.action = self.machine.started()
+    }
+
+    /// Whether a request that only prepares the server can do so.
+    private func canWarmUp(_ availability: TurnStateMachine.WebSocketAvailability) -> Bool {
+        self.engine.configuration.policy.prefersWebSocket && availability == .available
     }
 
     /// Asks the circuit breaker; false when it ends the turn.
     @inline(never)
     private func isPermitted() -> Bool {
+        // What only prepares a server says nothing about it.
+        if self.request.isWarmUp { return true }
         switch self.engine.permission() {
         case .allowed(let ticket):
             self.ticket = ticket
@@ -321,7 +338,7 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
         self.reader.queue.removeAll()
         self.shared.withLock { $0.ready.removeAll() }
         self.closeAttempt(outcome: "cancelled")
-        self.end(.failed(CancellationError()))
+        self.end(.failed(self.stopReason))
     }
 
     // MARK: Anyone
@@ -334,11 +351,6 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
         }
         pause?.cancel()
         for connection in connections { connection?.cancel() }
-    }
-
-    /// Puts items into the response that is being made.
-    package func steer(_ input: [UInt8]) throws {
-        throw ChappieClientError.invalidResponse
     }
 
     /// What the turn went through so far.

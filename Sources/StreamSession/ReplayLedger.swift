@@ -39,6 +39,11 @@
 /// A response that is fetched again from a position on repeats nothing. The ledger is told nothing: it goes on as if
 /// the connection had never broken, verifying or not.
 ///
+/// # Successors
+///
+/// A response may be ended early for another one that goes on from it. Nothing of what was delivered comes again then,
+/// and nothing may be sent again: `beginSuccessor` makes everything that comes new.
+///
 /// # Raw events
 ///
 /// Events of the wire that are passed on unparsed are counted by their type, and by their item where the caller says
@@ -141,6 +146,21 @@ package struct ReplayLedger: Sendable {
             self.settledItemCount = items.upperBound
         }
         self.beginReplay()
+        return true
+    }
+
+    /// Another response follows that goes on from this one, which was ended early: it repeats nothing.
+    ///
+    /// Its output index 0 stands for a position behind all that a response can have.
+    ///
+    /// - Returns: false when a replay has not come as far as what was delivered: then nobody will repeat the rest.
+    package mutating func beginSuccessor() -> Bool {
+        guard self.phase == .following else {
+            self.phase = .diverged
+            return false
+        }
+        self.rawEvents.settle(0..<Int.max)
+        self.settledItemCount += ResponseOrder.maximumIndex + 1
         return true
     }
 

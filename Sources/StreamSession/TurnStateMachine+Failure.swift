@@ -85,10 +85,11 @@ extension TurnStateMachine {
     /// goes on from: then a fresh connection takes its place, and no retry is spent.
     private mutating func failed(_ failure: AttemptFailure, in exchange: Exchange, jitter: Double) -> Action {
         let hasDied =
-            exchange.isLent && !exchange.hasEvents && failure.isLossOfConnection
+            !self.isSteered && exchange.isLent && !exchange.hasEvents && failure.isLossOfConnection
             && self.policy.streaming.recovery != .never
         // What the server has refused it has not begun, so even a policy that repeats nothing has nothing against it.
-        let isForgotten = exchange.isContinued && failure.refusesContinuation && !self.ledger.hasDelivered
+        let isForgotten =
+            !self.isSteered && exchange.isContinued && failure.refusesContinuation && !self.ledger.hasDelivered
         guard hasDied || isForgotten else {
             return self.decide(failure, attempt: exchange.attempt, transport: exchange.transport, jitter: jitter)
         }
@@ -133,6 +134,7 @@ extension TurnStateMachine {
     /// A response that the server goes on with is never asked for a second time, whatever was delivered of it.
     private func nextRung(after broken: BrokenAttempt) -> Opening.Rung? {
         let recovery = self.policy.streaming.recovery
+        if self.isSteered { return nil }
         if let cursor = self.cursor { return .resume(cursor) }
         guard self.ledger.hasDelivered else {
             guard recovery == .never, self.mayHaveSentRequest, !broken.failure.isRefusal else {

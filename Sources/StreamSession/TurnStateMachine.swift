@@ -72,6 +72,8 @@ package struct TurnStateMachine: ~Copyable, Sendable {
 
     let policy: RetryPolicy
     let webSocket: WebSocketAvailability
+    /// Whether the program is asked before a request goes out, so that an attempt has not sent it by itself.
+    let asksBeforeSending: Bool
     var state: State = .idle {
         didSet { self.readAttempt = self.state.readAttempt }
     }
@@ -82,6 +84,10 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     var usedRetries = UsedRetries()
     var verdict: Verdict = .open
     var mayHaveSentRequest = false
+    /// Whether a request over HTTP that waits for its answer was let go, where the program is asked.
+    var isOnItsWay = false
+    /// Whether something was put into the response that the request does not hold.
+    var isSteered = false
     /// The numbers of the response that is read, over all attempts that read the same one.
     var tracker: SequenceTracker
     /// Whether the event at hand has a number.
@@ -110,11 +116,15 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     ///   - policy: what may be tried again, and after how long.
     ///   - webSocket: whether a WebSocket may be used.
     ///   - isResumable: whether the server can be asked for the rest of a broken response.
+    ///   - asksBeforeSending: whether the program is asked before a request goes out: then only `requestSent` says that
+    ///     the server may have it.
     package init(
-        policy: RetryPolicy, webSocket: WebSocketAvailability = .available, isResumable: Bool = false
+        policy: RetryPolicy, webSocket: WebSocketAvailability = .available, isResumable: Bool = false,
+        asksBeforeSending: Bool = false
     ) {
         self.policy = policy
         self.webSocket = webSocket
+        self.asksBeforeSending = asksBeforeSending
         self.tracker = SequenceTracker(isResumable: isResumable && policy.streaming.recovery != .never)
     }
 
@@ -197,6 +207,15 @@ extension TurnStateMachine {
         self.state = .exchanging(exchange)
     }
 
+    /// The request of the attempt that runs goes out now.
+    package mutating func requestSent(attempt: Int) {
+        switch self.state {
+        case .connecting(attempt, _): self.isOnItsWay = true
+        case .exchanging(let exchange) where exchange.attempt == attempt: self.mayHaveSentRequest = true
+        case .idle, .connecting, .racing, .exchanging, .backingOff, .refreshing, .finished: return
+        }
+    }
+
     /// The delay before an attempt is over.
     package mutating func timerFired(attempt: Int) -> Action {
         switch self.state {
@@ -246,7 +265,7 @@ extension TurnStateMachine {
         switch self.state {
         case .connecting(_, .http):
             // A POST goes out with its attempt.
-            self.mayHaveSentRequest = true
+            if !self.asksBeforeSending || self.isOnItsWay { self.mayHaveSentRequest = true }
             return self.fail(.cancelled, nil)
         case .idle, .connecting, .racing, .exchanging, .backingOff, .refreshing:
             return self.fail(.cancelled, nil)
@@ -264,6 +283,7 @@ extension TurnStateMachine {
     mutating func open(_ opening: Opening) -> Action {
         self.state = .connecting(attempt: opening.attempt, transport: opening.transport)
         self.attemptCount = max(self.attemptCount, opening.attempt)
+        self.isOnItsWay = false
         switch opening.rung {
         case .resume(let cursor):
             if cursor.lastSequenceNumber == nil { self.expectSameResponse() }
@@ -297,11 +317,12 @@ extension TurnStateMachine {
     /// The connection of an attempt is there: on a WebSocket the request follows, on HTTP it has gone out.
     mutating func begin(_ exchange: Exchange) -> Action {
         self.state = .exchanging(exchange)
-        self.mayHaveSentRequest = true
         switch exchange.transport {
         case .webSocket:
+            if !self.asksBeforeSending { self.mayHaveSentRequest = true }
             return .send
         case .http:
+            self.mayHaveSentRequest = true
             self.httpAnswered()
             return .receive
         }
