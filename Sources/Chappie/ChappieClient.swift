@@ -125,6 +125,29 @@ public final class ChappieClient: Sendable {
         ConversationTurn(setup: self.setup, request: request, conversation: self.conversation)
     }
 
+    /// Opens the connection that the next turn will use, and lets the server prepare what the conversation holds.
+    ///
+    /// Nothing is generated. It does nothing where there is no WebSocket, and while a turn is under way; a failure has no
+    /// consequences: the turn that follows meets it again. When the task is cancelled it returns, and the connection is
+    /// closed.
+    ///
+    /// ```swift
+    /// await client.prewarm()   // while the person still types
+    /// ```
+    public func prewarm() async {
+        guard let request = ConversationTurn.warmUp(setup: self.setup, conversation: self.conversation) else { return }
+        await self.transport.prewarm(request)
+    }
+
+    /// The models that the server offers.
+    ///
+    /// It fails as a turn does: with `ChappieClientError`.
+    public func models() async throws -> [ChappieModel] {
+        let document = try await self.transport.fetch(path: self.configuration.endpoint.modelsPath)
+        guard let models = ChappieModel.models(in: document.body) else { throw ChappieClientError.invalidResponse }
+        return models
+    }
+
     // MARK: The conversation
 
     /// What was said so far.

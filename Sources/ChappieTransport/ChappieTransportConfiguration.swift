@@ -50,6 +50,10 @@ public struct ChappieTransportConfiguration: Sendable {
     ///
     /// Default false: only some endpoints know that member. It holds the request ID and the trace context.
     public var sendsClientMetadata = false
+    /// Whether an upgrade asks for the beta of WebSockets by the name that OpenAI's own programs use (`OpenAI-Beta`).
+    ///
+    /// Default true: servers that do not know the field ignore it.
+    public var sendsBetaField = true
     /// The field that carries the credential; nil for `Authorization: Bearer …` (RFC 6750 section 2.1).
     ///
     /// Default nil. Azure OpenAI takes its keys in `api-key`.

@@ -88,6 +88,7 @@ struct TransportRequestBuilder {
         var fields = [HTTPField("User-Agent", "chappie-transport/\(ChappieTransportVersion.current)")]
         switch kind {
         case .webSocket:
+            guard self.configuration.sendsBetaField else { break }
             fields.append(HTTPField("OpenAI-Beta", "responses_websockets=2026-02-06"))
         case .httpSSE:
             fields.append(HTTPField("Accept", "text/event-stream"))

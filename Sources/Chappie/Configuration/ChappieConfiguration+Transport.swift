@@ -12,6 +12,7 @@ extension ChappieConfiguration {
         transport.policy = self.endpoint.supportsWebSocket ? self.streamingTransportPolicy : .httpSSEOnly
         transport.usesLanes = self.usesLanes ?? self.endpoint.supportsLanes
         transport.sendsClientMetadata = self.endpoint.sendsClientMetadata
+        transport.sendsBetaField = self.endpoint.sendsBetaField
         transport.credentialFieldName = self.endpoint.credentialFieldName
         transport.additionalFields = self.fields
         transport.rateLimitBackoff = self.rateLimitBackoff

@@ -1,3 +1,5 @@
+import ChappieTransport
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -33,6 +35,10 @@ public struct ChappieEndpoint: Sendable, Equatable {
     public var returnsEncryptedReasoning = false
     /// Whether the server keeps `client_metadata` of requests.
     public var sendsClientMetadata = false
+    /// Whether an upgrade to a WebSocket carries `OpenAI-Beta`.
+    public var sendsBetaField = false
+    /// Where models are listed, behind the base URL.
+    public var modelsPath = "/models"
     /// Whether requests name their conversation as the key of the prompt cache.
     public var takesPromptCacheKey = false
     /// Whether `max_output_tokens` may be sent.
@@ -83,6 +89,7 @@ extension ChappieEndpoint {
     public static let openAI: Self = {
         var endpoint = Self(Self.url(host: "api.openai.com", path: "/v1"))
         endpoint.supportsLanes = true
+        endpoint.sendsBetaField = true
         endpoint.storesResponses = false
         endpoint.returnsEncryptedReasoning = true
         endpoint.takesPromptCacheKey = true
@@ -93,12 +100,15 @@ extension ChappieEndpoint {
     /// The service behind ChatGPT's own programs, for signed-in accounts.
     ///
     /// It refuses to store, wants every answer streamed, and takes no `max_output_tokens`. Whether it knows lanes is not
-    /// known. A credential has to name its account; `originator` says which program asks.
+    /// known. A credential has to name its account; `originator` says which program asks. Its list of models wants a
+    /// version of the program that asks; which versions it serves is not known.
     public static let chatGPT: Self = {
         var endpoint = Self(Self.url(host: "chatgpt.com", path: "/backend-api/codex"))
         endpoint.storesResponses = false
         endpoint.returnsEncryptedReasoning = true
         endpoint.sendsClientMetadata = true
+        endpoint.sendsBetaField = true
+        endpoint.modelsPath = "/models?client_version=\(ChappieTransportVersion.current)"
         endpoint.takesPromptCacheKey = true
         endpoint.takesMaxOutputTokens = false
         endpoint.requiresAccountID = true

@@ -35,6 +35,9 @@ final class Conversation: Sendable {
         }
     }
 
+    /// Whether a turn is under way.
+    var isRunning: Bool { self.state.withLock { $0.running != nil } }
+
     /// The right to have a turn.
     struct Turn: Sendable {
         fileprivate let number: UInt64

@@ -54,6 +54,18 @@ extension ConversationTurn {
         self.respond(self.setup.transport.turn(request))
     }
 
+    /// The request that lets the server prepare what a conversation holds; nil while a turn is under way.
+    static func warmUp(setup: TurnSetup, conversation: Conversation) -> ChappieTransportRequest? {
+        guard !conversation.isRunning else { return nil }
+        let context = conversation.context
+        var request = ChappieTransportRequest(
+            body: setup.composer.body(
+                of: ChappieResponseRequest([]), items: context.itemTexts, conversationID: context.id))
+        request.lane = conversation.lane
+        request.forkedFrom = conversation.forkedFrom
+        return request
+    }
+
     private func respond(_ driver: TurnDriver) {
         let isOver = self.shared.withLock { shared in
             if let before = shared.driver {

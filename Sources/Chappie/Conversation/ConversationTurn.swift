@@ -207,7 +207,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     /// Puts items into the response that is being made.
     func steer(_ input: [UInt8]) throws {
-        guard let driver = self.shared.withLock({ $0.driver }) else { throw ChappieClientError.invalidResponse }
+        guard let driver = self.shared.withLock({ $0.driver }) else { throw ChappieSteeringError.notRunning }
         try driver.steer(input)
     }
 

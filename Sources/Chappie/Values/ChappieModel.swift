@@ -1,0 +1,45 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// A model that a server offers.
+///
+/// ```swift
+/// for model in try await client.models() { print(model.id) }
+/// ```
+public struct ChappieModel: Sendable, Equatable {
+    /// Its name in requests.
+    public let id: String
+    /// Its name for people, where the server has one.
+    public let displayName: String?
+    /// Who made it, in the server's words.
+    public let owner: String?
+    /// When it was made.
+    public let created: Date?
+
+    /// A model.
+    public init(id: String, displayName: String? = nil, owner: String? = nil, created: Date? = nil) {
+        self.id = id
+        self.displayName = displayName
+        self.owner = owner
+        self.created = created
+    }
+
+    /// Nil for what has no name.
+    private init?(_ value: ChappieJSONValue) {
+        guard let id = value["id"]?.string ?? value["slug"]?.string, !id.isEmpty else { return nil }
+        self.init(
+            id: id, displayName: value["display_name"]?.string, owner: value["owned_by"]?.string,
+            created: value["created"]?.number.map { Date(timeIntervalSince1970: $0) })
+    }
+
+    /// The models in a list: `data` as the public API has it, or `models` as ChatGPT's own programs get it; nil when it
+    /// is neither.
+    static func models(in body: [UInt8]) -> [ChappieModel]? {
+        guard let list = ChappieJSONValue(jsonText: String(decoding: body, as: UTF8.self)) else { return nil }
+        guard case .array(let elements)? = list["data"] ?? list["models"] else { return nil }
+        return elements.compactMap { ChappieModel($0) }
+    }
+}
