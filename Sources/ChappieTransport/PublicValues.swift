@@ -55,8 +55,9 @@ extension ChappieResponse {
 
 extension ChappieClientError {
     /// A request body that is not a JSON object.
-    init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind) {
+    init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind, of identity: RequestIdentity) {
         var details = ChappieTransportFailure.Details()
+        details.clientRequestID = identity.requestID
         details.detail = error == .invalidInput ? "the input is not a JSON array" : "the body is not a JSON object"
         self = .transport(
             ChappieTransportFailure(
@@ -67,8 +68,9 @@ extension ChappieClientError {
 
 extension ChappieClientError {
     /// A turn that is not tried.
-    init(circuitOpenFor duration: Duration, transport: ChappieTransportKind) {
+    init(circuitOpenFor duration: Duration, transport: ChappieTransportKind, of identity: RequestIdentity) {
         var details = ChappieTransportFailure.Details()
+        details.clientRequestID = identity.requestID
         details.retryAfter = duration
         self = .transport(
             ChappieTransportFailure(

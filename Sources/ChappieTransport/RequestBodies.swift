@@ -9,9 +9,12 @@ struct RequestBodies {
     /// The lane of a WebSocket that the caller asks for.
     let streamID: [UInt8]?
     private let body: ResponseRequestBody
+    private let metadata: [String: String]
 
     /// Serialises a request; throws when its body is not a JSON object.
-    init(_ request: ChappieTransportRequest) throws(ResponseRequestBodyError) {
+    ///
+    /// The metadata goes into `client_metadata` of a WebSocket's message.
+    init(_ request: ChappieTransportRequest, metadata: [String: String] = [:]) throws(ResponseRequestBodyError) {
         try self.init(
             ResponseRequestBody(
                 json: request.body,
@@ -21,19 +24,21 @@ struct RequestBodies {
                     reasoningEffort: request.reasoningEffort,
                     serviceTier: request.serviceTier,
                     input: request.prompt.map { .text($0) },
-                    hasWebSearch: request.searchesWeb ? true : nil)))
+                    hasWebSearch: request.searchesWeb ? true : nil)),
+            metadata: metadata)
     }
 
-    private init(_ body: ResponseRequestBody) throws(ResponseRequestBodyError) {
+    private init(_ body: ResponseRequestBody, metadata: [String: String]) throws(ResponseRequestBodyError) {
         self.body = body
         self.streamID = body.streamID
-        self.webSocket = try body.webSocketMessage()
+        self.metadata = metadata
+        self.webSocket = try body.webSocketMessage(.init(metadata: metadata))
         self.http = body.httpBody()
     }
 
     /// The request with finished items behind its input; nil when it has no input to put them behind.
     func carrying(_ items: [[UInt8]]) -> Self? {
-        self.body.appendingInput(items).flatMap { try? Self($0) }
+        self.body.appendingInput(items).flatMap { try? Self($0, metadata: self.metadata) }
     }
 
     /// Whether items can be put behind the input.

@@ -6,10 +6,15 @@ import StreamTransport
 struct TransportRequestBuilder {
     let configuration: ChappieTransportConfiguration
     let credential: ChappieCredential?
+    /// A request of its own, such as an opening handshake that no turn waits for, has a name of its own.
+    var identity = RequestIdentity()
 
     /// Fields of a response that the engine looks at.
     static let capturedFieldNames =
-        ["content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms"]
+        [
+            "content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms", "traceresponse",
+            "traceparent",
+        ]
         + UsageLimitHeaders.fieldNames
 
     /// The upgrade to a WebSocket; nil when the base URL cannot be used.
@@ -45,9 +50,10 @@ struct TransportRequestBuilder {
         return request
     }
 
-    /// No field twice: the credential goes before the caller's fields, and those before the engine's own.
+    /// No field twice: the credential and the request's name go before the caller's fields, and those before the
+    /// engine's own.
     private func fields(for kind: ChappieTransportKind, hasBody: Bool) -> [HTTPField] {
-        let identity = self.identityFields
+        let identity = self.identityFields + self.identity.fields
         let additional = self.configuration.additionalFields.map { HTTPField($0.name, $0.value) }
             .filter { field in !identity.contains { $0.hasName(of: field) } }
         let own = self.ownFields(for: kind, hasBody: hasBody).filter { field in
