@@ -48,8 +48,7 @@ struct DemoCommand {
             runs.calls.withLock { $0.append(call.callID) }
             return ChappieToolResult(output: "2.1 m")
         }
-        let client = Chappie.client(
-            configuration: Self.configuration(url), tools: scene == .toolLoop ? [tide] : [])
+        let client = Chappie.client(configuration: Self.configuration(url, tools: scene == .toolLoop ? [tide] : []))
         var turns: [DemoObservation] = []
         for _ in 0..<scene.turnCount {
             var turn = await DemoObservation(reading: client.streamHandle("Describe a harbour in the morning."))
@@ -61,8 +60,9 @@ struct DemoCommand {
         return turns
     }
 
-    private static func configuration(_ url: URL) -> ChappieConfiguration {
-        var configuration = ChappieConfiguration(model: "scripted", harness: .none, endpoint: .other(url))
+    private static func configuration(_ url: URL, tools: [ChappieHostTool]) -> ChappieConfiguration {
+        var configuration = ChappieConfiguration(
+            model: "scripted", harness: .none, tools: tools, endpoint: .other(url))
         // A demonstration that hangs demonstrates nothing.
         configuration.limits.duration = .seconds(30)
         // The server is in this process, and no proxy is on the way to it.

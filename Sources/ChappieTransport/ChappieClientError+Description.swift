@@ -1,3 +1,5 @@
+import ResponseEvents
+
 // Errors in words: sentences that are fit to show, and the server's own words apart from them.
 //
 // The sentences are made of fixed text and numbers, so that neither content nor a secret can get into them.
@@ -53,7 +55,8 @@ extension ChappieClientError: LocalizedError {
         case .responseTerminalFailure(let response): response.problem
         case .streamingTransportReplayDiverged:
             "After a reconnection the server's answer contradicted the text that had been delivered."
-        case .httpError(let status, _): "The server answered with status code \(status)."
+        case .httpError(let status, let body):
+            "The server answered with status code \(status)\(WebPage(body).map { ", and \($0.words)" } ?? "")."
         case .invalidResponse: "The server's answer makes no sense."
         case .alreadyRunning: "The conversation has a turn that is not over."
         case .runTimeLimitExceeded(let limit): "The turn took longer than the limit of \(limit.seconds) s allows."
@@ -66,7 +69,7 @@ extension ChappieClientError: LocalizedError {
         switch self {
         case .missingCredential: "Sign in, or give an API key."
         case .missingRefreshToken, .missingAccountID, .reauthenticationRequired: "Sign in again."
-        case .usageLimitReached: "Wait until the limit is reset, or choose another plan."
+        case .usageLimitReached(let limit): limit.advice
         case .missingToolHandler: "Register the tool, or do not offer it to the model."
         case .toolApprovalDenied: "Approve the call, or do not offer the tool to the model."
         case .toolExecutionFailed: "See the tool's own message."
@@ -74,7 +77,8 @@ extension ChappieClientError: LocalizedError {
         case .responseTerminalFailure(let response): response.advice(for: self.category)
         case .streamingTransportReplayDiverged:
             "The delivered text is an unfinished answer; discard it before you ask again."
-        case .httpError(let status, _): status == 413 ? "Send a smaller request." : self.category.advice
+        case .httpError(let status, let body):
+            WebPage(body)?.advice ?? (status == 413 ? "Send a smaller request." : self.category.advice)
         case .invalidResponse: "Check the address; if it is right, report this to the server's operator."
         case .alreadyRunning: "Read that turn to its end or cancel it, or use another client."
         case .runTimeLimitExceeded: "Raise the limit, or ask for less at a time."
@@ -84,134 +88,8 @@ extension ChappieClientError: LocalizedError {
     }
 }
 
-extension ChappieTransportFailure: LocalizedError {
-    /// What went wrong, where, and what to do, in sentences that are fit to show.
-    public var safeDescription: String { "\(self.problem) \(self.advice)" }
-
-    /// The same as `safeDescription`.
-    public var errorDescription: String? { self.safeDescription }
-
-    /// What went wrong, without the advice.
-    public var failureReason: String? { self.problem }
-
-    /// What to do about it.
-    public var recoverySuggestion: String? { self.advice }
-
-    fileprivate var problem: String {
-        // Without an attempt there was no place either: the request was not acceptable.
-        guard self.attempts > 0 else { return "\(self.event)." }
-        let attempts = self.attempts == 1 ? "1 attempt" : "\(self.attempts) attempts"
-        return "\(self.event) (\(self.phase.words), \(self.transport.words), \(attempts))."
-    }
-
-    private var event: String {
-        switch self.code {
-        case .invalidRequest: "The request cannot be sent as it is\(self.detailWords)"
-        case .unresolvable where self.phase == .proxy: "The proxy's name has no address"
-        case .unresolvable: "The server's name has no address"
-        case .unreachable where self.phase == .proxy: "The proxy cannot be reached"
-        case .unreachable: "The server cannot be reached"
-        case .timedOut: "Time ran out"
-        case .certificateRejected: "The server's certificate is not trusted\(self.refusalWords)"
-        case .keyNotPinned: "The server's key is not one of those that are pinned"
-        case .tlsHandshakeFailed: "The TLS handshake failed\(self.refusalWords)"
-        case .trustAnchorsUnreadable: "The file of trusted certificates cannot be read"
-        case .clientCertificateUnreadable: "The client's certificate or its key cannot be read"
-        case .proxyInvalid: "The proxy cannot be used\(self.detailWords)"
-        case .proxyRefused: "The proxy refused the connection\(self.statusWords)"
-        case .notHTTP where self.phase == .proxy: "The proxy does not speak HTTP"
-        case .notHTTP: "What answered does not speak HTTP"
-        case .headerSectionTooLarge: "The answer's header section is larger than\(self.limitWords)"
-        case .openingHandshakeInvalid: "The WebSocket was refused or answered wrongly\(self.statusWords)"
-        case .protocolViolation: "The server broke the rules of WebSockets"
-        case .binaryMessage: "The server sent a binary message"
-        case .webSocketClosed: "The server closed the WebSocket\(self.closeWords)"
-        case .peerUnresponsive: "The server stopped answering"
-        case .unexpectedContentType: "The answer is not an event stream\(self.statusWords)"
-        case .unsupportedContentCoding: "The answer is compressed in a way that was not asked for"
-        case .corruptContentCoding: "The compressed answer is damaged or cut off"
-        case .undecodableEvent: "The server sent an event that cannot be read"
-        case .eventTooLarge: "The server sent an event larger than\(self.limitWords)"
-        case .endedEarly: "The answer ended before it was complete"
-        case .connectionLost where self.phase == .proxy: "The proxy closed the connection"
-        case .connectionLost: "The connection broke"
-        case .requestTooLarge: "The request is larger than a WebSocket message may be\(self.limitInWords)"
-        case .unsupportedTransferCoding: "The answer has a transfer coding that was not asked for"
-        case .descriptorsExhausted: "The process has no file descriptor left\(self.descriptorWords)"
-        case .unavailable: "The system has no resources left for a connection"
-        default: "The transport failed"
-        }
-    }
-
-    fileprivate var advice: String {
-        if let advice = TLSRefusal(self.details)?.advice { return advice }
-        return self.adviceOfCode
-    }
-
-    private var adviceOfCode: String {
-        switch self.code {
-        case .invalidRequest: "Correct the address, the fields or the body of the request."
-        case .unresolvable where self.phase == .proxy, .unreachable where self.phase == .proxy,
-            .notHTTP where self.phase == .proxy:
-            "Check the proxy's URL and the network."
-        case .unresolvable, .unreachable: "Check the address, the network and the firewall."
-        case .timedOut: "Check the network, or allow more time."
-        case .certificateRejected: "Check the address, or name the certification authority that signed it."
-        case .keyNotPinned: "Check the address and the network, and pin the new key if the server has changed it."
-        case .trustAnchorsUnreadable: "Check the file's name and format (PEM)."
-        case .clientCertificateUnreadable:
-            "Check the files' names and format (PEM), and that the key is the certificate's."
-        case .proxyInvalid: "Correct the proxy's URL."
-        case .proxyRefused where self.isProxyCredentialRefused: "Check the user name and password in the proxy's URL."
-        case .proxyRefused: "Ask the proxy's operator to allow the server, or name it in NO_PROXY."
-        case .descriptorsExhausted: "Raise the limit (ulimit -n), or open fewer connections at once."
-        case .notHTTP, .unexpectedContentType: "Check the address; a proxy or a sign-in page may stand in between."
-        case .openingHandshakeInvalid: "Use HTTP, or ask the operator of the server or the proxy to allow WebSockets."
-        case .webSocketClosed where self.details.closeCode == 1008: "Check what the credential allows, or use HTTP."
-        case .webSocketClosed where self.details.closeCode == 1009: "Use HTTP, or send a smaller request."
-        case .headerSectionTooLarge, .eventTooLarge: "Raise the limit if the server is right."
-        case .requestTooLarge: "Allow HTTP, or send a smaller request."
-        case .unavailable: "Close other connections or programs, and try again."
-        default: "Try again in a moment."
-        }
-    }
-
-    private var refusalWords: String { TLSRefusal(self.details)?.words.map { ": \($0)" } ?? "" }
-    private var detailWords: String { self.details.detail.map { ": \($0)" } ?? "" }
-    private var limitWords: String { self.details.limit.map { " the limit of \($0) bytes" } ?? " the limit" }
-    private var descriptorWords: String { self.details.limit.map { " of \($0) (ulimit -n)" } ?? "" }
-    private var limitInWords: String { self.details.limit.map { " (\($0) bytes)" } ?? "" }
-    private var statusWords: String { self.details.statusCode.map { " with status code \($0)" } ?? "" }
-    private var closeWords: String { self.details.closeCode.map { " with code \($0)" } ?? "" }
-}
-
-extension ChappieTransportFailure.Phase {
-    fileprivate var words: String {
-        switch self {
-        case .resolve: "while looking up the server's name"
-        case .connect: "while connecting"
-        case .proxy: "while asking the proxy for a tunnel"
-        case .tls: "while securing the connection"
-        case .upgrade: "while waiting for the server's answer"
-        case .send: "while sending the request"
-        case .firstEvent: "while waiting for the first event"
-        case .stream: "while reading the response"
-        case .close: "while closing the connection"
-        }
-    }
-}
-
-extension ChappieTransportKind {
-    fileprivate var words: String {
-        switch self {
-        case .webSocket: "WebSocket"
-        case .httpSSE: "HTTP"
-        }
-    }
-}
-
 extension ChappieErrorCategory {
-    fileprivate var advice: String {
+    var advice: String {
         switch self {
         case .auth: "Check the API key, or sign in again."
         case .network: "Check the network, and try again."
@@ -245,13 +123,13 @@ extension ChappieResponse {
 }
 
 extension ChappieUsageLimit {
-    fileprivate var planWords: String {
-        // A plan's name is shown only when it is one that is known: other names are the server's words.
-        self.plan.map { Self.knownPlans.contains($0.displayName) ? " of the plan \($0.displayName)" : "" } ?? ""
+    fileprivate var advice: String {
+        guard let resetsAt = self.resetsAt else { return "Wait until the limit is reset, or choose another plan." }
+        return "Wait until \(resetsAt.formatted(.iso8601)), when the limit is reset, or choose another plan."
     }
 
-    private static let knownPlans: Set<String> = [
-        "Free", "Go", "Plus", "Pro", "Pro Lite", "Pro Max", "Team", "Business", "Enterprise", "Edu",
-        "Self Serve Business Usage Based", "Enterprise CBP Usage Based",
-    ]
+    fileprivate var planWords: String {
+        // A plan's name is shown only when it is one that is known: other names are the server's words.
+        self.plan.map { PlanName.isKnown(planType: $0.rawValue) ? " of the plan \($0.displayName)" : "" } ?? ""
+    }
 }

@@ -123,7 +123,7 @@ extension ChappieTransportFailure {
     }
 
     fileprivate var facts: ErrorFacts {
-        switch self.code {
+        switch self.code.kind {
         case .invalidRequest: ErrorFacts(.validation, requiresUserAction: true, shouldReport: true)
         case .trustAnchorsUnreadable, .clientCertificateUnreadable, .proxyInvalid, .requestTooLarge:
             ErrorFacts(.validation, requiresUserAction: true)
@@ -147,7 +147,8 @@ extension ChappieTransportFailure {
             ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
         case .sequenceGap: ErrorFacts(.network, .afterNetworkFailure)
         case .unavailable: ErrorFacts(.internal, .afterServerFailure, shouldReport: true)
-        default: .wrongData
+        case .protocolViolation, .binaryMessage, .corruptContentCoding, .undecodableEvent, .contradictoryEvents:
+            .wrongData
         }
     }
 }

@@ -82,7 +82,16 @@ public struct ChappieStreamingTransportPolicy: Sendable, Equatable {
 /// Immutable.
 ///
 /// The delay doubles with each retry, up to the maximum. `Retry-After` (RFC 9110 section 10.2.3) replaces the computed
-/// delay, and the maximum caps it too. Negative values become zero.
+/// delay, and the maximum caps it too: a server that asks for an hour is asked again after `maximumDelay`. Negative values
+/// become zero.
+///
+/// What the server asks for is read from `retry-after-ms`, or else `retry-after` (seconds or a date), of the answer or of
+/// an error event's `headers`; or else from the message of an error with the code `rate_limit_exceeded`, which may say
+/// "try again in 7m12s". That is the only message that decides anything.
+///
+/// When the retries are used up the error is `usageLimitReached`, if the server named a usage limit, and otherwise
+/// `httpError`. A usage limit that ends later than `maximumDelay`, or at a time the server does not tell, is not waited
+/// for.
 public struct ChappieRateLimitBackoffPolicy: Sendable, Equatable {
     /// Default 2.
     public let maxRetries: Int
@@ -94,6 +103,8 @@ public struct ChappieRateLimitBackoffPolicy: Sendable, Equatable {
     ///
     /// Default 30 s.
     public let maximumDelay: Duration
+    /// Whether a server's own delay replaces the computed one.
+    ///
     /// Default true.
     public let respectsRetryAfterHeader: Bool
 

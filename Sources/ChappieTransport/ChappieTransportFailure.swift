@@ -26,77 +26,117 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
 
     /// What went wrong, in terms a caller can act on.
     public struct Code: Hashable, Sendable {
-        let name: String
-        init(_ name: String) { self.name = name }
+        let kind: Kind
+        init(_ kind: Kind) { self.kind = kind }
+
+        /// The stable name, such as `connect.failed`.
+        var name: String { self.kind.rawValue }
+
+        /// Every code, so that the compiler points at each place that has to know a new one.
+        enum Kind: String, CaseIterable {
+            case invalidRequest = "request.invalid"
+            case unresolvable = "resolve.failed"
+            case unreachable = "connect.failed"
+            case timedOut = "timeout"
+            case certificateRejected = "tls.certificate"
+            case keyNotPinned = "tls.pin"
+            case tlsHandshakeFailed = "tls.handshake"
+            case trustAnchorsUnreadable = "tls.trust-anchors"
+            case clientCertificateUnreadable = "tls.client-certificate"
+            case proxyInvalid = "proxy.invalid"
+            case proxyRefused = "proxy.refused"
+            case notHTTP = "http.not-http"
+            case headerSectionTooLarge = "http.header-section-too-large"
+            case openingHandshakeInvalid = "ws.opening-handshake"
+            case protocolViolation = "ws.protocol-violation"
+            case binaryMessage = "ws.binary-message"
+            case webSocketClosed = "ws.close"
+            case peerUnresponsive = "ws.ping-timeout"
+            case unexpectedContentType = "http.content-type"
+            case unsupportedContentCoding = "http.content-coding"
+            case corruptContentCoding = "http.corrupt-content-coding"
+            case undecodableEvent = "event.undecodable"
+            case eventTooLarge = "event.too-large"
+            case endedEarly = "stream.ended-early"
+            case connectionLost = "connection.lost"
+            case requestTooLarge = "request.too-large"
+            case unsupportedTransferCoding = "http.transfer-coding"
+            case contradictoryEvents = "event.contradictory"
+            case sequenceGap = "event.sequence-gap"
+            case responseExpired = "resume.expired"
+            case circuitOpen = "circuit.open"
+            case descriptorsExhausted = "descriptors.exhausted"
+            case unavailable = "unavailable"
+        }
 
         /// The request cannot be sent as it is.
-        public static let invalidRequest = Self("request.invalid")
+        public static let invalidRequest = Self(.invalidRequest)
         /// The host has no address.
-        public static let unresolvable = Self("resolve.failed")
+        public static let unresolvable = Self(.unresolvable)
         /// No address of the host could be connected to.
-        public static let unreachable = Self("connect.failed")
+        public static let unreachable = Self(.unreachable)
         /// A time budget ran out; `phase` says in what.
-        public static let timedOut = Self("timeout")
+        public static let timedOut = Self(.timedOut)
         /// The server's certificate is not trusted; `details.detail` says why, and `details.issuer` who issued it.
-        public static let certificateRejected = Self("tls.certificate")
+        public static let certificateRejected = Self(.certificateRejected)
         /// No key of the server's certificates is one that is pinned.
-        public static let keyNotPinned = Self("tls.pin")
+        public static let keyNotPinned = Self(.keyNotPinned)
         /// The TLS handshake failed for another reason; `details.systemCode` is the alert, if there was one, and
         /// `details.detail` what it means.
-        public static let tlsHandshakeFailed = Self("tls.handshake")
+        public static let tlsHandshakeFailed = Self(.tlsHandshakeFailed)
         /// The file of trust anchors cannot be read.
-        public static let trustAnchorsUnreadable = Self("tls.trust-anchors")
+        public static let trustAnchorsUnreadable = Self(.trustAnchorsUnreadable)
         /// The client's certificate or its key cannot be read, or they do not belong together.
-        public static let clientCertificateUnreadable = Self("tls.client-certificate")
+        public static let clientCertificateUnreadable = Self(.clientCertificateUnreadable)
         /// The proxy's URL cannot be used; `details.detail` says why.
-        public static let proxyInvalid = Self("proxy.invalid")
+        public static let proxyInvalid = Self(.proxyInvalid)
         /// The proxy refused the tunnel; `details.statusCode` is its answer.
-        public static let proxyRefused = Self("proxy.refused")
+        public static let proxyRefused = Self(.proxyRefused)
         /// What came back is not an HTTP/1.1 response.
-        public static let notHTTP = Self("http.not-http")
+        public static let notHTTP = Self(.notHTTP)
         /// A response's header section is over the limit.
-        public static let headerSectionTooLarge = Self("http.header-section-too-large")
+        public static let headerSectionTooLarge = Self(.headerSectionTooLarge)
         /// The answer to the upgrade is wrong (RFC 6455 section 4.1).
-        public static let openingHandshakeInvalid = Self("ws.opening-handshake")
+        public static let openingHandshakeInvalid = Self(.openingHandshakeInvalid)
         /// The server broke RFC 6455 or RFC 7692.
-        public static let protocolViolation = Self("ws.protocol-violation")
+        public static let protocolViolation = Self(.protocolViolation)
         /// A binary message, where only text is allowed.
-        public static let binaryMessage = Self("ws.binary-message")
+        public static let binaryMessage = Self(.binaryMessage)
         /// The WebSocket was closed before the response was complete; `closeCode` and `closeReason` say more.
-        public static let webSocketClosed = Self("ws.close")
+        public static let webSocketClosed = Self(.webSocketClosed)
         /// The server answers neither data nor pings.
-        public static let peerUnresponsive = Self("ws.ping-timeout")
+        public static let peerUnresponsive = Self(.peerUnresponsive)
         /// A response with status code 200 is not an event stream.
-        public static let unexpectedContentType = Self("http.content-type")
+        public static let unexpectedContentType = Self(.unexpectedContentType)
         /// The content coding is not one that was asked for.
-        public static let unsupportedContentCoding = Self("http.content-coding")
+        public static let unsupportedContentCoding = Self(.unsupportedContentCoding)
         /// A compressed body is damaged or cut off.
-        public static let corruptContentCoding = Self("http.corrupt-content-coding")
+        public static let corruptContentCoding = Self(.corruptContentCoding)
         /// An event is not JSON, or lacks what its type needs.
-        public static let undecodableEvent = Self("event.undecodable")
+        public static let undecodableEvent = Self(.undecodableEvent)
         /// An event is over its limit.
-        public static let eventTooLarge = Self("event.too-large")
+        public static let eventTooLarge = Self(.eventTooLarge)
         /// The stream ended without a terminal event.
-        public static let endedEarly = Self("stream.ended-early")
+        public static let endedEarly = Self(.endedEarly)
         /// The connection broke.
-        public static let connectionLost = Self("connection.lost")
+        public static let connectionLost = Self(.connectionLost)
         /// The request is larger than a WebSocket message may be, and HTTP is not allowed.
-        public static let requestTooLarge = Self("request.too-large")
+        public static let requestTooLarge = Self(.requestTooLarge)
         /// The body has a transfer coding other than `chunked`.
-        public static let unsupportedTransferCoding = Self("http.transfer-coding")
+        public static let unsupportedTransferCoding = Self(.unsupportedTransferCoding)
         /// Events cannot belong to one response; `detail` says which rule they break.
-        public static let contradictoryEvents = Self("event.contradictory")
+        public static let contradictoryEvents = Self(.contradictoryEvents)
         /// Events of a response that can be resumed are missing.
-        public static let sequenceGap = Self("event.sequence-gap")
+        public static let sequenceGap = Self(.sequenceGap)
         /// The response cannot be resumed any more: servers keep a background response's stream for five minutes, and
         /// the response for about ten; it may be complete, and can be asked for without streaming.
-        public static let responseExpired = Self("resume.expired")
+        public static let responseExpired = Self(.responseExpired)
         /// The turn was not tried, because the turns before it failed; `details.retryAfter` says when one will be.
-        public static let circuitOpen = Self("circuit.open")
+        public static let circuitOpen = Self(.circuitOpen)
         /// The process has no file descriptor left; `details.limit` is how many it may have.
-        public static let descriptorsExhausted = Self("descriptors.exhausted")
+        public static let descriptorsExhausted = Self(.descriptorsExhausted)
         /// The system has no threads or memory left.
-        public static let unavailable = Self("unavailable")
+        public static let unavailable = Self(.unavailable)
     }
 
     /// Whether sending the request again is safe.
@@ -125,6 +165,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public var statusCode: Int?
         /// The server's name for the request (`x-request-id`).
         public var requestID: String?
+        /// The caller's name for the request (`x-client-request-id`).
+        public var clientRequestID: String?
         /// `errno`, a `getaddrinfo` code, OpenSSL's verification code or a TLS alert, whichever the code is about.
         public var systemCode: Int?
         /// Who issued the certificate that was rejected, as it says itself (RFC 4514), at most 256 bytes.

@@ -26,6 +26,7 @@ struct DocumentFetch {
     /// What is appended to the base URL, with a query or without.
     let path: String
     private let startedAt: Duration
+    private let identity = RequestIdentity()
 
     /// A fetch that begins now.
     init(engine: Engine, path: String) {
@@ -50,10 +51,12 @@ struct DocumentFetch {
     // MARK: The exchange
 
     private func answer(_ credential: ChappieCredential?, attempt: Int) async throws -> FetchedDocument {
-        let builder = TransportRequestBuilder(configuration: self.engine.configuration, credential: credential)
+        let builder = TransportRequestBuilder(
+            configuration: self.engine.configuration, credential: credential, identity: self.identity)
         guard let request = builder.document(at: self.path) else {
             throw ChappieClientError(
-                invalidRequest: "the base URL or the path cannot be used", transport: .httpSSE)
+                invalidRequest: "the base URL or the path cannot be used", transport: .httpSSE,
+                of: self.identity)
         }
         try await self.ask(request, attempt: attempt)
         try Task.checkCancellation()
@@ -68,7 +71,7 @@ struct DocumentFetch {
             try await willSend(
                 ChappieOutgoingRequest(
                     url: request.url ?? self.engine.configuration.baseURL, transport: .httpSSE, body: [],
-                    requestID: "", attempt: attempt))
+                    requestID: self.identity.requestID, attempt: attempt))
         } catch {
             throw ChappieClientError.refusal(error)
         }

@@ -71,15 +71,16 @@ extension ChappieTokenUsage {
 
 extension ChappieClientError {
     /// A request body that is not a JSON object.
-    init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind) {
+    init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind, of identity: RequestIdentity) {
         self.init(
             invalidRequest: error == .invalidInput ? "the input is not a JSON array" : "the body is not a JSON object",
-            transport: transport)
+            transport: transport, of: identity)
     }
 
     /// A request that cannot be sent; what is wrong with it.
-    init(invalidRequest fault: String, transport: ChappieTransportKind) {
+    init(invalidRequest fault: String, transport: ChappieTransportKind, of identity: RequestIdentity) {
         var details = ChappieTransportFailure.Details()
+        details.clientRequestID = identity.requestID
         details.detail = fault
         self = .transport(
             ChappieTransportFailure(
@@ -90,8 +91,9 @@ extension ChappieClientError {
 
 extension ChappieClientError {
     /// A turn that is not tried.
-    init(circuitOpenFor duration: Duration, transport: ChappieTransportKind) {
+    init(circuitOpenFor duration: Duration, transport: ChappieTransportKind, of identity: RequestIdentity) {
         var details = ChappieTransportFailure.Details()
+        details.clientRequestID = identity.requestID
         details.retryAfter = duration
         self = .transport(
             ChappieTransportFailure(

@@ -7,12 +7,16 @@ struct RequestBodies {
     /// The lane of a WebSocket that carries several responses; nil for the one without a name.
     private let lane: String?
     private let isWarmUp: Bool
+    /// What goes into `client_metadata` of a WebSocket's message.
+    private let metadata: [String: String]
 
     /// How large a message is taken by a WebSocket, in bytes: servers take 16 MiB at most, and say so by closing.
     static let messageByteCountLimit = 16_700_000
 
     /// Reads a request; throws when its body is not a JSON object.
-    init(_ request: ChappieTransportRequest, usesLanes: Bool) throws(ResponseRequestBodyError) {
+    init(
+        _ request: ChappieTransportRequest, usesLanes: Bool, metadata: [String: String] = [:]
+    ) throws(ResponseRequestBodyError) {
         self.body = try ResponseRequestBody(
             json: request.body,
             overrides: ResponseRequestBody.Overrides(
@@ -24,12 +28,14 @@ struct RequestBodies {
                 hasWebSearch: request.searchesWeb ? true : nil))
         self.lane = usesLanes ? request.lane : nil
         self.isWarmUp = request.isWarmUp
+        self.metadata = metadata
     }
 
     private init(_ body: ResponseRequestBody, like other: Self) {
         self.body = body
         self.lane = other.lane
         self.isWarmUp = other.isWarmUp
+        self.metadata = other.metadata
     }
 
     /// The request with finished items behind its input; nil when it has no input to put them behind.
@@ -43,7 +49,8 @@ struct RequestBodies {
         _ continuation: ResponseRequestBody.Continuation? = nil, turnState: String? = nil
     ) -> [UInt8] {
         let options = ResponseRequestBody.WebSocketOptions(
-            continuation: continuation, turnState: turnState, streamID: self.lane, isWarmUp: self.isWarmUp)
+            continuation: continuation, turnState: turnState, streamID: self.lane, isWarmUp: self.isWarmUp,
+            metadata: self.metadata)
         do throws(ResponseRequestBodyError) {
             return try self.body.webSocketMessage(options)
         } catch {

@@ -8,10 +8,15 @@ struct TransportRequestBuilder {
     let credential: ChappieCredential?
     /// What the server wants to have echoed in every request of the turn.
     var turnState: String?
+    /// A request of its own, such as an opening handshake that no turn waits for, has a name of its own.
+    var identity = RequestIdentity()
 
     /// Fields of a response that the engine looks at.
     static let capturedFieldNames =
-        ["content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms", turnStateFieldName]
+        [
+            "content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms", "traceresponse",
+            "traceparent", turnStateFieldName,
+        ]
         + UsageLimitHeaders.fieldNames
 
     private static let turnStateFieldName = "x-codex-turn-state"
@@ -64,9 +69,10 @@ struct TransportRequestBuilder {
         return request
     }
 
-    /// No field twice: the credential goes before the caller's fields, and those before the engine's own.
+    /// No field twice: the credential and the request's name go before the caller's fields, and those before the
+    /// engine's own.
     private func fields(for kind: ChappieTransportKind, hasBody: Bool) -> [HTTPField] {
-        let identity = self.identityFields
+        let identity = self.identityFields + self.identity.fields
         let additional = self.configuration.additionalFields.map { HTTPField($0.name, $0.value) }
             .filter { field in !identity.contains { $0.hasName(of: field) } }
         let own = self.ownFields(for: kind, hasBody: hasBody).filter { field in

@@ -75,7 +75,9 @@ extension TurnDriver {
             if self.outcome == nil { self.connect(opening) }
             return
         }
-        self.begin(Attempt(of: opening, on: kept, at: self.engine.clock.now()))
+        let attempt = Attempt(of: opening, on: kept, at: self.engine.clock.now())
+        self.begin(attempt)
+        self.noteConnected(attempt)
         self.action = self.machine.lent(attempt: opening.attempt)
     }
 
@@ -135,7 +137,8 @@ extension TurnDriver {
     /// What goes to the transport for an attempt; nil when the base URL cannot be used.
     func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
         let builder = TransportRequestBuilder(
-            configuration: self.engine.configuration, credential: self.credential, turnState: self.turnState)
+            configuration: self.engine.configuration, credential: self.credential, turnState: self.turnState,
+            identity: self.identity)
         if case .resume(let cursor) = opening.rung { return builder.resumption(at: cursor) }
         switch opening.transport {
         case .webSocket: return builder.upgrade(lane: self.laneName)
@@ -197,6 +200,7 @@ extension TurnDriver {
     /// Tells of a stream that goes on over HTTP.
     func noteFallback(because tag: String, rung: ChappieRecoveryRung?) {
         self.shared.withLock { $0.report.fallbackReason = tag }
+        self.noteLogOfFallback(because: tag)
         self.report(ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: tag, rung: rung))
     }
 
@@ -220,6 +224,7 @@ extension TurnDriver {
         if self.announcedAttempt < opening.attempt {
             self.announcedAttempt = opening.attempt
             self.announce(opening)
+            self.noteRetry(after: delay, opening)
             // The consumer hears of the delay before it begins.
             if self.reader.queue.count > 0 { return self.action = .wait(delay, then: opening) }
         }
@@ -252,12 +257,15 @@ extension TurnDriver {
 
     private func refreshCredential(before opening: TurnStateMachine.Opening) async {
         let before = self.credential
+        let start = self.engine.clock.now()
         do {
             self.credential = try await self.engine.configuration.credential(.rejected)
         } catch {
+            self.noteRefresh(since: start, error: error)
             self.end(.failed(error))
             return
         }
+        self.noteRefresh(since: start)
         self.action = self.machine.credentialRefreshed(
             attempt: opening.attempt, changed: self.credential != before && self.credential != nil)
     }
@@ -286,7 +294,7 @@ extension TurnDriver {
 
     private func fail(_ failure: TurnFailure) {
         if self.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
-        let error = self.error(for: failure)
+        let error = self.redaction.error(self.error(for: failure))
         self.closeAttempt(outcome: failure.failure?.tag ?? (error as? ChappieClientError)?.tag ?? "failed")
         self.end(.failed(error))
     }

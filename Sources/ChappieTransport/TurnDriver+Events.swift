@@ -89,6 +89,7 @@ extension TurnDriver {
     func noteProgressOfQueued() {
         guard self.reader.takeHasQueued() else { return }
         self.hasOutputInBatch = true
+        self.hasDeliveredInBatch = true
         self.noteOutput(at: self.batchTime)
     }
 
@@ -104,7 +105,9 @@ extension TurnDriver {
     func tookLastOfBatch() {
         guard self.hasOutputInBatch else { return }
         self.hasOutputInBatch = false
-        self.noteOutput(at: self.engine.clock.now())
+        let now = self.engine.clock.now()
+        self.noteOutput(at: now)
+        self.gaps.taken(at: now)
     }
 
     private func noteProgress(of event: ResponseEvent, attempt: Int) {
@@ -252,6 +255,7 @@ extension TurnDriver {
         switch action {
         case .deliver(let offset):
             self.reader.queue.append(text.dropping(first: offset), of: slot.kind)
+            self.hasDeliveredInBatch = true
         case .ignore:
             return
         case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
@@ -263,6 +267,7 @@ extension TurnDriver {
         let byteCount = self.machine.verifiedReplayByteCount
         self.shared.withLock { $0.report.verifiedReplayByteCount = byteCount }
         guard byteCount > 0 else { return }
+        self.noteLogOfReplay()
         self.report(
             ChappieDiagnostic(kind: .replayVerified, transport: self.attempt?.transport, byteCount: byteCount))
     }

@@ -58,7 +58,7 @@ extension TurnDriver {
         return self.error(for: cause)
     }
 
-    private func error(for failure: AttemptFailure) -> ChappieClientError {
+    func error(for failure: AttemptFailure) -> ChappieClientError {
         switch failure {
         case .httpStatus(let facts) where self.attempt?.isResumed == true && facts.saysThatResponseIsGone:
             return .transport(self.transportFailure(for: failure, code: .responseExpired))
@@ -82,6 +82,7 @@ extension TurnDriver {
         details.closeReason = self.evidence.closeReason
         details.statusCode = self.evidence.statusCode
         details.requestID = self.evidence.requestID
+        details.clientRequestID = self.identity.requestID
         if let statistics = self.attempt?.connection.statistics {
             details.receivedByteCount = statistics.receivedByteCount
             if let last = statistics.lastReceived, let start = self.attempt?.connectionStart {
@@ -89,6 +90,9 @@ extension TurnDriver {
             }
         }
         let code = known ?? failure.code(details: &details)
+        if code == .unexpectedContentType, WebPage.isContentType(self.attempt?.head?.value(of: "content-type")) {
+            details.detail = WebPage.detail
+        }
         return ChappieTransportFailure(
             code: code,
             phase: failure.phase(hasEvents: self.attempt?.hasEvents ?? false),
@@ -103,15 +107,18 @@ extension TurnDriver {
     func noteStatistics(of attempt: Attempt, outcome: String) {
         let statistics = attempt.connection.statistics
         let duration = self.engine.clock.now() - attempt.startedAt
+        self.watch.measure("attempt", duration, outcome: outcome)
         self.updateReport(of: attempt.number) { entry in
             entry.resolved = statistics.resolved?.seconds
             entry.connected = statistics.connected?.seconds
             entry.opened = statistics.opened?.seconds
             entry.duration = duration.seconds
             entry.receivedByteCount = statistics.receivedByteCount
+            entry.inflatedByteCount = statistics.inflatedByteCount
             entry.sentByteCount = statistics.sentByteCount
             entry.statusCode = attempt.head?.statusCode
             entry.requestID = attempt.head?.requestID
+            entry.traceResponse = attempt.head?.traceResponse
             entry.outcome = outcome
         }
     }
@@ -133,6 +140,13 @@ extension TurnDriver {
 extension ResponseHead {
     /// The server's name for the request.
     var requestID: String? { self.value(of: "x-request-id") ?? self.value(of: "x-oai-request-id") }
+
+    /// Where the server has put the request in its trace; nil when what it says has another form.
+    var traceResponse: String? {
+        (self.value(of: "traceresponse") ?? self.value(of: "traceparent")).flatMap {
+            ChappieTraceContext(traceparent: $0)?.traceparent
+        }
+    }
 }
 
 extension RefusalFacts {

@@ -68,11 +68,8 @@ extension TurnDriver {
     private func outgoing(_ body: [UInt8], to request: TransportRequest, attempt: Int) -> ChappieOutgoingRequest {
         ChappieOutgoingRequest(
             url: request.url ?? self.engine.configuration.baseURL, transport: request.kind, body: body,
-            requestID: self.requestName, attempt: attempt)
+            requestID: self.identity.requestID, attempt: attempt)
     }
-
-    /// The caller's name for the request.
-    private var requestName: String { self.request.requestID ?? "" }
 
     private func refused(_ error: any Error) {
         self.closeAttempt(outcome: "request.refused")

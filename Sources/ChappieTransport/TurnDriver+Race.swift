@@ -1,7 +1,9 @@
 import StreamSession
 import StreamTransport
 
-/// Two connections for one request: a slow upgrade, and HTTP beside it. The state machine says which one carries it.
+/// Two connections for one request: a slow upgrade, and HTTP beside it.
+///
+/// The state machine says which one carries it.
 extension TurnDriver {
     /// Opens a connection over HTTP beside the upgrade, with a request that waits.
     func openHedge(_ opening: TurnStateMachine.Opening, _ known: TransportRequest? = nil) {
@@ -68,6 +70,7 @@ extension TurnDriver {
 
     private func rivalFailed(_ failure: AttemptFailure) {
         guard let rival = self.rival else { return }
+        self.noteFailed(failure, of: rival)
         self.action = self.machine.failed(failure, attempt: rival.number, jitter: self.engine.clock.fraction())
         self.closeRival(outcome: failure.tag)
         self.noteRace()

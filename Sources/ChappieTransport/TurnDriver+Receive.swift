@@ -81,6 +81,7 @@ extension TurnDriver {
         case .stall:
             self.attempt?.isKnownToStall = true
             self.report(ChappieDiagnostic(kind: .stalled, transport: attempt.transport))
+            self.noteStalled(attempt)
         case .hedge:
             self.action = self.machine.hedgeDue(attempt: attempt.number)
         }
@@ -111,6 +112,7 @@ extension TurnDriver {
             self.deliverUsageLimits(in: head)
         }
         self.report(ChappieDiagnostic(kind: .connected, transport: attempt.transport))
+        self.noteConnected(attempt)
         if attempt.isResumed { self.report(ChappieDiagnostic(kind: .resumed, transport: attempt.transport)) }
         if attempt.transport == .webSocket { self.engine.webSocketEstablished() }
         self.action = self.machine.opened(attempt: attempt.number)
@@ -142,10 +144,12 @@ extension TurnDriver {
             self.beginBatch(of: attempt)
             self.receivedMessages(payload, from: attempt.connection, attempt: attempt.number)
             self.noteProgressOfQueued()
+            self.noteOutputOfBatch()
         case (.streaming, .body):
             self.beginBatch(of: attempt)
             unsafe self.receivedEventStream(payload.bytes, attempt: attempt.number)
             self.noteProgressOfQueued()
+            self.noteOutputOfBatch()
         case (.streaming, .binary), (.opening, _):
             self.failed(.binaryMessage)
         }
@@ -208,6 +212,7 @@ extension TurnDriver {
     func follow(_ action: TurnStateMachine.Action, after failure: AttemptFailure) {
         self.action = action
         self.hasFailed = true
+        if let attempt = self.attempt { self.noteFailed(failure, of: attempt) }
         switch action {
         case .fail:
             return

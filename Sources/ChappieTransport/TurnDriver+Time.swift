@@ -31,7 +31,7 @@ extension TurnDriver {
         } else {
             consider(.budget(.firstEvent), timeouts.firstEvent, since: requestedAt)
         }
-        if self.engine.configuration.reportsDiagnostics, !attempt.isKnownToStall {
+        if self.engine.configuration.reportsDiagnostics || self.watch.isLogging, !attempt.isKnownToStall {
             consider(.stall, timeouts.stall, since: attempt.lastProgress ?? requestedAt)
         }
         if attempt.stage == .opening, self.rival == nil, attempt.transport == .webSocket {

@@ -45,6 +45,9 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
 
     let engine: Engine
     let request: ChappieTransportRequest
+    /// What the request is called, and who hears of it.
+    let identity: RequestIdentity
+    let watch: RequestWatch
     let shared = LockedValue(Shared())
 
     /// Everything that an event goes through, in one place: what is in it is changed together.
@@ -79,7 +82,13 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     private var ticket: CircuitBreaker.Ticket?
     private var isProbe = false
     var parser: EventStreamParser
-    var credential: ChappieCredential?
+    var credential: ChappieCredential? { didSet { self.redaction.add(self.credential) } }
+    /// Takes the credentials of the turn out of the server's words.
+    var redaction: SecretRedaction
+    /// The time between batches of output.
+    var gaps = OutputGapMeter()
+    /// Whether output was delivered out of the batch at hand.
+    var hasDeliveredInBatch = false
     /// What the last failure leaves for the error: the body of an HTTP error, the response that failed.
     var evidence = FailureEvidence()
     var usageLimits = UsageLimits()
@@ -102,6 +111,9 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     init(engine: Engine, request: ChappieTransportRequest) {
         self.engine = engine
         self.request = request
+        self.identity = RequestIdentity(requestID: request.requestID, traceContext: request.traceContext)
+        self.watch = RequestWatch(engine.configuration, identity: self.identity)
+        self.redaction = SecretRedaction(engine.configuration)
         self.transport = engine.configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
         let limit = engine.configuration.limits.eventByteCount
         self.reader = ResponseReader(
@@ -109,7 +121,10 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
         self.parser = EventStreamParser(maximumEventByteCount: limit)
         self.record = ResponseRecord(byteCountLimit: limit)
         self.turnState = request.turnState
+        self.shared.withLock { $0.report.requestID = self.identity.requestID }
     }
+
+    deinit { self.noteDropped() }
 
     /// Decides what the turn does.
     var machine: TurnStateMachine {
@@ -214,6 +229,7 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
         guard self.outcome == nil else { return }
         self.outcome = outcome
         self.noteReplaySafety()
+        self.noteEnd(outcome)
         guard let ticket = self.ticket.take() else { return }
         switch outcome {
         case .completed: self.engine.succeeded(ticket)
@@ -262,6 +278,7 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     /// Everything that is done once: the request's two forms, the credential, the first action.
     private func begin() async {
         self.startedAt = self.engine.clock.now()
+        self.noteTurnBegan()
         guard self.makeBodies(), self.isPermitted() else { return }
         do {
             self.credential = try await self.engine.configuration.credential(.connecting)
@@ -276,18 +293,24 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     private func makeBodies() -> Bool {
         guard self.request.hasValidLane else {
             let fault = "a lane's name has 1 to 256 letters, digits and characters of _ . -"
-            self.end(.failed(ChappieClientError(invalidRequest: fault, transport: self.transport)))
+            self.end(.failed(ChappieClientError(invalidRequest: fault, transport: self.transport, of: self.identity)))
             return false
         }
         do {
-            let bodies = try RequestBodies(self.request, usesLanes: self.engine.configuration.usesLanes)
+            let bodies = try RequestBodies(
+                self.request, usesLanes: self.engine.configuration.usesLanes, metadata: self.metadata)
             self.bodies = bodies
             self.originalBodies = bodies
             return true
         } catch {
-            self.end(.failed(ChappieClientError(invalidBody: error, transport: self.transport)))
+            self.end(.failed(ChappieClientError(invalidBody: error, transport: self.transport, of: self.identity)))
             return false
         }
+    }
+
+    /// What goes with a WebSocket's message about the request itself.
+    private var metadata: [String: String] {
+        self.engine.configuration.sendsClientMetadata ? self.identity.metadata : [:]
     }
 
     /// Asks for the first action.
@@ -298,7 +321,8 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
         let availability = self.webSocketAvailability(for: bodies)
         guard !self.request.isWarmUp || self.canWarmUp(availability) else {
             let fault = "a warm-up needs a WebSocket"
-            return self.end(.failed(ChappieClientError(invalidRequest: fault, transport: self.transport)))
+            return self.end(
+                .failed(ChappieClientError(invalidRequest: fault, transport: self.transport, of: self.identity)))
         }
         let configuration = self.engine.configuration
         self.machine = TurnStateMachine(
@@ -324,7 +348,8 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
             self.ticket = ticket
             self.isProbe = true
         case .refused(let retryAfter):
-            self.end(.failed(ChappieClientError(circuitOpenFor: retryAfter, transport: self.transport)))
+            self.end(
+                .failed(ChappieClientError(circuitOpenFor: retryAfter, transport: self.transport, of: self.identity)))
             return false
         }
         return true

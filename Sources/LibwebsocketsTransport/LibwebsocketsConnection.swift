@@ -41,14 +41,16 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     private let state: UnsafeMutablePointer<State>
     /// What was agreed about compression, for messages to the peer.
     private let compression = LockedValue<PerMessageDeflateAgreement?>(nil)
+    private let inflation: InflationCount
 
     init(request: TransportRequest, way: Result<Way, TransportFailure>, service: Service) {
         self.id = service.makeID()
         self.service = service
         self.arena = InboundArena(limits: request.limits)
         self.state = .allocate(capacity: 1)
-        self.state.initialize(
-            to: State(reader: InboundReader(messageByteCountLimit: request.limits.messageByteCount)))
+        let reader = InboundReader(messageByteCountLimit: request.limits.messageByteCount)
+        self.inflation = reader.inflation
+        self.state.initialize(to: State(reader: reader))
         service.post(
             .open(ConnectionPlan(id: self.id, request: request, way: way, arena: self.arena, started: .now)))
     }
@@ -193,7 +195,11 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.service.post(.cancel(self.id))
     }
 
-    var statistics: TransportStatistics { self.arena.statistics }
+    var statistics: TransportStatistics {
+        var statistics = self.arena.statistics
+        statistics.inflatedByteCount = self.inflation.inflatedByteCount(ofReceived: statistics.receivedByteCount)
+        return statistics
+    }
 }
 
 extension TransportFailure.Cause {

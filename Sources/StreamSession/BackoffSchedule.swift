@@ -1,6 +1,9 @@
 /// Delays that double, with jitter, so that many clients of one server do not come back together.
 ///
 /// Immutable, owned by nobody. Randomness comes in as a fraction.
+///
+/// A connection that broke is made again soon, because its stream waits: its delays vary by ten per cent. A server that
+/// says that it cannot answer gets all the spread there is.
 package struct BackoffSchedule: Sendable, Equatable {
     /// The delay before the first retry, without jitter.
     package let initialDelay: Duration
@@ -23,13 +26,23 @@ package struct BackoffSchedule: Sendable, Equatable {
     ///   - fraction: from 0 to 1; anything else is brought into that range.
     /// - Returns: the delay, from zero to `maximumDelay`.
     package func delay(beforeRetry retry: Int, fraction: Double) -> Duration {
-        let limit = min(self.maximumDelay ?? Self.longestDelay, Self.longestDelay)
         let doubled = self.initialDelay.doubled(times: max(1, retry) - 1, limit: Self.longestDelay)
-        // Not a number compares false and becomes 0.
-        let jitter = fraction > 0 ? min(fraction, 1) : 0
         // In millionths, because a Duration's product with a Double is rounded.
-        return min(limit, doubled * (900_000 + Int(200_000 * jitter)) / 1_000_000)
+        return min(self.limit, doubled * (900_000 + Int(200_000 * Self.jitter(fraction))) / 1_000_000)
     }
+
+    /// The delay before a retry, anywhere below its bound: `initialDelay` · 2^(n − 1) · `fraction`.
+    ///
+    /// The bound never passes `maximumDelay`; parameters as in `delay(beforeRetry:fraction:)`.
+    package func fullyJitteredDelay(beforeRetry retry: Int, fraction: Double) -> Duration {
+        let bound = self.initialDelay.doubled(times: max(1, retry) - 1, limit: self.limit)
+        return bound * Int(1_000_000 * Self.jitter(fraction)) / 1_000_000
+    }
+
+    private var limit: Duration { min(self.maximumDelay ?? Self.longestDelay, Self.longestDelay) }
+
+    /// The fraction, brought into its range; not a number compares false and becomes 0.
+    private static func jitter(_ fraction: Double) -> Double { fraction > 0 ? min(fraction, 1) : 0 }
 }
 
 extension Duration {

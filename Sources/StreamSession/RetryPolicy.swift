@@ -25,7 +25,9 @@ package struct RetryPolicy: Sendable, Equatable {
 
     /// The delay before a retry on the same transport, or nil when there is none.
     ///
-    /// Requests that came too soon have delays of their own: `RateLimitBackoffPolicy`.
+    /// Requests that came too soon have delays of their own: `RateLimitBackoffPolicy`. What the server asks for comes
+    /// first. An answer over HTTP with status code 408 or 5xx (and 409 and 425, which are retried like them) has full
+    /// jitter; everything else, WebSocket reconnections among them, varies by ten per cent.
     ///
     /// - Parameters:
     ///   - retry: what the retry would be.
@@ -42,8 +44,11 @@ package struct RetryPolicy: Sendable, Equatable {
         case .definite, .size, .credential, .throttle, .usageLimit, .fatal:
             return nil
         }
-        return self.rateLimit.serverDelay(of: failure)
-            ?? self.backoff.delay(beforeRetry: retry.number, fraction: fraction)
+        if let wish = self.rateLimit.serverDelay(of: failure) { return wish }
+        if case .httpStatus = failure {
+            return self.backoff.fullyJitteredDelay(beforeRetry: retry.number, fraction: fraction)
+        }
+        return self.backoff.delay(beforeRetry: retry.number, fraction: fraction)
     }
 
     /// A retry that is asked about.

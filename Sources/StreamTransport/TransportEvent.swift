@@ -87,6 +87,8 @@ package struct HTTPField: Sendable, Equatable {
 package struct TransportStatistics: Sendable, Equatable {
     /// Bytes read from the socket after the header section, before any decompression.
     package var receivedByteCount = 0
+    /// The same bytes after decompression; nil when nothing was compressed.
+    package var inflatedByteCount: Int?
     /// Bytes of request body, or of WebSocket frames, given to the socket.
     package var sentByteCount = 0
     /// Time from the start to the end of name resolution; nil while it is not over.

@@ -29,14 +29,7 @@ private func usageLimit(plan: ChappieUsageLimit.Plan? = nil) -> ChappieClientErr
             windows: (primary: nil, secondary: nil)))
 }
 
-private let codes: [ChappieTransportFailure.Code] = [
-    .invalidRequest, .unresolvable, .unreachable, .timedOut, .certificateRejected, .tlsHandshakeFailed,
-    .trustAnchorsUnreadable, .notHTTP, .headerSectionTooLarge, .openingHandshakeInvalid, .protocolViolation,
-    .binaryMessage, .webSocketClosed, .peerUnresponsive, .unexpectedContentType, .unsupportedContentCoding,
-    .corruptContentCoding, .undecodableEvent, .eventTooLarge, .endedEarly, .connectionLost, .requestTooLarge,
-    .unsupportedTransferCoding, .unavailable, .keyNotPinned, .clientCertificateUnreadable, .proxyInvalid,
-    .proxyRefused, .descriptorsExhausted,
-]
+private let codes = ChappieTransportFailure.Code.Kind.allCases.map { ChappieTransportFailure.Code($0) }
 
 private let everyError: [ChappieClientError] =
     [

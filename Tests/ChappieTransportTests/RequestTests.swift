@@ -77,7 +77,9 @@ import Testing
             if isHTTP { $0.policy = .httpSSEOnly }
             configure(&$0)
         }
-        _ = await fixture.run()
+        var request = ChappieTransportRequest(prompt: "hi", model: "m")
+        request.requestID = "id"
+        _ = await fixture.run(request)
         return fixture.transport.requests.first?.fields ?? []
     }
 
@@ -88,6 +90,7 @@ import Testing
         #expect(
             fields == [
                 HTTPField("Authorization", "Bearer t"), HTTPField("ChatGPT-Account-ID", "acc"),
+                HTTPField("x-client-request-id", "id"),
                 HTTPField("User-Agent", "chappie-transport/\(ChappieTransportVersion.current)"),
                 HTTPField("OpenAI-Beta", "responses_websockets=2026-02-06"),
             ])
@@ -97,6 +100,7 @@ import Testing
         let fields = await Self.fields(isHTTP: true) { $0.additionalFields = [("X-Own", "1")] }
         #expect(
             fields == [
+                HTTPField("x-client-request-id", "id"),
                 HTTPField("User-Agent", "chappie-transport/\(ChappieTransportVersion.current)"),
                 HTTPField("Accept", "text/event-stream"), HTTPField("Content-Type", "application/json"),
                 HTTPField("Accept-Encoding", "gzip, deflate"), HTTPField("X-Own", "1"),

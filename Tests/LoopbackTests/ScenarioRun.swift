@@ -17,6 +17,14 @@ struct ScenarioRun: Sendable {
     private(set) var log: [ChappieTestServer.RequestRecord] = []
     private(set) var connectionCount = 0
     private(set) var tokensAskedFor = 0
+    /// What the client's log and metrics were given.
+    let watched = WatchedTurns()
+
+    /// What only the server may see.
+    private static let credential = ChappieCredential(
+        bearerToken: "canary-token-7f3a", accountID: "canary-account-91bc")
+    private static let field = "canary-field-5eed"
+    private static let prompt = "canary-prompt-c0de"
 
     /// No scenario takes longer; a client that waits for ever ends with `timeout.stream` and the like.
     private static let longestTurn = Duration.seconds(20)
@@ -34,6 +42,9 @@ struct ScenarioRun: Sendable {
                 configuration.timeouts.total = Self.longestTurn
                 configuration.tls.trust = authority.trust
                 configuration.proxy = proxy
+                self.watched.listen(to: &configuration)
+                configuration.additionalFields = [(name: "X-Canary-Key", value: Self.field)]
+                configuration.credential = { _ in Self.credential }
                 if scenario.client?.tokens != nil { configuration.credential = { tokens.credential(for: $0) } }
                 configuration.apply(scenario.client ?? .init())
             })
@@ -62,8 +73,20 @@ struct ScenarioRun: Sendable {
         request.model = "m"
         let hasInput = turn.body.map { $0.text.contains("\"input\":") } ?? false
         let prompt = turn.promptByteCount.map { String(repeating: "x", count: $0) } ?? turn.prompt
-        if !hasInput || prompt != nil { request.prompt = prompt ?? "hi" }
+        if !hasInput || prompt != nil { request.prompt = prompt ?? Self.prompt }
         return request
+    }
+
+    /// Nothing that the client says of its turns holds a secret, a prompt or an answer.
+    func expectNoCanaries() {
+        let tokens = (self.scenario.client?.tokens ?? []).filter { $0.utf8.count >= 8 }
+        let secrets = [Self.credential.bearerToken, Self.credential.accountID ?? "", Self.field] + tokens
+        let answers = self.turns.map(\.outcome.text).filter { $0.count >= 24 }
+        let canaries = Canaries(
+            secrets: secrets,
+            content: [Self.prompt] + answers.map { String($0.prefix(24)) } + answers.map { String($0.suffix(24)) })
+        for turn in self.turns { canaries.expectNone(in: turn.outcome) }
+        canaries.expectNone(in: self.watched)
     }
 
     private var lastResponseID: String? {

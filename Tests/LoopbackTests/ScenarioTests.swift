@@ -18,6 +18,7 @@ import Testing
                     let expectation = try #require(scenario.expectation)
                     let run = try await ScenarioRun(scenario)
                     ScenarioCheck(run: run, expectation: expectation).check()
+                    run.expectNoCanaries()
                 }
             }
             try await group.waitForAll()

@@ -46,6 +46,28 @@ import Testing
         #expect(BackoffSchedule().delay(beforeRetry: 1, fraction: fraction) == .milliseconds(220))
     }
 
+    /// Anywhere between nothing and a bound that doubles.
+    @Test(arguments: [(1, 200), (2, 400), (3, 800), (4, 1_600), (5, 3_200), (0, 200), (-1, 200)])
+    func fullJitterIsAnythingBelowABoundThatDoubles(retry: Int, milliseconds: Int) {
+        let schedule = BackoffSchedule()
+        let bound = Duration.milliseconds(milliseconds)
+        #expect(schedule.fullyJitteredDelay(beforeRetry: retry, fraction: 0) == .zero)
+        #expect(schedule.fullyJitteredDelay(beforeRetry: retry, fraction: 0.25) == bound / 4)
+        #expect(schedule.fullyJitteredDelay(beforeRetry: retry, fraction: 1) == bound)
+        for fraction in [-1, .nan, -.infinity] as [Double] {
+            #expect(schedule.fullyJitteredDelay(beforeRetry: retry, fraction: fraction) == .zero)
+        }
+        #expect(schedule.fullyJitteredDelay(beforeRetry: retry, fraction: 2) == bound)
+    }
+
+    @Test(arguments: [60, 64, 1_000, Int.max]) func theBoundOfFullJitterIsCapped(retry: Int) {
+        let capped = BackoffSchedule(initialDelay: .seconds(1), maximumDelay: .seconds(20))
+        #expect(capped.fullyJitteredDelay(beforeRetry: retry, fraction: 1) == .seconds(20))
+        #expect(capped.fullyJitteredDelay(beforeRetry: retry, fraction: 0.5) == .seconds(10))
+        let endless = BackoffSchedule(initialDelay: .seconds(Int64.max))
+        #expect(endless.fullyJitteredDelay(beforeRetry: retry, fraction: 1) == BackoffSchedule.longestDelay)
+    }
+
     @Test func negativeDelaysAreZero() {
         let schedule = BackoffSchedule(initialDelay: .seconds(-1), maximumDelay: .seconds(-1))
         #expect(schedule == BackoffSchedule(initialDelay: .zero, maximumDelay: .zero))
@@ -135,6 +157,27 @@ import Testing
     func noRetryForOtherClasses(failureClass: FailureClass) {
         #expect(self.delay(failureClass, .webSocket, 1) == nil)
         #expect(self.delay(failureClass, .http, 1) == nil)
+    }
+
+    @Test(arguments: [408, 409, 425, 500, 502, 503, 504, 529])
+    func anAnswerOverHTTPHasFullJitter(status: Int) {
+        let failure = AttemptFailure.httpStatus(RefusalFacts(statusCode: status))
+        let retry = RetryPolicy.Retry(of: failure.failureClass, on: .http, number: 2)
+        #expect(self.policy.delay(before: retry, after: failure, fraction: 0) == .zero)
+        #expect(self.policy.delay(before: retry, after: failure, fraction: 1) == .milliseconds(400))
+    }
+
+    /// A WebSocket's reconnections, and HTTP without an answer, keep to ten per cent.
+    @Test(
+        arguments: [
+            (.upgradeStatus(RefusalFacts(statusCode: 503)), .webSocket), (.endedEarly, .webSocket),
+            (.endedEarly, .http), (.closed(code: 1011, beforeFirstEvent: false), .webSocket),
+            (.responseFailed(RefusalFacts(errorCode: "server_error")), .http), (.timeout(.idle), .http),
+        ] as [(AttemptFailure, TransportKind)])
+    func everythingElseVariesByTenPerCent(failure: AttemptFailure, transport: TransportKind) {
+        let retry = RetryPolicy.Retry(of: failure.failureClass, on: transport, number: 2)
+        #expect(self.policy.delay(before: retry, after: failure, fraction: 0) == .milliseconds(360))
+        #expect(self.policy.delay(before: retry, after: failure, fraction: 1) == .milliseconds(440))
     }
 
     @Test func theServersDelayReplacesTheComputedOne() {

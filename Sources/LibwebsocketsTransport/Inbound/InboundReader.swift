@@ -16,6 +16,9 @@ struct InboundReader {
         self.decoder = PayloadDecoder(messageByteCountLimit: messageByteCountLimit)
     }
 
+    /// How much of what came was compressed.
+    var inflation: InflationCount { self.decoder.count }
+
     /// Says how what follows is coded.
     mutating func begin(_ coding: PayloadCoding) throws(PayloadDecoder.Failure) { try self.decoder.begin(coding) }
 

@@ -25,6 +25,9 @@ struct PayloadDecoder {
     /// How much of a body is decoded at a time: a small piece may inflate to a thousand times its size.
     private static let pieceByteCount = 64 << 10
 
+    /// How much of what came was compressed.
+    let count = InflationCount()
+
     private let limit: Int
     private var content = Content.plain
     private var assembler: MessageAssembler
@@ -79,7 +82,8 @@ struct PayloadDecoder {
     }
 
     private mutating func decodeBody(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> InboundPayload? {
-        guard case .body = self.content else { return InboundPayload(kind: .body, bytes: bytes) }
+        guard case .body(let decoder) = self.content else { return InboundPayload(kind: .body, bytes: bytes) }
+        if !decoder.isIdentity { self.count.add(compressed: bytes.count) }
         self.pending = bytes
         self.pendingPosition = 0
         return try self.rest()
@@ -92,6 +96,7 @@ struct PayloadDecoder {
         do throws(DeflateError) {
             let isDone = try decoder.decode(
                 pending, at: &self.pendingPosition, into: self.output, upTo: Self.pieceByteCount)
+            self.count.add(inflated: self.output.count)
             if isDone { self.pending = nil }
         } catch {
             self.pending = nil
@@ -137,6 +142,7 @@ struct PayloadDecoder {
         } catch {
             throw Failure(inMessage: error)
         }
+        self.count.add(compressed: bytes.count, inflated: self.output.count - start)
         if !piece.isWhole {
             try self.validate(UnsafeRawBufferPointer(rebasing: self.output.bytes[start...]), of: piece)
         }

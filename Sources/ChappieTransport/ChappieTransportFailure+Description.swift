@@ -1,0 +1,147 @@
+// Failures below HTTP in words: sentences that are fit to show, of fixed text and numbers.
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension ChappieTransportFailure: LocalizedError {
+    /// What went wrong, where, and what to do, in sentences that are fit to show.
+    public var safeDescription: String { "\(self.problem) \(self.advice)" }
+
+    /// The same as `safeDescription`.
+    public var errorDescription: String? { self.safeDescription }
+
+    /// What went wrong, without the advice.
+    public var failureReason: String? { self.problem }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? { self.advice }
+
+    var problem: String {
+        // Without an attempt there was no place either: the request was not acceptable.
+        guard self.attempts > 0 else { return "\(self.event)." }
+        let attempts = self.attempts == 1 ? "1 attempt" : "\(self.attempts) attempts"
+        return "\(self.event) (\(self.phase.words), \(self.transport.words), \(attempts))."
+    }
+
+    private var event: String {
+        switch self.code.kind {
+        case .invalidRequest: "The request cannot be sent as it is\(self.detailWords)"
+        case .unresolvable where self.phase == .proxy: "The proxy's name has no address"
+        case .unresolvable: "The server's name has no address"
+        case .unreachable where self.phase == .proxy: "The proxy cannot be reached"
+        case .unreachable: "The server cannot be reached"
+        case .timedOut: "Time ran out"
+        case .certificateRejected: "The server's certificate is not trusted\(self.refusalWords)"
+        case .keyNotPinned: "The server's key is not one of those that are pinned"
+        case .tlsHandshakeFailed: "The TLS handshake failed\(self.refusalWords)"
+        case .trustAnchorsUnreadable: "The file of trusted certificates cannot be read"
+        case .clientCertificateUnreadable: "The client's certificate or its key cannot be read"
+        case .proxyInvalid: "The proxy cannot be used\(self.detailWords)"
+        case .proxyRefused: "The proxy refused the connection\(self.statusWords)"
+        case .notHTTP where self.phase == .proxy: "The proxy does not speak HTTP"
+        case .notHTTP: "What answered does not speak HTTP"
+        case .headerSectionTooLarge: "The answer's header section is larger than\(self.limitWords)"
+        case .openingHandshakeInvalid: "The WebSocket was refused or answered wrongly\(self.statusWords)"
+        case .protocolViolation: "The server broke the rules of WebSockets"
+        case .binaryMessage: "The server sent a binary message"
+        case .webSocketClosed: "The server closed the WebSocket\(self.closeWords)"
+        case .peerUnresponsive: "The server stopped answering"
+        case .unexpectedContentType where self.isWebPage: "Instead of the server a web page answered\(self.statusWords)"
+        case .unexpectedContentType: "The answer is not an event stream\(self.statusWords)"
+        case .unsupportedContentCoding: "The answer is compressed in a way that was not asked for"
+        case .corruptContentCoding: "The compressed answer is damaged or cut off"
+        case .undecodableEvent: "The server sent an event that cannot be read"
+        case .eventTooLarge: "The server sent an event larger than\(self.limitWords)"
+        case .endedEarly: "The answer ended before it was complete"
+        case .connectionLost where self.phase == .proxy: "The proxy closed the connection"
+        case .connectionLost: "The connection broke"
+        case .requestTooLarge: "The request is larger than a WebSocket message may be\(self.limitInWords)"
+        case .unsupportedTransferCoding: "The answer has a transfer coding that was not asked for"
+        case .descriptorsExhausted: "The process has no file descriptor left\(self.descriptorWords)"
+        case .contradictoryEvents: "The server sent events that cannot belong to one response"
+        case .sequenceGap: "Events of the response are missing"
+        case .responseExpired: "The server has the response no more, or streams it no more"
+        case .circuitOpen: "The request was not tried, because those before it failed"
+        case .unavailable: "The system has no resources left for a connection"
+        }
+    }
+
+    var advice: String {
+        if let advice = TLSRefusal(self.details)?.advice { return advice }
+        return self.adviceOfCode
+    }
+
+    private var adviceOfCode: String {
+        switch self.code.kind {
+        case .invalidRequest: "Correct the address, the fields or the body of the request."
+        case .unresolvable where self.phase == .proxy, .unreachable where self.phase == .proxy,
+            .notHTTP where self.phase == .proxy:
+            "Check the proxy's URL and the network."
+        case .unresolvable, .unreachable: "Check the address, the network and the firewall."
+        case .timedOut: "Check the network, or allow more time."
+        case .certificateRejected: "Check the address, or name the certification authority that signed it."
+        case .keyNotPinned: "Check the address and the network, and pin the new key if the server has changed it."
+        case .trustAnchorsUnreadable: "Check the file's name and format (PEM)."
+        case .clientCertificateUnreadable:
+            "Check the files' names and format (PEM), and that the key is the certificate's."
+        case .proxyInvalid: "Correct the proxy's URL."
+        case .proxyRefused where self.isProxyCredentialRefused: "Check the user name and password in the proxy's URL."
+        case .proxyRefused: "Ask the proxy's operator to allow the server, or name it in NO_PROXY."
+        case .descriptorsExhausted: "Raise the limit (ulimit -n), or open fewer connections at once."
+        case .unexpectedContentType where self.isWebPage: WebPage.advice
+        case .notHTTP, .unexpectedContentType: "Check the address; a proxy or a sign-in page may stand in between."
+        case .openingHandshakeInvalid: "Use HTTP, or ask the operator of the server or the proxy to allow WebSockets."
+        case .webSocketClosed where self.details.closeCode == 1008: "Check what the credential allows, or use HTTP."
+        case .webSocketClosed where self.details.closeCode == 1009: "Use HTTP, or send a smaller request."
+        case .headerSectionTooLarge, .eventTooLarge: "Raise the limit if the server is right."
+        case .requestTooLarge: "Allow HTTP, or send a smaller request."
+        case .responseExpired: "Ask for the response by its identifier, or send the request again."
+        case .circuitOpen: "Try again in \(self.waitWords)."
+        case .unavailable: "Close other connections or programs, and try again."
+        case .tlsHandshakeFailed, .protocolViolation, .binaryMessage, .webSocketClosed, .peerUnresponsive,
+            .unsupportedContentCoding, .corruptContentCoding, .undecodableEvent, .endedEarly, .connectionLost,
+            .unsupportedTransferCoding, .contradictoryEvents, .sequenceGap:
+            "Try again in a moment."
+        }
+    }
+
+    /// Whether the answer's content type says that it is for a browser.
+    private var isWebPage: Bool { self.details.detail == WebPage.detail }
+    private var waitWords: String {
+        self.details.retryAfter.map { "\(Int($0.seconds.rounded(.up))) s" } ?? "a minute"
+    }
+    private var refusalWords: String { TLSRefusal(self.details)?.words.map { ": \($0)" } ?? "" }
+    private var detailWords: String { self.details.detail.map { ": \($0)" } ?? "" }
+    private var limitWords: String { self.details.limit.map { " the limit of \($0) bytes" } ?? " the limit" }
+    private var descriptorWords: String { self.details.limit.map { " of \($0) (ulimit -n)" } ?? "" }
+    private var limitInWords: String { self.details.limit.map { " (\($0) bytes)" } ?? "" }
+    private var statusWords: String { self.details.statusCode.map { " with status code \($0)" } ?? "" }
+    private var closeWords: String { self.details.closeCode.map { " with code \($0)" } ?? "" }
+}
+
+extension ChappieTransportFailure.Phase {
+    fileprivate var words: String {
+        switch self {
+        case .resolve: "while looking up the server's name"
+        case .connect: "while connecting"
+        case .proxy: "while asking the proxy for a tunnel"
+        case .tls: "while securing the connection"
+        case .upgrade: "while waiting for the server's answer"
+        case .send: "while sending the request"
+        case .firstEvent: "while waiting for the first event"
+        case .stream: "while reading the response"
+        case .close: "while closing the connection"
+        }
+    }
+}
+
+extension ChappieTransportKind {
+    fileprivate var words: String {
+        switch self {
+        case .webSocket: "WebSocket"
+        case .httpSSE: "HTTP"
+        }
+    }
+}

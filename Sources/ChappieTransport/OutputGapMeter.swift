@@ -1,0 +1,40 @@
+/// Measures the time from one batch of output to the next, as the reader of the text waits for it.
+///
+/// It belongs to the turn's driver and is asked once a batch. Reconnections count: the reader waits for those as well.
+/// The time that the consumer takes for a batch does not.
+struct OutputGapMeter {
+    private var last: Duration?
+    private var total = Duration.zero
+    private var longest = Duration.zero
+    private var count = 0
+    /// One for each bound, and one for what is longer than all of them; none before the first gap.
+    private var histogram: [Int] = []
+
+    /// Output has come.
+    mutating func received(at now: Duration) {
+        defer { self.last = now }
+        guard let last = self.last else { return }
+        let gap = max(.zero, now - last)
+        if self.histogram.isEmpty { self.histogram = Array(repeating: 0, count: Self.bounds.count + 1) }
+        self.total += gap
+        self.count += 1
+        if gap > self.longest { self.longest = gap }
+        var index = 0
+        while index < Self.bounds.count, gap > Self.bounds[index] { index += 1 }
+        self.histogram[index] += 1
+    }
+
+    /// The consumer has taken the last of what came: the next gap begins.
+    mutating func taken(at now: Duration) {
+        if self.last != nil { self.last = now }
+    }
+
+    /// What was measured; nil before the first gap.
+    var summary: ChappieStreamReport.OutputGaps? {
+        guard self.count > 0 else { return nil }
+        return ChappieStreamReport.OutputGaps(
+            histogram: self.histogram, total: self.total.seconds, longest: self.longest.seconds)
+    }
+
+    private static let bounds: [Duration] = ChappieStreamReport.OutputGaps.bounds.map { .seconds($0) }
+}

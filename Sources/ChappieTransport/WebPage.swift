@@ -1,0 +1,55 @@
+/// An answer that is a web page, where the API's would be JSON: something in between has answered.
+///
+/// Only the words of an error depend on it. What is done about a failure never does.
+enum WebPage: Equatable {
+    /// Cloudflare, in front of the server, does not let the request through.
+    case cloudflareBlock
+    /// Any other: a captive portal, a sign-in page, a gateway's error page.
+    case other
+
+    /// The fixed word for reports.
+    static let detail = "web-page"
+
+    /// Whether a content type is that of a page for a browser.
+    static func isContentType(_ value: String?) -> Bool {
+        guard let essence = value?.prefix(while: { $0 != ";" && $0 != " " }).lowercased() else { return false }
+        return essence == "text/html" || essence == "application/xhtml+xml"
+    }
+
+    /// Nil unless a body begins as HTML does (WHATWG MIME Sniffing section 7.1, the patterns that begin a page).
+    init?(_ body: String) {
+        let beginning = Self.beginning(of: body)
+        guard Self.beginnings.contains(where: { beginning.hasPrefix($0) }) else { return nil }
+        let text = body.prefix(16 << 10).lowercased()
+        self = text.contains("cloudflare") && text.contains("blocked") ? .cloudflareBlock : .other
+    }
+
+    private static let beginnings = ["<!doctype html", "<html", "<head", "<body", "<title", "<script", "<!--"]
+
+    /// The first bytes that say something, in lower case.
+    private static func beginning(of body: String) -> String {
+        let bytes = body.utf8.drop { [0x09, 0x0A, 0x0C, 0x0D, 0x20, 0xEF, 0xBB, 0xBF].contains($0) }
+        return String(decoding: bytes.prefix(16), as: UTF8.self).lowercased()
+    }
+
+    /// The end of a sentence about the answer.
+    var words: String {
+        switch self {
+        case .cloudflareBlock: "with a page of Cloudflare, which stands before the server and blocks the request"
+        case .other: "with a web page: something between here and the server answered in its place"
+        }
+    }
+
+    /// What to do about it.
+    var advice: String {
+        switch self {
+        case .cloudflareBlock:
+            "Try another network or region, without a VPN; if that does not help, ask the server's operator."
+        case .other: Self.advice
+        }
+    }
+
+    /// What to do about any of them.
+    static let advice =
+        "Check the address, and open it in a browser: a captive portal, a proxy or a sign-in page may stand in between."
+}
