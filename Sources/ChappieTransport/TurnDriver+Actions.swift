@@ -122,13 +122,13 @@ extension TurnDriver {
         let builder = TransportRequestBuilder(configuration: self.engine.configuration, credential: self.credential)
         if case .resume(let cursor) = opening.rung { return builder.resumption(at: cursor) }
         switch opening.transport {
-        case .webSocket: return builder.upgrade(lane: self.lane)
+        case .webSocket: return builder.upgrade(lane: self.laneName)
         case .http: return builder.post(self.bodies?.http ?? [])
         }
     }
 
     /// The lane that the request names; nil when lanes are not used.
-    private var lane: String? {
+    private var laneName: String? {
         guard self.engine.configuration.usesLanes else { return nil }
         return self.request.lane ?? self.bodies?.streamID.map { String(decoding: $0, as: UTF8.self) }
     }
