@@ -22,9 +22,9 @@ import Testing
             return transport.connect(request)
         }
         sockets.sockets[0].push(.opened(101))
-        for lane in lanes {
+        for (index, lane) in lanes.enumerated() {
             _ = lane.next()
-            lane.send(Lanes.create, as: .text)
+            lane.send(Lanes.create("l\(index)"), as: .text)
         }
         return (sockets.sockets[0], lanes)
     }

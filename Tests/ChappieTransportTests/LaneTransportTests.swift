@@ -37,7 +37,8 @@ import Testing
         return #"{"type":"\#(type)"\#(members)\#(lane)}"#
     }
 
-    static let create = Array(#"{"type":"response.create"}"#.utf8)
+    /// A request for a lane.
+    static func create(_ lane: String?) -> [UInt8] { Array(Self.event(lane, "response.create").utf8) }
 
     /// Connections on lanes of one socket that is established and whose heads are read.
     private static func lanes(
@@ -57,7 +58,7 @@ import Testing
         let (transport, sockets, lanes) = Self.lanes("a", "b", nil)
         #expect(sockets.requests.count == 1)
         #expect(Set(lanes.map(\.socketIdentity)).count == 1)
-        for lane in lanes { lane.send(Self.create, as: .text) }
+        for (lane, name) in zip(lanes, ["a", "b", nil]) { lane.send(Self.create(name), as: .text) }
         let escaped = #"{"stream\u005fid":"\u0062","type":"response.in_progress"}"#
         let first = #"{"stream_id":"a","type":"response.in_progress"}"#
         sockets.sockets[0].push(
@@ -87,8 +88,8 @@ import Testing
     @Test func aRequestWaitsForTheLaneAndItsBudgetDoesNotRun() {
         let clock = ManualClock()
         let (_, sockets, lanes) = Self.lanes("a", "a", clock: clock)
-        let second = Array(#"{"type":"response.create","input":"2"}"#.utf8)
-        lanes[0].send(Self.create, as: .text)
+        let second = Array(#"{"stream_id":"a","input":"2","type":"response.create"}"#.utf8)
+        lanes[0].send(Self.create("a"), as: .text)
         lanes[1].send(second, as: .text)
         #expect(sockets.sockets[0].calls.count == 1)
         #expect(lanes.map(\.statistics.isWaitingForTurn) == [false, true])
@@ -104,8 +105,8 @@ import Testing
 
     @Test func aSteeredResponseKeepsItsLane() {
         let (_, sockets, lanes) = Self.lanes("a", "a")
-        lanes[0].send(Self.create, as: .text)
-        lanes[1].send(Self.create, as: .text)
+        lanes[0].send(Self.create("a"), as: .text)
+        lanes[1].send(Self.create("a"), as: .text)
         let steer = #"{"type":"response.steer","previous_response_id":"r","input":"x"}"#
         lanes[0].send(Array(steer.utf8), as: .text)
         #expect(sockets.sockets[0].calls.last == .send(steer, .text))
@@ -133,7 +134,7 @@ import Testing
 
     @Test func anAmbiguousMessageFailsTheSocket() {
         let (_, sockets, lanes) = Self.lanes("a", "b")
-        for lane in lanes { lane.send(Self.create, as: .text) }
+        for (lane, name) in zip(lanes, ["a", "b"]) { lane.send(Self.create(name), as: .text) }
         sockets.sockets[0].push(.text(Self.event(nil, "keepalive")), .binary, .text("no JSON"))
         #expect(lanes.map { Self.told($0).count } == [3, 3])
         sockets.sockets[0].push(.text(Self.event(nil, "response.in_progress")))
@@ -145,11 +146,11 @@ import Testing
 
     @Test func theEndOfTheSocketIsEveryones() {
         let (transport, sockets, lanes) = Self.lanes("a", "b")
-        lanes[0].send(Self.create, as: .text)
+        lanes[0].send(Self.create("a"), as: .text)
         sockets.sockets[0].push(.text(Self.event("a", "response.in_progress")), .ended(.closed(code: 1012, reason: "")))
         #expect(Self.told(lanes[1]) == ["closed 1012"])
         #expect(Self.told(lanes[0]) == [Self.event("a", "response.in_progress"), "closed 1012"])
-        lanes[1].send(Self.create, as: .text)
+        lanes[1].send(Self.create("b"), as: .text)
         #expect(sockets.sockets[0].calls.count == 1)
         _ = [transport.connect(Self.request("a")), transport.connect(Self.request("b"))]
         #expect(sockets.requests.count == 2)
@@ -167,7 +168,7 @@ import Testing
 
     @Test func whoCancelsLeavesTheSocketToTheOthers() {
         let (transport, sockets, lanes) = Self.lanes("a", "b")
-        for lane in lanes { lane.send(Self.create, as: .text) }
+        for (lane, name) in zip(lanes, ["a", "b"]) { lane.send(Self.create(name), as: .text) }
         lanes[0].cancel()
         #expect(Self.told(lanes[0]) == ["cancelled"])
         sockets.sockets[0].push(.text(Self.event("a", "x")), .text(Self.event("b", "y")))
@@ -184,7 +185,7 @@ import Testing
 
     @Test func theLastOneClosesTheSocketInOrderIfNothingRuns() {
         let (transport, sockets, lanes) = Self.lanes("a", "b", "c")
-        lanes[2].send(Self.create, as: .text)
+        lanes[2].send(Self.create("c"), as: .text)
         sockets.sockets[0].push(.text(Self.event("c", "response.completed", #","response":{}"#)))
         lanes[0].close()
         lanes[0].close()
@@ -199,14 +200,14 @@ import Testing
 
     @Test func droppingALaneIsCancellingIt() {
         var (_, sockets, lanes) = Self.lanes("a")
-        lanes[0].send(Self.create, as: .text)
+        lanes[0].send(Self.create("a"), as: .text)
         lanes = []
         #expect(sockets.sockets[0].calls.last == .cancel)
     }
 
     @Test func thoseBehindAnAbandonedResponseAreToldSo() {
         let (_, sockets, lanes) = Self.lanes("a", "a", "b")
-        for lane in lanes { lane.send(Self.create, as: .text) }
+        for (lane, name) in zip(lanes, ["a", "a", "b"]) { lane.send(Self.create(name), as: .text) }
         lanes[0].cancel()
         #expect(Self.told(lanes[1]) == ["connectionLost"])
         #expect(Self.told(lanes[2]) == [])
@@ -216,7 +217,7 @@ import Testing
     @Test func anOldSocketKeepsItsTurnsAndTakesNoOthers() {
         let clock = ManualClock()
         let (transport, sockets, lanes) = Self.lanes("a", "b", maximumAge: .seconds(60), clock: clock)
-        for lane in lanes { lane.send(Self.create, as: .text) }
+        for (lane, name) in zip(lanes, ["a", "b"]) { lane.send(Self.create(name), as: .text) }
         sockets.sockets[0].push(.text(Self.event("b", "response.completed", #","response":{}"#)))
         #expect(Self.told(lanes[1]).count == 1)
         clock.advance(by: .seconds(60))
@@ -233,7 +234,7 @@ import Testing
     @Test func anotherLanesEventsAreNoSignOfLife() {
         let clock = ManualClock()
         let (transport, sockets, lanes) = Self.lanes("a", "b", clock: clock)
-        for lane in lanes { lane.send(Self.create, as: .text) }
+        for (lane, name) in zip(lanes, ["a", "b"]) { lane.send(Self.create(name), as: .text) }
         clock.advance(by: .seconds(3))
         sockets.sockets[0].push(.text(Self.event("b", "x")))
         #expect(Self.told(lanes[0]) == [])

@@ -2,6 +2,20 @@ import Testing
 
 @testable import StreamSession
 
+extension LaneTable {
+    /// A member that will ask on a lane.
+    fileprivate mutating func joined(lane: String) -> Member {
+        let member = self.joined()
+        self.entries[member]?.lane = lane
+        return member
+    }
+
+    /// Asks on the lane of the time before.
+    fileprivate mutating func requested(_ member: Member) -> Sending {
+        self.requested(member, on: self.entries[member]?.lane ?? "")
+    }
+}
+
 @Suite struct LaneTableTests {
     /// A table with members on lanes, in order.
     private static func table(_ lanes: String...) -> (LaneTable, [LaneTable.Member]) {
@@ -74,6 +88,16 @@ import Testing
         #expect(!table.isWaitingForTurn(members[0]))
         #expect(table.left(members[1]) == .init(isLast: true))
         #expect(table.isUnused)
+    }
+
+    @Test func aMemberMayAskOnAnotherLane() {
+        var (table, members) = Self.table("a", "a")
+        _ = table.requested(members[0])
+        #expect(table.received(Self.message("a", .end)) == .init(recipients: [members[0]]))
+        #expect(table.requested(members[0], on: "b") == .now)
+        #expect(table.requested(members[1]) == .now)
+        #expect(table.received(Self.message("b", .content)) == .init(recipients: [members[0]]))
+        #expect(table.received(Self.message("a", .content)) == .init(recipients: [members[1]]))
     }
 
     @Test func aMemberIsIdleBetweenItsResponses() {
