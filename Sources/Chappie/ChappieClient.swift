@@ -37,7 +37,8 @@ public final class ChappieClient: Sendable {
         self.setup = TurnSetup(configuration, transport: transport)
     }
 
-    private init(configuration: ChappieConfiguration, transport: ChappieStreamingTransport, conversation: Conversation) {
+    private init(configuration: ChappieConfiguration, transport: ChappieStreamingTransport, conversation: Conversation)
+    {
         self.configuration = configuration
         self.transport = transport
         self.conversation = conversation

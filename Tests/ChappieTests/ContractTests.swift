@@ -27,7 +27,8 @@ import Testing
 @Suite struct ContractTests {
     // MARK: 1.1 Streaming
 
-    @Test("`ChappieStreamEvent` (an enum, `Sendable`). Streams are `AsyncThrowingStream<ChappieStreamEvent, any Error>`.")
+    @Test(
+        "`ChappieStreamEvent` (an enum, `Sendable`). Streams are `AsyncThrowingStream<ChappieStreamEvent, any Error>`.")
     func streams() {
         let client = Chappie.client()
         let stream: AsyncThrowingStream<ChappieStreamEvent, any Error> = client.stream("hi")
@@ -69,7 +70,8 @@ import Testing
         }
     }
 
-    @Test("`.user(\"…\", fastMode: true)` is `ChappieMessageOptions(fastMode: true)`, which means low reasoning effort.")
+    @Test(
+        "`.user(\"…\", fastMode: true)` is `ChappieMessageOptions(fastMode: true)`, which means low reasoning effort.")
     func fastMode() {
         #expect(ChappieInputMessage.user("hi", fastMode: true).options == ChappieMessageOptions(fastMode: true))
         #expect(ChappieInputMessage.user("hi").options == ChappieMessageOptions(fastMode: false))
@@ -84,7 +86,9 @@ import Testing
         #expect(messages.map(\.text) == ["a", "b", "c", "d"])
     }
 
-    @Test("`ChappieResponseRequest` customises model, reasoning effort, service tier and search tool access for one turn.")
+    @Test(
+        "`ChappieResponseRequest` customises model, reasoning effort, service tier and search tool access for one turn."
+    )
     func requests() {
         var request = ChappieResponseRequest("hi")
         #expect(request.model == nil && request.reasoningEffort == nil)
@@ -175,7 +179,9 @@ import Testing
         #expect(plain.configuration.rateLimitBackoff == .default)
     }
 
-    @Test("`ChappieConfiguration`: `model`, `harness`, `rateLimitBackoff`, `streamingTransportPolicy`, credential, endpoint.")
+    @Test(
+        "`ChappieConfiguration`: `model`, `harness`, `rateLimitBackoff`, `streamingTransportPolicy`, credential, endpoint."
+    )
     func configuration() {
         let configuration = ChappieConfiguration(
             model: "m", harness: .none, rateLimitBackoff: .disabled, streamingTransportPolicy: .httpSSEOnly,

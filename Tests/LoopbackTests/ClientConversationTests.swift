@@ -145,7 +145,8 @@ import Testing
     }
 
     @Test func aTurnThatBreaksBehindACompleteResponseKeepsIt() async throws {
-        let failed = #"{"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"invalid_prompt"}}}"#
+        let failed =
+            #"{"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"invalid_prompt"}}}"#
         let responses = [
             responseEvents(1, [functionCall("c", "t")]), [failed], responseEvents(3, [], text: "Done."),
         ]

@@ -160,7 +160,8 @@ import Testing
             let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
             let outcome = await client.outcome()
             #expect(outcome.text == "Done.")
-            #expect(outcome.results.first?.output.hasSuffix("[The output was cut here: it has 104857600 bytes.]") == true)
+            #expect(
+                outcome.results.first?.output.hasSuffix("[The output was cut here: it has 104857600 bytes.]") == true)
             #expect(server.log.first?.bodyByteCount ?? 0 < 2 << 20)
         }
     }

@@ -46,7 +46,8 @@ import Testing
         #expect(result.output == "sun in Oslo")
         let output = try #require(inputs.last?.last)
         #expect(output == ["type": "function_call_output", "call_id": "call_1", "output": "sun in Oslo"])
-        #expect(context.items.map { $0["type"]?.string } == ["message", "function_call", "function_call_output", "message"])
+        #expect(
+            context.items.map { $0["type"]?.string } == ["message", "function_call", "function_call_output", "message"])
         #expect(outcome.report?.attempts.map(\.outcome) == ["completed", "completed"])
     }
 
@@ -93,7 +94,9 @@ import Testing
             name: "sql", description: "Runs SQL.", format: .grammar(syntax: .lark, definition: "start: /.+/")
         ) { call in
             record.note(call)
-            return ChappieToolResult(parts: [.text("one row"), .image(url: "data:image/png;base64,AA==", detail: "low")])
+            return ChappieToolResult(parts: [
+                .text("one row"), .image(url: "data:image/png;base64,AA==", detail: "low"),
+            ])
         }
         let item = #"{"type":"custom_tool_call","id":"ctc_1","call_id":"c","name":"sql","input":"SELECT \"1\""}"#
         let (outcome, _, inputs) = try await self.turn([item], tools: [tool])
