@@ -22,12 +22,16 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
         public var duration: Double?
         /// Bytes of the answer's body or frames, as they came over the wire.
         public var receivedByteCount = 0
+        /// The same bytes after decompression; nil when nothing of it was compressed.
+        public var inflatedByteCount: Int?
         /// Bytes of the request's body or frames.
         public var sentByteCount = 0
         /// The answer's status code.
         public var statusCode: Int?
         /// The server's name for the request.
         public var requestID: String?
+        /// Where the server has put the request in its trace: its `traceresponse`, or else its `traceparent`.
+        public var traceResponse: String?
         /// The stable tag of what ended it, or `completed`; nil while it runs.
         public var outcome: String?
         /// True when the connection had carried an earlier turn.
@@ -38,6 +42,8 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
         public var isHedge = false
     }
 
+    /// The caller's name for the request, the same for every attempt: `x-client-request-id`.
+    public internal(set) var requestID = ""
     /// Every attempt, in order.
     ///
     /// An attempt whose kept connection had died stands twice: with the outcome `replaced`, and as it went on.
@@ -50,6 +56,18 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
     public var verifiedReplayByteCount = 0
     /// Whether sending the request again is safe: exact, for any way the stream has ended.
     public var replaySafety: ChappieReplaySafety = .notSent
+    /// The time from one batch of output to the next; nil while there is none.
+    ///
+    /// Known when the stream is over.
+    public internal(set) var gaps: OutputGaps?
 
-    init() {}
+    /// Bytes after decompression for each byte that was received; nil when nothing was compressed.
+    public var compressionRatio: Double? {
+        let received = self.attempts.reduce(0) { $0 + $1.receivedByteCount }
+        guard received > 0, self.attempts.contains(where: { $0.inflatedByteCount != nil }) else { return nil }
+        let inflated = self.attempts.reduce(0) { $0 + ($1.inflatedByteCount ?? $1.receivedByteCount) }
+        return Double(inflated) / Double(received)
+    }
+
+    package init() {}
 }

@@ -28,21 +28,33 @@ public struct ChappieLogEntry: Sendable, Equatable {
     /// A fixed sentence.
     public let message: String
     /// The stable tag of the failure, where there is one.
-    public let tag: String?
+    public package(set) var tag: String?
     /// The failure's category.
-    public let category: ChappieErrorCategory?
+    public package(set) var category: ChappieErrorCategory?
     /// Whether the failure is one that trying again may mend.
-    public let isRetryable: Bool?
+    public package(set) var isRetryable: Bool?
     /// The caller's name for the request, the same from its first attempt to its last.
     public let requestID: String
     /// The server's name for it, when it has given one.
-    public let serverRequestID: String?
+    public package(set) var serverRequestID: String?
     /// Counts from 1.
-    public let attempt: Int?
+    public package(set) var attempt: Int?
     /// What the attempt uses.
-    public let transport: ChappieTransportKind?
+    public package(set) var transport: ChappieTransportKind?
     /// The server's words, or a tool's: may hold anything, and is to be treated as private.
-    public let privateMessage: String?
+    public package(set) var privateMessage: String?
+    /// How long the turn waits before its next attempt.
+    public package(set) var delay: Duration?
+    /// How long it took, where something is over.
+    public package(set) var duration: Duration?
+
+    /// A line without facts.
+    package init(level: Level, context: String, message: String, requestID: String) {
+        self.level = level
+        self.context = context
+        self.message = message
+        self.requestID = requestID
+    }
 }
 
 /// One measured operation, for a metrics system.
@@ -53,6 +65,13 @@ public struct ChappieMetric: Sendable, Equatable {
     public let duration: Duration
     /// `completed`, `cancelled`, or the stable tag of the failure.
     public let outcome: String
+
+    /// A measured operation.
+    package init(operation: String, duration: Duration, outcome: String) {
+        self.operation = operation
+        self.duration = duration
+        self.outcome = outcome
+    }
 }
 
 /// A request that is about to go out, for a program that may refuse it.

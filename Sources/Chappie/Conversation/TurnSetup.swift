@@ -8,7 +8,8 @@ struct TurnSetup: Sendable {
     let approvalHandler: ChappieToolApprovalHandler?
     let limits: ChappieRunLimits
     let rawEvents: ChappieRawEvents
-    let metrics: (@Sendable (ChappieMetric) -> Void)?
+    /// What the engine was told, the program's sinks among it.
+    let engine: ChappieTransportConfiguration
 
     /// What a configuration says about turns.
     init(_ configuration: ChappieConfiguration, transport: ChappieStreamingTransport) {
@@ -18,7 +19,7 @@ struct TurnSetup: Sendable {
         self.approvalHandler = configuration.toolApprovalHandler
         self.limits = configuration.limits
         self.rawEvents = configuration.rawEvents
-        self.metrics = configuration.metrics
+        self.engine = configuration.transport
     }
 
     /// The rules of the tool loop.

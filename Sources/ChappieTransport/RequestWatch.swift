@@ -1,0 +1,72 @@
+/// Tells a program's sinks what becomes of one request: every line has the request's name.
+///
+/// A value. A sink is called on the task of whoever calls, with no lock held; without one nothing is made for it.
+package struct RequestWatch: Sendable {
+    /// The caller's name for the request.
+    package let requestID: String
+    private let sink: (@Sendable (ChappieLogEntry) -> Void)?
+    private let meter: (@Sendable (ChappieMetric) -> Void)?
+
+    /// The sinks of a configuration; a request ID that cannot be sent, or none, is replaced by a random one.
+    package init(_ configuration: ChappieTransportConfiguration, requestID: String? = nil) {
+        self.init(configuration, identity: RequestIdentity(requestID: requestID))
+    }
+
+    init(_ configuration: ChappieTransportConfiguration, identity: RequestIdentity) {
+        self.requestID = identity.requestID
+        self.sink = configuration.log
+        self.meter = configuration.metrics
+    }
+
+    /// Whether anybody reads the lines.
+    package var isLogging: Bool { self.sink != nil }
+
+    /// Logs one line.
+    ///
+    /// - Parameters:
+    ///   - level: how much it matters.
+    ///   - context: `turn`, `attempt`, `connection`, `tool` or `credential`.
+    ///   - message: a fixed sentence, without anything that came from outside.
+    ///   - fill: puts the facts in.
+    package func log(
+        _ level: ChappieLogEntry.Level, _ context: String, _ message: String,
+        _ fill: (inout ChappieLogEntry) -> Void = { _ in }
+    ) {
+        guard let sink = self.sink else { return }
+        var entry = ChappieLogEntry(level: level, context: context, message: message, requestID: self.requestID)
+        fill(&entry)
+        sink(entry)
+    }
+
+    /// Reports one measured operation.
+    ///
+    /// - Parameters:
+    ///   - operation: `turn`, `attempt`, `tool` or `refresh`.
+    ///   - duration: how long it took.
+    ///   - outcome: `completed`, `cancelled`, or the stable tag of the failure.
+    package func measure(_ operation: String, _ duration: Duration, outcome: String) {
+        self.meter?(ChappieMetric(operation: operation, duration: duration, outcome: outcome))
+    }
+
+    /// The outcome of an operation that ended with an error: its stable tag, or a fixed word.
+    package static func outcome(of error: any Error) -> String {
+        switch error {
+        case is CancellationError: "cancelled"
+        case let error as ChappieClientError: error.tag
+        default: "failed"
+        }
+    }
+}
+
+extension ChappieLogEntry {
+    /// Takes over what an error says about itself.
+    ///
+    /// Its words, which may hold anything, become the private message.
+    package mutating func take(_ error: any Error) {
+        guard let error = error as? ChappieClientError else { return }
+        self.tag = error.tag
+        self.category = error.category
+        self.isRetryable = error.isRetryable
+        self.privateMessage = error.unsafeMessage
+    }
+}
