@@ -261,7 +261,7 @@ import Testing
             responseEvents(1, [functionCall("c", "t")]), responseEvents(2, [], text: "Done."),
         ])
         configuration.pingInterval = .milliseconds(20)
-        configuration.pongTimeout = .milliseconds(500)
+        configuration.pongTimeout = .seconds(10)
         try await withServer(configuration) { server in
             let tool = ChappieHostTool(name: "t", description: "", policy: .ask) { _ in ChappieToolResult(output: "") }
             let client = Chappie.client(
