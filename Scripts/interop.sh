@@ -24,7 +24,7 @@ export LITELLM_LOCAL_MODEL_COST_MAP=True LITELLM_TELEMETRY=False
 
 readonly cases=(
     serve-openai-sse serve-openai-websocket serve-codex-websocket serve-codex-sse serve-codex-refused-upgrade
-    serve-curl-sse stream-node-ws stream-node-sse stream-websockets-fragments stream-picows-websocket
+    serve-codex-tools-websocket serve-codex-tools-sse serve-curl-sse stream-node-ws stream-node-sse stream-websockets-fragments stream-picows-websocket
     stream-aiohttp-websocket stream-aiohttp-gzip
     stream-litellm-uvicorn-websocket stream-litellm-uvicorn-sse
     stream-litellm-hypercorn-websocket stream-litellm-hypercorn-sse
@@ -82,9 +82,14 @@ last_line() {
     tail -n 1 "$work/$1.out"
 }
 
-# Starts `chappie serve` and sets base_url.
+# Starts `chappie serve` with the recorded answer and sets base_url.
 start_chappie() {
-    start serve "$CHAPPIE" serve --recording "$recording" --log "$@"
+    serve --recording "$recording" "$@"
+}
+
+# Starts `chappie serve` and sets base_url.
+serve() {
+    start serve "$CHAPPIE" serve --log "$@"
     local line
     line=$(first_line serve)
     base_url=${line#listening on }
@@ -144,6 +149,27 @@ serve-codex-refused-upgrade() {
     codex_client true
     expect_transports http webSocket
 }
+
+# Lets codex run one of its own tools: three rounds, then the answer. Usage: codex_tools SUPPORTS_WEBSOCKETS TRANSPORT
+codex_tools() {
+    python3 - "$answer" >"$work/tools.json" <<'PYTHON'
+import json, pathlib, sys
+arguments = json.dumps({"cmd": "echo the bottle is empty, $number"})
+model = {"text": pathlib.Path(sys.argv[1]).read_text(), "toolRounds": 3, "toolArguments": {"exec_command": arguments}}
+server = {"faults": [], "model": model}
+expectation = {"turns": [{"delivers": "whole", "ends": "completed"}]}
+print(json.dumps({"name": "tools", "summary": "Calls a tool.", "server": server, "expectation": expectation}))
+PYTHON
+    serve --scenario "$work/tools.json"
+    local text
+    text=$(codex_client "$1")
+    expect_transports "$2"
+    python3 "$programs/codex_tools.py" 3 "$work/codex.json" "$work/serve.err"
+    printf '%s\n' "$text, three tool calls"
+}
+
+serve-codex-tools-websocket() { codex_tools true webSocket; }
+serve-codex-tools-sse() { codex_tools false http; }
 
 # Compares the transports in the log of chappie serve, each named once, in alphabetical order.
 expect_transports() {

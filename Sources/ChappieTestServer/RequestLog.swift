@@ -102,7 +102,17 @@ final class RequestLog: Sendable {
             state.records[attempt]?.bodies.append(String(decoding: bytes, as: UTF8.self))
             state.records[attempt]?.bodyByteCount += bytes.count
         }
-        self.note(attempt, "body", [("bytes", .number(String(bytes.count)))])
+        guard self.logLine != nil else { return }
+        var details: [(String, JSONValue)] = [("bytes", .number(String(bytes.count)))]
+        let outputs = Self.toolOutputCount(in: bytes)
+        if outputs > 0 { details.append(("toolOutputs", .number(String(outputs)))) }
+        self.note(attempt, "body", details)
+    }
+
+    /// How many outputs of tools a request brings.
+    private static func toolOutputCount(in bytes: [UInt8]) -> Int {
+        let items = JSONValue(bytes)?["input"]?.elements ?? []
+        return items.count { $0["type"]?.string?.hasSuffix("_output") == true }
     }
 
     /// Counts a new connection and returns its number.

@@ -1,7 +1,7 @@
 /// Decides how one WebSocket is shared: who may send, whom a message is for, who reads, and what is dropped.
 ///
-/// A member is one user of the socket, on a lane; two members may be on the same one. Requests of a lane go out one
-/// after the other, and at most sixteen lanes have a response under way: that is what servers allow. A response whose
+/// A member is one user of the socket. Its requests say which lane they are for; those of a lane go out one after the
+/// other, and at most sixteen lanes have a response under way: that is what servers allow. A response whose
 /// member has left goes on at the server; its messages are dropped, and it occupies its lane to the end.
 ///
 /// It performs no I/O, reads no clock and starts no task. Its owner is the lock of the shared socket.
@@ -71,7 +71,8 @@ package struct LaneTable: Sendable {
             case running
         }
 
-        let lane: String
+        /// The lane of the newest request.
+        var lane = ""
         var request = Request.none
         var responseCount = 0
     }
@@ -114,10 +115,10 @@ package struct LaneTable: Sendable {
     // MARK: Members
 
     /// Somebody wants to use the socket.
-    package mutating func joined(lane: String) -> Member {
+    package mutating func joined() -> Member {
         self.memberCount += 1
         let member = Member(number: self.memberCount)
-        self.entries[member] = Entry(lane: lane)
+        self.entries[member] = Entry()
         return member
     }
 
@@ -161,8 +162,8 @@ package struct LaneTable: Sendable {
 
     // MARK: Sending
 
-    /// A member asks for a response.
-    package mutating func requested(_ member: Member) -> Sending {
+    /// A member asks for a response on a lane.
+    package mutating func requested(_ member: Member, on lane: String) -> Sending {
         guard let entry = self.entries[member] else { return .never }
         switch entry.request {
         case .waiting: return .later
@@ -171,6 +172,7 @@ package struct LaneTable: Sendable {
         case .none: break
         }
         self.entries[member]?.request = .waiting
+        self.entries[member]?.lane = lane
         self.waitingRequests.append(member)
         return self.startRequests() == [member] ? .now : .later
     }

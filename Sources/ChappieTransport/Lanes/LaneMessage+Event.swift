@@ -29,3 +29,23 @@ extension LaneMessage.Kind {
         }
     }
 }
+
+/// What a message to the server asks for, as far as it matters for lanes.
+struct LaneRequest {
+    /// The lane that it names; nil when it names none.
+    let lane: String?
+
+    /// Reads a message; nil when it does not ask for a response, as one that steers does not.
+    init?(_ message: [UInt8]) {
+        let padding = ResponseEventDecoder.paddingByteCount
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: message.count + padding, alignment: 64)
+        defer { unsafe copy.deallocate() }
+        unsafe copy.copyBytes(from: message)
+        unsafe copy[message.count...].initializeMemory(as: UInt8.self, repeating: 0)
+        var decoder = ResponseEventDecoder(maximumByteCount: message.count)
+        guard let event = unsafe try? decoder.decode(UnsafeRawBufferPointer(rebasing: copy[..<message.count])),
+            unsafe event.typeName.utf8.elementsEqual("response.create".utf8)
+        else { return nil }
+        self.lane = event.streamID.map { String($0) }
+    }
+}

@@ -48,7 +48,7 @@ final class LaneTransport: StreamTransport {
             let socket = SharedSocket(
                 self.transport.connect(request), limits: request.limits, clock: self.clock, maximumAge: self.maximumAge)
             sockets[key] = socket
-            return socket.joinFirst(lane: lane)
+            return socket.joinFirst()
         }
     }
 }

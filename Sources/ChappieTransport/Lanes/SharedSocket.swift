@@ -34,7 +34,6 @@ final class SharedSocket: @unchecked Sendable {
 
     /// What the socket knows of a member beside the table.
     struct User {
-        let lane: String
         let startedAt: Duration
         var inbox = LaneInbox()
         /// Messages that wait for the member's turn.
@@ -113,20 +112,20 @@ final class SharedSocket: @unchecked Sendable {
         let now = self.clock.now()
         let member = self.state.withLock { state -> LaneTable.Member? in
             guard Self.isOpen(state), !state.table.isAbandoned(lane: lane) else { return nil }
-            return Self.add(lane, to: &state, at: now)
+            return Self.add(to: &state, at: now)
         }
         return member.map { LaneConnection(self, member: $0) }
     }
 
     /// The member for which the socket was made.
-    func joinFirst(lane: String) -> LaneConnection {
-        let member = self.state.withLock { Self.add(lane, to: &$0, at: self.startedAt) }
+    func joinFirst() -> LaneConnection {
+        let member = self.state.withLock { Self.add(to: &$0, at: self.startedAt) }
         return LaneConnection(self, member: member)
     }
 
-    private static func add(_ lane: String, to state: inout State, at now: Duration) -> LaneTable.Member {
-        let member = state.table.joined(lane: lane)
-        var user = User(lane: lane, startedAt: now)
+    private static func add(to state: inout State, at now: Duration) -> LaneTable.Member {
+        let member = state.table.joined()
+        var user = User(startedAt: now)
         if let head = state.head { user.inbox.append(.opened(head)) }
         state.users[member] = user
         return member
@@ -189,15 +188,13 @@ final class SharedSocket: @unchecked Sendable {
 
     // MARK: Sending
 
-    /// How every request begins, as the engine writes it.
-    private static let requestPrefix = Array(#"{"type":"response.create""#.utf8)
-
     /// Sends a member's message, or keeps it until it is the member's turn.
     func send(_ message: [UInt8], as kind: OutboundKind, by member: LaneTable.Member) {
-        let isRequest = kind == .text && message.starts(with: Self.requestPrefix)
+        let request = kind == .text ? LaneRequest(message) : nil
         let goesNow = self.state.withLock { state in
             guard Self.isOpen(state), state.head != nil else { return false }
-            let sending = isRequest ? state.table.requested(member) : state.table.steered(member)
+            let sending =
+                request.map { state.table.requested(member, on: $0.lane ?? "") } ?? state.table.steered(member)
             switch sending {
             case .now: state.users[member]?.sentByteCount += message.count
             case .later: state.users[member]?.held.append((message, kind))

@@ -1,0 +1,271 @@
+import Testing
+
+@testable import StreamSession
+
+extension LaneTable {
+    /// A member that will ask on a lane.
+    fileprivate mutating func joined(lane: String) -> Member {
+        let member = self.joined()
+        self.entries[member]?.lane = lane
+        return member
+    }
+
+    /// Asks on the lane of the time before.
+    fileprivate mutating func requested(_ member: Member) -> Sending {
+        self.requested(member, on: self.entries[member]?.lane ?? "")
+    }
+}
+
+@Suite struct LaneTableTests {
+    /// A table with members on lanes, in order.
+    private static func table(_ lanes: String...) -> (LaneTable, [LaneTable.Member]) {
+        var table = LaneTable(highWatermark: 100, lowWatermark: 20)
+        let members = lanes.map { table.joined(lane: $0) }
+        return (table, members)
+    }
+
+    private static func message(_ lane: String?, _ kind: LaneMessage.Kind) -> LaneMessage {
+        LaneMessage(lane: lane, kind: kind)
+    }
+
+    private static let kinds: [LaneMessage.Kind] = [.content, .end, .error, .news, .answer, .unreadable]
+
+    // MARK: Sending
+
+    @Test func aRequestGoesOutWhenItsLaneIsFree() {
+        var (table, members) = Self.table("a", "a", "b")
+        #expect(table.requested(members[0]) == .now)
+        #expect(table.requested(members[1]) == .later)
+        #expect(table.requested(members[1]) == .later)
+        #expect(table.requested(members[2]) == .now)
+        #expect(members.map { table.isWaitingForTurn($0) } == [false, true, false])
+        #expect(table.received(Self.message("b", .end)) == .init(recipients: [members[2]]))
+        #expect(table.received(Self.message("a", .content)) == .init(recipients: [members[0]]))
+        #expect(table.received(Self.message("a", .end)) == .init(recipients: [members[0]], starts: [members[1]]))
+        #expect(table.received(Self.message("a", .end)) == .init(recipients: [members[1]]))
+        #expect(!table.isBusy)
+    }
+
+    @Test func sixteenLanesRunAndTheOthersWaitInOrder() {
+        var table = LaneTable(highWatermark: 100, lowWatermark: 20)
+        let members = (1...20).map { table.joined(lane: "l\($0)") }
+        #expect(members.map { table.requested($0) } == (1...20).map { $0 <= 16 ? .now : .later })
+        for (index, ended) in [5, 0, 15].enumerated() {
+            let delivery = table.received(Self.message("l\(ended + 1)", .end))
+            #expect(delivery == .init(recipients: [members[ended]], starts: [members[16 + index]]))
+        }
+    }
+
+    @Test func aLaneThatWaitsDoesNotHoldUpThoseBehindIt() {
+        var table = LaneTable(highWatermark: 100, lowWatermark: 20)
+        let members = ["a", "a"].map { table.joined(lane: $0) } + (1...15).map { table.joined(lane: "l\($0)") }
+        let last = table.joined(lane: "last")
+        for member in members { _ = table.requested(member) }
+        #expect(table.requested(last) == .later)
+        // The second on its lane is older, and still has to wait.
+        #expect(table.received(Self.message("l1", .end)).starts == [last])
+        #expect(table.received(Self.message("a", .error)).starts == [members[1]])
+    }
+
+    @Test func whatIsPutIntoAResponseNeedsNoTurn() {
+        var (table, members) = Self.table("a", "a")
+        #expect(table.steered(members[0]) == .now)
+        _ = table.requested(members[0])
+        _ = table.requested(members[1])
+        #expect(table.steered(members[0]) == .now)
+        #expect(table.steered(members[1]) == .later)
+        // One more request than its member has waited for.
+        #expect(table.requested(members[0]) == .now)
+    }
+
+    @Test func thoseWhoAreGoneSendNothing() {
+        var (table, members) = Self.table("a", "b")
+        #expect(table.left(members[0]) == .init(isLast: false))
+        #expect(table.requested(members[0]) == .never)
+        #expect(table.steered(members[0]) == .never)
+        #expect(table.left(members[0]) == .init())
+        #expect(!table.isIdle(members[0]))
+        #expect(!table.isWaitingForTurn(members[0]))
+        #expect(table.left(members[1]) == .init(isLast: true))
+        #expect(table.isUnused)
+    }
+
+    @Test func aMemberMayAskOnAnotherLane() {
+        var (table, members) = Self.table("a", "a")
+        _ = table.requested(members[0])
+        #expect(table.received(Self.message("a", .end)) == .init(recipients: [members[0]]))
+        #expect(table.requested(members[0], on: "b") == .now)
+        #expect(table.requested(members[1]) == .now)
+        #expect(table.received(Self.message("b", .content)) == .init(recipients: [members[0]]))
+        #expect(table.received(Self.message("a", .content)) == .init(recipients: [members[1]]))
+    }
+
+    @Test func aMemberIsIdleBetweenItsResponses() {
+        var (table, members) = Self.table("a")
+        #expect(!table.isIdle(members[0]))
+        _ = table.requested(members[0])
+        #expect(!table.isIdle(members[0]))
+        _ = table.received(Self.message("a", .end))
+        #expect(table.isIdle(members[0]))
+        _ = table.requested(members[0])
+        #expect(!table.isIdle(members[0]))
+    }
+
+    // MARK: Receiving
+
+    @Test(arguments: Self.kinds) func aMessageGoesToTheLaneThatItNames(_ kind: LaneMessage.Kind) {
+        var (table, members) = Self.table("a", "b", "")
+        for member in members { _ = table.requested(member) }
+        #expect(table.received(Self.message("b", kind)) == .init(recipients: [members[1]]))
+        #expect(table.received(Self.message("unknown", kind)) == .init())
+        // Without a name it is the nameless lane's.
+        #expect(table.received(Self.message(nil, kind)) == .init(recipients: [members[2]]))
+    }
+
+    @Test(arguments: Self.kinds) func theOnlyResponseGetsWhatNamesNoLane(_ kind: LaneMessage.Kind) {
+        var (table, members) = Self.table("a", "b")
+        _ = table.requested(members[1])
+        #expect(table.received(Self.message(nil, kind)) == .init(recipients: [members[1]]))
+    }
+
+    @Test(arguments: Self.kinds) func nobodyGetsWhatBelongsToNoResponse(_ kind: LaneMessage.Kind) {
+        var (table, _) = Self.table("a", "b")
+        #expect(table.received(Self.message(nil, kind)) == .init())
+        #expect(table.received(Self.message("a", kind)) == .init())
+    }
+
+    @Test func whatCouldBeOfSeveralResponsesIsNotGuessed() {
+        var (table, members) = Self.table("a", "b", "c")
+        for member in members.dropLast() { _ = table.requested(member) }
+        #expect(table.received(Self.message(nil, .content)) == .init(breaksSocket: true))
+        #expect(table.received(Self.message(nil, .end)) == .init(breaksSocket: true))
+        let both = Array(members.dropLast())
+        #expect(table.received(Self.message(nil, .news)) == .init(recipients: both))
+        #expect(table.received(Self.message(nil, .unreadable)) == .init(recipients: both))
+        #expect(table.received(Self.message(nil, .answer)) == .init())
+        _ = table.steered(members[1])
+        _ = table.steered(members[0])
+        #expect(table.received(Self.message("b", .answer)) == .init(recipients: [members[1]]))
+        #expect(table.received(Self.message(nil, .answer)) == .init(recipients: [members[0]]))
+        #expect(table.received(Self.message(nil, .answer)) == .init())
+    }
+
+    @Test func anErrorWithoutALaneIsTheOldestUnansweredRequests() {
+        var (table, members) = Self.table("a", "b", "c", "d")
+        for member in members.dropLast() { _ = table.requested(member) }
+        _ = table.received(Self.message("a", .content))
+        // News answer nothing.
+        _ = table.received(Self.message("b", .news))
+        #expect(table.received(Self.message(nil, .error)) == .init(recipients: [members[1]]))
+        _ = table.received(Self.message("c", .content))
+        // Now it can only be about the socket.
+        #expect(table.received(Self.message(nil, .error)) == .init(recipients: [members[0], members[2]]))
+        #expect(!table.isBusy)
+    }
+
+    // MARK: Leaving
+
+    @Test(arguments: Self.kinds) func whatComesForOneWhoHasLeftIsDroppedToItsEnd(_ kind: LaneMessage.Kind) {
+        var (table, members) = Self.table("a", "b")
+        for member in members { _ = table.requested(member) }
+        #expect(table.left(members[0]) == .init())
+        #expect(table.received(Self.message("a", kind)) == .init())
+        let isOver = kind == .end || kind == .error
+        #expect(table.isAbandoned(lane: "a") == !isOver)
+        #expect(!table.isAbandoned(lane: "b"))
+        #expect(!table.isAbandoned(lane: "c"))
+    }
+
+    @Test func aSlotIsFreeWhenTheResponseOfOneWhoHasLeftEnds() {
+        var table = LaneTable(highWatermark: 100, lowWatermark: 20)
+        let members = (1...17).map { table.joined(lane: "l\($0)") }
+        for member in members { _ = table.requested(member) }
+        _ = table.left(members[0])
+        // Another socket is better for a newcomer.
+        #expect(table.isAbandoned(lane: "new"))
+        #expect(table.received(Self.message("l1", .end)) == .init(starts: [members[16]]))
+        #expect(!table.isAbandoned(lane: "new"))
+    }
+
+    @Test func thoseBehindAResponseThatNobodyReadsAreStranded() {
+        var (table, members) = Self.table("a", "a", "b", "b")
+        for member in members { _ = table.requested(member) }
+        #expect(table.left(members[0]) == .init(stranded: [members[1]]))
+        // One who only waited leaves nothing behind.
+        #expect(table.left(members[3]) == .init())
+        #expect(table.received(Self.message("b", .end)) == .init(recipients: [members[2]]))
+    }
+
+    @Test func everyoneIsStrandedWhenNobodyReadsAnyResponse() {
+        var table = LaneTable(highWatermark: 100, lowWatermark: 20)
+        let members = (1...17).map { table.joined(lane: "l\($0)") }
+        for member in members { _ = table.requested(member) }
+        for member in members.prefix(15) { #expect(table.left(member) == .init()) }
+        #expect(table.left(members[15]) == .init(stranded: [members[16]]))
+    }
+
+    // MARK: Reading
+
+    @Test func theFirstWhoWaitsReadsAndTheNextOneFollows() {
+        var (table, members) = Self.table("a", "b", "c")
+        #expect(table.waits(members[0]) == .reads)
+        #expect(table.waits(members[0]) == .reads)
+        #expect(table.waits(members[1]) == .sleeps)
+        #expect(table.waits(members[2]) == .sleeps)
+        #expect(table.waits(members[1]) == .sleeps)
+        #expect(table.takesRole(members[2]) == false)
+        #expect(table.stoppedWaiting(members[1]) == nil)
+        #expect(table.stoppedWaiting(members[0]) == members[2])
+        #expect(table.waits(members[2]) == .reads)
+        #expect(table.waits(members[0]) == .sleeps)
+        table.stoppedSleeping(members[0])
+        #expect(table.stoppedWaiting(members[2]) == nil)
+        #expect(table.takesRole(members[1]) == true)
+        #expect(table.waits(members[0]) == .sleeps)
+        #expect(table.stoppedWaiting(members[1]) == members[0])
+    }
+
+    @Test func aReaderThatLeavesPassesTheRoleOn() {
+        var (table, members) = Self.table("a", "b", "c")
+        for member in members { _ = table.waits(member) }
+        _ = table.left(members[0])
+        _ = table.left(members[1])
+        #expect(table.stoppedWaiting(members[0]) == members[2])
+    }
+
+    @Test func readingStopsAtTheHighWatermarkAndGoesOnAtTheLow() {
+        var (table, members) = Self.table("a", "b")
+        table.put(99, for: members[0])
+        #expect(table.mayRead)
+        table.put(1, for: members[0])
+        table.put(200, for: members[1])
+        #expect(!table.mayRead)
+        #expect(table.took(members[0], leaving: 21) == false)
+        #expect(table.took(members[0], leaving: 20) == false)
+        #expect(!table.mayRead)
+        #expect(table.took(members[1], leaving: 0) == true)
+        #expect(table.mayRead)
+        #expect(table.took(members[1], leaving: 0) == false)
+    }
+
+    @Test func oneWhoLeavesHoldsReadingUpNoMore() {
+        var (table, members) = Self.table("a", "b", "c")
+        table.put(100, for: members[0])
+        table.put(100, for: members[1])
+        #expect(table.left(members[0]) == .init())
+        #expect(table.left(members[1]) == .init(resumesReading: true))
+        #expect(table.mayRead)
+        table.put(1000, for: members[1])
+        #expect(table.took(members[1], leaving: 0) == false)
+        #expect(table.mayRead)
+    }
+
+    @Test(arguments: [(0, 0), (1, 0), (1, 1), (10, 20)]) func oddWatermarksLetReadingGoOn(_ high: Int, _ low: Int) {
+        var table = LaneTable(highWatermark: high, lowWatermark: low)
+        let member = table.joined(lane: "a")
+        table.put(max(1, high), for: member)
+        #expect(!table.mayRead)
+        #expect(table.took(member, leaving: 0) == true)
+        #expect(table.mayRead)
+    }
+}
