@@ -3,10 +3,11 @@ import StreamTransport
 
 /// A turn of a conversation: responses and tools in between, as one stream.
 ///
-/// It reads a `TurnDriver` for each response, asks `ToolLoopStateMachine` what comes next, and does it. It has no policy.
-/// `next()` belongs to the stream's one consumer, whose task does the work; tools run in tasks of their own, and report
-/// to `inbox`. `cancel()` and `report` may be called from anywhere.
-/// - Safety: everything but `shared` and `inbox`, which have locks, is touched inside `next()` only, by one task at a time.
+/// It reads a `TurnDriver` for each response, asks `ToolLoopStateMachine` what comes next, and does it. It has no
+/// policy. `next()` belongs to the stream's one consumer, whose task does the work; tools run in tasks of their own,
+/// and report to `inbox`. `cancel()` and `report` may be called from anywhere.
+/// - Safety: everything but `shared` and `inbox`, which have locks, is touched inside `next()` only, by one task at a
+/// time.
 final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     /// What other tasks may touch.
     struct Shared {

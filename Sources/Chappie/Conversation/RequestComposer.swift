@@ -2,8 +2,8 @@ import ResponseEvents
 
 /// Makes the bodies of a client's requests.
 ///
-/// A pure value. The same conversation gives the same bytes, member by member, so that a server's cache and the engine's
-/// rule for incremental input find what was sent before.
+/// A pure value. The same conversation gives the same bytes, member by member, so that a server's cache and the
+/// engine's rule for incremental input find what was sent before.
 struct RequestComposer: Sendable {
     let model: String
     let instructions: String?
