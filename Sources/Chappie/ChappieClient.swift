@@ -19,22 +19,18 @@
 public final class ChappieClient: Sendable {
     /// What the client was told.
     public let configuration: ChappieConfiguration
+    /// The engine, shared with the conversations beside this one.
     let transport: ChappieStreamingTransport
+    /// What was said.
     let conversation: Conversation
     private let setup: TurnSetup
 
+    /// A client with an engine of its own.
     convenience init(configuration: ChappieConfiguration) {
         let transport = ChappieStreamingTransport(configuration: configuration.transport)
         self.init(
             configuration: configuration, transport: transport,
             conversation: Conversation(context: ChappieClientContext()))
-    }
-
-    package init(configuration: ChappieConfiguration, transport: ChappieStreamingTransport) {
-        self.configuration = configuration
-        self.transport = transport
-        self.conversation = Conversation(context: ChappieClientContext())
-        self.setup = TurnSetup(configuration, transport: transport)
     }
 
     private init(configuration: ChappieConfiguration, transport: ChappieStreamingTransport, conversation: Conversation)

@@ -11,34 +11,49 @@ import StreamTransport
 final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     /// What other tasks may touch.
     struct Shared {
+        /// Whether somebody has ended the turn.
         var isCancelled = false
+        /// Whether the conversation has what the turn leaves.
         var isOver = false
         /// Whether the turn has taken as long as it may.
         var isLate = false
+        /// The newest response.
         var driver: TurnDriver?
         /// The reports of the responses before.
         var finishedReport: ChappieStreamReport?
         /// Nil before the turn has begun, and after it has ended.
         var journal: TurnJournal?
+        /// The conversation's turn, from the first read to the end.
         var turn: Conversation.Turn?
     }
 
     /// Where the turn is.
     enum Phase {
+        /// Nobody has read.
         case notBegun
+        /// A response is under way.
         case responding(TurnDriver)
+        /// Tools run, or are about to.
         case answering
+        /// Nothing comes any more.
         case over
     }
 
+    /// What the client's turns have in common.
     let setup: TurnSetup
+    /// What is asked.
     let request: ChappieResponseRequest
+    /// What was said before, and who may speak.
     let conversation: Conversation
     /// Tells the program's sinks of tools, and has the caller's name for every request of the turn.
     let watch: RequestWatch
+    /// What other tasks may touch.
     let shared = LockedValue(Shared())
+    /// What tools and the timer say.
     let inbox = ToolInbox()
+    /// Where the turn is.
     var phase = Phase.notBegun
+    /// Decides what comes next.
     var machine: ToolLoopStateMachine
     /// What is to be done before anything else, in order.
     var actions = ActionQueue()

@@ -2,11 +2,17 @@ import ChappieTransport
 
 /// What a client's turns have in common.
 struct TurnSetup: Sendable {
+    /// The engine.
     let transport: ChappieStreamingTransport
+    /// Makes the requests.
     let composer: RequestComposer
+    /// The tools that the program runs, by name.
     let tools: [String: ChappieHostTool]
+    /// Answers calls that wait for an approval.
     let approvalHandler: ChappieToolApprovalHandler?
+    /// How far a turn may go.
     let limits: ChappieRunLimits
+    /// Which events of the wire are passed on.
     let rawEvents: ChappieRawEvents
     /// What the engine was told, the program's sinks among it.
     let engine: ChappieTransportConfiguration
