@@ -4,8 +4,8 @@
 /// said everything. What was said is the context of the next turn. A conversation has one turn at a time: reading a
 /// second one throws `ChappieClientError.alreadyRunning`, and the first goes on. Nothing happens before a turn is read.
 ///
-/// A turn that fails or is cancelled before any response of it was complete leaves the conversation as it was, so that the
-/// same message can be sent again. After that, what was complete stays, and a call that has no output gets the text
+/// A turn that fails or is cancelled before any response of it was complete leaves the conversation as it was, so that
+/// the same message can be sent again. After that, what was complete stays, and a call that has no output gets the text
 /// `aborted`.
 ///
 /// ```swift
@@ -19,10 +19,13 @@
 public final class ChappieClient: Sendable {
     /// What the client was told.
     public let configuration: ChappieConfiguration
+    /// The engine, shared with the conversations beside this one.
     let transport: ChappieStreamingTransport
+    /// What was said.
     let conversation: Conversation
     private let setup: TurnSetup
 
+    /// A client with an engine of its own.
     convenience init(configuration: ChappieConfiguration) {
         let transport = ChappieStreamingTransport(configuration: configuration.transport)
         self.init(
@@ -30,14 +33,8 @@ public final class ChappieClient: Sendable {
             conversation: Conversation(context: ChappieClientContext()))
     }
 
-    package init(configuration: ChappieConfiguration, transport: ChappieStreamingTransport) {
-        self.configuration = configuration
-        self.transport = transport
-        self.conversation = Conversation(context: ChappieClientContext())
-        self.setup = TurnSetup(configuration, transport: transport)
-    }
-
-    private init(configuration: ChappieConfiguration, transport: ChappieStreamingTransport, conversation: Conversation) {
+    private init(configuration: ChappieConfiguration, transport: ChappieStreamingTransport, conversation: Conversation)
+    {
         self.configuration = configuration
         self.transport = transport
         self.conversation = conversation
@@ -74,8 +71,8 @@ public final class ChappieClient: Sendable {
 
     /// Asks for something, and returns the answer with its status and what it cost.
     ///
-    /// Of a turn with tools, `outputText` is the text of all its responses, `usage` their sum, and everything else is the
-    /// last one's.
+    /// Of a turn with tools, `outputText` is the text of all its responses, `usage` their sum, and everything else is
+    /// the last one's.
     public func response(_ request: ChappieResponseRequest) async throws -> ChappieResponse {
         let turn = self.turn(request)
         var text = ""
@@ -88,8 +85,8 @@ public final class ChappieClient: Sendable {
     /// The events of a turn that says something.
     ///
     /// Dropping the stream, and cancelling the task that reads it, end the turn. A stream cancelled while its consumer
-    /// waits throws `CancellationError`; a task that is cancelled between two elements may see the stream end without an
-    /// error, which is the standard library's doing.
+    /// waits throws `CancellationError`; a task that is cancelled between two elements may see the stream end without
+    /// an error, which is the standard library's doing.
     public func stream(_ prompt: String) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {
         self.streamResponse(ChappieResponseRequest(prompt))
     }
@@ -127,9 +124,9 @@ public final class ChappieClient: Sendable {
 
     /// Opens the connection that the next turn will use, and lets the server prepare what the conversation holds.
     ///
-    /// Nothing is generated. It does nothing where there is no WebSocket, and while a turn is under way; a failure has no
-    /// consequences: the turn that follows meets it again. When the task is cancelled it returns, and the connection is
-    /// closed.
+    /// Nothing is generated. It does nothing where there is no WebSocket, and while a turn is under way; a failure has
+    /// no consequences: the turn that follows meets it again. When the task is cancelled it returns, and the connection
+    /// is closed.
     ///
     /// ```swift
     /// await client.prewarm()   // while the person still types

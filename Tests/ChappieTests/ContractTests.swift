@@ -1,4 +1,4 @@
-// The public contract, a sentence a test: each name is the sentence that it shows.
+// The public contract, a sentence a test: the name, or the comment above, is the sentence that it shows.
 //
 // Sentences about what goes over a wire are shown against servers, in Tests/LoopbackTests:
 //
@@ -8,9 +8,11 @@
 // - "`.textDelta`: in order, never empty; concatenated they are the response's text": StreamingTests, EveryByteCutTests
 // - "`.raw`: event type and payload text before any parsing": DriverOutputTests
 // - "`.usageLimits`: mid-stream snapshot": RecoveryTests
-// - "cancel() stops the transport at once; cancelling the consuming task, and dropping the stream, do the same; a stream
+// - "cancel() stops the transport at once; cancelling the consuming task, and dropping the stream, do the same; a
+// stream
 //   cancelled while its consumer waits throws CancellationError": ClientConversationTests, CancellationTests
-// - "By default every streaming turn opens or reuses a WebSocket; a failed one is retried, then HTTP/SSE for the instance;
+// - "By default every streaming turn opens or reuses a WebSocket; a failed one is retried, then HTTP/SSE for the
+// instance;
 //   the consumer cannot tell; output is verified and suppressed, or streamingTransportReplayDiverged": RecoveryTests,
 //   AdaptiveFallbackTests, ScenarioTests, ClientToolLoopTests
 // - "Doubles per retry up to the maximum; Retry-After replaces the delay, capped; used up: usageLimitReached or
@@ -27,7 +29,8 @@ import Testing
 @Suite struct ContractTests {
     // MARK: 1.1 Streaming
 
-    @Test("`ChappieStreamEvent` (an enum, `Sendable`). Streams are `AsyncThrowingStream<ChappieStreamEvent, any Error>`.")
+    @Test(
+        "`ChappieStreamEvent` (an enum, `Sendable`). Streams are `AsyncThrowingStream<ChappieStreamEvent, any Error>`.")
     func streams() {
         let client = Chappie.client()
         let stream: AsyncThrowingStream<ChappieStreamEvent, any Error> = client.stream("hi")
@@ -69,7 +72,8 @@ import Testing
         }
     }
 
-    @Test("`.user(\"…\", fastMode: true)` is `ChappieMessageOptions(fastMode: true)`, which means low reasoning effort.")
+    @Test(
+        "`.user(\"…\", fastMode: true)` is `ChappieMessageOptions(fastMode: true)`, which means low reasoning effort.")
     func fastMode() {
         #expect(ChappieInputMessage.user("hi", fastMode: true).options == ChappieMessageOptions(fastMode: true))
         #expect(ChappieInputMessage.user("hi").options == ChappieMessageOptions(fastMode: false))
@@ -84,7 +88,9 @@ import Testing
         #expect(messages.map(\.text) == ["a", "b", "c", "d"])
     }
 
-    @Test("`ChappieResponseRequest` customises model, reasoning effort, service tier and search tool access for one turn.")
+    @Test(
+        "`ChappieResponseRequest` customises model, reasoning effort, service tier and search tool access for one turn."
+    )
     func requests() {
         var request = ChappieResponseRequest("hi")
         #expect(request.model == nil && request.reasoningEffort == nil)
@@ -98,9 +104,9 @@ import Testing
 
     // MARK: 1.2 Transport policy
 
-    @Test(
-        "`ChappieStreamingTransportPolicy(prefersWebSocket: Bool = true, maxWebSocketReconnectionAttempts: Int = 5, fallsBackToHTTPSSE: Bool = true)`. `.default` is that; `.httpSSEOnly` is `(false, 0, true)`."
-    )
+    // `ChappieStreamingTransportPolicy(prefersWebSocket: Bool = true, maxWebSocketReconnectionAttempts: Int = 5,
+    // fallsBackToHTTPSSE: Bool = true)`. `.default` is that; `.httpSSEOnly` is `(false, 0, true)`.
+    @Test("names and defaults of `ChappieStreamingTransportPolicy`")
     func transportPolicy() {
         let policy = ChappieStreamingTransportPolicy()
         #expect(policy.prefersWebSocket)
@@ -115,9 +121,9 @@ import Testing
 
     // MARK: 1.3 Rate-limit backoff
 
-    @Test(
-        "`ChappieRateLimitBackoffPolicy(maxRetries: 2, initialDelay: 1 s, maximumDelay: 30 s, respectsRetryAfterHeader: true)`; `.default`, `.disabled` (= `maxRetries: 0`). Negative values become 0."
-    )
+    // `ChappieRateLimitBackoffPolicy(maxRetries: 2, initialDelay: 1 s, maximumDelay: 30 s, respectsRetryAfterHeader:
+    // true)`; `.default`, `.disabled` (= `maxRetries: 0`). Negative values become 0.
+    @Test("names and defaults of `ChappieRateLimitBackoffPolicy`")
     func backoffPolicy() {
         let policy = ChappieRateLimitBackoffPolicy()
         #expect(policy.maxRetries == 2)
@@ -157,9 +163,9 @@ import Testing
 
     // MARK: 1.6 Client, tools
 
-    @Test(
-        "`Chappie.client(configuration:)`, `Chappie.client(harness:tools:)`, `Chappie.client(rateLimitBackoff:)`, `Chappie.client(streamingTransportPolicy:)`; every argument has a default."
-    )
+    // `Chappie.client(configuration:)`, `Chappie.client(harness:tools:)`, `Chappie.client(rateLimitBackoff:)`,
+    // `Chappie.client(streamingTransportPolicy:)`; every argument has a default.
+    @Test("ways to make a client")
     func clients() {
         let tool = ChappieHostTool(name: "t", description: "d") { call in ChappieToolResult(output: call.name) }
         #expect(Chappie.client(configuration: ChappieConfiguration(model: "m")).configuration.model == "m")
@@ -175,7 +181,9 @@ import Testing
         #expect(plain.configuration.rateLimitBackoff == .default)
     }
 
-    @Test("`ChappieConfiguration`: `model`, `harness`, `rateLimitBackoff`, `streamingTransportPolicy`, credential, endpoint.")
+    // `ChappieConfiguration`: `model`, `harness`, `rateLimitBackoff`, `streamingTransportPolicy`, credential,
+    // endpoint.
+    @Test("`ChappieConfiguration` has these members")
     func configuration() {
         let configuration = ChappieConfiguration(
             model: "m", harness: .none, rateLimitBackoff: .disabled, streamingTransportPolicy: .httpSSEOnly,
@@ -184,9 +192,9 @@ import Testing
         #expect(configuration.endpoint == .xAI)
     }
 
-    @Test(
-        "`ChappieHarness(name:summary:instructions:capabilities:tools:)`, `.default`, `.none`; `ChappieHarnessTool(name:description:inputSchema:)`"
-    )
+    // `ChappieHarness(name:summary:instructions:capabilities:tools:)`, `.default`, `.none`;
+    // `ChappieHarnessTool(name:description:inputSchema:)`
+    @Test("names of harnesses and their tools")
     func harness() {
         let tool = ChappieHarnessTool(name: "t", description: "d", inputSchema: ["type": "object"])
         let harness = ChappieHarness(
@@ -196,9 +204,9 @@ import Testing
         #expect(ChappieHarness.default.instructions?.isEmpty == false)
     }
 
-    @Test(
-        "`ChappieHostTool(name:description:inputSchema:) { call in ChappieToolResult(output:) }`; `ChappieToolCall.argumentsJSON: ChappieJSONValue?`"
-    )
+    // `ChappieHostTool(name:description:inputSchema:) { call in ChappieToolResult(output:) }`;
+    // `ChappieToolCall.argumentsJSON: ChappieJSONValue?`
+    @Test("names of host tools and calls")
     func hostTool() {
         let tool = ChappieHostTool(name: "t", description: "d", inputSchema: ["type": "object"]) { call in
             let json: ChappieJSONValue? = call.argumentsJSON

@@ -124,7 +124,9 @@ import Testing
     @Test func aContextComesBackByteForByte() throws {
         let data = try Self.context.data()
         #expect(try ChappieClientContext(data: data) == Self.context)
-        #expect(try JSONDecoder().decode(ChappieClientContext.self, from: JSONEncoder().encode(Self.context)) == Self.context)
+        #expect(
+            try JSONDecoder().decode(ChappieClientContext.self, from: JSONEncoder().encode(Self.context))
+                == Self.context)
         #expect(ChappieJSONValue(jsonText: String(decoding: data, as: UTF8.self))?["version"] == 1)
     }
 

@@ -111,7 +111,8 @@ import Testing
             $0.harness = ChappieHarness(
                 name: "h",
                 tools: [
-                    ChappieHarnessTool(name: "a", description: "old"), ChappieHarnessTool(name: "b", description: "old"),
+                    ChappieHarnessTool(name: "a", description: "old"),
+                    ChappieHarnessTool(name: "b", description: "old"),
                 ])
             $0.tools = [
                 ChappieHostTool(name: "c", description: "", format: .text) { _ in ChappieToolResult(output: "") },
@@ -152,7 +153,8 @@ import Testing
     // MARK: Whole bodies
 
     @Test func aWholeBodyIsOverriddenMemberByMember() {
-        let body = #"{"temperature":0.10,"model":"own","input":"hello","max_output_tokens":5,"store":true,"#
+        let body =
+            #"{"temperature":0.10,"model":"own","input":"hello","max_output_tokens":5,"store":true,"#
             + #""include":[],"tools":[{"type":"function","name":"a"},{"type":"web_search_preview"}],"#
             + #""reasoning":{"summary":"auto","effort":"high"},"x":{"y":1e2},"prompt_cache_key":"k"}"#
         var request = ChappieResponseRequest(bodyJSON: Array(body.utf8))

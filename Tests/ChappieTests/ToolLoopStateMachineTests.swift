@@ -15,7 +15,9 @@ import Testing
         return Machine(rules: rules)
     }
 
-    private static func call(_ id: String, _ name: String = "auto", payload: String = "{}", isCustom: Bool = false) -> Call {
+    private static func call(_ id: String, _ name: String = "auto", payload: String = "{}", isCustom: Bool = false)
+        -> Call
+    {
         Call(callID: id, name: name, namespace: nil, payload: payload, isCustom: isCustom)
     }
 
@@ -181,7 +183,9 @@ import Testing
         var machine = Self.machine()
         let call = Self.call("1")
         #expect(
-            machine.responseCompleted(calls: [call, call], endsTurn: true, now: .zero) == [Self.requested(call), .run(0)])
+            machine.responseCompleted(calls: [call, call], endsTurn: true, now: .zero) == [
+                Self.requested(call), .run(0),
+            ])
         #expect(machine.ended(0, .returned(Self.output(call, "x")), now: .zero).last == .askModel)
     }
 
@@ -197,7 +201,8 @@ import Testing
         let output = Self.output(call, "x")
         _ = machine.responseCompleted(calls: [call], endsTurn: true, now: .zero)
         _ = machine.ended(0, .returned(output), now: .zero)
-        #expect(machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [.record(0, output), .askModel])
+        #expect(
+            machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [.record(0, output), .askModel])
     }
 
     @Test func aNameThatComesAgainForAnotherCallIsAnotherCall() {
@@ -225,7 +230,8 @@ import Testing
         #expect(
             machine.ended(0, .returned(output), now: .zero) == [.record(0, output), Self.result(call, .completed, "x")])
         #expect(machine.output(of: 0) == output)
-        #expect(machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [.record(0, output), .askModel])
+        #expect(
+            machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [.record(0, output), .askModel])
     }
 
     @Test func aCarriedCallThatStillRunsIsWaitedFor() {

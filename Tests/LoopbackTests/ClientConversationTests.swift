@@ -73,6 +73,27 @@ import Testing
         }
     }
 
+    @Test func whatIsPutIntoARunningResponseIsPartOfTheConversation() async throws {
+        var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model))
+        configuration.eventsPerSecond = 200
+        try await withServer(configuration) { server in
+            let client = Chappie.client(configuration: .loopback(server))
+            let handle = client.streamHandle("One?")
+            #expect(throws: ChappieSteeringError.notRunning) { try handle.steer("Too soon.") }
+            var outcome = ClientOutcome()
+            for try await event in handle.events {
+                outcome.events.append(event)
+                if case .textDelta = event, outcome.text.utf8.count == event.textByteCount {
+                    try handle.steer("Be brief.")
+                }
+            }
+            #expect(outcome.completions == 1)
+            let said = Self.said(client.context.items)
+            #expect(said.filter { $0.hasPrefix("user") } == ["user: One?", "user: Be brief."])
+            #expect(said.last?.hasPrefix("assistant") == true)
+        }
+    }
+
     // MARK: One turn at a time
 
     @Test func aSecondTurnIsRefusedAndTheFirstGoesOn() async throws {
@@ -261,7 +282,7 @@ import Testing
             responseEvents(1, [functionCall("c", "t")]), responseEvents(2, [], text: "Done."),
         ])
         configuration.pingInterval = .milliseconds(20)
-        configuration.pongTimeout = .milliseconds(500)
+        configuration.pongTimeout = .seconds(10)
         try await withServer(configuration) { server in
             let tool = ChappieHostTool(name: "t", description: "", policy: .ask) { _ in ChappieToolResult(output: "") }
             let client = Chappie.client(
@@ -298,5 +319,12 @@ import Testing
             #expect(await outcome.text == "Done.")
             #expect(client.context.isEmpty)
         }
+    }
+}
+
+extension ChappieStreamEvent {
+    fileprivate var textByteCount: Int {
+        guard case .textDelta(let text) = self else { return 0 }
+        return text.utf8.count
     }
 }

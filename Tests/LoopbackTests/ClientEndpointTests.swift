@@ -30,6 +30,7 @@ import Testing
         let (record, body) = try await Self.attempt(.openAI)
         #expect(record.transport == .webSocket)
         #expect(record.hasAuthorization)
+        #expect(record.value(of: "OpenAI-Beta") == "responses_websockets=2026-02-06")
         #expect(body["store"] == false)
         #expect(body["include"] == ["reasoning.encrypted_content"])
         #expect(body["prompt_cache_key"]?.string?.isEmpty == false)
@@ -67,12 +68,14 @@ import Testing
     }
 
     @Test func aServerThatIsNotKnownGetsNothingSpecial() async throws {
-        let (_, body) = try await Self.attempt(.other(ChappieEndpoint.openAI.baseURL))
+        let (record, body) = try await Self.attempt(.other(ChappieEndpoint.openAI.baseURL))
         guard case .object(let members) = body else {
             Issue.record("not an object")
             return
         }
         #expect(Set(members.keys) == ["type", "model", "input"])
+        #expect(record.transport == .webSocket)
+        #expect(record.value(of: "OpenAI-Beta") == nil)
     }
 
     @Test func anyPropertyCanBeChanged() async throws {

@@ -154,6 +154,39 @@ import Testing
         #expect(inputs.last?.last?["output"]?.string == (isApproved ? "sun in Oslo" : "too warm"))
     }
 
+    @Test func toolsAreLoggedAndMeasuredWithoutTheirWords() async throws {
+        let entries = Locked<[ChappieLogEntry]>([])
+        let metrics = Locked<[ChappieMetric]>([])
+        let tools = [
+            ChappieHostTool(name: "a", description: "") { _ in ChappieToolResult(output: "secret") },
+            ChappieHostTool(name: "b", description: "") { _ in .failed("no secret") },
+            ChappieHostTool(name: "c", description: "", policy: .deny) { _ in ChappieToolResult(output: "") },
+        ]
+        let (outcome, _, _) = try await self.turn(
+            ["a", "b", "c"].map { functionCall("call_\($0)", $0) }, tools: tools
+        ) {
+            $0.limits.concurrentTools = 1
+            $0.log = { entry in entries.update { $0.append(entry) } }
+            $0.metrics = { metric in metrics.update { $0.append(metric) } }
+        }
+        #expect(outcome.error == nil)
+        let lines = entries.value.filter { $0.context == "tool" }
+        #expect(lines.map(\.tag) == ["tool.denied", nil, "tool.failed"])
+        #expect(lines.map(\.level) == [.warning, .info, .warning])
+        #expect(Set(lines.map(\.requestID)).count == 1)
+        #expect(lines.allSatisfy { !$0.message.contains("secret") })
+        #expect(lines.map(\.privateMessage) == ["c: This tool may not be used.", nil, "b: no secret"])
+        let tool = metrics.value.filter { $0.operation == "tool" }
+        #expect(tool.map(\.outcome) == ["tool.denied", "completed", "tool.failed"])
+    }
+
+    @Test func theAttemptsOfATurnAreCountedThrough() async throws {
+        let (outcome, _, _) = try await self.turn(
+            [functionCall("call_1", "weather")], tools: [Self.weather(ToolRecord())], over: .httpSSE)
+        #expect(outcome.report?.attempts.map(\.number) == [1, 2])
+        #expect(outcome.report?.replaySafety == .completed)
+    }
+
     // MARK: Errors
 
     @Test func aThrownErrorEndsTheTurn() async throws {
@@ -257,9 +290,9 @@ import Testing
             return ChappieToolResult(output: "")
         }
         let (outcome, context, _) = try await self.turn([functionCall("call_1", "t")], tools: [tool]) {
-            $0.limits.duration = .milliseconds(200)
+            $0.limits.duration = .seconds(2)
         }
-        #expect(outcome.clientError == .runTimeLimitExceeded(.milliseconds(200)))
+        #expect(outcome.clientError == .runTimeLimitExceeded(.seconds(2)))
         #expect(outcome.results.map(\.status) == [.cancelled])
         #expect(context.items.last?["output"]?.string == "aborted")
     }

@@ -1,8 +1,9 @@
+// `ProcessInfo` is in the one on Linux and in the other on Darwin.
+import Foundation
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #endif
-// `ProcessInfo` is in the one on Linux and in the other on Darwin.
-import Foundation
 
 extension ChappieConfiguration {
     /// What the engine is told.

@@ -70,8 +70,8 @@ public struct ChappieEndpoint: Sendable, Equatable {
 
     /// Any server; nothing is sent that some of them refuse, and a credential only if there is one.
     ///
-    /// Most compatible servers have no WebSocket. The engine finds that out by itself and goes on over HTTP/SSE; to save
-    /// the attempt, set `supportsWebSocket` to false.
+    /// Most compatible servers have no WebSocket. The engine finds that out by itself and goes on over HTTP/SSE; to
+    /// save the attempt, set `supportsWebSocket` to false.
     public static func other(_ baseURL: URL) -> Self {
         var endpoint = Self(baseURL)
         endpoint.requiresCredential = false
@@ -84,8 +84,8 @@ public struct ChappieEndpoint: Sendable, Equatable {
 extension ChappieEndpoint {
     /// The public API of OpenAI.
     ///
-    /// WebSockets with lanes, responses that are not stored, encrypted reasoning: turn `returnsEncryptedReasoning` off for
-    /// models that do not reason.
+    /// WebSockets with lanes, responses that are not stored, encrypted reasoning: turn `returnsEncryptedReasoning` off
+    /// for models that do not reason.
     public static let openAI: Self = {
         var endpoint = Self(Self.url(host: "api.openai.com", path: "/v1"))
         endpoint.supportsLanes = true
@@ -99,9 +99,9 @@ extension ChappieEndpoint {
 
     /// The service behind ChatGPT's own programs, for signed-in accounts.
     ///
-    /// It refuses to store, wants every answer streamed, and takes no `max_output_tokens`. Whether it knows lanes is not
-    /// known. A credential has to name its account; `originator` says which program asks. Its list of models wants a
-    /// version of the program that asks; which versions it serves is not known.
+    /// It refuses to store, wants every answer streamed, and takes no `max_output_tokens`. Whether it knows lanes is
+    /// not known. A credential has to name its account; `originator` says which program asks. Its list of models wants
+    /// a version of the program that asks; which versions it serves is not known.
     public static let chatGPT: Self = {
         var endpoint = Self(Self.url(host: "chatgpt.com", path: "/backend-api/codex"))
         endpoint.storesResponses = false
@@ -118,8 +118,8 @@ extension ChappieEndpoint {
 
     /// Azure OpenAI: the name of a resource, and a version of its API.
     ///
-    /// Without a version, and with `preview` or `latest`, requests go to `/openai/v1`; with a dated version to `/openai`.
-    /// Models are named by their deployments, and keys go into `api-key`; for a token of Entra ID set
+    /// Without a version, and with `preview` or `latest`, requests go to `/openai/v1`; with a dated version to
+    /// `/openai`. Models are named by their deployments, and keys go into `api-key`; for a token of Entra ID set
     /// `credentialFieldName` to nil. Whether it has WebSockets is not known: they are off.
     public static func azureOpenAI(resource: String, apiVersion: String? = nil) -> Self {
         let isDated = apiVersion?.first?.isNumber ?? false
@@ -151,8 +151,8 @@ extension ChappieEndpoint {
 
     /// Vercel's AI Gateway, where models are named `creator/model`.
     ///
-    /// Whether it has WebSockets, stores responses or encrypts reasoning depends on what stands behind it: they are off,
-    /// or not mentioned.
+    /// Whether it has WebSockets, stores responses or encrypts reasoning depends on what stands behind it: they are
+    /// off, or not mentioned.
     public static let vercelAIGateway: Self = {
         var endpoint = Self(Self.url(host: "ai-gateway.vercel.sh", path: "/v1"))
         endpoint.supportsWebSocket = false

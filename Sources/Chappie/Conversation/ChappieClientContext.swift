@@ -29,6 +29,7 @@ public struct ChappieClientContext: Sendable, Equatable {
     /// An empty conversation.
     public init() { self.init(id: UUID().uuidString.lowercased(), itemTexts: []) }
 
+    /// A conversation with a name, and its items.
     init(id: String, itemTexts: [[UInt8]]) {
         self.id = id
         self.itemTexts = itemTexts

@@ -43,7 +43,7 @@ extension ConversationTurn {
         var request = ChappieTransportRequest(body: body)
         request.lane = self.request.lane ?? self.conversation.lane
         request.forkedFrom = self.conversation.forkedFrom
-        request.requestID = self.requestID
+        request.requestID = self.watch.requestID
         request.traceContext = self.request.traceContext
         request.turnState = self.turnState
         request.runsCalls = true

@@ -1,49 +1,59 @@
 import ChappieTransport
 import StreamTransport
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// A turn of a conversation: responses and tools in between, as one stream.
 ///
-/// It reads a `TurnDriver` for each response, asks `ToolLoopStateMachine` what comes next, and does it. It has no policy.
-/// `next()` belongs to the stream's one consumer, whose task does the work; tools run in tasks of their own, and report
-/// to `inbox`. `cancel()` and `report` may be called from anywhere.
-/// - Safety: everything but `shared` and `inbox`, which have locks, is touched inside `next()` only, by one task at a time.
+/// It reads a `TurnDriver` for each response, asks `ToolLoopStateMachine` what comes next, and does it. It has no
+/// policy. `next()` belongs to the stream's one consumer, whose task does the work; tools run in tasks of their own,
+/// and report to `inbox`. `cancel()` and `report` may be called from anywhere.
+/// - Safety: everything but `shared` and `inbox`, which have locks, is touched inside `next()` only, by one task at a
+/// time.
 final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     /// What other tasks may touch.
     struct Shared {
+        /// Whether somebody has ended the turn.
         var isCancelled = false
+        /// Whether the conversation has what the turn leaves.
         var isOver = false
         /// Whether the turn has taken as long as it may.
         var isLate = false
+        /// The newest response.
         var driver: TurnDriver?
         /// The reports of the responses before.
         var finishedReport: ChappieStreamReport?
         /// Nil before the turn has begun, and after it has ended.
         var journal: TurnJournal?
+        /// The conversation's turn, from the first read to the end.
         var turn: Conversation.Turn?
     }
 
     /// Where the turn is.
     enum Phase {
+        /// Nobody has read.
         case notBegun
+        /// A response is under way.
         case responding(TurnDriver)
+        /// Tools run, or are about to.
         case answering
+        /// Nothing comes any more.
         case over
     }
 
+    /// What the client's turns have in common.
     let setup: TurnSetup
+    /// What is asked.
     let request: ChappieResponseRequest
+    /// What was said before, and who may speak.
     let conversation: Conversation
-    /// The caller's name for every request of the turn.
-    let requestID: String
+    /// Tells the program's sinks of tools, and has the caller's name for every request of the turn.
+    let watch: RequestWatch
+    /// What other tasks may touch.
     let shared = LockedValue(Shared())
+    /// What tools and the timer say.
     let inbox = ToolInbox()
+    /// Where the turn is.
     var phase = Phase.notBegun
+    /// Decides what comes next.
     var machine: ToolLoopStateMachine
     /// What is to be done before anything else, in order.
     var actions = ActionQueue()
@@ -59,7 +69,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         self.setup = setup
         self.request = request
         self.conversation = conversation
-        self.requestID = request.requestID ?? UUID().uuidString.lowercased()
+        self.watch = RequestWatch(setup.engine, requestID: request.requestID)
         self.machine = ToolLoopStateMachine(rules: setup.rules)
         self.start = self.clock.now
     }
@@ -157,6 +167,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
             if self.shared.withLock({ $0.isCancelled }) { throw CancellationError() }
             if case .deliver(let event) = action {
                 self.actions.removeFirst()
+                if case .toolCallCompleted(let result) = event { self.watch.note(result) }
                 return event
             }
             guard mayStart else { return nil }
@@ -214,16 +225,29 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     /// What the turn went through so far: the attempts of all its responses.
     var report: ChappieStreamReport {
         let (finished, driver) = self.shared.withLock { ($0.finishedReport, $0.driver) }
-        guard var report = finished else { return driver?.report ?? self.emptyReport }
+        guard var report = finished else { return driver?.report ?? ChappieStreamReport() }
         if let driver { report.append(driver.report) }
         return report
     }
 }
 
-extension ConversationTurn {
-    var emptyReport: ChappieStreamReport { self.setup.transport.turn(ChappieTransportRequest(body: [])).report }
-}
-
-extension ChappieStreamReport {
-    mutating func append(_ other: Self) { self.attempts += other.attempts }
+extension RequestWatch {
+    /// A tool call is over.
+    ///
+    /// What a tool or a model says is nothing for a log, so that the line has numbers and fixed words alone.
+    fileprivate func note(_ result: ChappieToolExecutionResult) {
+        let (level, message, outcome): (ChappieLogEntry.Level, String, String) =
+            switch result.status {
+            case .completed: (.info, "A tool call is complete", "completed")
+            case .failed: (.warning, "A tool call failed", "tool.failed")
+            case .denied: (.warning, "A tool call was denied", "tool.denied")
+            case .cancelled: (.info, "A tool call was cancelled", "cancelled")
+            }
+        self.log(level, "tool", message) { entry in
+            entry.duration = result.duration
+            entry.tag = outcome.hasPrefix("tool.") ? outcome : nil
+            entry.privateMessage = result.status == .completed ? nil : "\(result.name): \(result.output)"
+        }
+        self.measure("tool", result.duration, outcome: outcome)
+    }
 }

@@ -2,16 +2,22 @@ import ResponseEvents
 
 /// Makes the bodies of a client's requests.
 ///
-/// A pure value. The same conversation gives the same bytes, member by member, so that a server's cache and the engine's
-/// rule for incremental input find what was sent before.
+/// A pure value. The same conversation gives the same bytes, member by member, so that a server's cache and the
+/// engine's rule for incremental input find what was sent before.
 struct RequestComposer: Sendable {
+    /// The model of requests that name none.
     let model: String
+    /// What the model is told first.
     let instructions: String?
     /// Tools by name and as JSON text, in order.
     let tools: [(name: String, json: [UInt8])]
+    /// What the server may do by itself.
     let capabilities: Set<ChappieHarnessCapability>
+    /// The effort of requests that name none.
     let reasoningEffort: ChappieReasoningEffort?
+    /// The speed of requests that name none.
     let serviceTier: ChappieServiceTier?
+    /// What the server takes.
     let endpoint: ChappieEndpoint
 
     /// What a configuration says about requests.

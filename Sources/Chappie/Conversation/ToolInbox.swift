@@ -2,8 +2,8 @@ import StreamTransport
 
 /// What running tools report to their turn, and the way to wake it.
 ///
-/// Shared by a turn, its tools' tasks and whoever cancels, behind a lock. It outlives the turn in the hands of tools that
-/// do not heed their cancellation: what they still say goes nowhere.
+/// Shared by a turn, its tools' tasks and whoever cancels, behind a lock. It outlives the turn in the hands of tools
+/// that do not heed their cancellation: what they still say goes nowhere.
 final class ToolInbox: Sendable {
     /// Something that happened while the turn waited or worked.
     enum Message: Sendable {

@@ -2,13 +2,20 @@ import ChappieTransport
 
 /// What a client's turns have in common.
 struct TurnSetup: Sendable {
+    /// The engine.
     let transport: ChappieStreamingTransport
+    /// Makes the requests.
     let composer: RequestComposer
+    /// The tools that the program runs, by name.
     let tools: [String: ChappieHostTool]
+    /// Answers calls that wait for an approval.
     let approvalHandler: ChappieToolApprovalHandler?
+    /// How far a turn may go.
     let limits: ChappieRunLimits
+    /// Which events of the wire are passed on.
     let rawEvents: ChappieRawEvents
-    let metrics: (@Sendable (ChappieMetric) -> Void)?
+    /// What the engine was told, the program's sinks among it.
+    let engine: ChappieTransportConfiguration
 
     /// What a configuration says about turns.
     init(_ configuration: ChappieConfiguration, transport: ChappieStreamingTransport) {
@@ -18,7 +25,7 @@ struct TurnSetup: Sendable {
         self.approvalHandler = configuration.toolApprovalHandler
         self.limits = configuration.limits
         self.rawEvents = configuration.rawEvents
-        self.metrics = configuration.metrics
+        self.engine = configuration.transport
     }
 
     /// The rules of the tool loop.

@@ -23,7 +23,9 @@ public struct ChappieHostTool: Sendable {
     public let description: String
     /// Whether it runs when it is called.
     public let policy: ChappieToolPolicy
+    /// What it takes.
     let input: ToolInput
+    /// Does what the tool does.
     let handler: Handler
 
     /// A function, which takes JSON that a schema describes.
@@ -94,6 +96,7 @@ public struct ChappieHarnessTool: Sendable, Equatable {
         self.inputSchema = inputSchema ?? .anyObject
     }
 
+    /// What the model is told.
     var declaration: ToolDeclaration {
         ToolDeclaration(
             name: self.name, description: self.description, input: .schema(self.inputSchema, isStrict: false))
@@ -102,14 +105,19 @@ public struct ChappieHarnessTool: Sendable, Equatable {
 
 /// What a tool takes.
 enum ToolInput: Sendable, Equatable {
+    /// JSON, and its schema.
     case schema(ChappieJSONValue, isStrict: Bool)
+    /// Text.
     case text(ChappieToolInputFormat)
 }
 
 /// A tool in a request.
 struct ToolDeclaration: Sendable, Equatable {
+    /// The tool's name.
     let name: String
+    /// What it does.
     let description: String
+    /// What it takes.
     let input: ToolInput
 
     /// The tool as JSON text, always the same for the same tool.

@@ -21,8 +21,8 @@ public struct ChappieRunLimits: Sendable, Equatable {
     /// How many bytes of a tool's output go to the model, in UTF-8.
     ///
     /// Default 1 MiB. Longer text is cut between two scalars, and a line behind it says so, to the model and in
-    /// `ChappieStreamEvent.toolCallCompleted`. A picture or a file that does not fit is left out, with such a line in its
-    /// place.
+    /// `ChappieStreamEvent.toolCallCompleted`. A picture or a file that does not fit is left out, with such a line in
+    /// its place.
     public var toolOutputByteCount: Int
 
     /// Limits; at least one tool runs at a time, and negative counts are 0.

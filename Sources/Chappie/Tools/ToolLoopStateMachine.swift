@@ -1,7 +1,8 @@
-/// Decides what a turn with tools does next: which calls run and when, when the model is asked again, when the turn ends.
+/// Decides what a turn with tools does next: which calls run and when, when the model is asked again, when the turn
+/// ends.
 ///
-/// It performs no I/O, reads no clock and starts no task. Its owner is the turn, inside `next()`. Calls have numbers that
-/// count through the turn, so that what arrives late is recognised.
+/// It performs no I/O, reads no clock and starts no task. Its owner is the turn, inside `next()`. Calls have numbers
+/// that count through the turn, so that what arrives late is recognised.
 struct ToolLoopStateMachine: Sendable {
     /// What the turn is allowed to do.
     struct Rules: Sendable {
@@ -116,7 +117,8 @@ struct ToolLoopStateMachine: Sendable {
         }
     }
 
-    /// A finished call of a broken response is to be given back to the server: its number, and what is to be done first.
+    /// A finished call of a broken response is to be given back to the server: its number, and what is to be done
+    /// first.
     ///
     /// Its output is there once `output(of:)` says so. A call that was there before keeps its number and does not run
     /// again. Nil when the turn is over.

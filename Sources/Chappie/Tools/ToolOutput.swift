@@ -2,6 +2,7 @@ import ResponseEvents
 
 /// The end of a tool call: what the consumer hears, and what the model reads.
 struct ToolOutput: Sendable, Equatable {
+    /// How the call ended.
     let status: ChappieToolStatus
     /// The output as text.
     let text: String
