@@ -56,12 +56,12 @@ public struct ChappieTransportConfiguration: Sendable {
     public var credentialFieldName: String?
     /// Is given a line for whatever happens to a turn.
     ///
-    /// Default none. It is called on the consumer's task, has to return soon, and must not throw away what it owes to
-    /// `ChappieLogEntry.privateMessage`.
+    /// Default none. It is called on the task that reads the stream, or drops it, with no lock held. It has to return
+    /// soon, and to treat `ChappieLogEntry.privateMessage` as what its name says.
     public var log: (@Sendable (ChappieLogEntry) -> Void)?
     /// Is given the duration and the outcome of each turn and attempt, of those that succeed too.
     ///
-    /// Default none. Called on the consumer's task.
+    /// Default none. Called as `log` is.
     public var metrics: (@Sendable (ChappieMetric) -> Void)?
     /// Looks at each request before it goes out, and may refuse it by throwing.
     ///
