@@ -74,8 +74,8 @@ public struct ChappieTransportConfiguration: Sendable {
     public var maxHTTPRetries = 5
     /// The delay before the first reconnection; doubles each time, with a jitter of ±10 %.
     ///
-    /// Default 200 ms. A retry of HTTP after status code 408 or 5xx has full jitter: anything from nothing to that bound,
-    /// which doubles as well. What the server asks for in `Retry-After` replaces either.
+    /// Default 200 ms. A retry of HTTP after status code 408 or 5xx has full jitter: anything from nothing to that
+    /// bound, which doubles as well. What the server asks for in `Retry-After` replaces either.
     public var reconnectDelay: Duration = .milliseconds(200)
     /// How long the engine waits, and for what.
     public var timeouts = ChappieTimeouts()
