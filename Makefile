@@ -26,7 +26,7 @@ FILTER :=
 .NOTPARALLEL:
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
-	address-sanitizer scan-forms benchmarks-build budgets budgets-accept bench-sse bench-sse-peers fuzz \
+	address-sanitizer scan-forms docs benchmarks-build budgets budgets-accept bench-sse bench-sse-peers fuzz \
 	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample soak soak-sample \
 	bench figures churn interop autobahn autobahn-quick autobahn-full autobahn-client clean
 
@@ -51,7 +51,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: scan-forms torture-sample soak-sample autobahn-quick thread-sanitizer address-sanitizer \
+sanitize-and-build-all: scan-forms docs torture-sample soak-sample autobahn-quick thread-sanitizer address-sanitizer \
 	benchmarks-build budgets fuzz-regressions
 
 install: ## Install the system packages that the build needs
@@ -95,6 +95,12 @@ address-sanitizer: install ## Run the tests that are about memory under the addr
 	swift build --build-tests --sanitize=address --scratch-path .build/asan
 	ASAN_OPTIONS=detect_leaks=1 swift test --skip-build --sanitize=address --scratch-path .build/asan --disable-xctest \
 		$(TEST_FLAGS) --skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_MEMORY)'
+
+# With the flags of the build that is tested; the command line has every library product below it.
+docs: install ## Build the documentation: every public symbol has some, every example compiles
+	@Scripts/install.sh docs
+	@swift build $(BUILD_FLAGS) --target ChappieCommand
+	@Scripts/docs.sh
 
 scan-forms: ## Hold every form of the search for line terminators against a plain loop
 	@Scripts/scan-forms.sh

@@ -81,13 +81,13 @@ public struct ChappieStreamingTransportPolicy: Sendable, Equatable {
 ///
 /// Immutable.
 ///
-/// The delay doubles with each retry, up to the maximum. `Retry-After` (RFC 9110 section 10.2.3) replaces the computed
-/// delay, and the maximum caps it too: a server that asks for an hour is asked again after `maximumDelay`. Negative values
-/// become zero.
+/// The delay doubles with each retry, up to the maximum. `Retry-After` (RFC 9110 section 10.2.3) replaces the
+/// computed delay, and the maximum caps it too: a server that asks for an hour is asked again after `maximumDelay`.
+/// Negative values become zero.
 ///
-/// What the server asks for is read from `retry-after-ms`, or else `retry-after` (seconds or a date), of the answer or of
-/// an error event's `headers`; or else from the message of an error with the code `rate_limit_exceeded`, which may say
-/// "try again in 7m12s". That is the only message that decides anything.
+/// What the server asks for is read from `retry-after-ms`, or else `retry-after` (seconds or a date), of the answer
+/// or of an error event's `headers`; or else from the message of an error with the code `rate_limit_exceeded`, which
+/// may say "try again in 7m12s". That is the only message that decides anything.
 ///
 /// When the retries are used up the error is `usageLimitReached`, if the server named a usage limit, and otherwise
 /// `httpError`. A usage limit that ends later than `maximumDelay`, or at a time the server does not tell, is not waited

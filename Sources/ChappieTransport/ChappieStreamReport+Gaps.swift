@@ -3,8 +3,8 @@
 extension ChappieStreamReport {
     /// The time from one batch of output to the next, in seconds.
     ///
-    /// A batch is what one look at the connection gives: one delta of a slow model, and many of a fast one. The time that
-    /// the consumer takes for a batch does not count; a reconnection does.
+    /// A batch is what one look at the connection gives: one delta of a slow model, and many of a fast one. The time
+    /// that the consumer takes for a batch does not count; a reconnection does.
     public struct OutputGaps: Sendable, Equatable, Codable {
         /// How many there were.
         public let count: Int

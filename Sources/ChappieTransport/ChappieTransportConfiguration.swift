@@ -60,12 +60,12 @@ public struct ChappieTransportConfiguration: Sendable {
     public var credentialFieldName: String?
     /// Is given a line for whatever happens to a turn.
     ///
-    /// Default none. It is called on the consumer's task, has to return soon, and must not throw away what it owes to
-    /// `ChappieLogEntry.privateMessage`.
+    /// Default none. It is called on the task that reads the stream, or drops it, with no lock held. It has to return
+    /// soon, and to treat `ChappieLogEntry.privateMessage` as what its name says.
     public var log: (@Sendable (ChappieLogEntry) -> Void)?
     /// Is given the duration and the outcome of each turn and attempt, of those that succeed too.
     ///
-    /// Default none. Called on the consumer's task.
+    /// Default none. Called as `log` is.
     public var metrics: (@Sendable (ChappieMetric) -> Void)?
     /// Looks at each request before it goes out, and may refuse it by throwing.
     ///
@@ -78,8 +78,8 @@ public struct ChappieTransportConfiguration: Sendable {
     public var maxHTTPRetries = 5
     /// The delay before the first reconnection; doubles each time, with a jitter of ±10 %.
     ///
-    /// Default 200 ms. A retry of HTTP after status code 408 or 5xx has full jitter: anything from nothing to that bound,
-    /// which doubles as well. What the server asks for in `Retry-After` replaces either.
+    /// Default 200 ms. A retry of HTTP after status code 408 or 5xx has full jitter: anything from nothing to that
+    /// bound, which doubles as well. What the server asks for in `Retry-After` replaces either.
     public var reconnectDelay: Duration = .milliseconds(200)
     /// How long the engine waits, and for what.
     public var timeouts = ChappieTimeouts()

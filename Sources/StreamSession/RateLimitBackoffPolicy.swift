@@ -2,9 +2,9 @@
 ///
 /// Immutable, owned by nobody. Negative values become 0.
 ///
-/// A server that asks for more than `maximumDelay` is asked again after `maximumDelay`: a program that would rather wait
-/// longer raises it, and one that would rather hear of the error has no retries. A usage limit that ends later than
-/// that is another matter: see `outlasts(_:)`.
+/// A server that asks for more than `maximumDelay` is asked again after `maximumDelay`: a program that would rather
+/// wait longer raises it, and one that would rather hear of the error has no retries. A usage limit that ends later
+/// than that is another matter: see `outlasts(_:)`.
 package struct RateLimitBackoffPolicy: Sendable, Equatable {
     /// How many retries a turn has.
     package let maxRetries: Int

@@ -1,4 +1,5 @@
 // An endpoint that keeps failing is left alone for a while.
+import Foundation
 import StreamTransport
 import Testing
 
@@ -35,6 +36,55 @@ import Testing
         #expect(error?.replaySafety == .notSent)
         #expect(outcomes[3].report.attempts.isEmpty)
         #expect(outcomes[3].report.replaySafety == .notSent)
+    }
+
+    // API.md 2: "opens after 5 consecutive failures of category `server` or `network`, for 60 s"
+    @Test func theDefaults() {
+        #expect(ChappieCircuitBreakerPolicy.default == ChappieCircuitBreakerPolicy(failureThreshold: 5))
+        #expect(ChappieCircuitBreakerPolicy.default.openDuration == .seconds(60))
+        #expect(ChappieTransportConfiguration(baseURL: .init(filePath: "/")).circuitBreaker == .default)
+    }
+
+    // "other categories never count"
+    @Test(arguments: [
+        (400, false), (401, false), (403, false), (404, false), (429, false), (451, false), (500, true), (503, true),
+        (529, true), (408, true),
+    ])
+    func onlyTheServerAndTheNetworkCount(status: Int, isCounted: Bool) async {
+        let fixture = Self.fixture([.refusal(status), .refusal(status), Self.whole])
+        for _ in 0..<2 { _ = await fixture.run() }
+        let third = await fixture.run()
+        #expect(third.transportFailure?.code == (isCounted ? .circuitOpen : nil))
+        #expect((third.error == nil) != isCounted)
+    }
+
+    /// Turns that began while the circuit was closed all count, and a trial is one alone.
+    @Test func turnsThatRunAtOnce() async throws {
+        let signals = (0..<4).map { _ in Signal() }
+        let trialWaits = Signal()
+        let fixture = Self.fixture(signals.map { [.hang($0)] } + [[.hang(trialWaits)], Self.whole])
+        let handles = signals.map { _ in
+            fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
+        }
+        await withTaskGroup(of: TurnOutcome.self) { group in
+            for (handle, signal) in zip(handles, signals) {
+                group.addTask { await TurnFixture.read(handle) }
+                await signal.wait()
+            }
+            // All four wait. Each connection fails when its turn comes to look again.
+            for connection in fixture.transport.connections { connection.breakNow() }
+            for await outcome in group { #expect(outcome.transportFailure?.code == .connectionLost) }
+        }
+        #expect(await fixture.run().transportFailure?.code == .circuitOpen)
+        #expect(fixture.transport.requests.count == 4)
+        fixture.clock.advance(by: .seconds(60))
+        let trial = fixture.instance.turn(ChappieTransportRequest(prompt: "hi", model: "m"))
+        async let trying: ChappieStreamEvent? = trial.next()
+        await trialWaits.wait()
+        #expect(await fixture.run().transportFailure?.code == .circuitOpen)
+        trial.cancel()
+        _ = try? await trying
+        #expect(await fixture.run().error == nil)
     }
 
     @Test func oneTurnMayTryAfterTheTimeAndItsSuccessClosesTheCircuit() async {

@@ -1,5 +1,6 @@
 // Every error there is, and what it says about itself: one table, which fails when an error has no row.
 import Foundation
+import StreamSession
 import Testing
 
 @testable import ChappieTransport
@@ -298,6 +299,26 @@ private let codeRows: [Row] = [
         }
         #expect(codes.count == Set(codes).count)
         #expect(Set(codes) == Set(ChappieTransportFailure.Code.Kind.allCases))
+    }
+
+    /// The article "Errors" has a row for every tag, and for every outcome that is in reports only.
+    @Test func everyTagStandsInTheDocumentation() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = root.appending(path: "Sources/ChappieTransport/ChappieTransport.docc/Errors.md")
+        let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let documented = lines.compactMap { $0.split(separator: "|").first }.reduce(into: [String]()) { tags, cell in
+            tags += cell.split(separator: ",").map { $0.filter { $0 != "`" && $0 != " " } }
+        }
+        #expect(Set(documented).count == documented.count)
+        let phases = ChappieTransportFailure.Phase.allCases.map { "timeout.\($0)" }
+        let statuses = [400, 401, 403, 404, 408, 413, 429].map { "http.\($0)" } + ["http.5NN", "http.N"]
+        let others = ["ws.close.N", "ws.close", "cancelled", "upgrade.slow", "response.error", "replaced", "completed"]
+        let budgets = AttemptFailure.TimeBudget.allCases.map { "timeout.\($0.rawValue)" }
+        let fixed = (caseRows + codeRows).map(\.tag).filter { !$0.hasPrefix("http.5") && !$0.hasPrefix("ws.close") }
+        let expected = Set(fixed + phases + statuses + others + budgets + ["lost-race", "kept", "parked"])
+        #expect(expected.subtracting(documented).isEmpty)
+        #expect(Set(documented).subtracting(expected).isEmpty)
     }
 
     /// API.md 2: on every error, category, retryability, guidance, user action, tag, and whether to report it.

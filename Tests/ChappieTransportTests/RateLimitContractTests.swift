@@ -48,8 +48,8 @@ private enum Way: CaseIterable, Sendable {
         return (fixture.clock.sleeps, outcome)
     }
 
-    /// "ChappieRateLimitBackoffPolicy(maxRetries: 2, initialDelay: 1 s, maximumDelay: 30 s, respectsRetryAfterHeader:
-    /// true)"
+    // "ChappieRateLimitBackoffPolicy(maxRetries: 2, initialDelay: 1 s, maximumDelay: 30 s, respectsRetryAfterHeader:
+    // true)"
     @Test func theDefaults() {
         let policy = ChappieRateLimitBackoffPolicy()
         #expect(policy == .default)
@@ -57,14 +57,14 @@ private enum Way: CaseIterable, Sendable {
         #expect(policy.respectsRetryAfterHeader)
     }
 
-    /// "`.disabled` (= `maxRetries: 0`)"
+    // "`.disabled` (= `maxRetries: 0`)"
     @Test(arguments: Way.allCases) fileprivate func disabledIsNoRetry(way: Way) async {
         #expect(ChappieRateLimitBackoffPolicy.disabled == ChappieRateLimitBackoffPolicy(maxRetries: 0))
         let (sleeps, outcome) = await Self.run(way, count: 1, policy: .disabled)
         #expect(sleeps.isEmpty && outcome.clientError?.tag == "http.429")
     }
 
-    /// "Doubles per retry up to the maximum."
+    // "Doubles per retry up to the maximum."
     @Test(arguments: Way.allCases) fileprivate func itDoublesUpToTheMaximum(way: Way) async {
         let policy = ChappieRateLimitBackoffPolicy(maxRetries: 5, maximumDelay: .seconds(7))
         let (sleeps, outcome) = await Self.run(way, count: 5, policy: policy)
@@ -72,7 +72,7 @@ private enum Way: CaseIterable, Sendable {
         #expect(outcome.error == nil)
     }
 
-    /// "`Retry-After` replaces the computed delay, and the maximum still caps it."
+    // "`Retry-After` replaces the computed delay, and the maximum still caps it."
     @Test(
         arguments: Way.allCases,
         [
@@ -108,7 +108,7 @@ private enum Way: CaseIterable, Sendable {
         #expect(sleeps == [.seconds(1), .seconds(2)])
     }
 
-    /// "Negative values become 0."
+    // "Negative values become 0."
     @Test(arguments: Way.allCases) fileprivate func negativeValuesBecomeZero(way: Way) async {
         let policy = ChappieRateLimitBackoffPolicy(
             maxRetries: -1, initialDelay: .seconds(-1), maximumDelay: .seconds(-1))
@@ -118,8 +118,8 @@ private enum Way: CaseIterable, Sendable {
         #expect(await Self.run(way, count: 2, policy: quick).sleeps == [.zero, .zero])
     }
 
-    /// "When the retries are used up: `usageLimitReached` if the body carries usage-limit facts, else `httpError(429,
-    /// body)`."
+    // "When the retries are used up: `usageLimitReached` if the body carries usage-limit facts, else `httpError(429,
+    // body)`."
     @Test(arguments: Way.allCases) fileprivate func whenTheRetriesAreUsedUp(way: Way) async {
         let plain = await Self.run(way, count: 3)
         #expect(plain.sleeps == [.seconds(1), .seconds(2)])
@@ -137,8 +137,8 @@ private enum Way: CaseIterable, Sendable {
         #expect(outcome.clientError?.tag == "http.429")
     }
 
-    /// "A body that says `usage_limit_reached` with a reset further away than `maximumDelay` is not retried: waiting is
-    /// useless."
+    // "A body that says `usage_limit_reached` with a reset further away than `maximumDelay` is not retried: waiting is
+    // useless."
     @Test(arguments: Way.allCases, [31, 86_400, nil] as [Int?])
     fileprivate func aLimitThatEndsLateIsNotWaitedFor(way: Way, seconds: Int?) async {
         let (sleeps, outcome) = await Self.run(way, body: Self.limit(resetsIn: seconds), count: 1)

@@ -157,6 +157,17 @@ final class ScriptedConnection: TransportConnection {
         self.state.withLock { $0.steps += steps }
     }
 
+    /// Ends the connection, now that somebody waits for it.
+    func breakNow() {
+        let waiter = self.state.withLock { state in
+            let end = TransportEnd.failed(TransportFailure(phase: .stream, cause: .connectionLost))
+            state.steps = [.ended(end)]
+            state.next = 0
+            return state.waiter.take()
+        }
+        waiter?.resume(returning: .ready)
+    }
+
     /// What the connection says of itself from now on.
     func setStatistics(_ statistics: TransportStatistics) {
         self.state.withLock { $0.statistics = statistics }

@@ -87,6 +87,7 @@ struct ConnectDrawing {
         var body = RefusalBody()
         var ofFields = DelayRules.Hint()
         ofFields.isThrottle = status == 429
+        ofFields.hasFullJitter = !self.isWebSocket
         if self.random.chance(25) {
             let seconds = self.random.pick([0, 1, 7, 90])
             body.fields.append(HTTPField("retry-after", "\(seconds)"))

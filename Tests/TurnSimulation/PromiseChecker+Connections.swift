@@ -100,6 +100,8 @@ package struct DelayRules: Sendable {
         package var resetsAfter: Duration?
         /// Whether it asks for fewer requests.
         package var isThrottle = false
+        /// Whether it has answered a POST with a status code: then a delay may be anything below its bound.
+        package var hasFullJitter = false
 
         /// Nothing.
         package init() {}
@@ -144,6 +146,7 @@ package struct DelayRules: Sendable {
         if let wish { return delay == wish }
         return (0..<max(1, self.maximumRetries)).contains { retry in
             let base = self.doubled(self.reconnectDelay, retry, limit: .seconds(86_400))
+            if hint.hasFullJitter { return delay >= .zero && delay <= base }
             return delay >= base * 9 / 10 && delay <= base * 11 / 10
         }
     }

@@ -193,6 +193,17 @@ import Testing
         self.expect(.delays, checker)
     }
 
+    /// After an answer over HTTP: anything below the largest bound, which is that of the third retry.
+    @Test(arguments: [(0, true), (1, true), (800, true), (801, false)])
+    func fullJitterHasNoLowerBound(milliseconds: Int, isAllowed: Bool) {
+        var checker = Self.checker()
+        var hint = DelayRules.Hint()
+        hint.hasFullJitter = true
+        checker.limits.delays.hints = [hint]
+        checker.slept(.milliseconds(milliseconds), now: .zero)
+        self.expect(isAllowed ? nil : .delays, checker)
+    }
+
     @Test func throttlesDouble() {
         var checker = Self.checker()
         var hint = DelayRules.Hint()

@@ -4,7 +4,7 @@
 ///
 /// A chunk ends with every CR and every LF: nothing of an event stream is complete before one of them, and everything
 /// that is complete is so with one of them (WHATWG HTML section 9.2.6). It is made by
-/// ``_Concurrency/AsyncSequence/serverSentEvents(maximumEventByteCount:lastEventID:)``.
+/// `serverSentEvents()` of a sequence of bytes.
 public struct AsyncByteChunks<Base: AsyncSequence>: AsyncSequence where Base.Element == UInt8 {
     /// A few bytes, never none.
     public typealias Element = [UInt8]
