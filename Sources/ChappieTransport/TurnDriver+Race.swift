@@ -102,7 +102,7 @@ extension TurnDriver {
         guard let rival = self.takeRival(outcome: "kept") else { return }
         self.engine.keep(
             KeptConnection(
-                connection: rival.connection, credential: self.credential, lane: self.lane,
+                connection: rival.connection, credential: self.credential, lane: self.keptLane,
                 startedAt: rival.startedAt, keptAt: self.engine.clock.now()))
     }
 
@@ -111,7 +111,7 @@ extension TurnDriver {
         guard let rival = self.takeRival(outcome: "parked") else { return }
         self.engine.park(
             PendingUpgrade(
-                connection: rival.connection, credential: self.credential, lane: self.lane,
+                connection: rival.connection, credential: self.credential, lane: self.keptLane,
                 startedAt: rival.startedAt, purpose: .race))
     }
 
