@@ -58,7 +58,7 @@ extension TurnDriver {
         if case .fallBack = opening.reason { self.announce(opening) }
         guard await self.carryItems(opening.rung) else { return }
         if opening.reason == .first, opening.transport == .webSocket,
-            let kept = self.engine.takeKeptConnection(of: self.lane, for: self.credential)
+            let kept = self.engine.takeKeptConnection(of: self.keptLane, for: self.credential)
         {
             if !self.isTooLarge(on: kept) { return await self.lend(kept, to: opening) }
             self.engine.keep(kept)
@@ -283,7 +283,7 @@ extension TurnDriver {
         if attempt.transport == .webSocket, !self.hasOpenSteering {
             self.engine.keep(
                 KeptConnection(
-                    connection: attempt.connection, credential: self.credential, lane: self.lane,
+                    connection: attempt.connection, credential: self.credential, lane: self.keptLane,
                     startedAt: attempt.kept?.startedAt ?? attempt.startedAt, keptAt: self.engine.clock.now(),
                     exchange: self.keptExchange))
         } else {

@@ -4,8 +4,12 @@ import StreamTransport
 
 /// A request that sends only what is new since the response before, on the connection that carried it.
 extension TurnDriver {
-    /// Whose connections the turn uses.
-    var lane: Lane { Lane(name: self.request.lane) }
+    /// Whose kept connection the turn uses: that of the lane that the request, or its body, names.
+    var keptLane: Lane {
+        if let name = self.request.lane { return Lane(name: name) }
+        guard self.engine.configuration.usesLanes else { return Lane(name: nil) }
+        return Lane(name: self.bodies?.streamID.map { String(decoding: $0, as: UTF8.self) })
+    }
 
     /// Whether the turn may begin with a WebSocket.
     func webSocketAvailability(for bodies: RequestBodies) -> TurnStateMachine.WebSocketAvailability {
@@ -18,7 +22,7 @@ extension TurnDriver {
 
     /// Whether the connection that waits for the turn needs only a part of a request that is too large as a whole.
     private func keptConnectionFits(_ bodies: RequestBodies) -> Bool {
-        guard let kept = self.engine.keptConnection(of: self.lane, for: self.credential) else { return false }
+        guard let kept = self.engine.keptConnection(of: self.keptLane, for: self.credential) else { return false }
         return self.fits(kept, bodies)
     }
 

@@ -105,7 +105,7 @@ extension TurnDriver {
         guard let rival = self.takeRival(outcome: "kept") else { return }
         self.engine.keep(
             KeptConnection(
-                connection: rival.connection, credential: self.credential, lane: self.lane,
+                connection: rival.connection, credential: self.credential, lane: self.keptLane,
                 startedAt: rival.startedAt, keptAt: self.engine.clock.now()))
     }
 
@@ -114,7 +114,7 @@ extension TurnDriver {
         guard let rival = self.takeRival(outcome: "parked") else { return }
         self.engine.park(
             PendingUpgrade(
-                connection: rival.connection, credential: self.credential, lane: self.lane,
+                connection: rival.connection, credential: self.credential, lane: self.keptLane,
                 startedAt: rival.startedAt, purpose: .race))
     }
 

@@ -317,7 +317,7 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     @inline(never)
     private func start() {
         guard let bodies = self.bodies else { return }
-        self.engine.prepare(for: self.credential, lane: self.lane, begins: !self.request.isWarmUp)
+        self.engine.prepare(for: self.credential, lane: self.keptLane, begins: !self.request.isWarmUp)
         let availability = self.webSocketAvailability(for: bodies)
         guard !self.request.isWarmUp || self.canWarmUp(availability) else {
             let fault = "a warm-up needs a WebSocket"

@@ -69,14 +69,12 @@ package protocol TransportConnection: AnyObject, Sendable {
     /// Counters so far.
     var statistics: TransportStatistics { get }
 
-    /// The socket that carries the connection: two connections that share one have the same.
-    ///
-    /// It means nothing once the connection has ended.
+    /// The socket underneath: connections that share one have the same.
     var socketIdentity: ObjectIdentifier { get }
 }
 
 extension TransportConnection {
-    /// A socket of its own.
+    /// A connection has a socket of its own, unless it says otherwise.
     package var socketIdentity: ObjectIdentifier { ObjectIdentifier(self) }
 }
 

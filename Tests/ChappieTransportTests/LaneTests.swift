@@ -43,6 +43,14 @@ import Testing
         #expect(SentMessage(fixture.messages[1].first)?.streamID == nil)
     }
 
+    @Test func aLaneThatTheBodyNamesIsALaneToo() async {
+        let fixture = TurnFixture([.socket(Self.answer("a1")), .socket(Self.answer("b1"))]) { $0.usesLanes = true }
+        for lane in ["a", "b"] {
+            _ = await fixture.run(conversation([WireItem.question], #""model":"m","stream_id":"\#(lane)""#))
+        }
+        #expect(fixture.messages.map { SentMessage($0.first)?.streamID } == ["a", "b"])
+    }
+
     @Test func eventsOfTheLaneAreReadAndOthersAreNot() async {
         func on(_ lane: String, _ event: String) -> String { event.dropLast() + #","stream_id":"\#(lane)"}"# }
         let events = [

@@ -134,6 +134,8 @@ final class ScriptedConnection: TransportConnection {
     /// When it was asked for.
     let start: Duration
     private let socket: (any AnyObject & Sendable)?
+    /// Somebody has sent a message.
+    let sent = Signal()
 
     init(_ steps: [ScriptStep], clock: ManualClock, socket: (any AnyObject & Sendable)? = nil) {
         self.socket = socket
@@ -224,6 +226,7 @@ final class ScriptedConnection: TransportConnection {
             state.calls.append(.send(String(decoding: message, as: UTF8.self), kind))
             state.sentCount += 1
         }
+        self.sent.send()
     }
 
     func release() {

@@ -1,0 +1,385 @@
+// Putting something into a response that is being made, and what follows.
+
+import ResponseEvents
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct SteeringTests {
+    private static let accepted = #"{"type":"response.steer.accepted","steer":{"id":"s","previous_response_id":"r1"}}"#
+    private static let pending =
+        #"{"type":"response.steer.pending","steer":{"id":"s"},"reason":"waiting_for_required_input"}"#
+    private static func failed(_ code: String) -> String {
+        #"{"type":"response.steer.failed","steer":{"id":"s"},"error":{"code":"\#(code)","message":"secret words"}}"#
+    }
+    private static func steered(_ id: String, output: String = "") -> String {
+        #"{"type":"response.incomplete","response":{"id":"\#(id)","status":"incomplete","#
+            + #""incomplete_details":{"reason":"steered"}\#(output)}}"#
+    }
+    private static func done(_ text: String, _ index: Int = 0) -> String {
+        Event.done(WireItem.sentMessage(text), at: index)
+    }
+
+    /// A turn that has read `before` and was steered, and what its server answers.
+    private struct Steered {
+        let fixture: TurnFixture
+        let turn: TurnDriver
+        var events: [ChappieStreamEvent] = []
+        var error: (any Error)?
+
+        init(
+            before: [String] = [Event.created("r1"), Event.text("one ")], after: [ScriptStep],
+            more scripts: [[ScriptStep]] = [], steers: [String] = ["more"],
+            _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
+        ) async {
+            self.fixture = TurnFixture([.socket(before) + after] + scripts) {
+                $0.rawEvents = .none
+                $0.reportsDiagnostics = true
+                configure(&$0)
+            }
+            self.turn = self.fixture.instance.turn(conversation([WireItem.question]))
+            do {
+                while try await self.take() != .textDelta("one ") {}
+                for text in steers { try self.turn.steer(SteeringMessage.input(text)) }
+                while try await self.take() != nil {}
+            } catch {
+                self.error = error
+            }
+        }
+
+        private mutating func take() async throws -> ChappieStreamEvent? {
+            let event = try await self.turn.next()
+            if let event { self.events.append(event) }
+            return event
+        }
+
+        var text: String { TurnOutcome(events: self.events).text }
+        var news: [ChappieDiagnostic.Kind] {
+            TurnOutcome(events: self.events).diagnostics.map(\.kind).filter { $0 != .connected }
+        }
+    }
+
+    private static let successor: [ScriptStep] = [
+        .request, .text(accepted), .text(done("one ")), .text(steered("r1")), .text(Event.created("r2")),
+        .text(Event.text("two")), .text(done("two")), .text(Event.completed("r2")),
+    ]
+
+    // MARK: It works
+
+    @Test func theStreamGoesOnWithTheSuccessor() async {
+        let steered = await Steered(after: Self.successor)
+        #expect(steered.error == nil)
+        #expect(steered.text == "one two")
+        #expect(steered.events.filter { $0 == .completed }.count == 1)
+        #expect(steered.news == [.steered])
+        let message = SentMessage(steered.fixture.messages[0].last)
+        #expect(message?.members["type"] as? String == "response.steer")
+        #expect(message?.previousResponseID == "r1")
+        #expect(message?.inputCount == 1)
+        #expect(message?.members.count == 3)
+        #expect(steered.fixture.messages[0].last?.contains(WireItem.user("more")) == true)
+        #expect(steered.fixture.transport.requests.count == 1)
+        #expect(steered.turn.report.attempts.map(\.outcome) == ["completed"])
+    }
+
+    @Test func whatIsLeftIsBothResponsesAndWhatCameBetween() async {
+        let steered = await Steered(after: Self.successor)
+        let response = steered.turn.completedResponse
+        #expect(response?.id == "r2")
+        #expect(response?.itemTexts == [WireItem.message("one "), WireItem.user("more"), WireItem.message("two")])
+        // And the connection remembers the same.
+        steered.fixture.transport.connections[0].append(.again(Event.created("r3"), Event.completed("r3")))
+        let items = [WireItem.question] + (response?.itemTexts ?? []) + [WireItem.user("next")]
+        _ = await steered.fixture.run(conversation(items))
+        #expect(SentMessage(steered.fixture.messages[0].last)?.previousResponseID == "r2")
+        #expect(SentMessage(steered.fixture.messages[0].last)?.inputCount == 1)
+    }
+
+    @Test func anItemThatWasCutOffIsWhatTheEndSays() async {
+        let cut = #","output":[\#(WireItem.sentMessage("one "))]"#
+        let steered = await Steered(
+            after: [
+                .request, .text(Self.accepted), .text(Self.steered("r1", output: cut)), .text(Event.created("r2")),
+                .text(Self.done("two")), .text(Event.completed("r2")),
+            ])
+        #expect(
+            steered.turn.completedResponse?.itemTexts == [
+                WireItem.message("one "), WireItem.user("more"), WireItem.message("two"),
+            ])
+    }
+
+    @Test func outputOfTheSuccessorIsNewEvenIfItIsTheSame() async {
+        let call = Event.done(WireItem.sentCall("a"), at: 1)
+        let steered = await Steered(
+            before: [Event.created("r1"), call, Event.text("one ")],
+            after: [
+                .request, .text(Self.accepted), .text(Self.steered("r1")), .text(Event.created("r2")),
+                .text(call.replacing(#""call_id":"a""#, with: #""call_id":"b""#)), .text(Event.text("one ")),
+                .text(Event.completed("r2")),
+            ]
+        ) { $0.rawEvents = .unsurfaced }
+        #expect(steered.error == nil)
+        #expect(steered.text == "one one ")
+        #expect(TurnOutcome(events: steered.events).rawTypes.filter { $0 == "response.output_item.done" }.count == 2)
+        #expect(steered.turn.completedResponse?.calls.map(\.callID) == ["a", "b"])
+    }
+
+    @Test func aResponseIsSteeredMoreThanOnce() async {
+        let steered = await Steered(
+            after: [
+                .request, .request, .text(Self.accepted), .text(Self.accepted), .text(Self.done("one ")),
+                .text(Self.steered("r1")), .text(Event.created("r2")), .text(Self.done("two")),
+                .text(Event.completed("r2")),
+            ], steers: ["more", "and more"])
+        #expect(steered.error == nil)
+        #expect(steered.news == [.steered, .steered])
+        #expect(
+            steered.turn.completedResponse?.itemTexts == [
+                WireItem.message("one "), WireItem.user("more"), WireItem.user("and more"), WireItem.message("two"),
+            ])
+    }
+
+    @Test func numbersBeginAgainWithoutAGap() async {
+        func numbered(_ event: String, _ number: Int) -> ScriptStep {
+            .text(event.dropLast() + #","sequence_number":\#(number)}"#)
+        }
+        let steered = await Steered(
+            before: [],
+            after: [
+                numbered(Event.created("r1"), 0), numbered(Event.text("one "), 1), .request,
+                numbered(Self.accepted, 2), numbered(Self.steered("r1"), 3), numbered(Event.created("r2"), 0),
+                numbered(Event.text("two"), 1), numbered(Event.completed("r2"), 2),
+            ])
+        #expect(steered.text == "one two")
+        #expect(steered.news == [.steered])
+    }
+
+    @Test func aHandleSteersWithAText() async throws {
+        let fixture = TurnFixture([.socket([Event.created("r1"), Event.text("one ")]) + Self.successor]) {
+            $0.rawEvents = .none
+        }
+        let handle = fixture.instance.streamHandle(conversation([WireItem.question]))
+        var text = ""
+        for try await event in handle.events {
+            guard case .textDelta(let delta) = event else { continue }
+            if text.isEmpty {
+                #expect(throws: ChappieSteeringError.invalidInput) { try handle.steer("") }
+                try handle.steer("more")
+            }
+            text += delta
+        }
+        #expect(text == "one two")
+        #expect(fixture.messages[0].last?.contains(WireItem.user("more")) == true)
+    }
+
+    // MARK: It does not
+
+    @Test func aRefusalChangesNothing() async {
+        for (code, reason) in [("too_many_pending_steers", "too_many_pending_steers"), ("secret", nil)] {
+            let steered = await Steered(
+                after: [
+                    .request, .text(Self.failed(code)), .text(Event.text("two")), .text(Self.done("one two")),
+                    .text(Event.completed("r1")),
+                ])
+            #expect(steered.error == nil)
+            #expect(steered.text == "one two")
+            #expect(TurnOutcome(events: steered.events).diagnostics.last?.kind == .steerFailed)
+            #expect(TurnOutcome(events: steered.events).diagnostics.last?.reason == reason)
+            #expect(steered.turn.completedResponse?.itemTexts == [WireItem.message("one two")])
+            #expect(!steered.fixture.calls(0).contains(.cancel))
+        }
+    }
+
+    @Test func whatWaitsForAnOutputIsTold() async {
+        let steered = await Steered(
+            after: [.request, .text(Self.pending), .text(Self.done("one ")), .text(Event.completed("r1"))])
+        #expect(steered.news == [.steerPending])
+        #expect(steered.turn.completedResponse?.itemTexts == [WireItem.message("one ")])
+        #expect(!steered.fixture.calls(0).contains(.cancel))
+    }
+
+    @Test func aSocketThatStillOwesAnAnswerIsNotUsedAgain() async {
+        let steered = await Steered(after: [.request, .text(Self.done("one ")), .text(Event.completed("r1"))])
+        #expect(steered.error == nil)
+        #expect(steered.fixture.calls(0).contains(.cancel))
+    }
+
+    @Test func anEndingThatNobodyAskedForIsAFailure() async {
+        let fixture = TurnFixture([.socket([Event.created("r1"), Self.steered("r1")])])
+        guard case .responseTerminalFailure(let response)? = await fixture.run().clientError else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(response.incompleteReason == "steered")
+    }
+
+    @Test func anotherEndingIsAFailure() async {
+        let steered = await Steered(after: [
+            .request, .text(Event.incomplete.replacing(#""id":"r""#, with: #""id":"r1""#)),
+        ])
+        guard case .responseTerminalFailure? = steered.error as? ChappieClientError else {
+            Issue.record("no failure")
+            return
+        }
+    }
+
+    @Test(arguments: [0, 1, 2, 3])
+    func afterASteeringNothingIsSentAgain(progress: Int) async {
+        let script: [ScriptStep] = [
+            .text(Self.accepted), .text(Self.steered("r1")), .text(Event.created("r2")),
+        ]
+        let steered = await Steered(
+            after: [.request] + script.prefix(progress) + [.ended(.closed(code: 1006, reason: ""))],
+            more: [.socket([Event.created("r3"), Event.text("one "), Event.completed("r3")])])
+        #expect((steered.error as? ChappieClientError)?.tag == "ws.close.1006")
+        #expect(steered.fixture.transport.requests.count == 1)
+        #expect(steered.turn.report.reconnects == 0)
+        #expect((steered.error as? ChappieClientError)?.replaySafety == .outputDelivered)
+    }
+
+    @Test(arguments: [401, 429, 503])
+    func norIsItAfterAnErrorInBand(status: Int) async {
+        let steered = await Steered(
+            after: [.request, .text(#"{"type":"error","status":\#(status),"error":{"code":"x"}}"#)],
+            more: [.socket([Event.completed("r3")])]
+        ) { $0.credential = { _ in ChappieCredential(bearerToken: "t") } }
+        #expect(steered.error != nil)
+        #expect(steered.fixture.transport.requests.count == 1)
+    }
+
+    @Test func aReplayThatHasNotCaughtUpCannotBeSteeredOn() async {
+        // The second attempt has repeated "one " and not what followed it when it is steered.
+        let fixture = TurnFixture([
+            .socket([Event.created("r1"), Event.text("one "), Event.text("two")], isBroken: true),
+            .socket([Event.created("r2"), Event.text("one ")]) + [
+                .heard, .request, .text(Self.accepted), .text(Self.steered("r2")), .text(Event.created("r3")),
+                .text(Event.text("three")), .text(Event.completed("r3")),
+            ],
+        ]) {
+            $0.rawEvents = .none
+            $0.timeouts.stall = .seconds(1)
+            $0.reportsDiagnostics = true
+        }
+        let turn = fixture.instance.turn(conversation([WireItem.question]))
+        var error: (any Error)?
+        do {
+            while let event = try await turn.next() {
+                if case .diagnostic(let news) = event, news.kind == .stalled { try turn.steer(Array("[{}]".utf8)) }
+            }
+        } catch let thrown {
+            error = thrown
+        }
+        #expect(error as? ChappieClientError == .streamingTransportReplayDiverged("one two"))
+    }
+
+    // MARK: Nothing to steer
+
+    @Test func beforeTheStreamIsReadNothingRuns() {
+        let handle = TurnFixture([.socket([])]).instance.streamHandle(conversation([WireItem.question]))
+        #expect(throws: ChappieSteeringError.notRunning) { try handle.steer("more") }
+    }
+
+    @Test func afterTheEndNothingRuns() async {
+        let fixture = TurnFixture([.socket([Event.created("r1"), Event.completed("r1")])])
+        let turn = fixture.instance.turn(conversation([WireItem.question]))
+        _ = await TurnFixture.read(ChappieStreamHandle(turn: turn))
+        #expect(throws: ChappieSteeringError.notRunning) { try turn.steer(Array("[{}]".utf8)) }
+        #expect(fixture.messages[0].count == 1)
+    }
+
+    @Test func betweenTwoAttemptsNothingRuns() async {
+        let handles = LockedValue<(turn: TurnDriver, error: ChappieSteeringError?)?>(nil)
+        let fixture = TurnFixture([.refusal(401), .socket([Event.completed("r1")])]) {
+            $0.credential = { request in
+                guard request == .rejected else { return ChappieCredential(bearerToken: "a") }
+                handles.withLock { known in
+                    do { try known?.turn.steer(Array("[{}]".utf8)) } catch {
+                        known?.error = error as? ChappieSteeringError
+                    }
+                }
+                return ChappieCredential(bearerToken: "b")
+            }
+        }
+        let turn = fixture.instance.turn(conversation([WireItem.question]))
+        handles.withLock { $0 = (turn, nil) }
+        while (try? await turn.next()) != nil {}
+        #expect(handles.withLock { $0?.error } == .notRunning)
+        handles.withLock { $0 = nil }
+    }
+
+    @Test func beforeTheResponseHasANameThereIsNothingToName() async throws {
+        let fixture = TurnFixture([.socket([Event.text("a")])]) { $0.rawEvents = .none }
+        let turn = fixture.instance.turn(conversation([WireItem.question]))
+        #expect(try await turn.next() == .textDelta("a"))
+        #expect(throws: ChappieSteeringError.notCreated) { try turn.steer(Array("[{}]".utf8)) }
+        #expect(fixture.messages[0].count == 1)
+        turn.cancel()
+    }
+
+    @Test func overHTTPNothingCanBePutIn() async throws {
+        let fixture = TurnFixture([.http([Event.created("r1"), Event.text("a")])]) {
+            $0.policy = .httpSSEOnly
+            $0.rawEvents = .none
+        }
+        let turn = fixture.instance.turn(conversation([WireItem.question]))
+        #expect(try await turn.next() == .textDelta("a"))
+        #expect(throws: ChappieSteeringError.notOverWebSocket) { try turn.steer(Array("[{}]".utf8)) }
+        turn.cancel()
+    }
+
+    @Test(arguments: ["", "[]", "{}", "null", "[1]", "[[]]", #"["text"]"#, "[{}", "[{}]x", "\"text\""])
+    func anInputThatIsNoListOfItemsIsNotSent(input: String) async throws {
+        let fixture = TurnFixture([.socket([Event.created("r1"), Event.text("a")])]) { $0.rawEvents = .none }
+        let turn = fixture.instance.turn(conversation([WireItem.question]))
+        #expect(try await turn.next() == .textDelta("a"))
+        #expect(throws: ChappieSteeringError.invalidInput) { try turn.steer(Array(input.utf8)) }
+        #expect(fixture.messages[0].count == 1)
+        turn.cancel()
+    }
+
+    @Test func everyErrorHasASentence() {
+        let sentences = ChappieSteeringError.allCases.compactMap(\.errorDescription)
+        #expect(Set(sentences).count == ChappieSteeringError.allCases.count)
+        #expect(sentences.allSatisfy { $0.hasSuffix(".") })
+    }
+
+    // MARK: A program that looks at requests
+
+    @Test func theProgramSeesWhatIsPutIn() async throws {
+        let bodies = LockedValue<[String]>([])
+        let fixture = TurnFixture([.socket([Event.created("r1"), Event.text("one ")]) + Self.successor]) {
+            $0.rawEvents = .none
+            $0.willSend = { request in
+                bodies.withLock { $0.append(String(decoding: request.body, as: UTF8.self)) }
+            }
+        }
+        let turn = fixture.instance.turn(conversation([WireItem.question]))
+        #expect(try await turn.next() == .textDelta("one "))
+        let connection = fixture.transport.connections[0]
+        await connection.sent.wait()
+        try turn.steer(SteeringMessage.input("more"))
+        await connection.sent.wait()
+        #expect(try await turn.next() == .textDelta("two"))
+        while try await turn.next() != nil {}
+        #expect(bodies.withLock { $0 } == fixture.messages[0])
+    }
+
+    @Test func theProgramMayRefuseIt() async throws {
+        struct No: Error {}
+        let signal = Signal()
+        let fixture = TurnFixture([.socket([Event.created("r1"), Event.text("one ")]) + [.hang(signal)]]) {
+            $0.rawEvents = .none
+            $0.willSend = { request in
+                if String(decoding: request.body, as: UTF8.self).contains("response.steer") { throw No() }
+            }
+        }
+        let turn = fixture.instance.turn(conversation([WireItem.question]))
+        #expect(try await turn.next() == .textDelta("one "))
+        let reading = Task { try await turn.next() }
+        await signal.wait()
+        try turn.steer(SteeringMessage.input("more"))
+        await #expect(throws: ChappieClientError.requestRefused("No()")) { try await reading.value }
+        #expect(fixture.messages[0].count == 1)
+    }
+}

@@ -1,0 +1,201 @@
+// Responses that are continued, refused, steered and followed, and requests that wait for leave.
+import StreamSession
+import StreamTransport
+import Testing
+
+@Suite struct TurnStateMachineSteeringTests {
+    private static let lost = AttemptFailure.closed(code: 1006, beforeFirstEvent: false)
+    private static let forgotten = AttemptFailure.errorEvent(
+        RefusalFacts(statusCode: 400, errorCode: "previous_response_not_found"))
+
+    private static func exchanging(
+        recovery: RecoveryPolicy = .verify, isLent: Bool = false
+    ) -> TurnStateMachine {
+        var streaming = StreamingPolicy()
+        streaming.recovery = recovery
+        var machine = TurnStateMachine(policy: RetryPolicy(streaming: streaming))
+        _ = machine.started()
+        #expect((isLent ? machine.lent(attempt: 1) : machine.opened(attempt: 1)) == .send)
+        return machine
+    }
+
+    private static let replacement = TurnStateMachine.Action.open(
+        .init(attempt: 1, transport: .webSocket, reason: .replacement))
+
+    // MARK: Continuations
+
+    @Test(arguments: RecoveryPolicy.allCases, [false, true])
+    func aForgottenResponseCostsNoRetry(recovery: RecoveryPolicy, isLent: Bool) {
+        var machine = Self.exchanging(recovery: recovery, isLent: isLent)
+        machine.continued(attempt: 1)
+        machine.eventReceived(attempt: 1)
+        _ = machine.contentReceived(attempt: 1)
+        #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == Self.replacement)
+        #expect(machine.reconnectCount == 0)
+        #expect(machine.attemptCount == 1)
+        // The one that takes its place holds everything, so the same words are a failure like any other.
+        #expect(machine.opened(attempt: 1) == .send)
+        let next = machine.failed(Self.forgotten, attempt: 1, jitter: 0.5)
+        guard case .wait(.milliseconds(200), let opening) = next else {
+            #expect(recovery == .never && next == .fail(TurnFailure(.notRecovered, Self.forgotten)))
+            return
+        }
+        #expect(opening.reason == .reconnect(retry: 1, limit: 5, Self.forgotten))
+    }
+
+    @Test func whatIsNotContinuedIsRetried() {
+        var machine = Self.exchanging(isLent: true)
+        machine.eventReceived(attempt: 1)
+        guard case .wait = machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) else {
+            Issue.record("no retry")
+            return
+        }
+    }
+
+    @Test func anotherFailureOfAContinuationIsRetried() {
+        var machine = Self.exchanging()
+        machine.continued(attempt: 1)
+        guard case .wait = machine.failed(Self.lost, attempt: 1, jitter: 0.5) else {
+            Issue.record("no retry")
+            return
+        }
+    }
+
+    @Test func behindOutputTheWordsComeTooLate() {
+        var machine = Self.exchanging(recovery: .resumeOnly)
+        machine.continued(attempt: 1)
+        #expect(machine.deltaReceived("a", attempt: 1) == .deliver(from: 0))
+        #expect(
+            machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.notRecovered, Self.forgotten))
+        )
+    }
+
+    @Test func aStaleContinuationMeansNothing() {
+        var machine = Self.exchanging()
+        machine.continued(attempt: 7)
+        guard case .wait = machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) else {
+            Issue.record("no retry")
+            return
+        }
+        machine.continued(attempt: 2)
+        #expect(machine.timerFired(attempt: 2) != .ignore)
+    }
+
+    // MARK: Answers that make no sense
+
+    @Test func aRejectedResponseIsTheEnd() {
+        var machine = Self.exchanging()
+        #expect(machine.rejected(attempt: 0) == .ignore)
+        #expect(machine.rejected(attempt: 1) == .fail(TurnFailure(.fatal)))
+        #expect(machine.rejected(attempt: 1) == .ignore)
+        #expect(machine.completed(attempt: 1) == .ignore)
+        #expect(machine.replaySafety == .sentNoOutput)
+    }
+
+    // MARK: Steering
+
+    @Test(arguments: [
+        Self.lost, .endedEarly, .timeout(.idle), .errorEvent(RefusalFacts(statusCode: 503)),
+        .errorEvent(RefusalFacts(statusCode: 401)), .errorEvent(RefusalFacts(statusCode: 429)),
+        .errorEvent(RefusalFacts(errorCode: "previous_response_not_found")), .undecodableEvent,
+        .closed(code: 1009, beforeFirstEvent: false), .responseFailed(RefusalFacts(errorCode: "server_error")),
+    ])
+    func aSteeredRequestIsNeverSentAgain(failure: AttemptFailure) {
+        for isLent in [false, true] {
+            var machine = Self.exchanging(isLent: isLent)
+            machine.continued(attempt: 1)
+            machine.steered()
+            guard case .fail = machine.failed(failure, attempt: 1, jitter: 0.5) else {
+                Issue.record("\(failure)")
+                return
+            }
+        }
+    }
+
+    @Test func aSuccessorBringsNothingButNews() {
+        var machine = Self.exchanging()
+        machine.steered()
+        let slot = ReplaySlot(.text, outputIndex: 0)
+        let call = ReplayedToolCall(.function, outputIndex: 1, name: "f", namespace: nil, arguments: "{}")
+        #expect(machine.deltaReceived("one", in: slot, attempt: 1) == .deliver(from: 0))
+        #expect(machine.toolCallReceived(call, attempt: 1) == .deliver(from: 0))
+        #expect(machine.toolCallReceived(call, attempt: 1) == .ignore)
+        #expect(machine.rawReceived(type: "x", outputIndex: 1, attempt: 1) == .deliver(from: 0))
+        for _ in 0..<3 {
+            #expect(machine.successorFollows(attempt: 1) == .ignore)
+            #expect(machine.deltaReceived("one", in: slot, attempt: 1) == .deliver(from: 0))
+            #expect(machine.toolCallReceived(call, attempt: 1) == .deliver(from: 0))
+            #expect(machine.rawReceived(type: "x", outputIndex: 1, attempt: 1) == .deliver(from: 0))
+            #expect(machine.rawReceived(type: "y", attempt: 1) == .deliver(from: 0))
+        }
+        #expect(machine.deliveredText == "oneoneoneone")
+        #expect(machine.completed(attempt: 1) == .finish)
+        #expect(machine.verifiedReplayByteCount == 0)
+    }
+
+    @Test func aSuccessorOfAnUnfinishedReplayDiverges() {
+        var machine = Self.exchanging()
+        #expect(machine.deltaReceived("one two", attempt: 1) == .deliver(from: 0))
+        _ = machine.failed(Self.lost, attempt: 1, jitter: 0.5)
+        _ = machine.timerFired(attempt: 2)
+        _ = machine.opened(attempt: 2)
+        #expect(machine.deltaReceived("one", attempt: 2) == .ignore)
+        #expect(machine.successorFollows(attempt: 2) == .fail(TurnFailure(.diverged)))
+        #expect(machine.successorFollows(attempt: 2) == .ignore)
+    }
+
+    @Test func aLateSuccessorIsIgnored() {
+        var machine = Self.exchanging()
+        _ = machine.completed(attempt: 1)
+        #expect(machine.successorFollows(attempt: 1) == .ignore)
+        #expect(machine.replaySafety == .completed)
+    }
+
+    // MARK: Leave to send
+
+    private static func asking(_ transport: TransportKind) -> TurnStateMachine {
+        var machine = TurnStateMachine(
+            policy: RetryPolicy(), webSocket: transport == .http ? .condemned : .available, asksBeforeSending: true)
+        _ = machine.started()
+        return machine
+    }
+
+    @Test func onAWebSocketNothingIsSentBeforeLeave() {
+        var machine = Self.asking(.webSocket)
+        #expect(machine.opened(attempt: 1) == .send)
+        #expect(machine.replaySafety == .notSent)
+        machine.requestSent(attempt: 7)
+        #expect(machine.replaySafety == .notSent)
+        machine.requestSent(attempt: 1)
+        #expect(machine.replaySafety == .sentNoOutput)
+    }
+
+    @Test func withoutAQuestionAWebSocketSendsAtOnce() {
+        var machine = TurnStateMachine(policy: RetryPolicy())
+        _ = machine.started()
+        #expect(machine.opened(attempt: 1) == .send)
+        #expect(machine.replaySafety == .sentNoOutput)
+    }
+
+    @Test func aPostThatIsCancelledBeforeLeaveWasNotSent() {
+        var machine = Self.asking(.http)
+        #expect(machine.cancelled() == .fail(TurnFailure(.cancelled)))
+        #expect(machine.replaySafety == .notSent)
+        var other = Self.asking(.http)
+        other.requestSent(attempt: 1)
+        #expect(other.replaySafety == .notSent)
+        #expect(other.cancelled() == .fail(TurnFailure(.cancelled)))
+        #expect(other.replaySafety == .sentNoOutput)
+    }
+
+    @Test func leaveIsForOneAttempt() {
+        var machine = Self.asking(.http)
+        machine.requestSent(attempt: 1)
+        let unreachable = AttemptFailure.transport(
+            TransportFailure(phase: .connect, cause: .unreachable(code: 111)))
+        _ = machine.failed(unreachable, attempt: 1, jitter: 0.5)
+        _ = machine.timerFired(attempt: 2)
+        #expect(machine.cancelled() == .fail(TurnFailure(.cancelled)))
+        #expect(machine.replaySafety == .notSent)
+    }
+}
