@@ -179,7 +179,8 @@ struct SimulatedTurn {
         switch diagnostic.kind {
         case .sequenceGap: self.world.note(.sequenceGap)
         case .stalled: self.world.note(.stalled)
-        case .connected, .reconnecting, .fellBack, .resumed, .replayVerified, .unknownEvent, .steered, .steerPending, .steerFailed:
+        case .connected, .reconnecting, .fellBack, .resumed, .replayVerified, .unknownEvent, .steered, .steerPending,
+            .steerFailed:
             break
         }
         return .other
