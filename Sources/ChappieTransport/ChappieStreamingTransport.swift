@@ -13,15 +13,18 @@ public final class ChappieStreamingTransport: Sendable {
         let transport = LibwebsocketsTransport(
             tls: TLSPolicy(configuration.tls), proxies: ProxyPolicy.policy(configuration.proxy),
             serviceThreadCount: configuration.serviceThreadCount)
-        self.init(configuration: configuration, transport: transport, clock: .system)
+        let clock = TurnClock.system
+        let maximumAge = configuration.policy.maximumConnectionAge
+        self.init(
+            configuration: configuration,
+            transport: configuration.usesLanes
+                ? LaneTransport(transport, clock: clock, maximumAge: maximumAge) : transport,
+            clock: clock)
     }
 
     /// An instance over another transport and with another clock.
     package init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
-        let shared: any StreamTransport =
-            configuration.usesLanes
-            ? LaneTransport(transport, clock: clock, maximumAge: configuration.policy.maximumConnectionAge) : transport
-        self.engine = Engine(configuration: configuration, transport: shared, clock: clock)
+        self.engine = Engine(configuration: configuration, transport: transport, clock: clock)
     }
 
     /// The events of one response.
