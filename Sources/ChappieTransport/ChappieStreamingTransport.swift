@@ -10,18 +10,18 @@ public final class ChappieStreamingTransport: Sendable {
 
     /// An instance; no connection is made before the first stream is read.
     public convenience init(configuration: ChappieTransportConfiguration) {
-        let transport = LibwebsocketsTransport(
+        let sockets = LibwebsocketsTransport(
             tls: TLSPolicy(configuration.tls), proxies: ProxyPolicy.policy(configuration.proxy),
             serviceThreadCount: configuration.serviceThreadCount)
+        let transport: any StreamTransport =
+            configuration.usesLanes
+            ? LaneTransport(sockets, clock: .system, maximumAge: configuration.policy.maximumConnectionAge) : sockets
         self.init(configuration: configuration, transport: transport, clock: .system)
     }
 
-    /// An instance over another transport and with another clock.
+    /// An instance over another transport, which shares sockets among lanes by itself if it can, and with another clock.
     package init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
-        let shared: any StreamTransport =
-            configuration.usesLanes
-            ? LaneTransport(transport, clock: clock, maximumAge: configuration.policy.maximumConnectionAge) : transport
-        self.engine = Engine(configuration: configuration, transport: shared, clock: clock)
+        self.engine = Engine(configuration: configuration, transport: transport, clock: clock)
     }
 
     /// The events of one response.
