@@ -108,6 +108,7 @@ struct WebSocketExchange {
             try self.writer.flush()
             // One at a time: what a client sends behind its request, a Close frame for one, finds the response begun.
             if let message = try connection.receive(before: self.nextInstant) { try self.take(message, on: connection) }
+            self.servedByteCount = self.writer.sentByteCount
             return
         }
         // The client is served whenever something was written, so that its pings do not wait for a whole response.
