@@ -56,6 +56,17 @@ import Testing
         }
     }
 
+    @Test func aForkOnTheSameSocketSendsOnlyWhatIsNew() async throws {
+        try await withServer(Self.echo) { server in
+            let client = Chappie.client(configuration: .loopback(server) { $0.usesLanes = true }).lane("main")
+            _ = try await client.send("one")
+            #expect(await client.fork(lane: "side").outcome("two").text == "two")
+            #expect(server.log.count == 1)
+            #expect(server.inputs.map(\.count) == [1, 1])
+            #expect(server.requests.last?["previous_response_id"] == "resp_1")
+        }
+    }
+
     @Test func whereThereAreNoLanesAConversationHasAConnectionOfItsOwn() async throws {
         try await withServer(Self.echo) { server in
             let client = Chappie.client(configuration: .loopback(server))
