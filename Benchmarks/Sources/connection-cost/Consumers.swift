@@ -107,7 +107,8 @@ struct Tally {
             self.textByteCount += text.utf8.count
             if self.isThorough { self.hash(text) }
         case .completed: self.isComplete = true
-        case .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted, .usageLimits, .raw,
+        case .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted, .usageLimits,
+            .raw,
             .diagnostic:
             break
         }
