@@ -27,7 +27,7 @@ FILTER :=
 
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
 	address-sanitizer scan-forms docs benchmarks-build budgets budgets-accept bench-sse bench-sse-peers fuzz \
-	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample soak soak-sample \
+	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample samples soak soak-sample \
 	bench figures churn interop autobahn autobahn-quick autobahn-full autobahn-client clean
 
 help: ## List these targets
@@ -51,7 +51,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: scan-forms docs torture-sample soak-sample autobahn-quick thread-sanitizer address-sanitizer \
+sanitize-and-build-all: scan-forms docs samples thread-sanitizer address-sanitizer \
 	benchmarks-build budgets fuzz-regressions
 
 install: ## Install the system packages that the build needs
@@ -158,6 +158,9 @@ torture-sample: install ## The same at a sample of the bytes, in a minute and a 
 	swift build $(BUILD_FLAGS) --product torture
 	"$$(swift build --show-bin-path)/torture" --fresh --sample 2% --stall-stride 12 --time-limit 90 \
 		--resume .build/torture-sample-state.json
+
+samples: install ## A sample of the torture, of the soak and of the Autobahn suite, at the same time
+	@Scripts/at-once.sh torture-sample soak-sample autobahn-quick
 
 soak: install ## Run streams whose consumers stop and start, for an hour or SECONDS=n, and see that nothing is lost or kept
 	swift build -c release --product soak

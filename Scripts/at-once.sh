@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Makes several targets at the same time, because each of them waits much, and prints what they said one by one.
+# Usage: Scripts/at-once.sh TARGET...      Fails when one of them does.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+work=$(mktemp -d)
+readonly work
+declare -A processes=()
+
+clean_up() {
+    # shellcheck disable=SC2046 # One word for each job.
+    kill $(jobs -p) 2>/dev/null || true
+    wait 2>/dev/null || true
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+for target in "$@"; do
+    # The flags of the make that is above, such as its number of jobs, are not for these.
+    MAKEFLAGS='' make --no-print-directory "$target" >"$work/$target" 2>&1 &
+    processes[$target]=$!
+done
+failed=()
+for target in "$@"; do
+    wait "${processes[$target]}" || failed+=("$target")
+    printf -- '--- %s\n' "$target"
+    cat "$work/$target"
+done
+((${#failed[@]} == 0)) || {
+    printf 'at-once.sh: %s failed\n' "${failed[*]}" >&2
+    exit 1
+}
