@@ -163,7 +163,7 @@ public final class ChappieClient: Sendable {
 
     /// Another, empty conversation over the same engine.
     ///
-    /// Where the endpoint has lanes, it uses the one of this name on the same WebSocket: 1 to 256 of
+    /// With `ChappieConfiguration.usesLanes`, it uses the one of this name on the same WebSocket: 1 to 256 of
     /// `A–Z a–z 0–9 _ . -`. Elsewhere each running response has a connection of its own.
     public func lane(_ name: String) -> ChappieClient {
         ChappieClient(

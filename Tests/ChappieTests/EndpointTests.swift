@@ -45,8 +45,10 @@ import Testing
         configuration.endpoint = .azureOpenAI(resource: "r")
         #expect(configuration.transport.credentialFieldName == "api-key")
         configuration.endpoint = .openAI
+        #expect(configuration.transport.usesLanes == false)
+        configuration.usesLanes = true
         #expect(configuration.transport.usesLanes)
-        configuration.usesLanes = false
+        configuration.endpoint.supportsLanes = false
         #expect(configuration.transport.usesLanes == false)
         configuration.endpoint.supportsWebSocket = false
         #expect(configuration.transport.policy == .httpSSEOnly)

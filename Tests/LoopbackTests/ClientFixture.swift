@@ -61,7 +61,6 @@ extension ChappieConfiguration {
         guard let url = URL(string: server.baseURL) else { preconditionFailure("not a URL") }
         var configuration = Self(apiKey: "key", model: "m")
         configuration.endpoint.baseURL = url
-        configuration.usesLanes = false
         configuration.harness = .none
         configuration.streamingTransportPolicy = wire.policy
         configuration.reconnectDelay = .zero

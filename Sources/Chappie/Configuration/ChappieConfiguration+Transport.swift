@@ -11,7 +11,7 @@ extension ChappieConfiguration {
         var transport = ChappieTransportConfiguration(
             baseURL: self.endpoint.baseURL, credential: self.endpoint.checked(self.credential))
         transport.policy = self.endpoint.supportsWebSocket ? self.streamingTransportPolicy : .httpSSEOnly
-        transport.usesLanes = self.usesLanes ?? self.endpoint.supportsLanes
+        transport.usesLanes = self.usesLanes && self.endpoint.supportsLanes
         transport.sendsClientMetadata = self.endpoint.sendsClientMetadata
         transport.sendsBetaField = self.endpoint.sendsBetaField
         transport.credentialFieldName = self.endpoint.credentialFieldName

@@ -38,8 +38,10 @@ public struct ChappieConfiguration: Sendable {
     public var serviceTier: ChappieServiceTier?
     /// Whether several responses share one WebSocket, each conversation on its lane.
     ///
-    /// Default nil: where the endpoint supports it. False gives each running response a WebSocket of its own.
-    public var usesLanes: Bool?
+    /// Default false: each running response has a WebSocket of its own, which costs nothing for the events of others, and
+    /// is not slowed by their readers. Where the endpoint does not support lanes (`ChappieEndpoint.supportsLanes`), it
+    /// stays so.
+    public var usesLanes = false
 
     /// How turns choose and change their transport.
     public var streamingTransportPolicy: ChappieStreamingTransportPolicy
