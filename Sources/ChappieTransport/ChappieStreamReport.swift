@@ -4,7 +4,8 @@
 public struct ChappieStreamReport: Sendable, Equatable, Codable {
     /// One attempt.
     ///
-    /// Times are seconds from the attempt's start.
+    /// Times are seconds from the attempt's start. On a connection that had carried an earlier turn, bytes are those of
+    /// the attempt, and there are no times of its opening.
     public struct Attempt: Sendable, Equatable, Codable {
         /// Counts from 1.
         public var number: Int

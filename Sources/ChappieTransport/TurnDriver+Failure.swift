@@ -83,7 +83,7 @@ extension TurnDriver {
         details.statusCode = self.evidence.statusCode
         details.requestID = self.evidence.requestID
         details.clientRequestID = self.identity.requestID
-        if let statistics = self.attempt?.connection.statistics {
+        if let statistics = self.attempt?.statistics {
             details.receivedByteCount = statistics.receivedByteCount
             if let last = statistics.lastReceived, let start = self.attempt?.connectionStart {
                 details.sinceLastByte = self.engine.clock.now() - start - last
@@ -105,13 +105,15 @@ extension TurnDriver {
 
     /// Notes what the connection says about itself, when its attempt is over.
     func noteStatistics(of attempt: Attempt, outcome: String) {
-        let statistics = attempt.connection.statistics
+        let statistics = attempt.statistics
         let duration = self.engine.clock.now() - attempt.startedAt
         self.watch.measure("attempt", duration, outcome: outcome)
         self.updateReport(of: attempt.number) { entry in
-            entry.resolved = statistics.resolved?.seconds
-            entry.connected = statistics.connected?.seconds
-            entry.opened = statistics.opened?.seconds
+            if attempt.kept == nil {
+                entry.resolved = statistics.resolved?.seconds
+                entry.connected = statistics.connected?.seconds
+                entry.opened = statistics.opened?.seconds
+            }
             entry.duration = duration.seconds
             entry.receivedByteCount = statistics.receivedByteCount
             entry.inflatedByteCount = statistics.inflatedByteCount

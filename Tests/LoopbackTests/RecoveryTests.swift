@@ -143,10 +143,16 @@ import Testing
     @Test func twoTurnsUseOneSocket() async throws {
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
-            await transport.outcome().expectWhole()
+            let first = await transport.outcome()
+            first.expectWhole()
             let second = await transport.outcome()
             second.expectWhole()
             #expect(second.report.attempts.map(\.reusedConnection) == [true])
+            // Each turn counts its own bytes, and the second has opened nothing.
+            let counts = [first, second].map { $0.report.attempts.last?.receivedByteCount ?? 0 }
+            #expect(counts[0] > 0 && (counts[0] * 8 / 10...counts[0] * 12 / 10).contains(counts[1]))
+            #expect((second.report.attempts.first?.sentByteCount ?? 0) > 0)
+            #expect(first.report.attempts.first?.opened != nil && second.report.attempts.first?.opened == nil)
             #expect(server.log.count == 1)
             #expect(server.log.first?.bodies.count == 2)
         }
