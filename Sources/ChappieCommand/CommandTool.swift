@@ -16,6 +16,8 @@ struct CommandTool: Equatable {
 
     /// How much of a command's output goes back to the model, in bytes.
     static let outputLimit = 1 << 20
+    /// What becomes of that at most: U+FFFD is three bytes for one, and a note follows.
+    static let textLimit = 3 * outputLimit + 256
 
     /// Reads `NAME=COMMAND`.
     init(_ text: String) throws(UsageError) {
@@ -90,6 +92,17 @@ enum ToolApprovalChoice: String, CaseIterable {
         case .always: .automatic
         case .never: .deny
         case .ask: .ask
+        }
+    }
+}
+
+extension TerminalQuestion.Answer {
+    /// The same, for the client and for the model.
+    var approval: ChappieToolApproval {
+        switch self {
+        case .yes: .approved()
+        case .no: .denied("The user does not want it.")
+        case .nobody: .denied("There is nobody at a terminal who could be asked.")
         }
     }
 }

@@ -44,7 +44,7 @@ struct StreamCommand {
         let question = TerminalQuestion(console: self.console)
         configuration.toolApprovalHandler = { request in
             let words = "Run \(request.name) with \(request.arguments)?".withoutControlCharacters
-            return await question.ask(words) ? .approved() : .denied("The user does not want it.")
+            return await question.ask(words).approval
         }
         return configuration
     }

@@ -29,7 +29,8 @@ struct StreamTextPrinter: StreamPrinter {
         case .toolCallRequested(let request): self.aside("tool \(request.name) \(request.arguments)")
         case .approvalRequested(let request): self.aside("tool \(request.name) waits for an answer")
         case .toolCallCompleted(let result):
-            self.aside("tool \(result.name) \(result.status.rawValue) \(result.output)")
+            self.aside(
+                "tool \(result.name) \(result.status.rawValue)" + (result.output.isEmpty ? "" : " \(result.output)"))
         case .diagnostic(let diagnostic): self.progress(Self.words(for: diagnostic))
         case .completed: PrintedText(output: self.terminals.output && !self.isAtLineStart ? "\n" : "")
         }

@@ -15,21 +15,33 @@ final class TerminalQuestion: Sendable {
     /// Questions appear on standard error and are answered at the terminal, because standard input may be the prompt.
     init(console: Console) { self.console = console }
 
-    /// Whether the person says yes; no terminal and the end of the input are a no.
-    func ask(_ question: String) async -> Bool {
+    /// What came of a question.
+    enum Answer: Equatable {
+        /// The person said yes.
+        case yes
+        /// Anything else was said, or the input ended.
+        case no
+        /// There is no terminal.
+        case nobody
+    }
+
+    /// Asks the person, and waits for a line.
+    func ask(_ question: String) async -> Answer {
         await withCheckedContinuation { continuation in
             self.queue.async { continuation.resume(returning: self.answer(to: question)) }
         }
     }
 
-    private func answer(to question: String) -> Bool {
+    private func answer(to question: String) -> Answer {
         let terminal = unsafe open("/dev/tty", O_RDONLY | O_CLOEXEC)
-        guard terminal >= 0 else { return false }
+        guard terminal >= 0 else { return .nobody }
         defer { _ = close(terminal) }
         try? self.console.errorOutput.write("\n" + question + " [y/N] ")
         // A terminal gives a line at a time.
         let line = (try? DescriptorReader(descriptor: terminal).read(upTo: 1024)) ?? []
-        return Self.isYes(String(decoding: line, as: UTF8.self))
+        // The end of the input leaves the cursor behind the question.
+        if line.last != UInt8(ascii: "\n") { try? self.console.errorOutput.write("\n") }
+        return Self.isYes(String(decoding: line, as: UTF8.self)) ? .yes : .no
     }
 
     /// Whether a line means yes; nothing but `y` and `yes` does, in any case.

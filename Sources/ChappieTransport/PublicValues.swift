@@ -79,28 +79,30 @@ extension ChappieClientError {
 
     /// A request that cannot be sent; what is wrong with it.
     init(invalidRequest fault: String, transport: ChappieTransportKind, of identity: RequestIdentity) {
+        self.init(untried: .invalidRequest, in: .send, transport: transport, of: identity) { $0.detail = fault }
+    }
+
+    /// A turn that is not tried.
+    init(circuitOpenFor duration: Duration, transport: ChappieTransportKind, of identity: RequestIdentity) {
+        self.init(untried: .circuitOpen, in: .connect, transport: transport, of: identity) { $0.retryAfter = duration }
+    }
+
+    private init(
+        untried code: ChappieTransportFailure.Code, in phase: ChappieTransportFailure.Phase,
+        transport: ChappieTransportKind, of identity: RequestIdentity,
+        _ add: (inout ChappieTransportFailure.Details) -> Void
+    ) {
         var details = ChappieTransportFailure.Details()
         details.clientRequestID = identity.requestID
-        details.detail = fault
+        add(&details)
         self = .transport(
             ChappieTransportFailure(
-                code: .invalidRequest, phase: .send, transport: transport,
-                progress: (attempts: 0, replaySafety: .notSent), details: details))
+                code: code, phase: phase, transport: transport, progress: (attempts: 0, replaySafety: .notSent),
+                details: details))
     }
 }
 
 extension ChappieClientError {
-    /// A turn that is not tried.
-    init(circuitOpenFor duration: Duration, transport: ChappieTransportKind, of identity: RequestIdentity) {
-        var details = ChappieTransportFailure.Details()
-        details.clientRequestID = identity.requestID
-        details.retryAfter = duration
-        self = .transport(
-            ChappieTransportFailure(
-                code: .circuitOpen, phase: .connect, transport: transport,
-                progress: (attempts: 0, replaySafety: .notSent), details: details))
-    }
-
     /// Whether the circuit breaker counts the error: only failures of the server and of the network.
     var countsAgainstServer: Bool {
         switch self.category {

@@ -1,4 +1,6 @@
 // `--tool` and what a command's run tells the model.
+import Chappie
+import Foundation
 import Testing
 
 @testable import ChappieCommand
@@ -42,5 +44,23 @@ import Testing
     ])
     func onlyYesIsYes(_ line: String, _ isYes: Bool) {
         #expect(TerminalQuestion.isYes(line) == isYes)
+    }
+
+    /// What the client cuts has lost the note that says how the command ended.
+    @Test func aCutOutputAndItsNoteFitTheClientsLimit() throws {
+        let worst = ShellCommand.Outcome(
+            output: [UInt8](repeating: 0xFF, count: CommandTool.outputLimit), isCut: true, ending: .killed(signal: 9))
+        let options = try StreamOptions(
+            ArgumentParser(StreamCommand.syntax).parse(["--tool", "t=cat", "hi"]), environment: [:])
+        let url = try #require(URL(string: "http://127.0.0.1:1/v1"))
+        let limit = options.configuration(baseURL: url).limits.toolOutputByteCount
+        #expect(CommandTool.text(of: worst).text.utf8.count <= limit)
+    }
+
+    @Test func onlyAPersonCanSayThatTheyDoNotWantIt() {
+        #expect(TerminalQuestion.Answer.yes.approval == .approved())
+        #expect(TerminalQuestion.Answer.no.approval == .denied("The user does not want it."))
+        #expect(
+            TerminalQuestion.Answer.nobody.approval == .denied("There is nobody at a terminal who could be asked."))
     }
 }

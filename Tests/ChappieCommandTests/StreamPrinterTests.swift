@@ -24,7 +24,28 @@ private let connectionLost: ChappieClientError = {
             progress: (attempts: 3, replaySafety: .outputDelivered), details: details))
 }()
 
+/// The three events of a tool, as `request`, `approval` and results.
+private let toolEvents: [ChappieStreamEvent] = [
+    .toolCallRequested(.init(callID: "call_1", name: "t", arguments: #"{"city":"Oslo"}"#, policy: .ask)),
+    .approvalRequested(.init(callID: "call_1", name: "t", arguments: #"{"city":"Oslo"}"#)),
+    .toolCallCompleted(
+        .init(callID: "call_1", name: "t", status: .completed, output: "a\n", duration: .milliseconds(12))),
+    .toolCallCompleted(.init(callID: "call_1", name: "t", status: .cancelled, output: "", duration: .zero)),
+]
+
 @Suite struct StreamJSONPrinterTests {
+    @Test func toolsAreLines() {
+        var printer = StreamJSONPrinter()
+        let lines = [
+            #"{"type":"toolCallRequested","callID":"call_1","name":"t","arguments":"{\"city\":\"Oslo\"}","policy":"ask"}"#,
+            #"{"type":"approvalRequested","callID":"call_1","name":"t"}"#,
+            #"{"type":"toolCallCompleted","callID":"call_1","name":"t","status":"completed","output":"a\n","#
+                + #""duration":0.012}"#,
+            #"{"type":"toolCallCompleted","callID":"call_1","name":"t","status":"cancelled","output":"","duration":0}"#,
+        ]
+        #expect(toolEvents.map { printer.printed($0) } == lines.map { PrintedText(output: $0 + "\n") })
+    }
+
     @Test(
         arguments: [
             (.textDelta("a\n\"b\""), #"{"type":"textDelta","text":"a\n\"b\""}"#),
@@ -110,6 +131,14 @@ private let connectionLost: ChappieClientError = {
     private func printer(output: Bool, errorOutput: Bool) -> StreamTextPrinter {
         StreamTextPrinter(
             terminals: .init(output: output, errorOutput: errorOutput), style: TerminalStyle(isColored: false))
+    }
+
+    @Test func toolsAreLinesOfStandardError() {
+        var printer = self.printer(output: false, errorOutput: false)
+        let lines = [
+            #"tool t {"city":"Oslo"}"#, "tool t waits for an answer", "tool t completed a\n", "tool t cancelled",
+        ]
+        #expect(toolEvents.map { printer.printed($0) } == lines.map { PrintedText(errorOutput: $0 + "\n") })
     }
 
     @Test func aPipeGetsTheTextByteForByteAndNothingElse() {

@@ -1,26 +1,6 @@
 // The public contract, a sentence a test: the name, or the comment above, is the sentence that it shows.
 //
-// Sentences about what goes over a wire are shown against servers, in Tests/LoopbackTests:
-//
-// - "the output goes back to the model as a follow-up request by itself": ClientToolTests
-// - "a tool whose policy is ask waits; answered through the toolApprovalHandler": ClientToolTests
-// - "`.completed` exactly once, then the stream ends cleanly": ClientToolTests, ClientConversationTests, StreamingTests
-// - "`.textDelta`: in order, never empty; concatenated they are the response's text": StreamingTests, EveryByteCutTests
-// - "`.raw`: event type and payload text before any parsing": DriverOutputTests
-// - "`.usageLimits`: mid-stream snapshot": RecoveryTests
-// - "cancel() stops the transport at once; cancelling the consuming task, and dropping the stream, do the same; a
-// stream
-//   cancelled while its consumer waits throws CancellationError": ClientConversationTests, CancellationTests
-// - "By default every streaming turn opens or reuses a WebSocket; a failed one is retried, then HTTP/SSE for the
-// instance;
-//   the consumer cannot tell; output is verified and suppressed, or streamingTransportReplayDiverged": RecoveryTests,
-//   AdaptiveFallbackTests, ScenarioTests, ClientToolLoopTests
-// - "Doubles per retry up to the maximum; Retry-After replaces the delay, capped; used up: usageLimitReached or
-//   httpError(429); a far reset is not retried": RetryPolicyTests, DriverFailureTests, RefusalTests
-// - "send returns the whole text; response returns ChappieResponse": ClientConversationTests
-// - "One turn at a time per conversation, or alreadyRunning; run limits": ClientConversationTests, ClientToolTests
-// - "Both error types are LocalizedError; on every error category, isRetryable, …": ChappieClientErrorTests
-// - "A circuit breaker per endpoint": CircuitTests, CircuitBreakerTests
+// Sentences about what happens, and not about names, are shown elsewhere: `ContractSentenceTests` has the list.
 import Chappie
 import Foundation
 import Testing
@@ -148,17 +128,29 @@ import Testing
             .toolLoopLimitExceeded(1), .streamingTransportReplayDiverged("d"), .httpError(429, "b"), .invalidResponse,
         ]
         for error in errors {
-            #expect(!error.localizedDescription.isEmpty)
+            #expect((error as any LocalizedError).errorDescription == error.localizedDescription)
             #expect(error.localizedDescription.hasSuffix("."))
         }
+        // Values of these are made by the engine.
+        func facts(of error: ChappieClientError) -> Any? {
+            switch error {
+            case .usageLimitReached(let limit): limit as ChappieUsageLimit
+            case .responseTerminalFailure(let response): (response.status as String, response.errorPayload as String?)
+            case .transport(let failure): failure as ChappieTransportFailure
+            default: nil
+            }
+        }
+        #expect(facts(of: .invalidResponse) == nil)
     }
 
     @Test("`ChappieUsageLimit`: `type`, `message`, `plan` (with `displayName`), `resetsAt`, `primary`, `secondary`")
     func usageLimit() {
-        func facts(of limit: ChappieUsageLimit) -> [Any?] {
-            [limit.type, limit.message, limit.plan?.displayName, limit.resetsAt, limit.primary, limit.secondary]
-        }
-        _ = facts
+        let names =
+            [
+                \ChappieUsageLimit.type, \.message, \.plan?.displayName, \.resetsAt, \.primary?.usedPercent,
+                \.primary?.windowMinutes, \.secondary?.resetsAt,
+            ] as [PartialKeyPath<ChappieUsageLimit>]
+        #expect(Set(names).count == 7)
     }
 
     // MARK: 1.6 Client, tools
@@ -233,6 +225,118 @@ import Testing
     }
 
     // MARK: 2 What this package adds
+
+    // On every error: `category` (`auth`, `network`, `validation`, `permission`, `rateLimit`, `server`, `internal`),
+    // `isRetryable`, `retryGuidance` (`.refreshAuthThenRetry`, `.retryWithBackoff(afterSeconds:)`, `.none`),
+    // `requiresUserAction`, `safeDescription`, `unsafeMessage`, `tag`, `shouldReport`.
+    @Test("names of the facts of an error")
+    func factsOfErrors() {
+        #expect(
+            ChappieErrorCategory.allCases.map(\.rawValue) == [
+                "auth", "network", "validation", "permission", "rateLimit", "server", "internal",
+            ])
+        let error = ChappieClientError.httpError(429, "slow down")
+        #expect(error.category == .rateLimit && error.isRetryable && error.tag == "http.429")
+        guard case .retryWithBackoff(afterSeconds: 30) = error.retryGuidance else {
+            Issue.record("\(error.retryGuidance)")
+            return
+        }
+        #expect(ChappieClientError.httpError(401, "").retryGuidance == .refreshAuthThenRetry)
+        #expect(ChappieClientError.missingCredential.retryGuidance == .none)
+        #expect(ChappieClientError.missingCredential.requiresUserAction && !error.requiresUserAction)
+        #expect(error.unsafeMessage == "slow down" && !error.safeDescription.contains("slow down"))
+        #expect(ChappieClientError.invalidResponse.shouldReport && !error.shouldReport)
+    }
+
+    // `ChappieTransportFailure`: phase, transport, attempts, close code and reason, status code, request ids, bytes,
+    // time since the last byte, and replay safety.
+    @Test("names of the facts of a transport failure")
+    func transportFailure() {
+        #expect(
+            ChappieTransportFailure.Phase.allCases.map(\.rawValue) == [
+                "resolve", "connect", "proxy", "tls", "upgrade", "send", "firstEvent", "stream", "close",
+            ])
+        #expect(
+            ChappieReplaySafety.allCases.map(\.rawValue) == [
+                "notSent", "sentNoOutput", "outputDelivered", "completed",
+            ])
+        let names =
+            [
+                \ChappieTransportFailure.phase, \.transport, \.attempts, \.replaySafety, \.details.closeCode,
+                \.details.closeReason, \.details.statusCode, \.details.requestID, \.details.clientRequestID,
+                \.details.receivedByteCount, \.details.sinceLastByte,
+            ] as [PartialKeyPath<ChappieTransportFailure>]
+        #expect(Set(names).count == 11)
+    }
+
+    // `ChappieStreamReport`, on the handle: attempts with timings, reconnects, fallback and why, bytes in and out,
+    // compression ratio, verified replay bytes, inter-token gaps.
+    @Test("names of a report")
+    func report() throws {
+        let report: ChappieStreamReport = Chappie.client().streamHandle("hi").report
+        #expect(report.attempts.isEmpty && report.reconnects == 0 && report.fallbackReason == nil)
+        #expect(report.compressionRatio == nil && report.verifiedReplayByteCount == 0 && report.gaps == nil)
+        let names =
+            [
+                \ChappieStreamReport.Attempt.resolved, \.connected, \.opened, \.firstEvent, \.duration,
+                \.receivedByteCount, \.sentByteCount,
+            ] as [PartialKeyPath<ChappieStreamReport.Attempt>]
+        #expect(Set(names).count == 7)
+    }
+
+    @Test("Non-fatal news: reconnecting n of m, fell back, resumed, stalled, unknown event, sequence gap")
+    func news() {
+        let kinds: Set<ChappieDiagnostic.Kind> = [
+            .connected, .reconnecting, .fellBack, .resumed, .replayVerified, .stalled, .unknownEvent, .sequenceGap,
+        ]
+        #expect(kinds.isSubset(of: ChappieDiagnostic.Kind.allCases))
+        let names: [PartialKeyPath<ChappieDiagnostic>] = [\.attempt, \.limit, \.reason, \.transport]
+        #expect(Set(names).count == 4)
+    }
+
+    // a log sink with stable fields (context, category, retryable, tag, request id; message marked private), a metrics
+    // sink (`operation`, `duration`, `outcome`), trace context in
+    @Test("names of what is watched")
+    func hooks() {
+        var configuration = ChappieConfiguration()
+        configuration.log = { entry in
+            _ = (entry.context, entry.category, entry.isRetryable, entry.tag, entry.requestID, entry.privateMessage)
+        }
+        configuration.metrics = { metric in _ = (metric.operation, metric.duration, metric.outcome) }
+        var request = ChappieResponseRequest("hi")
+        request.traceContext = ChappieTraceContext(
+            traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+        #expect(request.traceContext != nil)
+    }
+
+    // opens after 5 consecutive failures, for 60 s
+    @Test("defaults of the circuit breaker")
+    func circuitBreaker() {
+        #expect(
+            ChappieConfiguration().circuitBreaker
+                == ChappieCircuitBreakerPolicy(failureThreshold: 5, openDuration: .seconds(60)))
+    }
+
+    @Test("`ChappieTransport`: the engine without the client")
+    func engine() throws {
+        let url = try #require(URL(string: "http://127.0.0.1:8080/v1"))
+        let configuration = ChappieTransportConfiguration(baseURL: url) { _ in ChappieCredential(bearerToken: "t") }
+        let transport = ChappieStreamingTransport(configuration: configuration)
+        let stream: AsyncThrowingStream<ChappieStreamEvent, any Error> = transport.stream(
+            ChappieTransportRequest(body: Array(#"{"model":"m","input":"hi"}"#.utf8)))
+        _ = stream
+    }
+
+    // `send(_:)` returns the whole text; `response(_:)` returns `ChappieResponse` (`outputText`, `status`, `usage`, …).
+    @Test("names of whole answers")
+    func answers() {
+        let client = Chappie.client()
+        let send: (String) async throws -> String = client.send
+        let response: (String) async throws -> ChappieResponse = client.response
+        _ = (send, response)
+        let names: [PartialKeyPath<ChappieResponse>] = [\.outputText, \.status, \.usage]
+        #expect(Set(names).count == 3)
+    }
 
     @Test("Run limits: tool calls, round trips, wall clock")
     func runLimits() {

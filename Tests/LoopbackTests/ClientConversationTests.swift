@@ -204,7 +204,8 @@ import Testing
                 begun.happened()
                 try? await forever()
                 cancelled.happened()
-                throw CancellationError()
+                // Whatever it throws comes too late to be anybody's error.
+                throw ChappieClientError.invalidResponse
             },
             // It does not heed its cancellation, and nobody waits for it.
             ChappieHostTool(name: "stubborn", description: "") { _ in

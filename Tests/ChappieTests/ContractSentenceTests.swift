@@ -1,0 +1,287 @@
+// Sentences of the public contract about what happens, and the tests that show them.
+//
+// The tests stand where the behaviour is made. A row that names a test which does not exist fails here.
+import Foundation
+import Testing
+
+/// A sentence, and who shows it: `Folder/File.function`.
+private struct Sentence: Sendable, CustomTestStringConvertible {
+    let words: String
+    let tests: [String]
+
+    var testDescription: String { self.words }
+
+    init(_ words: String, _ tests: String...) {
+        self.words = words
+        self.tests = tests
+    }
+}
+
+private let streaming = [
+    Sentence(
+        "`.textDelta`: in order, never empty; concatenated they are the response's text",
+        "LoopbackTests/StreamingTests.aResponseArrivesWholeAndOnce",
+        "LoopbackTests/EveryByteCutTests.aCutAtAnyByteIsNotNoticed"),
+    Sentence(
+        "`.usageLimits`: mid-stream snapshot: `primary` and optional `secondary` window",
+        "LoopbackTests/RecoveryTests.usageWindowsAreDelivered",
+        "ChappieTransportTests/DriverOutputTests.newsAboutUsageLimitsIsMerged"),
+    Sentence(
+        "`.toolCallRequested`: the model asks for a host tool and the SDK is about to run it: name, arguments, policy",
+        "LoopbackTests/ClientContractTests.aToolRunsAfterTheConsumerHasSeenItsRequest",
+        "LoopbackTests/ClientToolTests.aToolRunsAndItsOutputGoesBackByItself"),
+    Sentence(
+        "`.toolCallCompleted`: the call, its status, output string, timing",
+        "LoopbackTests/ClientToolTests.whatAToolSaysOfItselfIsAnOutcome",
+        "LoopbackTests/ClientToolTests.aThrownErrorEndsTheTurn",
+        "LoopbackTests/ClientToolTests.theWallClockEndsAToolThatNeverFinishes",
+        "ChappieTests/ToolLoopStateMachineTests.callsRunAndTheModelIsAskedOnceAllHaveEnded"),
+    Sentence(
+        "the output goes back to the model as a follow-up request by itself",
+        "LoopbackTests/ClientToolTests.aToolRunsAndItsOutputGoesBackByItself"),
+    Sentence(
+        "`.approvalRequested`: a tool whose policy is `ask` waits; answered through the `toolApprovalHandler`",
+        "LoopbackTests/ClientToolTests.anApprovalDecides"),
+    Sentence(
+        "`.completed`: exactly once, then the stream ends cleanly",
+        "LoopbackTests/ClientContractTests.aTurnWithAToolIsTheSameOverBothTransports",
+        "LoopbackTests/StreamingTests.aResponseArrivesWholeAndOnce"),
+    Sentence(
+        "a stream that ends without `.completed` throws",
+        "LoopbackTests/ClientContractTests.aStreamThatEndsWithoutCompletedThrows"),
+    Sentence(
+        "`.raw`: event type and payload text before any parsing",
+        "ChappieTransportTests/DriverOutputTests.unsurfacedEventsArePassedOnUnparsed",
+        "ChappieTransportTests/DriverOutputTests.everyEventIsPassedOnBeforeWhatIsMadeOfIt"),
+    Sentence(
+        "`cancel()` stops the transport at once and finishes the stream",
+        "LoopbackTests/CancellationTests.cancellingInMidTextClosesTheConnection",
+        "LoopbackTests/CancellationTests.cancellingWhileTheAnswerIsAwaitedEndsTheWait",
+        "LoopbackTests/ClientConversationTests.aCancelledTurnStopsItsToolsAndWaitsForNobody"),
+    Sentence(
+        "cancelling the consuming task, and dropping the stream, do the same",
+        "LoopbackTests/CancellationTests.cancellingTheTaskInMidTextClosesTheConnection",
+        "LoopbackTests/CancellationTests.aStreamThatIsDroppedHalfReadClosesTheConnection",
+        "LoopbackTests/ClientConversationTests.aCancelledTurnStopsItsToolsAndWaitsForNobody"),
+    Sentence(
+        "a stream cancelled while its consumer waits throws `CancellationError`, unwrapped",
+        "LoopbackTests/CancellationTests.cancellingTheTaskWhileItWaitsThrows",
+        "ChappieTransportTests/DriverCancellationTests.aWaitingConsumerGetsACancellationError"),
+    Sentence(
+        "a task that is cancelled between two elements may see the standard library end the stream without an error",
+        "LoopbackTests/ClientContractTests.aTaskThatIsCancelledBetweenTwoElementsSeesTheEnd"),
+    Sentence(
+        "fast mode means low reasoning effort",
+        "ChappieTests/RequestComposerTests.fastModeIsLowEffortUnlessTheRequestNamesAnother"),
+    Sentence(
+        "a request customises model, reasoning effort, service tier and search tool access for one turn",
+        "LoopbackTests/ClientContractTests.aRequestSpeaksForOneTurn",
+        "ChappieTests/RequestComposerTests.searchIsATool"),
+]
+
+private let transports = [
+    Sentence(
+        "by default every streaming turn opens or reuses a WebSocket",
+        "LoopbackTests/RecoveryTests.twoTurnsUseOneSocket",
+        "LoopbackTests/ClientContractTests.aTurnWithAToolIsTheSameOverBothTransports"),
+    Sentence(
+        "a failed WebSocket is retried, up to the limit, and then the turn and all later turns of that client use HTTP",
+        "LoopbackTests/RecoveryTests.spentRetriesAreFollowedByHTTPWithTheSameText",
+        "LoopbackTests/ClientContractTests.aFallbackIsForTheLifeOfTheClient",
+        "ChappieTransportTests/AdaptiveFallbackTests.aStickyFallbackIsForLife"),
+    Sentence(
+        "the consumer cannot tell the transports apart: same events, same order, same errors",
+        "LoopbackTests/ClientContractTests.aTurnWithAToolIsTheSameOverBothTransports",
+        "LoopbackTests/ClientContractTests.aFailureIsTheSameOverBothTransports",
+        "LoopbackTests/ScenarioTests.everyExpectationHolds"),
+    Sentence(
+        "after a reconnect, output that was already delivered is verified and suppressed",
+        "ChappieTransportTests/DriverActionTests.aReplayIsVerifiedAndOnlyWhatIsNewIsDelivered",
+        "LoopbackTests/RecoveryTests.aCloseInMidTextIsNotNoticed",
+        "LoopbackTests/ClientToolLoopTests.aLoopThatIsCutAnywhereCallsEachToolOnceAndSaysTheSame"),
+    Sentence(
+        "if the server sends something else for it, the stream throws `streamingTransportReplayDiverged(deliveredText)`",
+        "LoopbackTests/RecoveryTests.aReplayThatSaysSomethingElseEndsTheTurn",
+        "LoopbackTests/RecoveryTests.aReplayOnTheOtherTransportIsVerifiedToo"),
+    Sentence(
+        "doubles per retry up to the maximum", "ChappieTransportTests/RateLimitContractTests.itDoublesUpToTheMaximum"),
+    Sentence(
+        "`Retry-After` replaces the computed delay, and the maximum still caps it",
+        "ChappieTransportTests/RateLimitContractTests.retryAfterReplacesTheDelay",
+        "ChappieTransportTests/RateLimitContractTests.retryAfterMayBeADate",
+        "ChappieTransportTests/RateLimitContractTests.retryAfterMayBeDisregarded"),
+    Sentence("`.disabled` is no retry", "ChappieTransportTests/RateLimitContractTests.disabledIsNoRetry"),
+    Sentence("negative values become 0", "ChappieTransportTests/RateLimitContractTests.negativeValuesBecomeZero"),
+    Sentence(
+        "used up: `usageLimitReached` if the body carries usage-limit facts, else `httpError(429, body)`",
+        "ChappieTransportTests/RateLimitContractTests.whenTheRetriesAreUsedUp",
+        "LoopbackTests/RefusalTests.tooManyRequestsForEveryRetryAreAnError"),
+    Sentence(
+        "`usage_limit_reached` with a reset further away than `maximumDelay` is not retried",
+        "ChappieTransportTests/RateLimitContractTests.aLimitThatEndsLateIsNotWaitedFor",
+        "LoopbackTests/RefusalTests.aSpentPlanIsNotRetried"),
+]
+
+private let errorsAndClients = [
+    Sentence(
+        "`missingCredential`, `missingAccountID`",
+        "ChappieTests/EndpointTests.aServerThatWantsACredentialIsNotAskedWithoutOne",
+        "ChappieTests/EndpointTests.chatGPTWantsAnAccount"),
+    Sentence(
+        "`missingToolHandler(String)`",
+        "LoopbackTests/ClientToolTests.aCallWithoutAHandlerEndsTheTurnBeforeAnythingRuns"),
+    Sentence(
+        "`toolApprovalDenied(String, String)` (tool, reason)",
+        "LoopbackTests/ClientToolTests.anApprovalHandlerThatThrowsEndsTheTurn",
+        "LoopbackTests/ClientToolTests.askingNobodyIsARefusal"),
+    Sentence(
+        "`toolExecutionFailed(String, String)` (tool, message)", "LoopbackTests/ClientToolTests.aThrownErrorEndsTheTurn"
+    ),
+    Sentence("`toolLoopLimitExceeded(Int)`", "LoopbackTests/ClientToolTests.theNumberOfCallsIsLimited"),
+    Sentence(
+        "`responseTerminalFailure(ChappieResponse)` (raw status and error payload)",
+        "ChappieTransportTests/DriverFailureTests.aFailedResponseIsTheEnd",
+        "LoopbackTests/ClientConversationTests.aTurnThatBreaksBehindACompleteResponseKeepsIt"),
+    Sentence(
+        "`transport(ChappieTransportFailure)` for everything below HTTP",
+        "ChappieTransportTests/DriverFailureTests.everyOtherFailureHasATagAndAPhase"),
+    Sentence(
+        "`ChappieUsageLimit`: `plan` (with `displayName`), `resetsAt`, windows",
+        "ChappieTransportTests/DriverOutputTests.aReachedLimitHasTheWindowsThatWereSeenBefore",
+        "ResponseEventsTests/UsageLimitTests.aPlanHasANameForPeople"),
+    Sentence(
+        "`send` returns the whole text; `response` returns `ChappieResponse`",
+        "LoopbackTests/ClientConversationTests.whatWasSaidIsTheContextOfTheNextTurn",
+        "LoopbackTests/ClientConversationTests.aResponseHasItsFacts"),
+    Sentence(
+        "`localizedDescription` is a sentence fit for a log, for every case",
+        "ChappieTransportTests/ErrorTableTests.theWords", "ChappieTransportTests/ErrorTableTests.everyCaseHasARow"),
+]
+
+private let additions = [
+    Sentence(
+        "`ChappieTransport`: a request body and a credential closure give the stream",
+        "LoopbackTests/StreamingTests.aResponseArrivesWholeAndOnce"),
+    Sentence(
+        "`.reasoningDelta`, `.refusalDelta`", "ChappieTransportTests/DriverOutputTests.everyKindOfDeltaHasItsEvent"),
+    Sentence(
+        "`.diagnostic` is off by default", "ChappieTransportTests/DriverActionTests.diagnosticsAreOffUnlessAskedFor"),
+    Sentence(
+        "`rawEvents`: `.unsurfaced`, `.all`, `.none`",
+        "ChappieTransportTests/DriverOutputTests.unsurfacedEventsArePassedOnUnparsed",
+        "ChappieTransportTests/DriverOutputTests.everyEventIsPassedOnBeforeWhatIsMadeOfIt",
+        "ChappieTransportTests/DriverOutputTests.noEventIsPassedOnUnparsedWhenNoneIsWanted"),
+    Sentence(
+        "endpoint presets", "ChappieTests/EndpointTests.aPresetHasAnAddress",
+        "LoopbackTests/ClientEndpointTests.openAI",
+        "LoopbackTests/ClientEndpointTests.chatGPT", "LoopbackTests/ClientEndpointTests.azureOpenAI",
+        "LoopbackTests/ClientEndpointTests.others",
+        "LoopbackTests/ClientEndpointTests.aServerThatIsNotKnownGetsNothingSpecial"),
+    Sentence(
+        "on every error: category, retryability, guidance, user action, words, tag, whether to report it",
+        "ChappieTransportTests/ErrorTableTests.theFacts", "ChappieTransportTests/ErrorTableTests.theWords",
+        "ChappieTransportTests/ErrorTableTests.everyCodeHasARow"),
+    Sentence(
+        "`ChappieTransportFailure`: phase, transport, attempts, close code and reason, status code, request ids, bytes",
+        "ChappieTransportTests/DriverFailureTests.aFailedConnectionHasACodeAndItsFacts",
+        "ChappieTransportTests/DriverFailureTests.aCloseHasItsCodeAndReason",
+        "ChappieTransportTests/DriverFailureTests.theFailureCountsTheBytesAndTheQuiet",
+        "ChappieTransportTests/DriverFailureTests.aPhaseBecomesThePublicOne"),
+    Sentence(
+        "replay safety: `notSent`, `sentNoOutput`, `outputDelivered`, `completed`",
+        "ChappieTransportTests/RecoveryPolicyTests.aRequestThatIsNoneWasNotSent",
+        "ChappieTransportTests/RecoveryPolicyTests.aDivergenceHasDelivered",
+        "ChappieTransportTests/RecoveryPolicyTests.aTurnThatRunsSaysHowFarItHasCome",
+        "LoopbackTests/ClientToolTests.theAttemptsOfATurnAreCountedThrough"),
+    Sentence(
+        "`ChappieStreamReport`: attempts with timings",
+        "ChappieTransportTests/DriverFailureTests.theFailureCountsTheBytesAndTheQuiet"),
+    Sentence(
+        "`ChappieStreamReport`: reconnects, fallback and why, verified replay bytes",
+        "LoopbackTests/RecoveryTests.spentRetriesAreFollowedByHTTPWithTheSameText"),
+    Sentence(
+        "`ChappieStreamReport`: compression ratio, inter-token gaps",
+        "LoopbackTests/WatchingTests.theCompressionRatioIsMeasured", "LoopbackTests/WatchingTests.gapsAreMeasured"),
+    Sentence(
+        "non-fatal news never ends a stream: reconnecting n of m, fell back",
+        "LoopbackTests/RecoveryTests.spentRetriesAreFollowedByHTTPWithTheSameText"),
+    Sentence(
+        "non-fatal news never ends a stream: resumed, stalled, unknown event, sequence gap",
+        "ChappieTransportTests/CursorResumeTests.afterACutTheRestIsAskedFor",
+        "ChappieTransportTests/WatchingTests.aStallIsLogged",
+        "ChappieTransportTests/SequenceNewsTests.anUnknownTypeIsNewsOnce",
+        "ChappieTransportTests/SequenceNewsTests.missingNumbersAreNewsOnceInAnAttempt"),
+    Sentence(
+        "a log sink with stable fields, a metrics sink",
+        "ChappieTransportTests/WatchingTests.aTurnThatFails", "ChappieTransportTests/WatchingTests.aTurnThatSucceeds",
+        "LoopbackTests/ClientToolTests.toolsAreLoggedAndMeasuredWithoutTheirWords"),
+    Sentence("trace context in and out", "LoopbackTests/WatchingTests.aRequestHasOneName"),
+    Sentence(
+        "a circuit breaker per endpoint: closed, open, half-open; 5 failures in a row, 60 s",
+        "ChappieTransportTests/CircuitTests.theDefaults",
+        "ChappieTransportTests/CircuitTests.afterTheThresholdTurnsFailWithoutAnAttempt",
+        "ChappieTransportTests/CircuitTests.oneTurnMayTryAfterTheTimeAndItsSuccessClosesTheCircuit",
+        "ChappieTransportTests/CircuitTests.onlyTheServerAndTheNetworkCount"),
+    Sentence(
+        "run limits: tool calls, round trips, wall clock (tool time included)",
+        "LoopbackTests/ClientToolTests.theNumberOfCallsIsLimited",
+        "LoopbackTests/ClientToolTests.theNumberOfResponsesIsLimited",
+        "LoopbackTests/ClientToolTests.theWallClockEndsAToolThatNeverFinishes",
+        "LoopbackTests/ClientToolTests.theWallClockEndsAServerThatSaysNothing"),
+    Sentence(
+        "one turn at a time per conversation, or `alreadyRunning`",
+        "LoopbackTests/ClientConversationTests.aSecondTurnIsRefusedAndTheFirstGoesOn"),
+]
+
+private let badInput = [
+    Sentence(
+        "arguments that are not JSON",
+        "LoopbackTests/ClientEndpointTests.argumentsThatAreNoJSONAreGivenToTheToolAsTheyAre"),
+    Sentence(
+        "an unknown tool", "LoopbackTests/ClientToolTests.aCallWithoutAHandlerEndsTheTurnBeforeAnythingRuns"),
+    Sentence(
+        "two calls with one id",
+        "LoopbackTests/ClientEndpointTests.twoDifferentCallsWithOneNameEndTheTurnAndNeitherRuns",
+        "LoopbackTests/ClientEndpointTests.oneCallThatStandsTwiceRunsOnce"),
+    Sentence("a call that never finishes", "LoopbackTests/ClientToolTests.theWallClockEndsAToolThatNeverFinishes"),
+    Sentence("an output of 100 MB", "LoopbackTests/ClientEndpointTests.anOutputOf100MegabytesIsCutAndSaysSo"),
+    Sentence(
+        "a tool that throws after cancel",
+        "LoopbackTests/ClientConversationTests.aCancelledTurnStopsItsToolsAndWaitsForNobody",
+        "ChappieTests/ToolLoopStateMachineTests.whatComesAfterTheEndChangesNothing"),
+    Sentence(
+        "an approval that never comes", "LoopbackTests/ClientConversationTests.anApprovalThatNeverComesEndsWithTheTurn"),
+    Sentence("invalid UTF-8 from a command", "ChappieCommandTests/CommandToolTests.whatIsNotUTF8IsReplaced"),
+    Sentence("a context from another version", "ChappieTests/EndpointTests.anotherVersionIsAClearError"),
+    Sentence("a body that is none", "LoopbackTests/ClientEndpointTests.aBodyThatIsNoneFailsBeforeAnythingIsSent"),
+]
+
+@Suite struct ContractSentenceTests {
+    private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test(arguments: streaming + transports + errorsAndClients + additions + badInput)
+    fileprivate func isShown(_ sentence: Sentence) throws {
+        #expect(!sentence.tests.isEmpty)
+        for test in sentence.tests {
+            let parts = test.split(separator: ".", maxSplits: 1).map(String.init)
+            try #require(parts.count == 2)
+            let source = try String(contentsOf: Self.tests.appending(path: parts[0] + ".swift"), encoding: .utf8)
+            #expect(Self.hasTest(parts[1], in: source), "\(test) does not exist")
+        }
+    }
+
+    /// Whether a function of that name stands behind a `@Test` with no other function between them.
+    private static func hasTest(_ name: String, in source: String) -> Bool {
+        guard let place = source.range(of: "func \(name)(") else { return false }
+        guard let mark = source[..<place.lowerBound].range(of: "@Test", options: .backwards) else { return false }
+        return !source[mark.upperBound..<place.lowerBound].contains("func ")
+    }
+
+    @Test func aNameThatIsNoTestIsNoticed() {
+        let source = "@Test(arguments: [1])\n    func a(x: Int) {}\n    func b() {}\n    @Test func abc() {}"
+        #expect(Self.hasTest("a", in: source))
+        #expect(Self.hasTest("abc", in: source))
+        #expect(!Self.hasTest("b", in: source))
+        #expect(!Self.hasTest("ab", in: source))
+    }
+}
