@@ -22,13 +22,15 @@ TARGET :=
 SOAK_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),3600)
 FILTER :=
 
-# The steps share two cores and one build folder: one after another, in the order written.
+# The steps share two cores and one build folder: one after another, in the order written, but for those that wait much
+# (Scripts/at-once.sh).
 .NOTPARALLEL:
 
-.PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint thread-sanitizer \
-	address-sanitizer scan-forms docs benchmarks-build budgets budgets-accept bench-sse bench-sse-peers fuzz \
-	fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture torture-sample samples soak soak-sample \
-	bench figures churn interop autobahn autobahn-quick autobahn-full autobahn-client clean
+.PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint \
+	sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
+	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs benchmarks-build \
+	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture \
+	torture-sample samples soak soak-sample bench figures churn interop autobahn autobahn-quick autobahn-full autobahn-client clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,8 +53,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: scan-forms docs samples thread-sanitizer address-sanitizer \
-	benchmarks-build budgets fuzz-regressions
+sanitize-and-build-all: scan-forms docs samples sanitizers budgets
 
 install: ## Install the system packages that the build needs
 	@Scripts/install.sh
@@ -79,20 +80,36 @@ NOT_ABOUT_THREADS := ScenarioTests|SlowReaderTests|FrameQueueTests|AddressRaceTe
 NOT_ABOUT_MEMORY := ScenarioTests|SlowReaderTests|FaultProxyTests|TimeBudgetTests|TransportDeadlineTests
 
 # Under a sanitizer a turn takes ten times as long, so few bytes are cut at; `make test` cuts at every one.
-thread-sanitizer: export CHAPPIE_CUT_STRIDE := 31
-thread-sanitizer: export CHAPPIE_TEST_TARGETS := $(THREADED_TESTS)
-address-sanitizer: export CHAPPIE_CUT_STRIDE := 9
-address-sanitizer: export CHAPPIE_TEST_TARGETS := $(UNSAFE_TESTS)
+thread-sanitizer-build thread-sanitizer-run: export CHAPPIE_CUT_STRIDE := 31
+thread-sanitizer-build thread-sanitizer-run: export CHAPPIE_TEST_TARGETS := $(THREADED_TESTS)
+address-sanitizer-build address-sanitizer-run: export CHAPPIE_CUT_STRIDE := 9
+address-sanitizer-build address-sanitizer-run: export CHAPPIE_TEST_TARGETS := $(UNSAFE_TESTS)
 
-thread-sanitizer: install ## Run every test that has threads under the thread sanitizer
-	@Scripts/install.sh proxy
+# The tests spend most of their time waiting: the next thing is built meanwhile.
+sanitizers: install ## Both sanitizers, and what else is built and run once: the benchmarks and the fuzz targets
+	@$(MAKE) thread-sanitizer-build
+	@Scripts/at-once.sh thread-sanitizer-run address-sanitizer-build
+	@Scripts/at-once.sh address-sanitizer-run benchmarks-and-fuzz-targets
+
+benchmarks-and-fuzz-targets: benchmarks-build fuzz-regressions
+
+thread-sanitizer: thread-sanitizer-build thread-sanitizer-run ## Run every test that has threads under the thread sanitizer
+
+thread-sanitizer-build: install
 	swift build --build-tests --sanitize=thread --scratch-path .build/tsan
+
+thread-sanitizer-run:
+	@Scripts/install.sh proxy
 	swift test --skip-build --sanitize=thread --scratch-path .build/tsan --disable-xctest $(TEST_FLAGS) \
 		--skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_THREADS)'
 
-address-sanitizer: install ## Run the tests that are about memory under the address and leak sanitizers
-	@Scripts/install.sh proxy
+address-sanitizer: address-sanitizer-build address-sanitizer-run ## Run the tests that are about memory under the address and leak sanitizers
+
+address-sanitizer-build: install
 	swift build --build-tests --sanitize=address --scratch-path .build/asan
+
+address-sanitizer-run:
+	@Scripts/install.sh proxy
 	ASAN_OPTIONS=detect_leaks=1 swift test --skip-build --sanitize=address --scratch-path .build/asan --disable-xctest \
 		$(TEST_FLAGS) --skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_MEMORY)'
 

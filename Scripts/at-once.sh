@@ -17,8 +17,7 @@ clean_up() {
 trap clean_up EXIT
 
 for target in "$@"; do
-    # The flags of the make that is above, such as its number of jobs, are not for these.
-    MAKEFLAGS='' make --no-print-directory "$target" >"$work/$target" 2>&1 &
+    make --no-print-directory "$target" >"$work/$target" 2>&1 &
     processes[$target]=$!
 done
 failed=()
