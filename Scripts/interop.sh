@@ -335,7 +335,7 @@ start_litellm() {
     setsid python3 "$programs/chat_model.py" >"$folder/model.out" 2>"$folder/model.err" &
     litellm_processes[$stack-model]=$!
     for ((i = 0; i < 100; i++)); do
-        model=$(head -n 1 "$folder/model.out")
+        model=$(head -n 1 "$folder/model.out" 2>/dev/null) || true
         if [[ -n $model ]]; then break; fi
         sleep 0.1
     done
@@ -418,7 +418,7 @@ stream-litellm-uvicorn-tool-sse() { run_tool_turn uvicorn httpSSE; }
 # shellcheck disable=SC2317 # Called by the trap.
 clean_up() {
     local stack
-    for stack in "${!litellm_processes[@]}"; do kill -- "-${litellm_processes[$stack]}" 2>/dev/null || true; done
+    for stack in "${!litellm_processes[@]}"; do kill -- "-${litellm_processes[$stack]}" 2>/dev/null || kill "${litellm_processes[$stack]}" 2>/dev/null || true; done
     wait 2>/dev/null || true
     rm -rf "$scratch"
 }
