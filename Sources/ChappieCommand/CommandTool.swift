@@ -69,11 +69,20 @@ extension CommandTool {
             inputSchema: ["type": "object", "properties": [:], "additionalProperties": true],
             policy: approval.policy
         ) { call in
-            let outcome = try await ShellCommand.run(
-                command, input: Array(call.arguments.utf8), limit: Self.outputLimit)
-            let (text, isSuccess) = Self.text(of: outcome)
-            return isSuccess ? ChappieToolResult(output: text) : .failed(text)
+            try await Self.result(of: command, call)
         }
+    }
+
+    /// What a command says to a call; one that cannot be started is a failure that the model may know of.
+    static func result(of command: String, _ call: ChappieToolCall) async throws -> ChappieToolResult {
+        let outcome: ShellCommand.Outcome
+        do {
+            outcome = try await ShellCommand.run(command, input: Array(call.arguments.utf8), limit: Self.outputLimit)
+        } catch let error as DescriptorError {
+            return .failed("[the command could not be started: \(error.message)]")
+        }
+        let (text, isSuccess) = Self.text(of: outcome)
+        return isSuccess ? ChappieToolResult(output: text) : .failed(text)
     }
 }
 

@@ -65,8 +65,10 @@ struct StreamCommand {
     }
 
     /// Reads the stream to its end and prints it; SIGINT cancels it, a second one ends the process.
+    ///
+    /// So does SIGTERM: commands that run for tools are in groups of their own, and nobody else would end them.
     private func read(_ handle: ChappieStreamHandle, printer: any StreamPrinter) async -> ExitCode {
-        let watcher = SignalWatcher([SIGINT]) { count in
+        let watcher = SignalWatcher([SIGINT, SIGTERM]) { count in
             guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
             handle.cancel()
         }

@@ -1,4 +1,5 @@
 // Commands of the shell, run for tool calls.
+import Dispatch
 import Foundation
 import Testing
 
@@ -51,13 +52,20 @@ import Testing
     }
 
     @Test func cancellingKillsTheWholeGroup() async throws {
-        let (lines, continuation) = AsyncStream.makeStream(of: Void.self)
-        let task = Task {
-            continuation.yield()
-            return try await self.run("sleep 1000 | sleep 1000")
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "started").path
+        try #require(mkfifo(path, 0o600) == 0)
+        let task = Task { try await self.run("echo > '\(path)'; sleep 1000 | sleep 1000") }
+        // Opening it waits for the command.
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: _ = try? DescriptorReader.bytes(ofFile: path))
+            }
         }
-        for await _ in lines { break }
         task.cancel()
+        // A run ends when nobody holds its output any more.
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 

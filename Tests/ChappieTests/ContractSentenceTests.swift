@@ -277,6 +277,22 @@ private let badInput = [
         return !source[mark.upperBound..<place.lowerBound].contains("func ")
     }
 
+    @Test("`ServerSentEvents`, a product of its own without a dependency; `ChappieTransport`; `ChappieTestServer`")
+    func products() throws {
+        let root = Self.tests.deletingLastPathComponent()
+        let package = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
+        for name in ["ServerSentEvents", "ChappieTransport", "Chappie", "ChappieTestServer"] {
+            #expect(package.contains(#".library(name: "\#(name)""#))
+        }
+        #expect(!package.contains(".package("))
+        let folder = root.appending(path: "Sources/ServerSentEvents")
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "swift" }
+        let imports = try files.flatMap { try String(contentsOf: $0, encoding: .utf8).split(separator: "\n") }
+            .filter { $0.contains("import ") && !$0.drop { $0 == " " }.hasPrefix("//") }
+        #expect(!imports.isEmpty && imports.allSatisfy { $0.hasSuffix("import CLineTerminatorScan") })
+    }
+
     @Test func aNameThatIsNoTestIsNoticed() {
         let source = "@Test(arguments: [1])\n    func a(x: Int) {}\n    func b() {}\n    @Test func abc() {}"
         #expect(Self.hasTest("a", in: source))
