@@ -124,18 +124,10 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     private func isForConsumer(_ event: ChappieStreamEvent) -> Bool {
         switch event {
         case .completed: false
-        case .raw(let type, let payload): self.setup.rawEvents == .all || !Self.isCall(type: type, payload: payload)
         case .textDelta, .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted,
-            .usageLimits, .diagnostic:
+            .usageLimits, .raw, .diagnostic:
             true
         }
-    }
-
-    /// Whether an event of the wire hands a call over, which `toolCallRequested` tells of.
-    private static func isCall(type: String, payload: String) -> Bool {
-        guard type == "response.output_item.done" else { return false }
-        let item = ChappieJSONValue(jsonText: payload)?["item"]?["type"]
-        return item == "function_call" || item == "custom_tool_call"
     }
 
     /// Puts an event of a response in line, or goes on when it is complete.
