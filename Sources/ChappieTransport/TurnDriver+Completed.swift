@@ -29,6 +29,7 @@ extension TurnDriver {
     /// The server says that the response is complete.
     func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
         self.record.completed(summary, responseID: self.responseID)
+        self.keepUnusedSteering()
         guard self.request.runsCalls else { return self.action = self.machine.completed(attempt: attempt) }
         if self.record.isTooLarge {
             return self.failed(.eventTooLarge(limit: self.engine.configuration.limits.eventByteCount))
