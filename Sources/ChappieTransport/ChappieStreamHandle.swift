@@ -62,7 +62,9 @@ public struct ChappieStreamHandle: Sendable {
     /// The response ends where it is, and another one goes on from there: the stream goes on with it, and text that is
     /// delivered stays delivered. It works over a WebSocket only, with a server that knows `response.steer`; the
     /// diagnostics say what has become of it. From then on the request is not sent again by itself, because that would
-    /// lose the message: a failure of the connection ends the stream.
+    /// lose the message: a failure of the connection ends the stream. A response that calls tools ends by itself; in a
+    /// client's turn the message goes to the model with their outputs. One that comes when the response is complete is
+    /// lost: then the diagnostics say `steerFailed`.
     ///
     /// May be called from any task. Throws `ChappieSteeringError` when there is nothing to steer; nothing is sent then.
     public func steer(_ text: String) throws {

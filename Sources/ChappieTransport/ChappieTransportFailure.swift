@@ -207,7 +207,7 @@ public enum ChappieReplaySafety: String, Sendable, Codable, CaseIterable {
     case notSent
     /// The server may have seen it, and nothing of its answer was delivered.
     case sentNoOutput
-    /// Output was delivered: another answer may differ.
+    /// Output was delivered, or a tool has run: another answer may differ.
     case outputDelivered
     /// The response was complete.
     case completed

@@ -40,8 +40,9 @@ public struct ChappieTransportRequest: Sendable {
     package var forkedFrom: String?
     /// Whether the caller runs the calls of the complete response.
     ///
-    /// They are then compared with those of a broken attempt even if no raw event hands them over, and a response ends
-    /// in `ChappieClientError.invalidResponse` when a call has no `call_id`, or two different ones have the same.
+    /// They are then handed over one by one, and compared with those of a broken attempt, only with `rawEvents` `.all`.
+    /// A response ends in `ChappieClientError.invalidResponse` when a call has no `call_id`, or two different ones have
+    /// the same.
     package var runsCalls = false
     /// Gives the output of a call that is carried, in place of the configuration's.
     package var toolOutput: ChappieTransportConfiguration.ToolOutputSource?

@@ -14,6 +14,8 @@ struct ResponseRecord {
     /// Items of responses that this one goes on from, and what was put in between.
     private var earlierItems: [[UInt8]] = []
     private var items: [Item] = []
+    /// What was put in and not used.
+    private var laterItems: [[UInt8]] = []
     private var byteCount = 0
     /// The response's identifier, from its end.
     private(set) var responseID: String?
@@ -48,6 +50,7 @@ struct ResponseRecord {
         guard self.isTooLarge else { return true }
         self.earlierItems.removeAll()
         self.items.removeAll()
+        self.laterItems.removeAll()
         return false
     }
 
@@ -76,8 +79,13 @@ struct ResponseRecord {
         for item in rest + items where self.takes(item) { self.earlierItems.append(item) }
     }
 
+    /// Something was put into the response that it has not used: it stands behind its items, and wants an answer.
+    mutating func leaves(_ items: [[UInt8]]) {
+        for item in items where self.takes(item) { self.laterItems.append(item) }
+    }
+
     /// All items, as they were sent: those of the responses that this one goes on from come first.
-    var allItems: [[UInt8]] { self.earlierItems + self.outputItems }
+    var allItems: [[UInt8]] { self.earlierItems + self.outputItems + self.laterItems }
 
     /// The items in the order of their positions, as they were sent, and none twice.
     private var outputItems: [[UInt8]] {
@@ -99,7 +107,7 @@ struct ResponseRecord {
         response.id = self.responseID
         response.model = self.model
         response.usage = self.usage
-        response.endsTurn = self.endsTurn
+        response.endsTurn = self.endsTurn && self.laterItems.isEmpty
         response.setItems((carried + self.allItems).compactMap { InputItem($0) })
         return response
     }

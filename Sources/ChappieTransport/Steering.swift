@@ -19,6 +19,7 @@ struct Steering {
     /// How far one steering is.
     private enum Progress {
         case sent
+        /// The server has taken it, for this response or for the next request.
         case accepted
     }
 
@@ -60,10 +61,24 @@ struct Steering {
         self.entries[index].progress = .accepted
     }
 
-    /// The server has refused a steering, or keeps it for the next request: it is no part of this response.
-    mutating func setAside() {
+    /// The server keeps a steering for the next request.
+    mutating func pending() {
+        if !self.entries.contains(where: { $0.progress == .accepted }) { self.accepted() }
+    }
+
+    /// The server has refused a steering: it is no part of this response, nor of another.
+    mutating func refused() {
         let index = self.entries.firstIndex { $0.progress == .sent } ?? self.entries.indices.first
         if let index { self.entries.remove(at: index) }
+    }
+
+    /// The response is complete: the items that the server has taken and not used, in order, and whether there are
+    /// others, which it has not taken.
+    ///
+    /// The connection is not used again, so they go with the next request. The server still owes something for them.
+    var unused: (items: [[UInt8]], hasOthers: Bool) {
+        let taken = self.entries.filter { $0.progress == .accepted }
+        return (taken.flatMap(\.items), taken.count < self.entries.count)
     }
 
     /// The response has ended for what was put into it: those items, in order.

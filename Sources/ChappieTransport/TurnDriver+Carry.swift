@@ -36,6 +36,8 @@ extension TurnDriver {
             for item in self.finishedItems.prefix(rung.carriedItemCount) {
                 self.carriedItems.append(item.json)
                 guard item.isCall, let source = self.toolOutput else { continue }
+                // From here on the call is settled: every later attempt has it and its output in the request.
+                self.machine.callCarried()
                 self.carriedItems.append(try await source(String(decoding: item.json, as: UTF8.self)))
             }
         } catch {

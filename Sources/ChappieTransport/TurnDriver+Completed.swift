@@ -14,12 +14,22 @@ extension TurnDriver {
         return response
     }
 
-    /// Whether the ledger looks at finished calls: someone may act on them.
-    var comparesCalls: Bool { self.request.runsCalls || self.engine.configuration.rawEvents != .none }
+    /// Whether finished calls are handed over one by one, and so looked at by the ledger: someone may act on them.
+    ///
+    /// Who runs the calls of the complete response has not heard of those of a broken one, unless all events are passed
+    /// on: they are no promise, and the model may call otherwise when it is asked again.
+    var handsOverCalls: Bool {
+        switch self.engine.configuration.rawEvents {
+        case .none: false
+        case .unsurfaced: !self.request.runsCalls
+        case .all: true
+        }
+    }
 
     /// The server says that the response is complete.
     func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
         self.record.completed(summary, responseID: self.responseID)
+        self.keepUnusedSteering()
         guard self.request.runsCalls else { return self.action = self.machine.completed(attempt: attempt) }
         if self.record.isTooLarge {
             return self.failed(.eventTooLarge(limit: self.engine.configuration.limits.eventByteCount))

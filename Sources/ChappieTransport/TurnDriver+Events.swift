@@ -276,8 +276,8 @@ extension TurnDriver {
 
     /// A finished item.
     ///
-    /// A tool call among them is verified, because someone may act on it: it is handed over when the ledger says so,
-    /// whatever other items have been handed over before.
+    /// A tool call among them that is handed over is verified, because someone may act on it: it is handed over when the
+    /// ledger says so, whatever other items have been handed over before.
     private func received(
         _ item: ItemSummary,
         at outputIndex: Int,
@@ -286,9 +286,8 @@ extension TurnDriver {
         attempt: Int
     ) {
         self.noteFinished(item, at: outputIndex, attempt: attempt)
-        guard item.isCall, self.comparesCalls else {
-            return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
-        }
+        guard item.isCall else { return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt) }
+        guard self.handsOverCalls else { return }
         let wasVerified = self.machine.isReplayVerified
         let action = self.machine.toolCallReceived(
             ReplayedToolCall(
@@ -300,7 +299,6 @@ extension TurnDriver {
         case .deliver:
             let type = String(event.typeName)
             _ = self.machine.rawReceived(type: type, outputIndex: outputIndex, attempt: attempt)
-            guard self.engine.configuration.rawEvents != .none else { return }
             self.deliver(.raw(type: type, payload: unsafe String(decoding: json, as: UTF8.self)))
         case .ignore:
             return

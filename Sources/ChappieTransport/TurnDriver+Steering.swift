@@ -79,12 +79,25 @@ extension TurnDriver {
             self.shared.withLock { $0.steering.accepted() }
             self.report(ChappieDiagnostic(kind: .steered, transport: transport))
         case .pending:
-            self.shared.withLock { $0.steering.setAside() }
+            // Some servers say this in place of `accepted`.
+            self.shared.withLock { $0.steering.pending() }
             self.report(ChappieDiagnostic(kind: .steerPending, transport: transport))
         case .failed(let code):
-            self.shared.withLock { $0.steering.setAside() }
+            self.shared.withLock { $0.steering.refused() }
             self.report(ChappieDiagnostic(kind: .steerFailed, transport: transport, reason: code))
         }
+    }
+
+    /// Puts what the server has taken and not used behind a complete response: it goes with the next request.
+    ///
+    /// The connection is not used again, so the server has it once. What was not taken came too late.
+    func keepUnusedSteering() {
+        let unused = self.shared.withLock { $0.steering.unused }
+        self.record.leaves(unused.items)
+        guard unused.hasOthers else { return }
+        self.report(
+            ChappieDiagnostic(
+                kind: .steerFailed, transport: self.attempt?.transport, reason: "response_already_completed"))
     }
 
     /// Goes on with the successor of a response that has ended because it was steered; false for any other ending.

@@ -75,6 +75,8 @@ package struct LaneTable: Sendable {
         var lane = ""
         var request = Request.none
         var responseCount = 0
+        /// Whether something was put into the newest response.
+        var isSteered = false
     }
 
     /// A response under way.
@@ -152,6 +154,12 @@ package struct LaneTable: Sendable {
         self.unreadByteCounts[member] = nil
         var departure = Departure(isLast: self.entries.isEmpty)
         departure.resumesReading = self.full.remove(member) != nil && self.full.isEmpty
+        if entry.request == .none, entry.isSteered, self.occupants[entry.lane] == nil {
+            // The server may still answer what was put in with a response that nobody asked for: nobody else may read it.
+            self.responseCount += 1
+            self.occupants[entry.lane] = Occupant(member: nil, number: self.responseCount)
+            return departure
+        }
         guard entry.request == .running else { return departure }
         self.occupants[entry.lane]?.member = nil
         let isHopeless =
@@ -181,6 +189,7 @@ package struct LaneTable: Sendable {
     package mutating func steered(_ member: Member) -> Sending {
         guard let entry = self.entries[member] else { return .never }
         self.steering.append(member)
+        self.entries[member]?.isSteered = true
         return entry.request == .waiting ? .later : .now
     }
 
@@ -192,6 +201,7 @@ package struct LaneTable: Sendable {
             self.responseCount += 1
             self.occupants[lane] = Occupant(member: member, number: self.responseCount)
             self.entries[member]?.request = .running
+            self.entries[member]?.isSteered = false
             started.append(member)
         }
         self.waitingRequests.removeAll { started.contains($0) }

@@ -50,6 +50,11 @@ extension TurnStateMachine {
         return true
     }
 
+    /// A finished call of the attempt that broke is run, to be given back to the server with its output.
+    ///
+    /// It may be given back again, which is as safe as before. Whoever sends the request anew has it run twice.
+    package mutating func callCarried() { self.hasCarriedCall = true }
+
     /// True when the response of this attempt is being read; false when the input about it is stale.
     package func isReading(_ attempt: Int) -> Bool {
         switch self.state {

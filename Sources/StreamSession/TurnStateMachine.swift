@@ -96,6 +96,8 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     var hasUnnumberedOutput = false
     /// The server's name for that response.
     var responseID: String?
+    /// Whether a call of a broken attempt was run, to be given back with its output.
+    var hasCarriedCall = false
     /// Finished items of the attempt that runs, counted from the first one without a gap.
     var finishedItemCount = 0
 
@@ -137,7 +139,7 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     /// Whether sending the request again is safe.
     package var replaySafety: ReplaySafety {
         if self.state == .finished(.completed) { return .completed }
-        if self.ledger.hasDelivered { return .outputDelivered }
+        if self.ledger.hasDelivered || self.hasCarriedCall { return .outputDelivered }
         return self.mayHaveSentRequest ? .sentNoOutput : .notSent
     }
 

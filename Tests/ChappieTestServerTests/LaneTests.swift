@@ -157,6 +157,45 @@ import Testing
         }
     }
 
+    @Test func inputWaitsForTheOutputsOfCalls() throws {
+        let call = #"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#
+        try self.connected({
+            $0.model = .custom { request in
+                let id = "r\(request.response)"
+                let input = JSONValue(Array(request.bodyText.utf8))?["input"]?.elements ?? []
+                let types = input.compactMap { $0["type"]?.string }.joined(separator: " ")
+                let words = input.first?["content"]?.string ?? ""
+                return [
+                    #"{"type":"response.created","response":{"id":"\#(id)"}}"#,
+                    request.response == 1
+                        ? #"{"type":"response.output_item.done","output_index":0,"item":\#(call)}"#
+                        : #"{"type":"response.output_text.delta","output_index":0,"delta":"\#(types): \#(words)"}"#,
+                    #"{"type":"response.completed","response":{"id":"\#(id)","status":"completed"}}"#,
+                ]
+            }
+            $0.faults = [.init(.pause(afterEvent: 1, seconds: 600), response: 1)]
+        }) { _, client in
+            try client.sendText(self.request(lane: "a"))
+            #expect(try client.readEvent()["type"]?.string == "response.created")
+            try client.sendText(#"{"type":"response.steer","previous_response_id":"r1","input":"And so on."}"#)
+            var seen = try client.readEvents()
+            seen.append(try client.readEvent())
+            let types = seen.compactMap { $0["type"]?.string }
+            #expect(
+                types == [
+                    "response.steer.accepted", "response.output_item.done", "response.completed",
+                    "response.steer.pending",
+                ])
+            #expect(seen.last?["stream_id"]?.string == "a")
+            #expect(seen.last?["reason"]?.string == "waiting_for_required_input")
+            #expect(seen.last?["required_input"]?.elements.map { $0["call_id"]?.string } == ["c"])
+            let output = #"[{"type":"function_call_output","call_id":"c","output":""}]"#
+            try client.sendText(
+                self.request(lane: "a", previousID: "r1").replacing(#""Hello.""#, with: output))
+            #expect(text(of: try client.readEvents()) == "message function_call_output: And so on.")
+        }
+    }
+
     @Test func whatCannotBeSteeredIsSaid() throws {
         try self.connected(eventsPerSecond: 20, textByteCount: 4000) { _, client in
             let steer = { (id: String, input: String) in

@@ -191,17 +191,49 @@ import Testing
         }
     }
 
-    @Test func whatWaitsForAnOutputIsTold() async {
+    @Test(arguments: [[accepted], [pending], [accepted, pending]])
+    func whatTheResponseDoesNotUseGoesWithTheNextRequest(answers: [String]) async {
         let steered = await Steered(
-            after: [.request, .text(Self.pending), .text(Self.done("one ")), .text(Event.completed("r1"))])
-        #expect(steered.news == [.steerPending])
-        #expect(steered.turn.completedResponse?.itemTexts == [WireItem.message("one ")])
-        #expect(!steered.fixture.calls(0).contains(.cancel))
+            after: [.request] + answers.map { .text($0) } + [.text(Self.done("one ")), .text(Event.completed("r1"))])
+        #expect(steered.error == nil)
+        #expect(steered.news == answers.map { $0 == Self.pending ? .steerPending : .steered })
+        let response = steered.turn.completedResponse
+        #expect(response?.itemTexts == [WireItem.message("one "), WireItem.user("more")])
+        // The model has not answered it.
+        #expect(response?.endsTurn == false)
+        // The server keeps it as well, so this connection is not used again.
+        #expect(steered.fixture.calls(0).contains(.cancel))
+    }
+
+    @Test func itStandsBeforeTheOutputsOfCalls() async {
+        let call = Event.done(WireItem.sentCall("a"), at: 1)
+        let steered = await Steered(
+            after: [
+                .request, .text(Self.accepted), .text(Self.done("one ")), .text(call), .text(Event.completed("r1")),
+                .text(Self.pending),
+            ])
+        let response = steered.turn.completedResponse
+        #expect(response?.itemTexts == [WireItem.message("one "), WireItem.call("a"), WireItem.user("more")])
+        #expect(response?.calls.map(\.callID) == ["a"])
+    }
+
+    @Test func whatComesTooLateIsNoPartOfTheConversation() async {
+        let steered = await Steered(
+            after: [
+                .request, .request, .text(Self.accepted), .text(Self.done("one ")), .text(Event.completed("r1")),
+            ], steers: ["more", "and more"])
+        #expect(steered.error == nil)
+        #expect(steered.news == [.steered, .steerFailed])
+        #expect(TurnOutcome(events: steered.events).diagnostics.last?.reason == "response_already_completed")
+        #expect(
+            steered.turn.completedResponse?.itemTexts == [WireItem.message("one "), WireItem.user("more")])
     }
 
     @Test func aSocketThatStillOwesAnAnswerIsNotUsedAgain() async {
         let steered = await Steered(after: [.request, .text(Self.done("one ")), .text(Event.completed("r1"))])
         #expect(steered.error == nil)
+        #expect(steered.turn.completedResponse?.itemTexts == [WireItem.message("one ")])
+        #expect(steered.turn.completedResponse?.endsTurn == true)
         #expect(steered.fixture.calls(0).contains(.cancel))
     }
 

@@ -176,6 +176,33 @@ extension LaneTable {
         #expect(!table.isAbandoned(lane: "c"))
     }
 
+    /// A server may answer what was put in with a response that nobody asked for.
+    @Test func aLaneThatWasSteeredIsLeftToTheServer() {
+        var (table, members) = Self.table("a", "b")
+        _ = table.requested(members[0])
+        _ = table.steered(members[0])
+        _ = table.received(Self.message("a", .answer))
+        _ = table.received(Self.message("a", .end))
+        #expect(!table.isAbandoned(lane: "a"))
+        #expect(table.left(members[0]) == .init())
+        #expect(table.isAbandoned(lane: "a"))
+        #expect(!table.isAbandoned(lane: "b"))
+        #expect(table.received(Self.message("a", .content)) == .init())
+        #expect(table.received(Self.message("a", .end)) == .init())
+        #expect(!table.isAbandoned(lane: "a"))
+    }
+
+    @Test func aLaterRequestOfTheSameMemberIsItsOwn() {
+        var (table, members) = Self.table("a", "b")
+        _ = table.requested(members[0])
+        _ = table.steered(members[0])
+        _ = table.received(Self.message("a", .end))
+        _ = table.requested(members[0])
+        _ = table.received(Self.message("a", .end))
+        _ = table.left(members[0])
+        #expect(!table.isAbandoned(lane: "a"))
+    }
+
     @Test func aSlotIsFreeWhenTheResponseOfOneWhoHasLeftEnds() {
         var table = LaneTable(highWatermark: 100, lowWatermark: 20)
         let members = (1...17).map { table.joined(lane: "l\($0)") }

@@ -128,6 +128,7 @@ extension ConversationTurn {
         let request = ChappieApprovalRequest(callID: call.callID, name: call.name, arguments: call.payload)
         let inbox = self.inbox
         let task = Task {
+            guard inbox.isOpen else { return }
             do {
                 switch try await handler(request) {
                 case .allowed: inbox.post(.answered(number, .approved))
@@ -147,6 +148,8 @@ extension ConversationTurn {
         let inbox = self.inbox
         let byteCount = self.setup.limits.toolOutputByteCount
         let task = Task { [weak self] in
+            // What was cancelled does not begin.
+            guard inbox.isOpen else { return }
             do {
                 let result = try await tool.handler(
                     ChappieToolCall(callID: call.callID, name: call.name, arguments: call.payload))

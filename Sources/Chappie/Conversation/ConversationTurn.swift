@@ -35,6 +35,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         case responding(TurnDriver)
         /// Tools run, or are about to.
         case answering
+        /// The turn ends with an error, behind the events that came before it.
+        case failing(any Error)
         /// Nothing comes any more.
         case over
     }
@@ -86,11 +88,14 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
                 if let event = try self.performActions() { return event }
                 switch self.phase {
                 case .responding(let driver):
-                    let event = try await driver.next()
+                    let event: ChappieStreamEvent?
+                    do { event = try await driver.next() } catch { event = try self.failed(with: error) }
+                    if case .failing = self.phase { continue }
                     if let event, self.isForConsumer(event), self.actions.isEmpty { return event }
                     self.received(event, from: driver)
                 case .notBegun: try self.begin()
                 case .answering: try await self.waitForTools()
+                case .failing(let error): throw error
                 case .over: return nil
                 }
             }
@@ -108,10 +113,14 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
                 if !batch.isEmpty { return batch }
                 switch self.phase {
                 case .responding(let driver):
-                    let events = self.received(try await driver.nextBatch() ?? [], from: driver)
+                    let batch: [ChappieStreamEvent]?
+                    do { batch = try await driver.nextBatch() } catch { batch = try self.failed(with: error) }
+                    if case .failing = self.phase { continue }
+                    let events = self.received(batch ?? [], from: driver)
                     if !events.isEmpty { return events }
                 case .notBegun: try self.begin()
                 case .answering: try await self.waitForTools()
+                case .failing(let error): throw error
                 case .over: return nil
                 }
             }
@@ -124,18 +133,10 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     private func isForConsumer(_ event: ChappieStreamEvent) -> Bool {
         switch event {
         case .completed: false
-        case .raw(let type, let payload): self.setup.rawEvents == .all || !Self.isCall(type: type, payload: payload)
         case .textDelta, .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted,
-            .usageLimits, .diagnostic:
+            .usageLimits, .raw, .diagnostic:
             true
         }
-    }
-
-    /// Whether an event of the wire hands a call over, which `toolCallRequested` tells of.
-    private static func isCall(type: String, payload: String) -> Bool {
-        guard type == "response.output_item.done" else { return false }
-        let item = ChappieJSONValue(jsonText: payload)?["item"]?["type"]
-        return item == "function_call" || item == "custom_tool_call"
     }
 
     /// Puts an event of a response in line, or goes on when it is complete.
@@ -179,6 +180,13 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     // MARK: The end
 
+    /// A response has failed: what its carried calls have left for the consumer comes before the error.
+    private func failed<Event>(with error: any Error) throws -> Event? {
+        guard !(error is CancellationError), !self.actions.isEmpty else { throw error }
+        self.phase = .failing(error)
+        return nil
+    }
+
     /// Ends the turn because of an error: leaves what was complete to the conversation, and stops what runs.
     private func ended(with error: any Error) -> any Error {
         self.phase = .over
@@ -196,6 +204,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         let (driver, turn, journal) = self.shared.withLock { shared in
             defer {
                 shared.turn = nil
+                shared.journal = nil
                 shared.isOver = true
             }
             return (shared.driver, shared.turn, shared.journal)

@@ -24,6 +24,9 @@ final class ToolInbox: Sendable {
 
     private let state = LockedValue(State())
 
+    /// Whether the turn still listens.
+    var isOpen: Bool { self.state.withLock { !$0.isClosed } }
+
     /// Says something to the turn.
     func post(_ message: Message) {
         let waiter: CheckedContinuation<Void, Never>? = self.state.withLock { state in

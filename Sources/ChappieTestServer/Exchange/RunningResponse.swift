@@ -42,6 +42,8 @@ struct RunningResponse {
     let lane: String?
     /// What is put into the response at its next event.
     var steering: Steering?
+    /// Input that waits for the outputs of the response's calls.
+    var pendingSteering: [Steering] = []
     /// Where the terminal event ends in what is written for the attempt, once it is there.
     var terminalEnd = Int.max
     /// Whether the terminal event says that all went well.
@@ -118,6 +120,14 @@ struct RunningResponse {
     /// Takes input for the response, which has an effect at once.
     mutating func steer(_ steering: Steering) {
         self.steering = steering
+        self.wait = .none
+    }
+
+    /// Takes input that waits for the outputs of the response's calls; a pause of the response ends.
+    mutating func keep(_ steering: Steering) {
+        self.pendingSteering.append(steering)
+        self.cadence = nil
+        self.sign = nil
         self.wait = .none
     }
 

@@ -47,7 +47,11 @@ extension WebSocketExchange {
             } else if body["generate"] == .bool(false) {
                 try self.warmUp(entry.request, lane: lane, on: connection)
             } else {
-                self.begin(entry.request, after: self.session.conversation(for: body))
+                let conversation = self.session.conversation(for: body)
+                let joined = self.session.takingPending(body)
+                self.begin(
+                    joined == body ? entry.request : Request(body: joined, bytes: Array(joined.text.utf8)),
+                    after: conversation)
                 continue
             }
             self.queue.finish(lane: entry.lane)
@@ -125,7 +129,30 @@ extension WebSocketExchange {
         try self.send(
             .init(type: "response.steer.accepted", text: text), lane: self.running[index].lane, on: connection)
         try self.writer.flush()
-        self.running[index].steer(steering)
+        if self.running[index].response.script.callIDs.isEmpty {
+            self.running[index].steer(steering)
+        } else {
+            self.running[index].keep(steering)
+        }
+    }
+
+    /// Says of input that a complete response has not used what it waits for, and keeps it for the request that goes on.
+    mutating func announcePending(_ response: RunningResponse, on connection: WebSocketConnection) throws(ConnectionEnd)
+    {
+        guard response.isComplete else { return }
+        let required = response.response.script.callIDs.map {
+            "{\"type\":\"function_call_output\",\"call_id\":\(JSONValue.quoted($0))}"
+        }
+        for steering in response.pendingSteering {
+            let text =
+                "{\"type\":\"response.steer.pending\",\"steer\":\(Self.object(steering, hasInput: false)),"
+                + "\"reason\":\"waiting_for_required_input\",\"required_input\":[\(required.joined(separator: ","))]}"
+            try self.send(
+                .init(type: "response.steer.pending", text: text, isNumbered: false), lane: response.lane,
+                on: connection)
+            self.session.keep(steering.message["input"], for: response.id)
+        }
+        try self.writer.flush()
     }
 
     private func failure(

@@ -160,7 +160,9 @@ struct WebSocketExchange {
             return true
         case .over:
             try self.writer.flush()
-            self.finish(self.running.remove(at: index))
+            let response = self.running.remove(at: index)
+            self.finish(response)
+            try self.announcePending(response, on: connection)
             return false
         }
     }

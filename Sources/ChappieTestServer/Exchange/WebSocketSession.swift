@@ -31,6 +31,8 @@ struct WebSocketSession {
 
     private var lanes: [String: Lane] = [:]
     private var completedIDs: Set<String> = []
+    /// What was put into responses that have not used it, by the responses' identifiers.
+    private var pendingInputs: [String: [JSONValue]] = [:]
 
     /// Why a message is refused when it arrives; nil when it is not.
     ///
@@ -100,6 +102,24 @@ struct WebSocketSession {
 
     /// Whether a response of this connection is over.
     func isOver(_ id: String) -> Bool { self.completedIDs.contains(id) }
+
+    /// Keeps input for the request that goes on from a response.
+    mutating func keep(_ input: JSONValue?, for responseID: String) {
+        self.pendingInputs[responseID, default: []] += Self.items(of: input)
+    }
+
+    /// A request with what was kept for it before its own input.
+    mutating func takingPending(_ body: JSONValue) -> JSONValue {
+        guard let id = body["previous_response_id"]?.string, let pending = self.pendingInputs.removeValue(forKey: id)
+        else { return body }
+        return body.replacing("input", with: .array(pending + Self.items(of: body["input"])))
+    }
+
+    private static func items(of input: JSONValue?) -> [JSONValue] {
+        guard let text = input?.string else { return input?.elements ?? [] }
+        let item = "{\"type\":\"message\",\"role\":\"user\",\"content\":\(JSONValue.quoted(text))}"
+        return [JSONValue(Array(item.utf8))].compactMap { $0 }
+    }
 
     /// Remembers a completed response as its lane's last one.
     mutating func complete(_ script: ResponseScript, after conversation: Conversation, lane: String?) {
