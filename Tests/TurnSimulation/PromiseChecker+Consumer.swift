@@ -158,7 +158,8 @@ extension PromiseChecker {
     }
 
     private mutating func check(_ safety: Safety) {
-        let hasOutput = self.size != ContentSize()
+        // A tool that has run is not undone by sending the request again.
+        let hasOutput = self.size != ContentSize() || !self.askedOutputs.isEmpty
         switch safety {
         case .notSent:
             if hasOutput || self.reachedServer { self.fail(.replaySafety, "`notSent`, and the server has the request") }

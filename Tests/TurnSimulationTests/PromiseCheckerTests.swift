@@ -249,6 +249,18 @@ import Testing
         self.expect(.replaySafety, checker)
     }
 
+    @Test func anErrorThatForgetsAToolIsFound() {
+        for (safety, isRight) in [(PromiseChecker.Safety.outputDelivered, true), (.sentNoOutput, false)] {
+            var limits = PromiseChecker.Limits()
+            limits.deliversCalls = false
+            var checker = Self.answered(upTo: ContentSize(calls: 1))
+            checker.limits = limits
+            checker.askedForOutput(ofCall: 0)
+            checker.finished(.transport(safety), now: .zero)
+            if isRight { #expect(checker.violation == nil) } else { self.expect(.replaySafety, checker) }
+        }
+    }
+
     @Test func aTurnThatTakesTooLongIsFound() {
         var limits = PromiseChecker.Limits()
         limits.end = .seconds(5)
