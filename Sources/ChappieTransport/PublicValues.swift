@@ -73,7 +73,8 @@ extension ChappieClientError {
     /// A request body that is not a JSON object.
     init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind, of identity: RequestIdentity) {
         self.init(
-            invalidRequest: error == .invalidInput ? "the input is not a JSON array" : "the body is not a JSON object",
+            invalidRequest: error == .invalidInput
+                ? "the input is neither a text nor an array" : "the body is not a JSON object",
             transport: transport, of: identity)
     }
 

@@ -26,6 +26,7 @@ struct RequestBodies {
                 serviceTier: request.serviceTier,
                 input: request.prompt.map { .text($0) },
                 hasWebSearch: request.searchesWeb ? true : nil))
+        guard self.body.hasAcceptableInput else { throw .invalidInput }
         self.lane = usesLanes ? request.lane : nil
         self.isWarmUp = request.isWarmUp
         self.metadata = metadata

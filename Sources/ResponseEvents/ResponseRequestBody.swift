@@ -4,7 +4,7 @@
 package enum ResponseRequestBodyError: Error, Equatable, Sendable {
     /// The body is not a JSON object; the reason is the scanner's.
     case invalidBody(ResponseEventError)
-    /// The input that replaces the body's own is not a JSON array.
+    /// The input is neither a text nor an array.
     case invalidInput
 }
 
@@ -81,6 +81,9 @@ package struct ResponseRequestBody: Equatable, Sendable {
             $0.count > 2 && $0.first == UInt8(ascii: "\"") ? Array($0.dropFirst().dropLast()) : nil
         }
     }
+
+    /// Whether the input can be one: see `JSONObjectText.hasAcceptableInput`.
+    package var hasAcceptableInput: Bool { self.members.hasAcceptableInput }
 
     /// The input as items, each as JSON text; nil when it is neither a text nor an array, nor absent.
     package var inputItems: [[UInt8]]? {
@@ -258,5 +261,13 @@ extension ResponseRequestBody {
             self.previousResponseID = previousResponseID
             self.inputJSON = inputJSON
         }
+    }
+}
+
+extension JSONObjectText {
+    /// Whether `input` is a text or an array, as far as its first byte tells, or is `null` or not there.
+    package var hasAcceptableInput: Bool {
+        guard let first = self["input"]?.first else { return true }
+        return [UInt8(ascii: "\""), UInt8(ascii: "["), UInt8(ascii: "n")].contains(first)
     }
 }

@@ -91,7 +91,7 @@ import Testing
 
     // MARK: Bad input
 
-    @Test(arguments: ["", "[]", "{\"model\":}"])
+    @Test(arguments: ["", "[]", "{\"model\":}", #"{"input":{"a":1}}"#, #"{"input":5}"#])
     func aBodyThatIsNoneFailsBeforeAnythingIsSent(_ body: String) async throws {
         try await withServer(scripted([responseEvents(1, [], text: "Done.")])) { server in
             let client = Chappie.client(configuration: .loopback(server))

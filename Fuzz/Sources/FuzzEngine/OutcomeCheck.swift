@@ -38,7 +38,8 @@ struct OutcomeCheck {
         case .responseTerminalFailure, .usageLimitReached, .reauthenticationRequired, .invalidResponse:
             break
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolApprovalDenied,
-            .toolExecutionFailed, .toolLoopLimitExceeded, .streamingTransportReplayDiverged:
+            .toolExecutionFailed, .toolLoopLimitExceeded, .streamingTransportReplayDiverged, .alreadyRunning,
+            .runTimeLimitExceeded, .requestRefused:
             require(false, "an error that has no reason: \(error)")
         }
     }

@@ -41,8 +41,8 @@ struct RequestComposer: Sendable {
     func body(of request: ChappieResponseRequest, items: [[UInt8]], conversationID: String) -> [UInt8] {
         var object = JSONObjectText()
         if let bodyJSON = request.bodyJSON {
-            // The engine says what is wrong with a body that is none.
-            guard let given = try? JSONObjectText(bodyJSON) else { return bodyJSON }
+            // The engine says what is wrong with a body or an input that is none.
+            guard let given = try? JSONObjectText(bodyJSON), given.hasAcceptableInput else { return bodyJSON }
             object = given
         }
         object.setText(request.model ?? object.text(of: "model") ?? self.model, for: "model")
