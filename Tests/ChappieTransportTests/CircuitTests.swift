@@ -38,7 +38,7 @@ import Testing
         #expect(outcomes[3].report.replaySafety == .notSent)
     }
 
-    // API.md 2: "opens after 5 consecutive failures of category `server` or `network`, for 60 s"
+    // The contract: "opens after 5 consecutive failures of category `server` or `network`, for 60 s"
     @Test func theDefaults() {
         #expect(ChappieCircuitBreakerPolicy.default == ChappieCircuitBreakerPolicy(failureThreshold: 5))
         #expect(ChappieCircuitBreakerPolicy.default.openDuration == .seconds(60))

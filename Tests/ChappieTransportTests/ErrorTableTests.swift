@@ -321,7 +321,7 @@ private let codeRows: [Row] = [
         #expect(Set(documented).subtracting(expected).isEmpty)
     }
 
-    /// API.md 2: on every error, category, retryability, guidance, user action, tag, and whether to report it.
+    /// On every error, category, retryability, guidance, user action, tag, and whether to report it.
     @Test(arguments: caseRows + codeRows) fileprivate func theFacts(of row: Row) {
         #expect(row.error.tag == row.tag)
         #expect(row.error.category == row.category)
@@ -331,7 +331,7 @@ private let codeRows: [Row] = [
         #expect(row.error.shouldReport == row.duty.shouldReport)
     }
 
-    /// API.md 1.6 and 2: `localizedDescription` is a sentence fit for a log; the server's words are kept apart.
+    /// `localizedDescription` is a sentence fit for a log; the server's words are kept apart.
     @Test(arguments: caseRows + codeRows) fileprivate func theWords(of row: Row) {
         #expect(row.error.failureReason == row.problem)
         #expect(row.error.recoverySuggestion == row.advice)
