@@ -26,7 +26,8 @@ struct RequestBodies {
                 serviceTier: request.serviceTier,
                 input: request.prompt.map { .text($0) },
                 hasWebSearch: request.searchesWeb ? true : nil))
-        guard self.body.hasAcceptableInput else { throw .invalidInput }
+        // A conversation goes on behind its input; any other request is the server's to judge.
+        guard !request.runsCalls || self.body.hasAcceptableInput else { throw .invalidInput }
         self.lane = usesLanes ? request.lane : nil
         self.isWarmUp = request.isWarmUp
         self.metadata = metadata
