@@ -29,8 +29,9 @@ FILTER :=
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint \
 	sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs benchmarks-build \
-	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted simulate mutations model torture \
-	torture-sample samples soak soak-sample bench figures churn interop autobahn autobahn-quick autobahn-full autobahn-client clean
+	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
+	simulate mutations model torture torture-sample samples soak soak-sample bench figures churn interop autobahn autobahn-quick autobahn-full \
+	autobahn-client clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,8 +77,10 @@ UNSAFE_TESTS := ServerSentEventsTests WebSocketProtocolTests DeflateTests Respon
 # What `make test` runs and a sanitizer need not: what starts programs of its own, which sanitizers do not see well; and
 # what is long, and about time, decisions or values of one thread.
 OF_OTHER_PROCESSES := DescriptorLimitTests|TLSEnvironmentTests
-NOT_ABOUT_THREADS := ScenarioTests|SlowReaderTests|FrameQueueTests|AddressRaceTests|LookupQueueWalkTests
-NOT_ABOUT_MEMORY := ScenarioTests|SlowReaderTests|FaultProxyTests|TimeBudgetTests|TransportDeadlineTests
+NOT_ABOUT_THREADS := ScenarioTests|SlowReaderTests|FrameQueueTests|AddressRaceTests|LookupQueueWalkTests|FaultProxyTests
+NOT_ABOUT_THREADS := $(NOT_ABOUT_THREADS)|ContinuationTests|CanaryTests|ClientEndpointTests|RateLimitContractTests
+NOT_ABOUT_MEMORY := ScenarioTests|SlowReaderTests|FaultProxyTests|TimeBudgetTests|TransportDeadlineTests|CanaryTests
+NOT_ABOUT_MEMORY := $(NOT_ABOUT_MEMORY)|AddressRaceTests|BatchStreamTests|LaneTests|LaneStressTests|LoopbackTests.Client
 
 # Under a sanitizer a turn takes ten times as long, so few bytes are cut at; `make test` cuts at every one.
 thread-sanitizer-build thread-sanitizer-run: export CHAPPIE_CUT_STRIDE := 31
