@@ -27,8 +27,6 @@ struct Attempt {
     let startedAt: Duration
     /// The WebSocket that an earlier turn has left, if it is one.
     let kept: KeptConnection?
-    /// What the connection had counted before the attempt.
-    private let before: TransportStatistics
     var stage = Stage.opening
     var head: ResponseHead?
     /// Whether the connection closes by itself: it has ended, or was failed with a close code for the peer.
@@ -57,7 +55,6 @@ struct Attempt {
         self.rung = opening.rung
         self.startedAt = now
         self.kept = nil
-        self.before = TransportStatistics()
     }
 
     /// An attempt on a connection that an earlier turn has left.
@@ -68,20 +65,7 @@ struct Attempt {
         self.rung = opening.rung
         self.startedAt = now
         self.kept = kept
-        self.before = kept.connection.statistics
         self.stage = .streaming
-    }
-
-    /// What the connection has counted during the attempt; times are the connection's own.
-    ///
-    /// On a socket of several lanes, what the others have received counts as well.
-    var statistics: TransportStatistics {
-        var statistics = self.connection.statistics
-        statistics.receivedByteCount -= self.before.receivedByteCount
-        let inflatedBefore = self.before.inflatedByteCount ?? self.before.receivedByteCount
-        statistics.inflatedByteCount = statistics.inflatedByteCount.map { $0 - inflatedBefore }
-        statistics.sentByteCount -= self.before.sentByteCount
-        return statistics
     }
 
     /// When the connection was asked for: its statistics count from then.

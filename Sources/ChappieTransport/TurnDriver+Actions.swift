@@ -75,6 +75,7 @@ extension TurnDriver {
             if self.outcome == nil { self.connect(opening) }
             return
         }
+        self.lentStatistics = kept.connection.statistics
         let attempt = Attempt(of: opening, on: kept, at: self.engine.clock.now())
         self.begin(attempt)
         self.noteConnected(attempt)

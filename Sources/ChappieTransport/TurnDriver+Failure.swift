@@ -83,7 +83,7 @@ extension TurnDriver {
         details.statusCode = self.evidence.statusCode
         details.requestID = self.evidence.requestID
         details.clientRequestID = self.identity.requestID
-        if let statistics = self.attempt?.statistics {
+        if let statistics = self.attempt.map({ self.statistics(of: $0) }) {
             details.receivedByteCount = statistics.receivedByteCount
             if let last = statistics.lastReceived, let start = self.attempt?.connectionStart {
                 details.sinceLastByte = self.engine.clock.now() - start - last
@@ -103,9 +103,23 @@ extension TurnDriver {
 
     // MARK: The report
 
+    /// What the connection has counted during an attempt; times are the connection's own.
+    ///
+    /// On a socket of several lanes, what the others have received counts as well.
+    private func statistics(of attempt: Attempt) -> TransportStatistics {
+        var statistics = attempt.connection.statistics
+        guard attempt.kept != nil else { return statistics }
+        let before = self.lentStatistics
+        statistics.receivedByteCount -= before.receivedByteCount
+        let inflatedBefore = before.inflatedByteCount ?? before.receivedByteCount
+        statistics.inflatedByteCount = statistics.inflatedByteCount.map { $0 - inflatedBefore }
+        statistics.sentByteCount -= before.sentByteCount
+        return statistics
+    }
+
     /// Notes what the connection says about itself, when its attempt is over.
     func noteStatistics(of attempt: Attempt, outcome: String) {
-        let statistics = attempt.statistics
+        let statistics = self.statistics(of: attempt)
         let duration = self.engine.clock.now() - attempt.startedAt
         self.watch.measure("attempt", duration, outcome: outcome)
         self.updateReport(of: attempt.number) { entry in

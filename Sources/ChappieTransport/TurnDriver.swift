@@ -57,6 +57,8 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     var outcome: Outcome?
     /// The running attempt: the one that carries the request, or is the first that may.
     var attempt: Attempt?
+    /// What the connection of an earlier turn had counted when it was lent: no part of the attempt, which is copied often.
+    var lentStatistics = TransportStatistics()
     /// The other attempt of a race.
     var rival: Attempt?
     var bodies: RequestBodies?
