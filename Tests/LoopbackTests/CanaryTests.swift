@@ -9,13 +9,15 @@ import Testing
     private static let account = "canary-account-91bc"
     private static let prompt = "canary-prompt-c0de"
     private static let answer = "canary-answer-beef"
+    private static let plainField = "canary-plain-field-5e1c"
     private static let field = "canary-field-5eed"
     private static let proxyUser = "canary-user-a11c"
     private static let proxyPassword = "canary-password-0dd5"
     private static let proxyCredential = Data("\(Self.proxyUser):\(Self.proxyPassword)".utf8).base64EncodedString()
     private static let canaries = Canaries(
         secrets: [
-            Self.token, Self.account, Self.field, Self.proxyUser, Self.proxyPassword, Self.proxyCredential,
+            Self.token, Self.account, Self.field, Self.plainField, Self.proxyUser, Self.proxyPassword,
+            Self.proxyCredential,
         ], content: [Self.prompt, Self.answer])
 
     private static let model: ChappieTestServer.ScriptedModel = {
@@ -52,7 +54,9 @@ import Testing
                     client.policy = wire.alone
                     client.credential = { _ in Self.credential }
                     watched.listen(to: &client)
-                    client.additionalFields = [(name: "X-Canary-Key", value: Self.field)]
+                    client.additionalFields = [
+                        (name: "X-Canary", value: Self.plainField), (name: "X-Canary-Key", value: Self.field),
+                    ]
                 })
             let request = ChappieTransportRequest(prompt: Self.prompt, model: "m")
             Self.canaries.expectNone(in: await transport.outcome(of: request))
@@ -60,6 +64,7 @@ import Testing
             self.expectNoCanary(in: transport.streamHandle(request), isDeep: false)
             self.expectNoCanary(in: transport, isDeep: false)
             // The server got what the others must not say.
+            #expect(server.log.first?.value(of: "x-canary") == Self.plainField)
             #expect(server.log.first?.value(of: "x-canary-key") == Self.field)
         }
     }
