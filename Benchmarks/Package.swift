@@ -40,12 +40,15 @@ let package = Package(
         .systemLibrary(name: "CLibwebsockets", path: "Product/CLibwebsockets", pkgConfig: "libwebsockets"),
         .systemLibrary(name: "CZlib", path: "Product/CZlib", pkgConfig: "zlib"),
 
+        // What the programs say of what they have measured.
+        .target(name: "BenchmarkResults", path: "Sources/BenchmarkResults", swiftSettings: settings),
         // Counts calls of the allocator, by standing in its place.
         .target(name: "CAllocationCounter", path: "Sources/CAllocationCounter"),
         // What the machine can do with bytes at best, and its cores.
         .target(name: "CMachine", path: "Sources/CMachine"),
         .executableTarget(
-            name: "sse-throughput", dependencies: ["CAllocationCounter", "CMachine", "ServerSentEvents"],
+            name: "sse-throughput",
+            dependencies: ["BenchmarkResults", "CAllocationCounter", "CMachine", "ServerSentEvents"],
             path: "Sources/sse-throughput", swiftSettings: settings),
         .executableTarget(
             name: "event-stream-adapter", dependencies: ["ServerSentEvents"], path: "Sources/event-stream-adapter",
@@ -53,7 +56,8 @@ let package = Package(
         .executableTarget(
             name: "event-cost",
             dependencies: [
-                "CAllocationCounter", "ChappieTransport", "ResponseEvents", "ServerSentEvents", "StreamSession",
+                "BenchmarkResults", "CAllocationCounter", "ChappieTransport", "ResponseEvents", "ServerSentEvents",
+                "StreamSession",
                 "StreamTransport",
             ], path: "Sources/event-cost", swiftSettings: settings),
 
@@ -68,7 +72,8 @@ let package = Package(
         .executableTarget(
             name: "connection-cost",
             dependencies: [
-                "CBareClient", "CMachine", "CStreamScript", "ChappieTransport", "LibwebsocketsTransport",
+                "BenchmarkResults", "CBareClient", "CMachine", "CStreamScript", "ChappieTransport",
+                "LibwebsocketsTransport",
                 "StreamTransport",
             ], path: "Sources/connection-cost", swiftSettings: settings),
     ],
