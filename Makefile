@@ -137,7 +137,7 @@ budgets: install ## Count instructions and allocations of an event, and hold the
 
 budgets-accept: install ## Write what an event costs into the file of budgets
 	@Scripts/install.sh budgets
-	@Scripts/budgets.sh accept
+	@Scripts/budgets.sh --accept
 
 bench-sse: install ## Measure the event-stream parser: speed beside its bars, and how its time grows
 	swift build -c release --package-path Benchmarks --product sse-throughput

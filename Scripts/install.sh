@@ -23,7 +23,7 @@ debian_packages() {
         check) echo shellcheck ;;
         docs) echo python3 ;;
         proxy) echo tinyproxy-bin ;;
-        budgets) echo valgrind binutils ;;
+        budgets) echo python3 valgrind binutils ;;
         interop) echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid ;;
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;

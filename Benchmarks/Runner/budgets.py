@@ -1,0 +1,109 @@
+"""Counts instructions and allocations of an event, and holds them against the budgets in Benchmarks/budgets.tsv.
+
+Usage: budgets.py PROGRAMS-FOLDER [--accept] [NAME...]
+
+Each row of the file names a program and a workload; a workload that ends with @ and a pattern is counted inside the
+functions of that name alone, with all that they call. A figure above its budget fails: for instructions by more than 3 %,
+for allocations by anything at all. --accept writes what was counted into the file. NAME is a part of the names of the rows
+to count; without one, all are.
+"""
+
+import concurrent.futures
+import dataclasses
+import pathlib
+import sys
+import tempfile
+
+import counting
+
+FILE = pathlib.Path(__file__).resolve().parent.parent / "budgets.tsv"
+TOLERANCE = 0.03
+# More at a time would take turns on the cores of a small machine.
+JOBS = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One line of the file."""
+
+    name: str
+    program: str
+    workload: str
+    short: int
+    long: int
+    instructions: int
+    allocations: float
+
+    @staticmethod
+    def read(line):
+        name, program, workload, short, long, instructions, allocations = line.rstrip("\n").split("\t")
+        return Row(name, program, workload, int(short), int(long), int(instructions), float(allocations))
+
+    def count(self, folder):
+        workload, _, inside = self.workload.partition(" @")
+        counted = counting.count(folder / self.program, workload.split(), self.short, self.long, inside or None)
+        return dataclasses.replace(self, instructions=round(counted.instructions),
+                                   allocations=round(max(counted.allocations, 0), 3))
+
+    def __str__(self):
+        return "\t".join([self.name, self.program, self.workload, str(self.short), str(self.long),
+                          str(self.instructions), f"{self.allocations:.3f}"])
+
+
+def is_row(line):
+    return bool(line.strip()) and not line.startswith("#")
+
+
+def line(name, what, before, now, limit, digits):
+    """A row of the table, and what is wrong with it, if anything is."""
+    change = f"{(now - before) / before * 100:+.1f} %" if before > 0 else "more" if now > 0 else "same"
+    is_above = now > limit
+    print(f"{name + ', ' + what:42} {before:9.{digits}f} {now:9.{digits}f}  {change:>9}"
+          f"{'  ABOVE THE BUDGET' if is_above else ''}")
+    return [f"budgets: {name}: {now:.{digits}f} {what} an event, and {before:.{digits}f} are budgeted"] if is_above else []
+
+
+def compare(budgets, counted):
+    """Prints the table; what is above its budget."""
+    print(f"{'an event':42} {'previous':>9} {'new':>9}  {'change':>9}")
+    failures = []
+    for row, new in zip(budgets, counted):
+        failures += line(row.name, "instructions", row.instructions, new.instructions,
+                         row.instructions * (1 + TOLERANCE), 0)
+        failures += line(row.name, "allocations", row.allocations, new.allocations, row.allocations, 3)
+    return failures
+
+
+def write(counted):
+    by_name = {row.name: row for row in counted}
+    lines = FILE.read_text().splitlines()
+    names = [text.split("\t")[0] for text in lines]
+    FILE.write_text("".join(f"{by_name.get(name, text) if is_row(text) else text}\n" for name, text in zip(names, lines)))
+
+
+def main(arguments):
+    if not arguments:
+        sys.exit(__doc__)
+    programs = pathlib.Path(arguments[0])
+    accepts = "--accept" in arguments
+    names = [name for name in arguments[1:] if name != "--accept"]
+    budgets = [Row.read(text) for text in FILE.read_text().splitlines() if is_row(text)]
+    budgets = [row for row in budgets if not names or any(name in row.name for name in names)]
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as jobs:
+        for program in sorted({row.program for row in budgets}):
+            counting.strip(programs / program, folder)
+        try:
+            counted = list(jobs.map(lambda row: row.count(pathlib.Path(folder)), budgets))
+        except counting.CountingError as error:
+            sys.exit(f"budgets: {error}")
+    failures = compare(budgets, counted)
+    if accepts:
+        write(counted)
+        print("budgets: accepted")
+    elif failures:
+        print("", *failures, "budgets: if that is what it must cost: make budgets-accept, and commit the file", sep="\n")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
