@@ -2,11 +2,21 @@
 import StreamTransport
 
 /// Makes connections that have received a whole response.
-struct ArenaTransport: StreamTransport {
-    /// What each connection says.
-    let script: ArenaConnection.Script
+/// - Safety: it belongs to the one thread that everything runs on.
+final class ArenaTransport: StreamTransport, @unchecked Sendable {
+    private let script: ArenaConnection.Script
+    private var cutsLeft: Int
 
-    func connect(_ request: TransportRequest) -> any TransportConnection { ArenaConnection(self.script) }
+    /// Each connection says what the script has; the first ones are cut before the end of their response.
+    init(script: ArenaConnection.Script, cutCount: Int) {
+        self.script = script
+        self.cutsLeft = cutCount
+    }
+
+    func connect(_ request: TransportRequest) -> any TransportConnection {
+        defer { self.cutsLeft = max(0, self.cutsLeft - 1) }
+        return ArenaConnection(self.script, isCut: self.cutsLeft > 0)
+    }
 }
 
 /// Lends the pieces of a response, as a connection does that is read more slowly than it receives.
@@ -22,13 +32,15 @@ final class ArenaConnection: TransportConnection, @unchecked Sendable {
     }
 
     private let script: Script
+    private let isCut: Bool
     private var hasOpened = false
     private var nextPiece = 0
     private var passesLeft: Int
     private var completionCount = 0
 
-    init(_ script: Script) {
+    init(_ script: Script, isCut: Bool) {
         self.script = script
+        self.isCut = isCut
         self.passesLeft = script.passCount
     }
 
@@ -49,6 +61,7 @@ final class ArenaConnection: TransportConnection, @unchecked Sendable {
         }
         self.completionCount += 1
         guard self.completionCount == 1 else { return nil }
+        guard !self.isCut else { return .ended(.failed(TransportFailure(phase: .stream, cause: .connectionLost))) }
         return .payload(InboundPayload(kind: self.script.kind, bytes: self.script.completion.pieces[0]))
     }
 

@@ -1,4 +1,5 @@
 // Measures what one event costs, from its bytes in the arena to the event in the consumer's hand.
+import BenchmarkResults
 import Foundation
 
 /// The command: paths, shapes of events, and what to measure of them.
@@ -21,7 +22,9 @@ struct EventCost {
                 if let iterations = options.iterations {
                     try await measurement.runBare(passCount: iterations)
                 } else {
-                    try await measurement.report(repetitions: options.repetitions)
+                    let cost = try await measurement.measure(repetitions: options.repetitions)
+                    print(cost.line)
+                    try options.results?.append(cost.figures)
                 }
             }
         }

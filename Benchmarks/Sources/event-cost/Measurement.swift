@@ -18,6 +18,8 @@ enum Path: String, CaseIterable {
     /// The consumer's loop alone, around an asynchronous function that has its events ready: what of the others is not
     /// the engine's.
     case loop
+    /// As `websocket`, cut at the end: all messages come again, and are compared with what was delivered.
+    case replay
     /// As `websocket`, with the standard library's `AsyncThrowingStream` around it.
     case asyncStream = "async-stream"
 }
@@ -48,24 +50,28 @@ struct Measurement {
                 + #""eventsPerPass":\#(self.workload.eventCount)}"#)
     }
 
-    /// Prints what an event costs.
-    func report(repetitions: Int) async throws {
+    /// What an event costs, after a pass that warms everything up.
+    ///
+    /// Of `replay` what a comparison costs alone: the same without a cut is measured in turn, and taken off.
+    func measure(repetitions: Int) async throws -> EventCostFigure {
         let passCount = max(1, 100_000 / self.workload.eventCount)
-        let eventCount = passCount * self.workload.eventCount
+        try await self.run(passCount: 1)
+        let delivery = self.path == .replay ? Self(path: .webSocket, workload: self.workload) : nil
         var times: [Double] = []
         for _ in 0..<repetitions {
-            let start = Self.processorTime()
-            try await self.run(passCount: passCount)
-            times.append((Self.processorTime() - start) / Double(eventCount))
+            let time = try await self.time(passCount: passCount)
+            times.append(time - (try await delivery?.time(passCount: passCount) ?? 0))
         }
-        times.sort()
-        let allocations = try await self.allocationsPerEvent()
-        let name = "\(self.path.rawValue) \(self.workload.name)"
-        let figures = String(
-            format: "%4.0f ns best %4.0f ns median %6.3f allocations, %.1f bytes of delta an event", times[0],
-            times[times.count / 2], allocations,
-            Double(self.workload.deltaByteCount) / Double(self.workload.eventCount))
-        print(name + String(repeating: " ", count: max(0, 24 - name.utf8.count)) + figures)
+        let allocations = try await self.allocationsPerEvent() - (delivery?.allocationsPerEvent() ?? 0)
+        return EventCostFigure(
+            path: self.path, workload: self.workload, passCount: passCount, times: times, allocations: allocations)
+    }
+
+    /// Nanoseconds an event.
+    private func time(passCount: Int) async throws -> Double {
+        let start = Self.processorTime()
+        try await self.run(passCount: passCount)
+        return (Self.processorTime() - start) / Double(passCount * self.workload.eventCount)
     }
 
     /// What the thread has taken of a processor, in nanoseconds: others on the machine take their share of a clock.
@@ -98,7 +104,7 @@ struct Measurement {
             switch self.path {
             case .decode: try self.decode(passCount: passCount)
             case .loop: try await self.readPrepared(passCount: passCount)
-            case .webSocket, .steps, .eventStream, .asyncStream: try await self.stream(passCount: passCount)
+            case .webSocket, .steps, .eventStream, .replay, .asyncStream: try await self.stream(passCount: passCount)
             }
         guard tally == expected else {
             throw WrongTallyError(path: self.path, workload: self.workload.name, expected: expected, got: tally)
@@ -139,8 +145,10 @@ struct Measurement {
         var configuration = ChappieTransportConfiguration(baseURL: url)
         configuration.policy = ChappieStreamingTransportPolicy(prefersWebSocket: isWebSocket)
         if self.path == .steps { configuration.timeouts.total = .seconds(3_600) }
+        configuration.reconnectDelay = .zero
+        let transport = ArenaTransport(script: script, cutCount: self.path == .replay ? 1 : 0)
         let instance = ChappieStreamingTransport(
-            configuration: configuration, transport: ArenaTransport(script: script), clock: .measured)
+            configuration: configuration, transport: transport, clock: .measured)
         let request = ChappieTransportRequest(prompt: "hi", model: "m")
         var tally = Tally()
         if self.path == .asyncStream {
@@ -179,11 +187,11 @@ private final class PreparedEvents {
 }
 
 extension TurnClock {
-    /// As the engine's own.
+    /// As the engine's own, but for its waits, which are none: the one thread has nothing else to do meanwhile.
     fileprivate static let measured: TurnClock = {
         let start = ContinuousClock.now
         return TurnClock(
-            now: { ContinuousClock.now - start }, sleep: { try await Task.sleep(for: $0) }, fraction: { 0.5 })
+            now: { ContinuousClock.now - start }, sleep: { _ in }, fraction: { 0.5 })
     }()
 }
 

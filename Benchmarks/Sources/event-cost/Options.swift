@@ -1,4 +1,5 @@
 // The arguments.
+import BenchmarkResults
 import Foundation
 
 /// What the command was asked for.
@@ -11,6 +12,8 @@ struct Options {
     private var recording: String?
     /// How often a measurement is repeated.
     private(set) var repetitions = 15
+    /// Where the figures are appended, if anywhere.
+    private(set) var results: ResultFile?
     /// How often to send the workload through without measuring anything, for programs that count instructions.
     private(set) var iterations: Int?
 
@@ -21,9 +24,8 @@ struct Options {
             switch argument {
             case "--repetitions": self.repetitions = try Self.count(arguments.next())
             case "--iterations": self.iterations = try Self.count(arguments.next())
-            case "--recording":
-                guard let file = arguments.next() else { throw UsageError() }
-                self.recording = file
+            case "--recording": self.recording = try Self.path(arguments.next())
+            case "--results": self.results = ResultFile(path: try Self.path(arguments.next()))
             default: try self.take(name: argument)
             }
         }
@@ -47,6 +49,11 @@ struct Options {
         }
     }
 
+    private static func path(_ text: String?) throws -> String {
+        guard let text else { throw UsageError() }
+        return text
+    }
+
     private static func count(_ text: String?) throws -> Int {
         guard let count = text.flatMap(Int.init), count > 0 else { throw UsageError() }
         return count
@@ -57,6 +64,6 @@ struct Options {
 struct UsageError: Error, CustomStringConvertible {
     var description: String {
         let names = (Path.allCases.map(\.rawValue) + EventShape.allCases.map(\.rawValue)).joined(separator: " | ")
-        return "usage: event-cost [--repetitions n] [--iterations n] [--recording file] [\(names)] ..."
+        return "usage: event-cost [--repetitions n] [--iterations n] [--recording file] [--results file] [\(names)] ..."
     }
 }

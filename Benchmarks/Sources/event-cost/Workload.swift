@@ -27,14 +27,17 @@ struct Workload: Sendable {
     let eventCount: Int
     /// How many bytes of UTF-8 their deltas have.
     let deltaByteCount: Int
+    /// Where the generator began; nil for recorded events.
+    let seed: UInt64?
 
     private static let chunkByteCount = 16 << 10
 
     /// A thousand events of one shape.
     init(shape: EventShape) {
-        var random = RandomWords(seed: 0x5EED)
+        let seed: UInt64 = 0x5EED
+        var random = RandomWords(seed: seed)
         let events = (0..<1_000).map { shape.event(number: $0, random: &random) }
-        self.init(name: shape.rawValue, events: events)
+        self.init(name: shape.rawValue, events: events, seed: seed)
     }
 
     /// The text deltas of recorded events, one a line.
@@ -47,10 +50,11 @@ struct Workload: Sendable {
             return (String(decoding: $0, as: UTF8.self), delta)
         }
         guard !events.isEmpty else { throw EmptyRecordingError() }
-        self.init(name: "recording", events: events)
+        self.init(name: "recording", events: events, seed: nil)
     }
 
-    private init(name: String, events: [(json: String, delta: String)]) {
+    private init(name: String, events: [(json: String, delta: String)], seed: UInt64?) {
+        self.seed = seed
         self.name = name
         self.messages = Lendable(events.map { [UInt8]($0.json.utf8) })
         let stream = events.reduce(into: [UInt8]()) { stream, event in

@@ -1,5 +1,6 @@
 // `sse-throughput growth`: nothing may cost more than linear time, in whatever shape the bytes come.
 
+import BenchmarkResults
 import CMachine
 import ServerSentEvents
 
@@ -17,6 +18,8 @@ struct Growth: Codable {
     var byteCounts: [Int]
     /// The shortest time of each, in seconds; the largest sizes are missing when a smaller one took too long.
     var seconds: [Double]
+    /// All times of each.
+    var runs: [[Double]]
 
     /// The cells of a table's row; a size that was not measured has a dash.
     var cells: [String] {
@@ -90,16 +93,18 @@ struct GrowthCommand: ~Copyable {
         self.printArrayGrowth()
         let keepsRate = try self.comparesLargestChunk()
         try self.options.writeJSON(growths)
+        try self.options.results?.append(growths.flatMap(\.figures))
         return keepsRate && growths.allSatisfy(Self.isLinear)
     }
 
     private func measure(_ shape: GrowthShape) throws -> Growth {
         let streams = Self.byteCounts.map { Stream(shape, byteCount: $0) }
         var timings = streams.map { _ in Timing() }
-        var growth = Growth(shape: shape.rawValue, byteCounts: Self.byteCounts, seconds: [])
+        var growth = Growth(shape: shape.rawValue, byteCounts: Self.byteCounts, seconds: [], runs: [])
         for _ in 0..<Self.rounds {
             for _ in 0..<self.options.repetitions * Self.passesPerRepetition { try self.time(streams, &timings) }
             growth.seconds = timings.map(\.best).filter { $0 < .infinity }
+            growth.runs = timings.map(\.times)
             if Self.isLinear(growth) || timings.contains(where: Self.tookTooLong) { break }
         }
         return growth
@@ -126,7 +131,7 @@ struct GrowthCommand: ~Copyable {
     /// Where this grows faster than twofold, a larger buffer has left a cache, and no line of code is to blame.
     private func printArrayGrowth() {
         let chunk = Array(repeating: UInt8(0x78), count: 1460)
-        let times = Self.byteCounts.map { size in
+        let timings = Self.byteCounts.map { size in
             var timing = Timing()
             for _ in 0..<self.options.repetitions * Self.passesPerRepetition {
                 self.sweeper.sweep()
@@ -137,10 +142,11 @@ struct GrowthCommand: ~Copyable {
                     })
                 precondition(bytes.last == 0x78, "it is what was appended")
             }
-            return timing.best
+            return timing
         }
         let growth = Growth(
-            shape: "(an array, 1460 bytes appended at a time)", byteCounts: Self.byteCounts, seconds: times)
+            shape: "(an array, 1460 bytes appended at a time)", byteCounts: Self.byteCounts,
+            seconds: timings.map(\.best), runs: timings.map(\.times))
         Self.table.print(growth.cells)
     }
 

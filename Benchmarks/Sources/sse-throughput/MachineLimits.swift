@@ -7,23 +7,31 @@ struct MachineLimits: Codable {
     /// The corpus.
     var corpus: String
     /// `memcpy` in pieces of 16 KiB to one buffer.
-    var copyInPieces: Double
+    var copyInPieces: Speed
     /// One `memcpy` of the whole to a buffer of the same size.
-    var copyWhole: Double
+    var copyWhole: Speed
     /// Masks of CR and LF, counted.
-    var lineTerminatorMasks: Double
+    var lineTerminatorMasks: Speed
     /// `memchr` from LF to LF.
-    var memchrSweep: Double
+    var memchrSweep: Speed
+
+    /// The speed of a pass that was repeated.
+    struct Speed: Codable {
+        /// Bytes a second of each repetition.
+        var runs: [Double]
+        /// Of the fastest.
+        var best: Double { self.runs.max() ?? 0 }
+    }
 
     /// Measures them over a stream.
     init(corpus: Corpus, bytes: UnsafeRawBufferPointer, clock: Clock, repetitions: Int) throws(WrongResultError) {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 64)
         defer { copy.deallocate() }
-        func rate(_ pass: () -> Void) -> Double {
+        func rate(_ pass: () -> Void) -> Speed {
             var timing = Timing()
             pass()
             for _ in 0..<repetitions { timing.add(clock.measure(pass)) }
-            return Double(bytes.count) / timing.best
+            return Speed(runs: timing.times.map { Double(bytes.count) / $0 })
         }
         let base = bytes.baseAddress, count = bytes.count
         var terminators = 0, lineFeeds = 0

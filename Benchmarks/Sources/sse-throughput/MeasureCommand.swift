@@ -1,5 +1,6 @@
 // `sse-throughput`: measures workloads, and holds them against the bars.
 
+import BenchmarkResults
 import CMachine
 
 /// Measures, prints, and says whether every bar was reached.
@@ -28,6 +29,7 @@ struct MeasureCommand {
         self.printLimits(run)
         let isReached = self.printMeasurements(run)
         try self.options.writeJSON(run)
+        try self.options.results?.append(run.figures)
         return isReached || !self.options.appliesBars
     }
 
@@ -56,7 +58,7 @@ struct MeasureCommand {
         for limit in run.limits {
             let speeds = [limit.copyInPieces, limit.copyWhole, limit.lineTerminatorMasks, limit.memchrSweep]
             let seed = String(run.settings.seeds[limit.corpus] ?? 0, radix: 16)
-            Self.limitsTable.print([limit.corpus] + speeds.map { fixed($0 / 1e6, 0) } + ["0x" + seed])
+            Self.limitsTable.print([limit.corpus] + speeds.map { fixed($0.best / 1e6, 0) } + ["0x" + seed])
         }
     }
 

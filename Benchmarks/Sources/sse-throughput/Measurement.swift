@@ -13,6 +13,8 @@ struct Measurement: Codable {
     var eventCount: Int
     /// The shortest pass, and the one in the middle, in seconds.
     var bestSeconds: Double, medianSeconds: Double
+    /// Each pass, in seconds.
+    var seconds: [Double]
     /// Calls of the allocator by an event, once the parser has seen such a stream.
     var allocationsPerEvent: Double
     /// The speed of the shortest pass as a share of two limits of the machine over the same bytes.
@@ -95,9 +97,10 @@ struct CorpusMeasurer {
             let speed = Double(bytes.count) / timing.best
             return Measurement(
                 workload: workload.name, byteCount: bytes.count, eventCount: expected.eventCount,
-                bestSeconds: timing.best, medianSeconds: timing.median,
+                bestSeconds: timing.best, medianSeconds: timing.median, seconds: timing.times,
                 allocationsPerEvent: Double(allocationCount) / Double(expected.eventCount),
-                shareOfCopy: speed / self.limits.copyInPieces, shareOfMasks: speed / self.limits.lineTerminatorMasks)
+                shareOfCopy: speed / self.limits.copyInPieces.best,
+                shareOfMasks: speed / self.limits.lineTerminatorMasks.best)
         }
     }
 

@@ -1,5 +1,7 @@
 // The command line.
 
+import BenchmarkResults
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -28,6 +30,8 @@ struct Options {
     private var isPinned = true
     private var core: Int?
     private var jsonPath: String?
+    /// Where the figures are appended, if anywhere.
+    private(set) var results: ResultFile?
 
     /// How to call the command.
     static let usage = """
@@ -42,6 +46,7 @@ struct Options {
 
           --bars             print the bars, and end with status 1 when one is missed
           --json FILE        write everything that was measured
+          --results FILE     append the figures as lines of results
           --repetitions N    time each pass N times, 5 or more (7)
           --clock NAME       thread: the thread's processor time (default); wall: the time of the world
           --core N           stay on this core; default: the one that the thread is on
@@ -60,6 +65,7 @@ struct Options {
             case "--bars": self.appliesBars = true
             case "--no-pin": self.isPinned = false
             case "--json": self.jsonPath = try Self.value(arguments.next(), of: argument)
+            case "--results": self.results = ResultFile(path: try Self.value(arguments.next(), of: argument))
             case "--core": self.core = try Self.number(arguments.next(), of: argument, least: 0)
             case "--repetitions": self.repetitions = try Self.number(arguments.next(), of: argument, least: 5)
             case "--iterations": self.command = .iterate(try Self.number(arguments.next(), of: argument, least: 1))

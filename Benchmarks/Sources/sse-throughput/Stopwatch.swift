@@ -32,7 +32,8 @@ enum Clock: String {
 
 /// The times of several repetitions of the same thing, in seconds.
 struct Timing {
-    private var times: [Double] = []
+    /// All of them, in the order in which they were measured.
+    private(set) var times: [Double] = []
 
     /// Adds a repetition.
     mutating func add(_ time: Double) {

@@ -1,0 +1,54 @@
+// What was measured, as lines of results.
+
+import BenchmarkResults
+
+extension Run {
+    /// The parser's figures, and beside them what the machine does with the same bytes.
+    var figures: [ResultFigure] {
+        self.measurements.flatMap { self.figures(of: $0) }
+    }
+
+    private func figures(of measurement: Measurement) -> [ResultFigure] {
+        let corpus = String(measurement.workload.prefix { $0 != "/" })
+        let work = ResultFigure.Work(
+            eventCount: measurement.eventCount, byteCount: measurement.byteCount, seed: self.settings.seeds[corpus])
+        let speeds = measurement.seconds.map { Double(measurement.byteCount) / $0 }
+        let limits = self.limits.first { $0.corpus == corpus }
+        return [
+            ResultFigure(
+                group: "parser", workload: measurement.workload, measure: "throughput", unit: "bytes/s",
+                better: .higher, runs: speeds, work: work),
+            ResultFigure(
+                group: "parser", workload: measurement.workload, measure: "allocations", unit: "/event",
+                runs: [measurement.allocationsPerEvent], work: work),
+        ] + (limits?.figures(workload: measurement.workload) ?? [])
+    }
+}
+
+extension MachineLimits {
+    /// The speeds of the simplest passes over the bytes of a workload.
+    fileprivate func figures(workload: String) -> [ResultFigure] {
+        let speeds = [
+            ("memcpy, 16 KiB at a time", self.copyInPieces), ("memcpy, all at once", self.copyWhole),
+            ("masks of CR and LF", self.lineTerminatorMasks), ("memchr from LF to LF", self.memchrSweep),
+        ]
+        return speeds.map { way, speed in
+            ResultFigure(
+                group: "parser", workload: workload, subject: ResultFigure.machineSubject, way: way,
+                measure: "throughput", unit: "bytes/s", better: .higher, runs: speed.runs)
+        }
+    }
+}
+
+extension Growth {
+    /// The time of each size that was measured.
+    var figures: [ResultFigure] {
+        zip(self.byteCounts, self.runs).filter { !$1.isEmpty }.map { byteCount, seconds in
+            var figure = ResultFigure(
+                group: "growth", workload: "\(self.shape)/\(byteCount)", measure: "time", unit: "µs",
+                runs: seconds.map { $0 * 1e6 })
+            figure.amount = Double(byteCount)
+            return figure
+        }
+    }
+}
