@@ -22,9 +22,16 @@ extension TurnDriver {
     func performNow() -> Remainder {
         guard let action = self.action.take() else { return .receive }
         switch action {
-        case .open, .wait, .refreshCredential:
+        case .wait, .refreshCredential:
             self.action = action
             return .action
+        case .open(let opening):
+            if case .fallBack = opening.reason { self.announce(opening) }
+            if self.mustWait(before: opening) {
+                self.action = action
+                return .action
+            }
+            self.openNow(opening)
         case .openHedge where self.asksBeforeSending, .send where self.asksBeforeSending:
             self.action = action
             return .action
@@ -54,27 +61,57 @@ extension TurnDriver {
 
     // MARK: Opening
 
+    /// Whether somebody has to be asked before a connection is opened: a tool, the program, or a connection that is kept.
+    private func mustWait(before opening: TurnStateMachine.Opening) -> Bool {
+        if opening.rung.carriedItemCount > 0 || self.asksBeforeSending && opening.transport == .http { return true }
+        guard opening.takesKeptConnection,
+            let kept = self.engine.keptConnection(of: self.keptLane, for: self.credential)
+        else { return false }
+        return self.isToBeAsked(kept)
+    }
+
+    /// Lends a kept connection, or opens one.
+    ///
+    /// One that another turn has kept since it was decided that nobody is asked is as fresh as can be.
+    @inline(never)
+    private func openNow(_ opening: TurnStateMachine.Opening) {
+        if let kept = self.takeKeptConnection(for: opening) {
+            self.lend(kept, to: opening)
+        } else {
+            self.connect(opening)
+        }
+    }
+
+    /// Does the same after whatever has to be waited for.
     private func open(_ opening: TurnStateMachine.Opening) async {
-        if case .fallBack = opening.reason { self.announce(opening) }
         guard await self.carryItems(opening.rung) else { return }
-        if opening.reason == .first, opening.transport == .webSocket,
-            let kept = self.engine.takeKeptConnection(of: self.keptLane, for: self.credential)
-        {
-            if !self.isTooLarge(on: kept) { return await self.lend(kept, to: opening) }
-            self.engine.keep(kept)
+        if let kept = self.takeKeptConnection(for: opening) {
+            guard await self.isAlive(kept) else {
+                kept.connection.cancel()
+                if self.outcome == nil { self.connect(opening) }
+                return
+            }
+            return self.lend(kept, to: opening)
         }
         guard self.asksBeforeSending, opening.transport == .http else { return self.connect(opening) }
         let request = await self.permittedRequest(for: opening)
         if self.outcome == nil { self.connect(opening, request) }
     }
 
-    /// Uses a connection that an earlier turn has left, if it is alive.
-    private func lend(_ kept: KeptConnection, to opening: TurnStateMachine.Opening) async {
-        guard await self.isAlive(kept) else {
-            kept.connection.cancel()
-            if self.outcome == nil { self.connect(opening) }
-            return
-        }
+    /// The connection that an earlier turn has left, if it can carry the request.
+    @inline(never)
+    private func takeKeptConnection(for opening: TurnStateMachine.Opening) -> KeptConnection? {
+        guard opening.takesKeptConnection,
+            let kept = self.engine.takeKeptConnection(of: self.keptLane, for: self.credential)
+        else { return nil }
+        guard self.isTooLarge(on: kept) else { return kept }
+        self.engine.keep(kept)
+        return nil
+    }
+
+    /// Uses a connection that an earlier turn has left.
+    @inline(never)
+    private func lend(_ kept: KeptConnection, to opening: TurnStateMachine.Opening) {
         self.lentStatistics = kept.connection.statistics
         let attempt = Attempt(of: opening, on: kept, at: self.engine.clock.now())
         self.begin(attempt)
@@ -82,13 +119,17 @@ extension TurnDriver {
         self.action = self.machine.lent(attempt: opening.attempt)
     }
 
+    /// Whether a kept connection has been quiet for so long that it is asked.
+    private func isToBeAsked(_ kept: KeptConnection) -> Bool {
+        guard let delay = self.engine.configuration.policy.livenessCheckDelay else { return false }
+        return self.engine.clock.now() - kept.lastReceived >= delay
+    }
+
     /// Whether a kept connection answers, when it has been quiet for so long that it is asked.
     private func isAlive(_ kept: KeptConnection) async -> Bool {
+        guard self.isToBeAsked(kept) else { return true }
         let clock = self.engine.clock
         let configuration = self.engine.configuration
-        guard let delay = configuration.policy.livenessCheckDelay, clock.now() - kept.lastReceived >= delay else {
-            return true
-        }
         let isCancelled = self.shared.withLock { shared in
             shared.connection = kept.connection
             return shared.isCancelled
@@ -111,6 +152,7 @@ extension TurnDriver {
     }
 
     /// Opens a connection of its own for an attempt, with its request if that was made before.
+    @inline(never)
     func connect(_ opening: TurnStateMachine.Opening, _ known: TransportRequest? = nil) {
         // The turn may be cancelled while a kept connection is asked, or a tool's output is waited for.
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
@@ -136,6 +178,7 @@ extension TurnDriver {
     }
 
     /// What goes to the transport for an attempt; nil when the base URL cannot be used.
+    @inline(never)
     func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
         let builder = TransportRequestBuilder(
             configuration: self.engine.configuration, credential: self.credential, turnState: self.turnState,
@@ -310,4 +353,9 @@ extension TurnDriver {
         self.endSteering()
         self.shared.withLock { $0.connection = nil }
     }
+}
+
+extension TurnStateMachine.Opening {
+    /// Whether a connection that an earlier turn has left will do.
+    fileprivate var takesKeptConnection: Bool { self.reason == .first && self.transport == .webSocket }
 }
