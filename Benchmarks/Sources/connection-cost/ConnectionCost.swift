@@ -10,7 +10,7 @@ struct ConnectionCost {
     static func main() async {
         do {
             let options = try Options(CommandLine.arguments.dropFirst())
-            if options.checksOnly { return try await ThroughputFigures.selfCheck() }
+            if options.checksOnly { return try await EndToEndFigures.selfCheck() }
             guard let name = options.child else { exit(try Self.runAll(options) ? 0 : 1) }
             guard let figure = Figure.all.first(where: { $0.name == name }) else {
                 throw UsageError("no figure \(name)")
@@ -30,7 +30,7 @@ struct ConnectionCost {
     }
 
     private static func runAll(_ options: Options) throws -> Bool {
-        let figures = Figure.all.filter { $0.matches(options.filter) }
+        let figures = Figure.matching(options.filter)
         guard !figures.isEmpty else { throw UsageError("no figure is called like '\(options.filter)'") }
         if Cores.pair == nil {
             Line.print("There is one core only: server and client share it, and no figure is exact.")

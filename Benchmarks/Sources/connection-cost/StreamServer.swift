@@ -29,11 +29,12 @@ final class StreamServer {
     private let input = Pipe()
 
     init(_ mode: Mode, isSecure: Bool = false, compresses: Bool = false) throws {
-        self.certificatePath = isSecure ? NSTemporaryDirectory() + "connection-cost-\(getpid()).pem" : nil
+        self.certificatePath = isSecure ? NSTemporaryDirectory() + "connection-cost-\(UUID().uuidString).pem" : nil
         let output = Pipe()
         self.process.executableURL = Programs.server
         self.process.arguments =
-            mode.arguments + (self.certificatePath.map { ["--tls", $0] } ?? []) + (compresses ? ["--deflate"] : [])
+            mode.arguments + (self.certificatePath.map { ["--tls", $0] } ?? [])
+            + (compresses ? ["--deflate", "--gzip"] : [])
             + (Cores.pair.map { ["--core", String($0.server)] } ?? [])
         self.process.standardInput = self.input
         self.process.standardOutput = output
