@@ -200,18 +200,18 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     }
 
     /// Leaves what the turn has come to to the conversation, once, and stops what runs.
+    ///
+    /// The conversation has it when any call of this returns, whoever was first: a consumer that hears of the end looks.
     func settle() {
-        let (driver, turn, journal) = self.shared.withLock { shared in
-            defer {
-                shared.turn = nil
-                shared.journal = nil
-                shared.isOver = true
+        let driver = self.shared.withLock { shared in
+            if let turn = shared.turn.take(), let journal = shared.journal.take() {
+                self.conversation.end(turn, adding: journal.remains)
             }
-            return (shared.driver, shared.turn, shared.journal)
+            shared.isOver = true
+            return shared.driver
         }
         self.inbox.close()
         driver?.cancel()
-        if let turn, let journal { self.conversation.end(turn, adding: journal.remains) }
     }
 
     // MARK: Anyone
