@@ -139,10 +139,11 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
         // A chunk size of 2^31 or more arrives here as a length near 2^64 (libwebsockets before 4.5.3).
         if (length > CLWS_BUFFER_SIZE) return -1;
-        return report(service, wsi, CLWS_EVENT_BYTES_RECEIVED, in, length);
+        return clws_gather(wsi, in, length);
     case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
         return report(service, wsi, CLWS_EVENT_WRITABLE, NULL, 0);
     case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
+        clws_report_gathered(wsi);
         report(service, wsi, CLWS_EVENT_COMPLETED, NULL, 0);
         return -1; // or the socket is kept for 5 s
     case LWS_CALLBACK_CLOSED_CLIENT_HTTP:

@@ -99,6 +99,13 @@ void clws_sessions_free(clws_sessions *sessions);
 // Reports an event of a connection; not 0 when it has to end.
 int clws_report(struct lws *wsi, clws_event event, void *bytes, size_t count);
 
+// Stream.c
+
+// Takes a piece of a body that was read, and reports it with the others of the same read.
+int clws_gather(struct lws *wsi, uint8_t *bytes, size_t count);
+// Reports what was gathered, before something that comes behind it.
+int clws_report_gathered(struct lws *wsi);
+
 // Tunnel.c
 
 struct ev_loop;

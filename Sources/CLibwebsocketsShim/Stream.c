@@ -54,12 +54,50 @@ int clws_copy_field(clws_stream *stream, const char *name, char *buffer, int cap
 
 void clws_release_head(clws_stream *stream) { lws_http_headers_detach((struct lws *)stream); }
 
+// What one read has given so far of a body. A server that sends each event as a chunk makes hundreds of pieces in one
+// read: reported together they cost as much as one.
+typedef struct {
+    struct lws *wsi; // NULL: nothing is being read
+    uint8_t *bytes;
+    size_t count;
+} gathering;
+
+static _Thread_local gathering gathered;
+static _Thread_local uint8_t read_buffer[LWS_PRE + CLWS_BUFFER_SIZE];
+
+int clws_report_gathered(struct lws *wsi) {
+    if (gathered.wsi != wsi || gathered.count == 0) return 0;
+    size_t count = gathered.count;
+    gathered.count = 0;
+    return clws_report(wsi, CLWS_EVENT_BYTES_RECEIVED, gathered.bytes, count);
+}
+
+int clws_gather(struct lws *wsi, uint8_t *bytes, size_t count) {
+    // What came with the header section lies in a buffer of libwebsockets, which is gone when the read is over.
+    bool is_ours = bytes >= read_buffer && bytes < read_buffer + sizeof read_buffer;
+    if (gathered.wsi != wsi || !is_ours) {
+        int verdict = clws_report_gathered(wsi);
+        return verdict ? verdict : clws_report(wsi, CLWS_EVENT_BYTES_RECEIVED, bytes, count);
+    }
+    // Pieces lie in order, with nothing but chunk headers between them, which have been read.
+    if (gathered.count == 0)
+        gathered.bytes = bytes;
+    else
+        memmove(gathered.bytes + gathered.count, bytes, count);
+    gathered.count += count;
+    return 0;
+}
+
 bool clws_read(clws_stream *stream) {
-    // libwebsockets reads at most `length` bytes into the buffer behind LWS_PRE and hands the body bytes on.
-    static _Thread_local char buffer[LWS_PRE + CLWS_BUFFER_SIZE];
-    char *start = buffer + LWS_PRE;
+    // libwebsockets reads at most `length` bytes into the buffer behind LWS_PRE, and hands the body bytes on.
+    struct lws *wsi = (struct lws *)stream;
+    char *start = (char *)read_buffer + LWS_PRE;
     int length = CLWS_BUFFER_SIZE;
-    return lws_http_client_read((struct lws *)stream, &start, &length) >= 0;
+    gathered = (gathering){.wsi = wsi};
+    bool is_alive = lws_http_client_read(wsi, &start, &length) >= 0;
+    if (clws_report_gathered(wsi) != 0) is_alive = false;
+    gathered.wsi = NULL;
+    return is_alive;
 }
 
 void clws_request_write(clws_stream *stream) { lws_callback_on_writable((struct lws *)stream); }

@@ -48,6 +48,19 @@ import Testing
         #expect(await connection.event() == .ended(.complete))
     }
 
+    @Test func theChunksOfOneReadAreOnePiece() async throws {
+        let server = try RawServer()
+        let (connection, peer) = try await server.connect(.get)
+        _ = await peer.read(until: "\r\n\r\n")
+        peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        #expect(await connection.event() == .opened(200))
+        let texts = (0..<100).map { "data: \($0)\n\n" }
+        let last = "1\r\n!\r\n0\r\n\r\n"
+        peer.write(texts.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + last)
+        #expect(await connection.event() == .body(texts.joined() + "!"))
+        #expect(await connection.event() == .ended(.complete))
+    }
+
     @Test func theAnswerMayBeCompressed() async throws {
         // "data: one\n\n", by gzip.
         let coded: [UInt8] = [
