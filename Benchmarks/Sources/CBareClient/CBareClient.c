@@ -270,3 +270,24 @@ size_t cbc_thread_wakes(uint64_t *latencies, size_t count) {
     close(sleeper.descriptor);
     return count;
 }
+
+// MARK: Connections
+
+static bool is_no_delta(void *state, uint8_t first_byte, const uint8_t *payload, size_t count) {
+    (void)first_byte;
+    bool *has_come = state;
+    *has_come = memmem(payload, count, "output_text.delta", 17) != NULL;
+    return !*has_come;
+}
+
+size_t cbc_connections(uint16_t port, size_t count) {
+    size_t opened = 0;
+    for (size_t index = 0; index < count; index++) {
+        channel channel;
+        bool has_come = false;
+        if (open_channel(&channel, port, false, false)) read_frames(&channel, is_no_delta, &has_come);
+        close_channel(&channel);
+        opened += has_come;
+    }
+    return opened;
+}

@@ -9,7 +9,9 @@ struct Figure {
     let measure: @Sendable (Options) async throws -> [Reading]
 
     /// All of them.
-    static let all = ThroughputFigures.all + MemoryFigures.all + [LatencyFigure.figure, SlowReaderFigure.figure]
+    static let all =
+        ThroughputFigures.all + MemoryFigures.all + ProcessorFigures.all + ConnectionFigures.all + LatencyFigures.all
+        + [SlowReaderFigure.figure]
 
     /// Whether a filter is part of one of its names.
     func matches(_ filter: String) -> Bool {

@@ -28,6 +28,11 @@ enum Descriptors {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
+    /// How many are open, the one included that is needed to look.
+    static func openCount() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    }
+
     /// Throws when so many connections cannot be opened, and says what helps.
     static func require(_ connectionCount: Int) throws {
         var limit = rlimit()
