@@ -10,11 +10,17 @@ struct Figure {
 
     /// All of them.
     static let all =
-        ThroughputFigures.all + MemoryFigures.all + ProcessorFigures.all + ConnectionFigures.all + LatencyFigures.all
-        + [SlowReaderFigure.figure]
+        EndToEndFigures.all + ThroughputFigures.all + MemoryFigures.all + ProcessorFigures.all + ConnectionFigures.all
+        + LatencyFigures.all + [SlowReaderFigure.figure]
+
+    /// Those that a filter names, or, when none has this name, those with it in their names.
+    static func matching(_ filter: String) -> [Self] {
+        let named = Self.all.filter { ([$0.name] + $0.aliases).contains(filter) }
+        return named.isEmpty ? Self.all.filter { $0.matches(filter) } : named
+    }
 
     /// Whether a filter is part of one of its names.
-    func matches(_ filter: String) -> Bool {
+    private func matches(_ filter: String) -> Bool {
         filter.isEmpty || ([self.name] + self.aliases).contains { $0.contains(filter) }
     }
 }
