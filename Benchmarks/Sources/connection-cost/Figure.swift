@@ -10,7 +10,7 @@ struct Figure {
 
     /// All of them.
     static let all =
-        EndToEndFigures.all + ThroughputFigures.all + MemoryFigures.all
+        MachineFigures.all + EndToEndFigures.all + ThroughputFigures.all + MemoryFigures.all
         + [LatencyFigure.figure, SlowReaderFigure.figure]
 
     /// Those that a filter names, or, when none has this name, those with it in their names.
