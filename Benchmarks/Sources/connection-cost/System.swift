@@ -13,8 +13,10 @@ enum Cores {
     }()
 
     /// Keeps this process on its core; the threads that it starts later stay there too.
+    ///
+    /// Asynchronous code runs on threads that were there before it.
     static func takeClientCore() {
-        if let pair = Self.pair { _ = cmachine_pin_to_core(pair.client) }
+        if let pair = Self.pair { _ = cmachine_pin_process_to_core(pair.client) }
     }
 }
 
