@@ -201,9 +201,9 @@ soak-sample: install ## The same for less than a minute
 bench: install ## Measure what connections and the parser cost, each figure beside its bar; FILTER=name for some
 	@Scripts/bench.sh $(FILTER)
 
-figures: install ## Measure what recovery costs, each figure beside its bound
-	swift build -c release --product recovery-figures
-	"$$(swift build -c release --show-bin-path)/recovery-figures"
+figures: install ## Measure what recovery costs, each figure beside its bound; FILTER=name for some
+	swift build -c release --package-path Benchmarks --product recovery-figures
+	"$$(swift build -c release --package-path Benchmarks --show-bin-path)/recovery-figures" $(FILTER)
 
 churn: install ## Connect and cancel 100,000 times, and count what is left: descriptors, bytes
 	swift build -c release --product connection-churn

@@ -104,14 +104,6 @@ let package = Package(
             name: "soak", dependencies: ["ChappieTestServer", "ChappieTransport", "StreamTransport"],
             path: "Tests/Soak", swiftSettings: baseSettings),
         .executableTarget(
-            name: "recovery-figures",
-            dependencies: [
-                "Chappie", "ChappieTestServer", "ChappieTransport", "LibwebsocketsTransport", "ResponseEvents",
-                "StreamSession",
-                "StreamTransport",
-            ],
-            path: "Tests/RecoveryFigures", swiftSettings: baseSettings),
-        .executableTarget(
             name: "connection-churn",
             dependencies: ["CProcessMemory", "ChappieTestServer", "LibwebsocketsTransport", "StreamTransport"],
             path: "Tests/ConnectionChurn", swiftSettings: baseSettings),

@@ -37,6 +37,11 @@ let package = Package(
                 "Deflate", "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents", "StreamSession",
                 "StreamTransport",
             ]),
+        product("Chappie", dependencies: ["ChappieTransport", "ResponseEvents", "StreamTransport"]),
+        product("CTestServerTLS", libraries: ["crypto", "ssl"]),
+        .target(
+            name: "ChappieTestServer", dependencies: ["CTestServerTLS", "CZlib"], path: "Product/ChappieTestServer",
+            exclude: ["Scenarios/README.md"], resources: [.embedInCode("Scenarios")], swiftSettings: settings),
         .systemLibrary(name: "CLibwebsockets", path: "Product/CLibwebsockets", pkgConfig: "libwebsockets"),
         .systemLibrary(name: "CZlib", path: "Product/CZlib", pkgConfig: "zlib"),
 
@@ -76,6 +81,14 @@ let package = Package(
                 "LibwebsocketsTransport",
                 "StreamTransport",
             ], path: "Sources/connection-cost", swiftSettings: settings),
+
+        // What recovery costs, against the test server of the package.
+        .executableTarget(
+            name: "recovery-figures",
+            dependencies: [
+                "BenchmarkResults", "Chappie", "ChappieTestServer", "ChappieTransport", "ResponseEvents",
+                "StreamSession",
+            ], path: "Sources/recovery-figures", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

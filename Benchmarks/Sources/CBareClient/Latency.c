@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -45,6 +46,7 @@ typedef struct {
     int descriptor;
     uint64_t *latencies;
     size_t count;
+    atomic_size_t woken; // how often it was
 } sleeper;
 
 static void *wake_up(void *argument) {
@@ -55,6 +57,7 @@ static void *wake_up(void *argument) {
         uint64_t sent;
         if (read(sleeper->descriptor, &sent, sizeof sent) == sizeof sent)
             sleeper->latencies[index] = cbc_moment() - sent;
+        atomic_store(&sleeper->woken, index + 1);
     }
     return NULL;
 }
@@ -64,8 +67,9 @@ size_t cbc_thread_wakes(uint64_t *latencies, size_t count) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, wake_up, &sleeper) != 0) return 0;
     for (size_t index = 0; index < count; index++) {
-        usleep(1000);
         // The descriptor's counter is zero, and so what is read is what was written.
+        do usleep(1000);
+        while (atomic_load(&sleeper.woken) < index);
         uint64_t now = cbc_moment();
         if (write(sleeper.descriptor, &now, sizeof now) != sizeof now) abort();
     }

@@ -4,7 +4,10 @@
 
 #if defined(__linux__)
 
+#include <dirent.h>
 #include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 int cmachine_pin_to_core(int core) {
     if (core < 0) core = sched_getcpu();
@@ -13,6 +16,22 @@ int cmachine_pin_to_core(int core) {
     CPU_ZERO(&cores);
     CPU_SET(core, &cores);
     return sched_setaffinity(0, sizeof cores, &cores) == 0 ? core : -1;
+}
+
+int cmachine_pin_process_to_core(int core) {
+    if (core < 0 || core >= CPU_SETSIZE) return -1;
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(core, &cores);
+    DIR *threads = opendir("/proc/self/task");
+    if (!threads) return -1;
+    bool is_done = true;
+    for (struct dirent *entry; (entry = readdir(threads)) != NULL;) {
+        int thread = atoi(entry->d_name);
+        if (thread > 0 && sched_setaffinity(thread, sizeof cores, &cores) != 0) is_done = false;
+    }
+    closedir(threads);
+    return is_done ? core : -1;
 }
 
 int cmachine_usable_core(int index) {
@@ -31,6 +50,11 @@ int cmachine_usable_core(int index) {
 }
 
 int cmachine_pin_to_core(int core) {
+    (void)core;
+    return -1;
+}
+
+int cmachine_pin_process_to_core(int core) {
     (void)core;
     return -1;
 }

@@ -10,8 +10,8 @@ struct Figure {
 
     /// All of them.
     static let all =
-        EndToEndFigures.all + ThroughputFigures.all + MemoryFigures.all
-        + [LatencyFigure.figure, SlowReaderFigure.figure]
+        MachineFigures.all + EndToEndFigures.all + ThroughputFigures.all + MemoryFigures.all + ProcessorFigures.all
+        + ConnectionFigures.all + LatencyFigures.all + [SlowReaderFigure.figure]
 
     /// Those that a filter names, or, when none has this name, those with it in their names.
     static func matching(_ filter: String) -> [Self] {

@@ -12,8 +12,10 @@ struct Iterations {
     /// `events` or `batches`.
     let way: String
 
-    /// The deltas of a pass, over all streams together.
-    private static let eventsPerPass = 8_000
+    /// The deltas of a pass, on each stream: about 8,000 together.
+    ///
+    /// Eight passes of one stream are a block of the server, which sends whole blocks.
+    private static func messagesPerPass(_ wire: Wire) -> Int { 8_192 / wire.streamCount }
 
     /// Reads, and prints what a pass consists of as one line of JSON.
     func run() async throws {
@@ -22,12 +24,13 @@ struct Iterations {
         }
         let kinds: [String: Consumer.Kind] = ["events": .events, "batches": .batches]
         guard let kind = kinds[self.way] else { throw UsageError("'\(self.way)' is neither events nor batches") }
-        let expected = ExpectedResponse(messageCount: Self.eventsPerPass / wire.streamCount * self.count)
+        let expected = ExpectedResponse(messageCount: Self.messagesPerPass(wire) * self.count)
         let server = try StreamServer(
             .flood(messageCount: expected.messageCount), isSecure: wire.isSecure, compresses: wire.form.isCompressed)
         let consumer = Consumer(kind: kind, server: server, form: wire.form)
         try await consumer.read(wire.streamCount, expected, isThorough: false)
+        let eventsPerPass = Self.messagesPerPass(wire) * wire.streamCount
         Line.print(
-            #"{"workload":"\#(wire.name) \#(self.way)","passes":\#(self.count),"eventsPerPass":\#(Self.eventsPerPass)}"#)
+            #"{"workload":"\#(wire.name) \#(self.way)","passes":\#(self.count),"eventsPerPass":\#(eventsPerPass)}"#)
     }
 }

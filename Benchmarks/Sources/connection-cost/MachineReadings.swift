@@ -16,12 +16,11 @@ struct MachineReadings {
 
     /// Measures the loops that make sense for the wire.
     func measure(_ options: Options) throws -> [Reading] {
-        let read = try self.several(options) { try self.read() }
+        let read = try self.reads(options)
         let bytes = read.first.map { Int($0.wire_count) } ?? 0
         var readings = self.report(read, way: "read", "the machine: \(self.wire.isSecure ? "SSL_read" : "read")", bytes)
         if self.wire.form.isCompressed {
-            let inflated = try self.several(options) { try self.inflate() }
-            readings += self.report(inflated, way: "inflate", "the machine: inflate", bytes)
+            readings += self.report(try self.inflations(options), way: "inflate", "the machine: inflate", bytes)
         }
         let drained = try self.several(options) { try self.drain(UInt64(bytes)) }
         return readings + self.report(drained, way: "server's ceiling", "the server's ceiling", bytes).prefix(1)
@@ -30,13 +29,18 @@ struct MachineReadings {
     /// The processor time that a message takes in a loop around `read` or `inflate`.
     func processorTime(_ options: Options) throws -> Reading {
         let isCompressed = self.wire.form.isCompressed
-        let results = try self.several(options) { try isCompressed ? self.inflate() : self.read() }
+        let results = try isCompressed ? self.inflations(options) : self.reads(options)
         let name = isCompressed ? "inflate alone" : "\(self.wire.isSecure ? "SSL_read" : "read") and frame headers"
         let count = Double(self.expected.messageCount)
         return Reading("the machine: \(name)", results.map { $0.seconds / count * 1e9 }, "ns/event")
     }
 
-    /// Reads the response once, and finds its frames or chunks.
+    /// Reads the response several times, and finds its frames or chunks.
+    func reads(_ options: Options) throws -> [cbc_result] { try self.several(options) { try self.read() } }
+
+    /// Inflates the response several times, from memory.
+    func inflations(_ options: Options) throws -> [cbc_result] { try self.several(options) { try self.inflate() } }
+
     private func read() throws -> cbc_result {
         let pieces = self.wire.pieces(messageCount: self.expected.messageCount)
         let result = cbc_read(self.server.address(self.wire.form), UInt64(pieces.count))
@@ -47,7 +51,6 @@ struct MachineReadings {
         return result
     }
 
-    /// Inflates the response, which is in memory.
     private func inflate() throws -> cbc_result {
         let pieces = self.wire.pieces(messageCount: self.expected.messageCount)
         let result = cbc_inflate(self.server.address(self.wire.form), UInt64(self.expected.messageCount + 2))

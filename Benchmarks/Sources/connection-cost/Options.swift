@@ -12,6 +12,8 @@ struct Options {
     private(set) var checksOnly = false
     /// The one figure that this process measures.
     private(set) var child: String?
+    /// Whether this process is one of several that measure a figure together.
+    private(set) var isPart = false
     /// The file that figures are appended to; nil when nobody wants them.
     private(set) var results: String?
     /// What is only read, and not measured; nil when figures are wanted.
@@ -40,6 +42,7 @@ struct Options {
             case "self-check": self.checksOnly = true
             case "--full": self.isFull = true
             case "--figure": self.child = arguments.next()
+            case "--part": self.isPart = true
             case "--results":
                 guard let path = arguments.next() else { throw UsageError("--results: a file") }
                 self.results = path

@@ -1,4 +1,5 @@
 // A gigabyte for a consumer that reads a megabyte a second.
+import BenchmarkResults
 import CMachine
 import CStreamScript
 import ChappieTransport
@@ -32,9 +33,12 @@ enum SlowReaderFigure {
         // 2 MiB, beyond the watermark.
         let bar = 2.0 + Double(ChappieLimits().highWatermark) / 1_048_576
         let text = Double(tally.textByteCount * 3 / 2) / 1_048_576
+        let work = ResultFigure.Work(eventCount: tally.deltaCount, byteCount: tally.textByteCount)
         return [
-            Reading("while it reads slowly", [Double(slow) / 1_048_576], "MiB", bar: bar),
-            Reading("to the end, as fast as it can", [Double(fast) / 1_048_576], "MiB", bar: bar),
+            Reading("while it reads slowly", [Double(slow) / 1_048_576], "MiB", bar: bar)
+                .reported("memory", "slow-reader", way: "1 MB/s", measure: "growth", work: work),
+            Reading("to the end, as fast as it can", [Double(fast) / 1_048_576], "MiB", bar: bar)
+                .reported("memory", "slow-reader", way: "as fast as it can", measure: "growth", work: work),
             Reading("the text that is kept, and no part of it", [text], "MiB"),
         ]
     }

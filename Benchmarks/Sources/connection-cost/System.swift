@@ -13,8 +13,10 @@ enum Cores {
     }()
 
     /// Keeps this process on its core; the threads that it starts later stay there too.
+    ///
+    /// Asynchronous code runs on threads that were there before it.
     static func takeClientCore() {
-        if let pair = Self.pair { _ = cmachine_pin_to_core(pair.client) }
+        if let pair = Self.pair { _ = cmachine_pin_process_to_core(pair.client) }
     }
 }
 
@@ -26,6 +28,11 @@ enum Descriptors {
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
+    /// How many are open, the one included that is needed to look.
+    static func openCount() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }
 
     /// Throws when so many connections cannot be opened, and says what helps.

@@ -52,6 +52,11 @@ size_t cbc_latencies(uint16_t port, uint64_t *latencies, size_t capacity);
 /// Wakes a thread that waits for a descriptor, so many times; how long it took, in nanoseconds.
 size_t cbc_thread_wakes(uint64_t *latencies, size_t count);
 
+/// Opens a connection, reads up to the first event with a delta, and closes it, so many times without TLS.
+///
+/// Returns how many went well.
+size_t cbc_connections(uint16_t port, size_t count);
+
 /// Sends a message of 250 bytes over the loopback to a process on a core, and gets it back, so many times; how long
 /// each took, in nanoseconds.
 ///

@@ -29,6 +29,11 @@ void cmachine_fill(void *memory, size_t count);
 /// Returns the core, or -1 when the system does not do it.
 int cmachine_pin_to_core(int core);
 
+/// Keeps all threads of the process on a core, and with them those that they start.
+///
+/// Returns the core, or -1 when the system does not do it.
+int cmachine_pin_process_to_core(int core);
+
 /// The cores that the process may use, in order: the one with this index, or -1 when there are no more.
 int cmachine_usable_core(int index);
 

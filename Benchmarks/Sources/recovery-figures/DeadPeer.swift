@@ -4,15 +4,18 @@ import ChappieTransport
 
 /// Times from the last byte of a peer to the moment at which the turn gives it up.
 enum DeadPeer {
+    static let measurement = Measurement("recovery/dead-peer", "a silent peer: ping after 300 ms, pong within 200") {
+        [try await Self.found(runs: max(5, $0.runs / 5))]
+    }
+
     private static let pingInterval = Duration.milliseconds(300)
     private static let pongTimeout = Duration.milliseconds(200)
 
     /// The peer stops reading and writing in the middle of a response.
-    static func found(runs: Int) async throws -> Figure {
-        var model = ChappieTestServer.ScriptedModel(seed: 1, textByteCount: 600)
-        model.includesReasoning = false
+    private static func found(runs: Int) async throws -> Figure {
         let server = try ChappieTestServer(
-            configuration: .init(model: .scripted(model), faults: [.init(.stall(afterByte: 1_000, origin: .body))]))
+            configuration: .init(
+                model: .scripted(.text(byteCount: 600)), faults: [.init(.stall(afterByte: 1_000, origin: .body))]))
         defer { server.stop() }
         let configuration = try ChappieTransportConfiguration.loopback(server.baseURL) { configuration in
             configuration.policy = .init(maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)
@@ -25,16 +28,18 @@ enum DeadPeer {
         }
         // The service's clock is a few milliseconds coarse.
         let bound = (Self.pingInterval + Self.pongTimeout).milliseconds + 10
-        return Figure("dead peer: ping after 300 ms, pong within 200", values: values, bound: bound)
+        return Figure("recovery", "dead-peer", runs: values, bound: bound)
     }
 
     private static func silence(_ transport: ChappieStreamingTransport) async throws -> Double {
         do {
-            for try await _ in transport.stream(ChappieTransportRequest(prompt: "hi", model: "m")) {}
+            for try await _ in transport.stream(.short) {}
         } catch ChappieClientError.transport(let failure) where failure.code == .peerUnresponsive {
-            guard let silence = failure.details.sinceLastByte else { throw ChappieClientError.invalidResponse }
+            guard let silence = failure.details.sinceLastByte else {
+                throw WrongResultError("nobody knows how long the peer was silent")
+            }
             return silence.milliseconds
         }
-        throw ChappieClientError.invalidResponse
+        throw WrongResultError("the response has ended, though its peer is dead")
     }
 }

@@ -1,4 +1,5 @@
 // How much of the decoding of an event, taken apart by simdjson, its verification costs.
+import BenchmarkResults
 import ResponseEvents
 import StreamSession
 
@@ -18,12 +19,18 @@ enum VerificationCost {
 
     private static let slot = ReplaySlot(.text, outputIndex: 0)
 
+    static let measurement = Measurement(
+        "recovery/verification", "verifying a delta, as a share of taking its event apart"
+    ) { _ in
+        [Self.measured()]
+    }
+
     /// The verification's share of the decoding, in percent, several times.
-    static func measured() -> Figure {
+    private static func measured() -> Figure {
         let shares = (0..<15).map { _ in 100 * self.verifying() / self.decoding() }
-        var figure = Figure("verifying a delta, of taking its event apart", unit: "%", values: shares, bound: 5)
-        figure.boundedQuantile = 0.5
-        return figure
+        return Figure(
+            "recovery", "verification", measure: "share", unit: "%", runs: shares, bound: 5, boundedQuantile: 0.5
+        ).with(work: .init(eventCount: self.events.count, byteCount: self.deltas.bytes.count))
     }
 
     /// The events' deltas, one behind the other.

@@ -4,25 +4,30 @@ import ChappieTransport
 
 /// Times from `cancel()` to the moment at which the server sees the end of the connection.
 enum Cancellation {
+    static let measurement = Measurement("recovery/cancel", "from cancel() to the closed socket") {
+        [try await Self.closed(runs: $0.runs * 5)]
+    }
+
     /// Streams that are cancelled in the middle of a response that never ends.
-    static func closed(runs: Int) async throws -> Figure {
-        var model = ChappieTestServer.ScriptedModel(seed: 1, textByteCount: 200)
-        model.includesReasoning = false
+    private static func closed(runs: Int) async throws -> Figure {
         let server = try ChappieTestServer(
-            configuration: .init(model: .scripted(model), faults: [.init(.hang(afterEvent: 6))]))
+            configuration: .init(
+                model: .scripted(.text(byteCount: 200)), faults: [.init(.hang(afterEvent: 6))]))
         defer { server.stop() }
         let transport = ChappieStreamingTransport(configuration: try .loopback(server.baseURL))
         var values: [Double] = []
         for run in 1...runs {
-            let handle = transport.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
+            let handle = transport.streamHandle(.short)
             for try await event in handle.events {
                 if case .textDelta = event { break }
             }
             let start = ContinuousClock.now
             handle.cancel()
-            _ = await server.reached(.finishedAttempts(run))
+            guard await server.reached(.finishedAttempts(run)) else {
+                throw WrongResultError("the server has stopped")
+            }
             values.append((ContinuousClock.now - start).milliseconds)
         }
-        return Figure("cancel to a closed socket", values: values, bound: 5)
+        return Figure("recovery", "cancel", runs: values, bound: 5)
     }
 }

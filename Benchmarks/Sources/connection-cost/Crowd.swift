@@ -1,0 +1,79 @@
+// Many streams at the same time, each read by a task of its own.
+import ChappieTransport
+import Synchronization
+
+/// Streams of one instance that are read by a task each.
+///
+/// It belongs to the task that measures.
+final class Crowd {
+    private let instance: ChappieStreamingTransport
+    private let server: StreamServer
+    private var tasks: [Task<Int, any Error>] = []
+    private let (arrivals, arrival) = AsyncStream.makeStream(of: Bool.self)
+    private let deltas = DeltaCount()
+
+    init(_ server: StreamServer) throws {
+        self.server = server
+        self.instance = try Consumer(kind: .events, server: server).instance()
+    }
+
+    /// How many streams there are.
+    var count: Int { self.tasks.count }
+
+    /// How many deltas all of them have had.
+    var deltaCount: Int { self.deltas.value }
+
+    /// Opens streams, a few at a time, until so many have had their first delta.
+    func grow(to count: Int) async throws {
+        while self.tasks.count < count {
+            let more = min(100, count - self.tasks.count)
+            for _ in 0..<more { self.tasks.append(self.read()) }
+            var arrived = 0
+            for await isThere in self.arrivals {
+                guard isThere else { throw WrongResultError("a stream failed after \(self.tasks.count)") }
+                arrived += 1
+                if arrived == more { break }
+            }
+        }
+    }
+
+    private func read() -> Task<Int, any Error> {
+        let (instance, arrival, deltas) = (self.instance, self.arrival, self.deltas)
+        return Task.detached {
+            var count = 0
+            do {
+                for try await event in instance.stream(Consumer.request) {
+                    guard case .textDelta = event else { continue }
+                    count += 1
+                    deltas.add()
+                    if count == 1 { arrival.yield(true) }
+                }
+            } catch {
+                arrival.yield(false)
+                throw error
+            }
+            return count
+        }
+    }
+
+    /// Reads all streams to their ends, and throws unless each has had so many deltas.
+    func finish(messageCount: Int) async throws {
+        for task in self.tasks {
+            let count = try await task.value
+            guard count == messageCount else { throw WrongResultError("\(count) messages came on a stream") }
+        }
+    }
+
+    func cancel() {
+        for task in self.tasks { task.cancel() }
+    }
+}
+
+/// Deltas of all streams, counted by their tasks.
+private final class DeltaCount: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { self.count.load(ordering: .relaxed) }
+
+    func add() { self.count.wrappingAdd(1, ordering: .relaxed) }
+}

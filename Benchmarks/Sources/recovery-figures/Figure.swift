@@ -1,0 +1,87 @@
+// One line of the table, and of the results.
+import BenchmarkResults
+import Foundation
+
+/// A figure that was measured several times, and what it may be at most.
+struct Figure {
+    /// What was measured, where, and in what.
+    private(set) var result: ResultFigure
+    /// What the value at `boundedQuantile` may be at most; nil for a figure that others are compared with.
+    ///
+    /// Nearly all runs have to hold it: who waits for a text waits for this one, not for the median.
+    private let bound: Double?
+    /// Which of the values is compared with the bound.
+    private let boundedQuantile: Double
+    /// In ascending order.
+    private let values: [Double]
+
+    init(
+        _ group: String, _ workload: String, way: String = "", measure: String = "time", unit: String = "ms",
+        runs: [Double], bound: Double? = nil, boundedQuantile: Double = 0.99
+    ) {
+        self.result = ResultFigure(
+            group: group, workload: workload, way: way, measure: measure, unit: unit, runs: runs,
+            bar: bound.map { .init(atMost: $0) })
+        self.values = runs.sorted()
+        self.bound = bound
+        self.boundedQuantile = boundedQuantile
+        if runs.count >= 20 {
+            self.result.distribution = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99].map { [$0, self.value(at: $0)] }
+        }
+    }
+
+    /// The same with what went through in a run, and how much of something it is.
+    func with(work: ResultFigure.Work, amount: Double? = nil) -> Self {
+        var figure = self
+        figure.result.work = work
+        figure.result.decodes = true
+        figure.result.amount = amount
+        return figure
+    }
+
+    var median: Double {
+        let middle = self.values.count / 2
+        guard middle < self.values.count else { return .infinity }
+        return self.values.count % 2 == 1 ? self.values[middle] : (self.values[middle - 1] + self.values[middle]) / 2
+    }
+
+    var isHeld: Bool { self.bound.map { self.value(at: self.boundedQuantile) <= $0 } ?? true }
+
+    /// The value below which such a part of all lies.
+    private func value(at quantile: Double) -> Double {
+        guard let last = self.values.indices.last else { return .infinity }
+        return self.values[min(last, Int((Double(self.values.count) * quantile).rounded(.down)))]
+    }
+
+    static let heading = Self.row("figure", ["runs", "p50", "p99", "max", "bound"], "")
+
+    /// The row of the table.
+    var line: String {
+        let numbers = [self.median, self.value(at: 0.99), self.values.last ?? .infinity].map { Self.text($0) }
+        let bound = self.bound.map { Self.text($0) + " " + self.result.unit } ?? self.result.unit
+        let quantile = self.boundedQuantile == 0.5 ? "p50" : "p99"
+        let verdict = self.bound == nil ? "" : "\(quantile) \(self.isHeld ? "held" : "NOT HELD")"
+        let name = ["\(self.result.group)/\(self.result.workload)", self.result.way, self.result.measure]
+        return Self.row(
+            name.filter { !$0.isEmpty && $0 != "time" }.joined(separator: ", "),
+            ["\(self.values.count)"] + numbers + [bound], verdict)
+    }
+
+    private static func text(_ value: Double) -> String { String(format: "%.2f", value) }
+
+    private static func row(_ name: String, _ columns: [String], _ verdict: String) -> String {
+        func padded(_ text: String, to width: Int) -> String {
+            String(repeating: " ", count: max(0, width - text.count)) + text
+        }
+        let columns = columns.map { padded($0, to: 12) }.joined()
+        return name + String(repeating: " ", count: max(1, 52 - name.count)) + columns + "  " + verdict
+    }
+}
+
+extension Duration {
+    /// As a floating-point number.
+    var milliseconds: Double {
+        let (seconds, attoseconds) = self.components
+        return Double(seconds) * 1e3 + Double(attoseconds) / 1e15
+    }
+}

@@ -1,0 +1,85 @@
+// What a turn costs besides its events: how soon the first text comes, also when a WebSocket does not, what a loop of
+// tool calls uploads and takes, how soon a dead peer and a cancellation are noticed, and how much of an event's decoding
+// its verification costs. Everything on loopback.
+import BenchmarkResults
+import ChappieTestServer
+import Foundation
+
+/// Measures everything, prints a table, and fails when a figure is past its bound.
+@main struct RecoveryFigures {
+    static func main() async {
+        do {
+            let settings = try Settings(CommandLine.arguments.dropFirst())
+            exit(try await Self.measure(settings) ? 0 : 1)
+        } catch let error as UsageError {
+            Self.complain("\(error.message)\n\(Settings.usage)")
+            exit(2)
+        } catch {
+            Self.complain("\(error)")
+            exit(1)
+        }
+    }
+
+    private static func measure(_ settings: Settings) async throws -> Bool {
+        let measurements = Measurement.all.filter { $0.matches(settings.filter) }
+        guard !measurements.isEmpty else { throw UsageError("no figure is called like '\(settings.filter)'") }
+        let file = settings.resultsPath.map { ResultFile(path: $0) }
+        let context = Context(runs: settings.runs)
+        Self.print(Figure.heading)
+        var areAllHeld = true
+        for measurement in measurements {
+            let figures = try await measurement.measure(context)
+            for figure in figures { Self.print(figure.line) }
+            try file?.append(figures.map(\.result))
+            if !figures.allSatisfy(\.isHeld) { areAllHeld = false }
+        }
+        return areAllHeld
+    }
+
+    /// At once, also into a pipe.
+    private static func print(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+
+    private static func complain(_ text: String) {
+        FileHandle.standardError.write(Data("recovery-figures: \(text)\n".utf8))
+    }
+}
+
+/// Something that is measured, and may be asked for by its name.
+struct Measurement: Sendable {
+    let name: String
+    let summary: String
+    let measure: @Sendable (Context) async throws -> [Figure]
+
+    init(_ name: String, _ summary: String, measure: @escaping @Sendable (Context) async throws -> [Figure]) {
+        self.name = name
+        self.summary = summary
+        self.measure = measure
+    }
+
+    /// All of them.
+    static let all =
+        FirstText.all + ToolLoop.all + [DeadPeer.measurement, Cancellation.measurement, VerificationCost.measurement]
+
+    func matches(_ filter: String) -> Bool { filter.isEmpty || self.name.contains(filter) }
+}
+
+/// What the measurements of one run of the program share.
+///
+/// It belongs to the task that measures.
+final class Context {
+    /// How often what is short is measured.
+    let runs: Int
+    private var knownRoundTrip: Figure?
+
+    init(runs: Int) { self.runs = runs }
+
+    /// The first text straight over HTTP: what turns are compared with that begin with a failure.
+    func roundTrip() async throws -> Figure {
+        if let figure = self.knownRoundTrip { return figure }
+        let figure = try await FirstText.roundTrip(runs: self.runs)
+        self.knownRoundTrip = figure
+        return figure
+    }
+}

@@ -1,0 +1,48 @@
+// The command line.
+
+/// What was asked for.
+struct Settings {
+    /// Part of the names of the figures to measure; all when it is empty.
+    private(set) var filter = ""
+    /// How often what is short is measured.
+    private(set) var runs = 40
+    /// The file that gets the results; nil for none.
+    private(set) var resultsPath: String?
+
+    /// How to call the command.
+    static let usage = """
+        usage: recovery-figures [--runs N] [--results FILE] [NAME]
+
+        NAME is a part of a figure's name; without one, all are measured:
+        \(Measurement.all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
+
+          --runs N         measure what is short N times, at least five times (40)
+          --results FILE   add the figures to the file, one JSON object a line
+        """
+
+    /// Reads the arguments.
+    init(_ arguments: some Sequence<String>) throws {
+        var arguments = arguments.makeIterator()
+        while let argument = arguments.next() {
+            switch argument {
+            case "--runs":
+                guard let count = arguments.next().flatMap({ Int($0) }), count >= 5 else {
+                    throw UsageError("--runs: a number from 5 on")
+                }
+                self.runs = count
+            case "--results":
+                guard let path = arguments.next() else { throw UsageError("--results: a file") }
+                self.resultsPath = path
+            case _ where argument.hasPrefix("-"): throw UsageError("'\(argument)' is no option")
+            default: self.filter = argument
+            }
+        }
+    }
+}
+
+/// The arguments mean nothing.
+struct UsageError: Error {
+    let message: String
+
+    init(_ message: String) { self.message = message }
+}
