@@ -4,8 +4,10 @@ import CBareClient
 
 /// Responses whose deltas are read as fast as they come.
 enum EndToEndFigures {
+    /// What the results call this kind of question.
     static let group = "end-to-end"
 
+    /// A figure for each wire.
     static let all = Wire.all.map { wire in
         Figure(
             name: wire.name, aliases: ["\(Self.group)-\(wire.name)"] + Self.formerNames(wire),

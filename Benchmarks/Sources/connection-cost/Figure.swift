@@ -2,10 +2,13 @@
 
 /// A thing to measure, in a process of its own.
 struct Figure {
+    /// What it is called.
     let name: String
     /// What it can be called besides: names of some of its readings.
     var aliases: [String] = []
+    /// What it measures, in a line.
     let summary: String
+    /// Measures it.
     let measure: @Sendable (Options) async throws -> [Reading]
 
     /// All of them.

@@ -6,8 +6,10 @@ import CStreamScript
 
 /// Copies, scans, reads, decrypts and inflates, each in a loop of C with nothing else in it.
 enum MachineFigures {
+    /// What the results call this kind of question.
     static let group = "machine"
 
+    /// One figure, because each of its readings is short.
     static let all = [
         Figure(name: "machine", summary: "what no program on this machine can pass") { options in
             try Self.memory(options) + Self.loopback(options) + Self.roundTrips(options) + Self.inflate(options)

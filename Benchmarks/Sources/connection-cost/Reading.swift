@@ -3,11 +3,13 @@ import BenchmarkResults
 
 /// A value that was measured several times, and what it may be.
 struct Reading {
+    /// What the table calls it.
     let label: String
+    /// What the values are in.
     let unit: String
     /// In the order in which they were measured.
     private let runs: [Double]
-    /// Nil for what is measured only for comparison.
+    /// What the median may be; nil for what is measured only for comparison.
     let bar: ResultFigure.Bar?
     /// What the results say of it; nil when they say nothing.
     private(set) var figure: ResultFigure?

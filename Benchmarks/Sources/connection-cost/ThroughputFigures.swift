@@ -3,6 +3,7 @@ import BenchmarkResults
 
 /// One message of 250 bytes, over a connection that is never short of them.
 enum ThroughputFigures {
+    /// Without TLS, with it, and compressed.
     static let all = [
         Figure(name: "arena-plain", summary: "from the socket to the arena, without TLS") { options in
             try await Self.arena(Wire(form: .webSocket), bar: 100, options)

@@ -6,17 +6,26 @@ import Foundation
 struct Wire: Sendable, Equatable {
     /// The protocol, and whether it is compressed.
     enum Form: String, CaseIterable, Sendable {
+        /// A message an event.
         case webSocket = "websocket"
+        /// The same with permessage-deflate.
         case webSocketDeflate = "websocket-deflate"
+        /// A chunk an event.
         case eventStream = "sse"
+        /// The same with a body that is gzip.
         case eventStreamGzip = "sse-gzip"
 
+        /// Whether it is the body of an answer, and no WebSocket.
         var isEventStream: Bool { self == .eventStream || self == .eventStreamGzip }
+        /// Whether messages or body are compressed.
         var isCompressed: Bool { self == .webSocketDeflate || self == .eventStreamGzip }
     }
 
+    /// The protocol, and whether it is compressed.
     let form: Form
+    /// Whether TLS is below it.
     var isSecure = false
+    /// How many responses there are at once.
     var streamCount = 1
 
     /// All that are measured end to end.
