@@ -76,6 +76,13 @@ let package = Package(
                 "LibwebsocketsTransport",
                 "StreamTransport",
             ], path: "Sources/connection-cost", swiftSettings: settings),
+
+        // What other people's programs must have found in that server's responses, and one of them.
+        .executableTarget(
+            name: "stream-facts", dependencies: ["CStreamScript"], path: "Sources/stream-facts",
+            linkerSettings: [.linkedLibrary("z")]),
+        .executableTarget(
+            name: "urlsession-peer", path: "Sources/urlsession-peer", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
