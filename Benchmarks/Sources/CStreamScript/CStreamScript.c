@@ -76,6 +76,19 @@ const char *css_completed(void) {
     return "{\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"status\":\"completed\"}}";
 }
 
+const char *css_created_type(void) { return "response.created"; }
+
+const char *css_delta_type(void) { return "response.output_text.delta"; }
+
+const char *css_completed_type(void) { return "response.completed"; }
+
+size_t css_stream_event(uint8_t *target, const char *type, const void *message, size_t count) {
+    size_t head = (size_t)sprintf((char *)target, "event: %s\ndata: ", type);
+    memcpy(target + head, message, count);
+    memcpy(target + head + count, "\n\n", 2);
+    return head + count + 2;
+}
+
 uint64_t css_hash(uint64_t hash, const char *text, size_t count) {
     if (hash == 0) hash = 0xCBF29CE484222325u;
     for (size_t index = 0; index < count; index++) hash = (hash ^ (uint8_t)text[index]) * 0x100000001B3u;

@@ -1,4 +1,5 @@
 // Measures what a connection costs, from the socket to the consumer, each figure beside its bar and the machine's limit.
+import BenchmarkResults
 import Foundation
 
 /// The command.
@@ -52,6 +53,7 @@ struct ConnectionCost {
         let readings = try await figure.measure(options)
         Line.print("\(figure.name): \(figure.summary)")
         for reading in readings { Line.print(reading.line) }
+        if let path = options.results { try ResultFile(path: path).append(readings.compactMap(\.figure)) }
         return readings.allSatisfy(\.isHeld)
     }
 }

@@ -12,10 +12,12 @@ struct Options {
     private(set) var checksOnly = false
     /// The one figure that this process measures.
     private(set) var child: String?
+    /// The file that figures are appended to; nil when nobody wants them.
+    private(set) var results: String?
 
     /// How to call the command.
     static let usage = """
-        usage: connection-cost [--repetitions N] [--full] [NAME]
+        usage: connection-cost [--repetitions N] [--full] [--results FILE] [NAME]
                connection-cost self-check
 
         NAME is a part of a figure's name; without one, all are measured:
@@ -23,6 +25,7 @@ struct Options {
 
           --repetitions N   measure each N times, and print the median and the range (5)
           --full            let the slow reader take its gigabyte at 1 MB/s: a thousand seconds
+          --results FILE    append the figures to a file, a line of JSON each (see RESULTS.md)
         """
 
     /// Reads the arguments.
@@ -33,6 +36,9 @@ struct Options {
             case "self-check": self.checksOnly = true
             case "--full": self.isFull = true
             case "--figure": self.child = arguments.next()
+            case "--results":
+                guard let path = arguments.next() else { throw UsageError("--results: a file") }
+                self.results = path
             case "--repetitions":
                 guard let count = arguments.next().flatMap({ Int($0) }), count > 0 else {
                     throw UsageError("--repetitions: a number")
@@ -47,5 +53,6 @@ struct Options {
     /// What a process is told that measures one figure.
     func arguments(forFigure name: String) -> [String] {
         ["--figure", name, "--repetitions", String(self.repetitions)] + (self.isFull ? ["--full"] : [])
+            + (self.results.map { ["--results", $0] } ?? [])
     }
 }

@@ -3,9 +3,9 @@
 
 #include "CStreamScript.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 size_t write_frame(uint8_t *target, uint8_t first_byte, const void *payload, size_t count) {
     size_t header = 2;
@@ -22,47 +22,58 @@ size_t write_frame(uint8_t *target, uint8_t first_byte, const void *payload, siz
     return header + count;
 }
 
-static block text_frame(const char *text) {
-    block made = {malloc(strlen(text) + 4), 0};
-    made.count = write_frame(made.bytes, 0x81, text, strlen(text));
+// An event in a chunk of its own, as a service writes it that has one event at a time.
+static size_t write_chunk(uint8_t *target, const char *type, const void *message, size_t count) {
+    uint8_t event[1024];
+    size_t size = css_stream_event(event, type, message, count);
+    size_t header = (size_t)sprintf((char *)target, "%zx\r\n", size);
+    memcpy(target + header, event, size);
+    memcpy(target + header + size, "\r\n", 2);
+    return header + size + 2;
+}
+
+size_t write_delta(form form, uint8_t *target, const uint8_t *message) {
+    return form == FORM_EVENT_STREAM ? write_chunk(target, css_delta_type(), message, CSS_MESSAGE_SIZE)
+                                     : write_frame(target, 0x81, message, CSS_MESSAGE_SIZE);
+}
+
+static block edge(form form, const char *type, const char *message) {
+    size_t count = strlen(message);
+    block made = {malloc(count + strlen(type) + FORM_OVERHEAD), 0};
+    made.count = form == FORM_EVENT_STREAM ? write_chunk(made.bytes, type, message, count)
+                                           : write_frame(made.bytes, 0x81, message, count);
     return made;
 }
 
-// RFC 7692 section 7.2.1, with context takeover: each message ends with a sync flush whose last four bytes are left
-// out. The first message of the block refers to nothing before it, so that blocks can follow each other.
-static size_t compress_message(z_stream *stream, const uint8_t *message, size_t count, bool is_last, uint8_t *target) {
-    uint8_t compressed[1024];
-    stream->next_in = (Bytef *)message;
-    stream->avail_in = (uInt)count;
-    stream->next_out = compressed;
-    stream->avail_out = sizeof compressed;
-    deflate(stream, is_last ? Z_FULL_FLUSH : Z_SYNC_FLUSH);
-    return write_frame(target, 0xC1, compressed, sizeof compressed - stream->avail_out - 4);
-}
-
-static block message_block(uint64_t count, bool compresses) {
-    block made = {malloc((size_t)count * (CSS_MESSAGE_SIZE + 16)), 0};
-    z_stream stream = {0};
-    if (compresses) deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
+static block deltas(form form, uint64_t count) {
+    block made = {malloc((size_t)count * (CSS_MESSAGE_SIZE + FORM_OVERHEAD)), 0};
     for (uint64_t number = 0; number < count; number++) {
         uint8_t message[CSS_MESSAGE_SIZE];
         css_message(number, message);
-        uint8_t *target = made.bytes + made.count;
-        made.count += compresses
-                          ? compress_message(&stream, message, sizeof message, number + 1 == count, target)
-                          : write_frame(target, 0x81, message, sizeof message);
+        made.count += write_delta(form, made.bytes + made.count, message);
     }
-    if (compresses) deflateEnd(&stream);
     return made;
 }
 
-script make_script(const options *options) {
-    script made;
-    made.start = text_frame(css_created());
-    made.end = text_frame(css_completed());
-    bool needs_messages = options->mode == MODE_FLOOD && options->message_count > 0;
-    uint64_t count = options->message_count < CSS_BLOCK_COUNT ? options->message_count : CSS_BLOCK_COUNT;
-    made.messages = message_block(needs_messages ? count : 0, options->compresses);
-    made.first = message_block(1, false);
+static script make_plain(form form, uint64_t message_count, bool has_messages) {
+    script made = {.start = edge(form, css_created_type(), css_created())};
+    made.end = edge(form, css_completed_type(), css_completed());
+    if (form == FORM_EVENT_STREAM) {
+        static const char last_chunk[] = "0\r\n\r\n";
+        made.end.bytes = realloc(made.end.bytes, made.end.count + sizeof last_chunk);
+        memcpy(made.end.bytes + made.end.count, last_chunk, sizeof last_chunk - 1);
+        made.end.count += sizeof last_chunk - 1;
+    }
+    made.messages = deltas(form, has_messages ? (message_count < CSS_BLOCK_COUNT ? message_count : CSS_BLOCK_COUNT) : 0);
+    made.first = deltas(form, 1);
     return made;
+}
+
+void make_scripts(const options *options, script scripts[FORM_COUNT]) {
+    bool has_messages = options->mode == MODE_FLOOD;
+    uint64_t count = options->message_count;
+    scripts[FORM_WEBSOCKET] = make_plain(FORM_WEBSOCKET, count, has_messages);
+    scripts[FORM_EVENT_STREAM] = make_plain(FORM_EVENT_STREAM, count, has_messages);
+    if (options->deflates) scripts[FORM_WEBSOCKET_DEFLATE] = make_deflated(count, has_messages);
+    if (options->gzips) scripts[FORM_EVENT_STREAM_GZIP] = make_gzipped(count, has_messages);
 }

@@ -1,6 +1,7 @@
-// A WebSocket server that is never the bottleneck: what it sends was made before anybody connected.
+// A server that is never the bottleneck: what it sends was made before anybody connected.
 //
-// One thread, one loop, no checks: it is for the benchmarks' clients and for nobody else.
+// One thread, one loop. It answers an upgrade to a WebSocket, and any other request with an event stream. It is for
+// the benchmarks' clients on this machine, and believes what they say.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -19,10 +20,21 @@ typedef struct {
     uint64_t message_count;
     double rate; // messages a second on each connection
     bool uses_tls;
-    bool compresses;
-    int core; // -1: any
+    bool deflates;  // messages, for WebSocket clients that offer permessage-deflate
+    bool gzips;     // event streams, for clients that accept it
+    bool is_unasked; // a WebSocket's response begins without a request
+    int core;       // -1: any
     const char *certificate_path;
 } options;
+
+// In which form a response goes over the wire.
+typedef enum {
+    FORM_WEBSOCKET,
+    FORM_WEBSOCKET_DEFLATE,
+    FORM_EVENT_STREAM,
+    FORM_EVENT_STREAM_GZIP,
+    FORM_COUNT,
+} form;
 
 // Bytes that all connections send.
 typedef struct {
@@ -30,41 +42,91 @@ typedef struct {
     size_t count;
 } block;
 
+// A response, as frames or as chunks of a body.
 typedef struct {
-    block start;    // the event that begins a response
-    block messages; // the messages of a block, as frames
+    block start;    // the event that begins it
+    block messages; // the messages of a block
     block first;    // the first message alone
-    block end;      // the event that ends it
+    block end;      // the event that ends it, and what ends a body
 } script;
 
-typedef enum { STATE_TLS, STATE_HEAD, STATE_REQUEST, STATE_STREAM } state;
+typedef enum {
+    STATE_TLS,     // in the handshake
+    STATE_HEAD,    // waits for the head of a request
+    STATE_BODY,    // takes the body of a request
+    STATE_REQUEST, // waits for the message that asks for a response
+    STATE_STREAM,  // sends a response
+    STATE_CLOSING, // has said that it goes, and waits for the client
+} state;
+
+typedef enum { BODY_BYTES, BODY_CHUNK_SIZE, BODY_CHUNK_END, BODY_TRAILER } body_part;
+
+// The body of a request, which nobody looks at.
+typedef struct body {
+    bool is_chunked;
+    body_part part;
+    uint64_t remaining; // bytes of the body or of its chunk
+} body;
+
+enum { SMALL_SIZE = 1024, CONTROL_SIZE = 256, FORM_OVERHEAD = 80 };
 
 typedef struct connection {
     int descriptor;
     SSL *tls;
     state state;
+    form form;
     bool wants_write;
-    uint8_t input[2048];
-    size_t input_count;
-    // What is being written.
-    const uint8_t *output;
-    size_t output_count;
-    uint64_t sent_count; // messages, as far as they were given to `output`
-    bool has_begun;
+    bool keeps_alive;       // after an event stream
+    bool is_paced;          // is in the list of those that a tick looks at
+    bool has_begun;         // its response
     bool has_ended;
-    uint8_t small[768]; // what was made for this connection alone
-    size_t small_count;
+    bool says_goodbye;      // when what is left to say is said, it closes
+    bool message_is_whole;  // the frame that comes in is the last of its message
+    uint64_t frame_remaining; // bytes of that frame
+    uint64_t requested;     // responses asked for while one was being sent
+    uint64_t sent_count;    // messages of the response, as far as they were given to `output`
+    body body;
+    uint8_t *input;
+    size_t input_count, input_capacity;
+    // What is being written, and what comes behind control frames that were put in.
+    const uint8_t *output, *rest;
+    size_t output_count, rest_count;
+    uint8_t small[SMALL_SIZE]; // what was made for this connection alone
+    uint8_t control[CONTROL_SIZE]; // control frames that wait for the end of a frame
+    size_t control_count;
     double next_due; // with a pace
     struct connection *next;
 } connection;
 
-// Script.c
-script make_script(const options *options);
+// Script.c: what is sent.
+void make_scripts(const options *options, script scripts[FORM_COUNT]);
 size_t write_frame(uint8_t *target, uint8_t first_byte, const void *payload, size_t count);
+size_t write_delta(form form, uint8_t *target, const uint8_t *message);
 
-// Handshake.c
-bool answer_upgrade(connection *connection, const options *options);
-bool take_frames(connection *connection);
+// Compression.c: the same, compressed.
+script make_deflated(uint64_t message_count, bool has_messages);
+script make_gzipped(uint64_t message_count, bool has_messages);
+
+// Request.c: the heads and bodies of requests.
+const char *field_value(const char *head, const char *name, size_t *count);
+bool field_has(const char *head, const char *name, const char *token);
+bool take_head(connection *connection, const options *options);
+bool take_body(connection *connection);
+
+// WebSocket.c: the opening handshake and the frames of a client.
+void answer_upgrade(connection *connection, const char *head, const options *options);
+bool take_frames(connection *connection, const options *options, const script *script);
+
+// Connection.c: one connection, from its bytes to its bytes.
+void say(connection *connection, const void *bytes, size_t count);
+void consume_input(connection *connection, size_t count);
+bool receive(connection *connection, const options *options, const script scripts[FORM_COUNT]);
+bool flush(connection *connection, const options *options, const script scripts[FORM_COUNT]);
+void watch(connection *connection, bool wants_write);
+
+// main.c
+extern int poller;
+uint64_t moment(void);
 
 // TLS.c
 SSL_CTX *make_tls_context(const char *certificate_path);

@@ -1,7 +1,9 @@
-// usage: stream-server flood|idle|pace [--messages N] [--rate N] [--tls FILE] [--deflate] [--core N]
+// usage: stream-server flood|idle|pace [--messages N] [--rate N] [--tls FILE] [--deflate] [--gzip] [--unasked]
+//            [--core N]
 //
 // Prints the port it listens on at 127.0.0.1, and lives as long as its standard input. With --tls it writes its
-// certificate to FILE.
+// certificate to FILE. Responses over a WebSocket begin with any message of the client, or, with --unasked, at once;
+// any other request has an event stream for an answer. What is paced is not compressed.
 #define _GNU_SOURCE
 #include "Server.h"
 
@@ -25,22 +27,15 @@
 enum { TICK_NANOSECONDS = 1000000, EVENT_COUNT = 512 };
 
 static options settings = {.core = -1};
-static script content;
+static script content[FORM_COUNT];
 static SSL_CTX *tls_context;
-static int poller;
+int poller;
 static connection *paced; // those that a tick looks at
 
-static uint64_t moment(void) {
+uint64_t moment(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static void watch(connection *connection, bool wants_write) {
-    if (connection->wants_write == wants_write) return;
-    connection->wants_write = wants_write;
-    struct epoll_event event = {.events = EPOLLIN | (wants_write ? EPOLLOUT : 0), .data.ptr = connection};
-    epoll_ctl(poller, EPOLL_CTL_MOD, connection->descriptor, &event);
 }
 
 static void drop(connection *dropped) {
@@ -51,91 +46,24 @@ static void drop(connection *dropped) {
         }
     SSL_free(dropped->tls);
     close(dropped->descriptor);
+    free(dropped->input);
     free(dropped);
 }
 
-// The next bytes of a response; false when there are none for the moment.
-static bool refill(connection *connection) {
-    if (connection->state != STATE_STREAM) return false;
-    uint64_t count = settings.message_count;
-    block next = {0};
-    if (!connection->has_begun) {
-        next = content.start;
-        connection->has_begun = true;
-    } else if (settings.mode == MODE_IDLE && connection->sent_count == 0) {
-        next = content.first;
-        connection->sent_count = 1;
-    } else if (settings.mode == MODE_FLOOD && connection->sent_count < count) {
-        next = content.messages;
-        uint64_t in_block = count < CSS_BLOCK_COUNT ? count : CSS_BLOCK_COUNT;
-        connection->sent_count += in_block;
-    } else if (settings.mode != MODE_IDLE && connection->sent_count >= count && !connection->has_ended) {
-        next = content.end;
-        connection->has_ended = true;
-    }
-    connection->output = next.bytes;
-    connection->output_count = next.count;
-    return next.count > 0;
-}
-
-// Writes as much as the client takes; false when it is gone.
-static bool flush(connection *connection) {
-    while (connection->output_count > 0 || refill(connection)) {
-        ssize_t count;
-        if (connection->tls) {
-            count = SSL_write(connection->tls, connection->output, (int)connection->output_count);
-            if (count <= 0) {
-                int reason = SSL_get_error(connection->tls, (int)count);
-                watch(connection, true);
-                return reason == SSL_ERROR_WANT_WRITE || reason == SSL_ERROR_WANT_READ;
-            }
-        } else {
-            count = send(connection->descriptor, connection->output, connection->output_count, MSG_NOSIGNAL);
-            if (count < 0) {
-                watch(connection, true);
-                return errno == EAGAIN;
-            }
-        }
-        connection->output += count;
-        connection->output_count -= (size_t)count;
-    }
-    watch(connection, false);
-    return true;
-}
-
-// Reads what there is; false when the client is gone.
-static bool receive(connection *connection) {
-    while (true) {
-        size_t room = sizeof connection->input - 1 - connection->input_count;
-        uint8_t *target = connection->input + connection->input_count;
-        ssize_t count = connection->tls ? SSL_read(connection->tls, target, (int)room)
-                                        : recv(connection->descriptor, target, room, 0);
-        if (count <= 0) {
-            if (!connection->tls) return count < 0 && errno == EAGAIN;
-            return SSL_get_error(connection->tls, (int)count) == SSL_ERROR_WANT_READ;
-        }
-        connection->input_count += (size_t)count;
-        if (connection->state == STATE_HEAD && !answer_upgrade(connection, &settings)) return false;
-        if (connection->state != STATE_HEAD && !take_frames(connection)) return false;
-    }
-}
-
+// Takes and gives what there is; false when the client is gone.
 static bool serve(connection *served) {
     if (served->state == STATE_TLS) {
         int result = SSL_accept(served->tls);
         if (result != 1) return SSL_get_error(served->tls, result) == SSL_ERROR_WANT_READ;
         served->state = STATE_HEAD;
     }
-    bool was_streaming = served->state == STATE_STREAM;
-    if (!receive(served)) return false;
-    if (!was_streaming && served->state == STATE_STREAM && settings.mode == MODE_PACE) {
-        // Spread over the interval, so that a tick has about as many as another.
-        static uint64_t arrived;
-        served->next_due = (double)moment() + 1e9 / settings.rate * (0.5 + (double)(arrived++ % 97) / 97);
+    if (!receive(served, &settings, content)) return false;
+    if (settings.mode == MODE_PACE && served->state == STATE_STREAM && !served->is_paced) {
+        served->is_paced = true;
         served->next = paced;
         paced = served;
     }
-    return flush(served);
+    return flush(served, &settings, content);
 }
 
 static void welcome(int listener) {
@@ -160,15 +88,14 @@ static void tick(void) {
     double now = (double)moment();
     for (connection *due = paced, *next; due; due = next) {
         next = due->next;
-        if (due->next_due > now || due->output_count > 0 || due->sent_count >= settings.message_count) continue;
+        bool is_waiting = due->state == STATE_STREAM && due->has_begun && due->output_count == 0;
+        if (!is_waiting || due->next_due > now || due->sent_count >= settings.message_count) continue;
         due->next_due += 1e9 / settings.rate;
-        uint8_t message[CSS_MESSAGE_SIZE];
+        uint8_t message[CSS_MESSAGE_SIZE], event[CSS_MESSAGE_SIZE + FORM_OVERHEAD];
         css_stamped_message(due->sent_count++, moment(), message);
-        due->small_count = write_frame(due->small, 0x81, message, sizeof message);
-        due->output = due->small;
-        due->output_count = due->small_count;
+        say(due, event, write_delta(due->form, event, message));
         // The loop drops it: an event of it may wait there.
-        if (!flush(due)) shutdown(due->descriptor, SHUT_RDWR);
+        if (!flush(due, &settings, content)) shutdown(due->descriptor, SHUT_RDWR);
     }
 }
 
@@ -185,7 +112,10 @@ static int listen_anywhere(void) {
 
 static int start_timer(void) {
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    struct itimerspec period = {{0, TICK_NANOSECONDS}, {0, TICK_NANOSECONDS}};
+    // Twice as often as messages are due, so that one that was late does not make all others late.
+    long between = (long)(5e8 / settings.rate);
+    if (between > TICK_NANOSECONDS) between = TICK_NANOSECONDS;
+    struct itimerspec period = {{0, between}, {0, between}};
     timerfd_settime(timer, 0, &period, NULL);
     return timer;
 }
@@ -201,7 +131,15 @@ static bool read_options(int count, char **arguments) {
     for (int index = 2; index < count; index++) {
         const char *name = arguments[index];
         if (strcmp(name, "--deflate") == 0) {
-            settings.compresses = true;
+            settings.deflates = true;
+            continue;
+        }
+        if (strcmp(name, "--gzip") == 0) {
+            settings.gzips = true;
+            continue;
+        }
+        if (strcmp(name, "--unasked") == 0) {
+            settings.is_unasked = true;
             continue;
         }
         if (++index == count) return false;
@@ -232,12 +170,14 @@ static void prepare_process(void) {
 
 int main(int count, char **arguments) {
     if (!read_options(count, arguments)) {
-        fputs("usage: stream-server flood|idle|pace [--messages N] [--rate N] [--tls FILE] [--deflate] [--core N]\n",
-              stderr);
+        fputs(
+            "usage: stream-server flood|idle|pace [--messages N] [--rate N] [--tls FILE] [--deflate] [--gzip]\n"
+            "           [--unasked] [--core N]\n",
+            stderr);
         return 2;
     }
     prepare_process();
-    content = make_script(&settings);
+    make_scripts(&settings, content);
     if (settings.uses_tls && !(tls_context = make_tls_context(settings.certificate_path))) return 1;
     poller = epoll_create1(EPOLL_CLOEXEC);
     int timer = settings.mode == MODE_PACE ? start_timer() : -1, listener = listen_anywhere();

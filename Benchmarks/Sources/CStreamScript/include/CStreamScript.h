@@ -31,6 +31,14 @@ uint64_t css_moment(const char *text, size_t count);
 const char *css_created(void);
 const char *css_completed(void);
 
+/// The types of the first event, of a delta, and of the last.
+const char *css_created_type(void);
+const char *css_delta_type(void);
+const char *css_completed_type(void);
+
+/// Writes an event as an event stream has it, with a line of its type and one of its data; how many bytes.
+size_t css_stream_event(uint8_t *target, const char *type, const void *message, size_t count);
+
 /// Goes on with an FNV-1a hash, which begins with 0, over the text of a delta.
 uint64_t css_hash(uint64_t hash, const char *text, size_t count);
 

@@ -1,0 +1,200 @@
+// One connection: what comes, what goes, and in which order.
+#include "Server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "CStreamScript.h"
+
+enum {
+    INPUT_SIZE = 2048,
+    INPUT_LIMIT = 1 << 20,
+    // So much of one response is written before it is the turn of another.
+    SHARE = 256 << 10,
+};
+
+void watch(connection *connection, bool wants_write) {
+    if (connection->wants_write == wants_write) return;
+    connection->wants_write = wants_write;
+    struct epoll_event event = {.events = EPOLLIN | (wants_write ? EPOLLOUT : 0), .data.ptr = connection};
+    epoll_ctl(poller, EPOLL_CTL_MOD, connection->descriptor, &event);
+}
+
+// Puts bytes of this connection's own behind those that it already has to write.
+void say(connection *connection, const void *bytes, size_t count) {
+    if (connection->output_count > 0) memmove(connection->small, connection->output, connection->output_count);
+    memcpy(connection->small + connection->output_count, bytes, count);
+    connection->output = connection->small;
+    connection->output_count += count;
+}
+
+// MARK: Receiving
+
+void consume_input(connection *connection, size_t count) {
+    connection->input_count -= count;
+    memmove(connection->input, connection->input + count, connection->input_count);
+}
+
+// Takes what can be taken of the input.
+static void take_input(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
+    bool goes_on = true;
+    while (goes_on) {
+        size_t before = connection->input_count;
+        switch (connection->state) {
+        case STATE_HEAD:
+            take_head(connection, options);
+            goes_on = connection->input_count < before;
+            break;
+        case STATE_BODY:
+            goes_on = take_body(connection);
+            break;
+        case STATE_REQUEST:
+        case STATE_STREAM:
+            // A request that follows an event stream waits for its end.
+            goes_on = connection->form < FORM_EVENT_STREAM && !connection->says_goodbye
+                      && take_frames(connection, options, &scripts[connection->form]);
+            break;
+        case STATE_CLOSING:
+            connection->input_count = 0;
+            goes_on = false;
+            break;
+        case STATE_TLS:
+            goes_on = false;
+            break;
+        }
+    }
+}
+
+static bool has_room(connection *connection) {
+    if (connection->input_capacity - connection->input_count > 1) return true;
+    size_t capacity = connection->input_capacity == 0 ? INPUT_SIZE : 2 * connection->input_capacity;
+    if (capacity > INPUT_LIMIT) return false;
+    connection->input = realloc(connection->input, capacity);
+    connection->input_capacity = capacity;
+    return true;
+}
+
+// Reads what there is; false when the client is gone.
+bool receive(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
+    while (has_room(connection)) {
+        // A byte is left for the end of a string.
+        size_t room = connection->input_capacity - connection->input_count - 1;
+        uint8_t *target = connection->input + connection->input_count;
+        ssize_t count = connection->tls ? SSL_read(connection->tls, target, (int)room)
+                                        : recv(connection->descriptor, target, room, 0);
+        if (count <= 0) {
+            if (!connection->tls) return count < 0 && errno == EAGAIN;
+            return SSL_get_error(connection->tls, (int)count) == SSL_ERROR_WANT_READ;
+        }
+        connection->input_count += (size_t)count;
+        take_input(connection, options, scripts);
+    }
+    return false;
+}
+
+// MARK: Sending
+
+// The next bytes of a response; false when there are none for the moment.
+static bool refill(connection *connection, const options *options, const script *script) {
+    uint64_t count = options->message_count;
+    block next = {0};
+    if (!connection->has_begun) {
+        next = script->start;
+        connection->has_begun = true;
+        // Spread over the interval, so that a tick has about as many as another.
+        static uint64_t begun;
+        if (options->mode == MODE_PACE)
+            connection->next_due = (double)moment() + 1e9 / options->rate * (0.5 + (double)(begun++ % 97) / 97);
+    } else if (options->mode == MODE_IDLE && connection->sent_count == 0) {
+        next = script->first;
+        connection->sent_count = 1;
+    } else if (options->mode == MODE_FLOOD && connection->sent_count < count) {
+        next = script->messages;
+        connection->sent_count += count < CSS_BLOCK_COUNT ? count : CSS_BLOCK_COUNT;
+    } else if (options->mode != MODE_IDLE && connection->sent_count >= count && !connection->has_ended) {
+        next = script->end;
+        connection->has_ended = true;
+    }
+    connection->output = next.bytes;
+    connection->output_count = next.count;
+    return next.count > 0;
+}
+
+// What follows a response that was sent; false when nothing does.
+static bool begin_again(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
+    bool is_event_stream = connection->form >= FORM_EVENT_STREAM;
+    if (is_event_stream && !connection->keeps_alive) connection->says_goodbye = true;
+    if (connection->says_goodbye || (!is_event_stream && options->is_unasked)) return false;
+    connection->has_begun = connection->has_ended = false;
+    connection->sent_count = 0;
+    if (is_event_stream) {
+        connection->state = STATE_HEAD;
+        take_input(connection, options, scripts);
+    } else if (connection->requested > 0) {
+        connection->requested--;
+    } else {
+        connection->state = STATE_REQUEST;
+    }
+    return connection->output_count > 0 || connection->state == STATE_STREAM;
+}
+
+static void say_goodbye(connection *connection) {
+    connection->state = STATE_CLOSING;
+    if (connection->tls) SSL_shutdown(connection->tls);
+    shutdown(connection->descriptor, SHUT_WR);
+}
+
+// What is to be written next; false when there is nothing for the moment.
+static bool has_output(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
+    if (connection->output_count > 0) return true;
+    if (connection->control_count > 0) {
+        say(connection, connection->control, connection->control_count);
+        connection->control_count = 0;
+        return true;
+    }
+    if (connection->rest_count > 0) {
+        connection->output = connection->rest;
+        connection->output_count = connection->rest_count;
+        connection->rest_count = 0;
+        return true;
+    }
+    if (connection->state == STATE_STREAM && !connection->says_goodbye) {
+        if (refill(connection, options, &scripts[connection->form])) return true;
+        if (connection->has_ended && begin_again(connection, options, scripts))
+            return has_output(connection, options, scripts);
+    }
+    if (connection->says_goodbye && connection->state != STATE_CLOSING) say_goodbye(connection);
+    return false;
+}
+
+static ssize_t write_some(connection *connection) {
+    return connection->tls ? SSL_write(connection->tls, connection->output, (int)connection->output_count)
+                           : send(connection->descriptor, connection->output, connection->output_count, MSG_NOSIGNAL);
+}
+
+// Whether a write that failed only has to wait.
+static bool waits(connection *connection, ssize_t result) {
+    if (!connection->tls) return errno == EAGAIN;
+    int reason = SSL_get_error(connection->tls, (int)result);
+    return reason == SSL_ERROR_WANT_WRITE || reason == SSL_ERROR_WANT_READ;
+}
+
+// Writes as much as the client takes, and as is its share; false when it is gone.
+bool flush(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
+    size_t written = 0;
+    while (has_output(connection, options, scripts)) {
+        ssize_t count = written < SHARE ? write_some(connection) : 0;
+        if (count <= 0) {
+            watch(connection, true);
+            return written >= SHARE || waits(connection, count);
+        }
+        connection->output += count;
+        connection->output_count -= (size_t)count;
+        written += (size_t)count;
+    }
+    watch(connection, false);
+    return true;
+}

@@ -1,0 +1,131 @@
+// The heads of requests, and their bodies, which nobody looks at.
+#define _GNU_SOURCE
+#include "Server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char end_of_head[] = "\r\n\r\n";
+
+// The value of the first field of a name, without the blanks around it; NULL when there is none.
+const char *field_value(const char *head, const char *name, size_t *count) {
+    size_t length = strlen(name);
+    for (const char *line = strstr(head, "\r\n"); line; line = strstr(line + 2, "\r\n")) {
+        if (strncmp(line, end_of_head, sizeof end_of_head - 1) == 0) break;
+        if (strncasecmp(line + 2, name, length) != 0 || line[2 + length] != ':') continue;
+        const char *value = line + 3 + length;
+        value += strspn(value, " \t");
+        size_t size = strcspn(value, "\r\n");
+        while (size > 0 && (value[size - 1] == ' ' || value[size - 1] == '\t')) size--;
+        *count = size;
+        return value;
+    }
+    return NULL;
+}
+
+// Whether one of the comma-separated elements of a field is a token, whatever its parameters are.
+bool field_has(const char *head, const char *name, const char *token) {
+    size_t count, length = strlen(token);
+    const char *value = field_value(head, name, &count);
+    for (const char *end = value ? value + count : NULL; value && value < end; value += strcspn(value, ",")) {
+        value += strspn(value, ", \t");
+        if (strncasecmp(value, token, length) == 0 && strchr(",; \t\r", value[length])) return true;
+    }
+    return false;
+}
+
+static void read_body_fields(connection *connection, const char *head) {
+    size_t count;
+    const char *length = field_value(head, "content-length", &count);
+    connection->body = (body){.is_chunked = field_has(head, "transfer-encoding", "chunked")};
+    if (connection->body.is_chunked) connection->body.part = BODY_CHUNK_SIZE;
+    else if (length) connection->body.remaining = strtoull(length, NULL, 10);
+}
+
+static void answer_request(connection *connection, const char *head, const options *options) {
+    read_body_fields(connection, head);
+    bool is_old = memmem(head, strcspn(head, "\r"), "HTTP/1.0", 8) != NULL;
+    // A message at a time cannot be prebuilt, and is not compressed.
+    bool gzips = options->gzips && options->mode != MODE_PACE && field_has(head, "accept-encoding", "gzip");
+    connection->form = gzips ? FORM_EVENT_STREAM_GZIP : FORM_EVENT_STREAM;
+    connection->keeps_alive = !is_old && !field_has(head, "connection", "close");
+    connection->state = STATE_BODY;
+    static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    if (field_has(head, "expect", "100-continue")) say(connection, go_on, sizeof go_on - 1);
+}
+
+// Takes the head of a request once it is whole; false when there is none in what a client has sent.
+bool take_head(connection *connection, const options *options) {
+    char *head = (char *)connection->input;
+    head[connection->input_count] = 0;
+    char *end = strstr(head, end_of_head);
+    if (!end) return true;
+    size_t size = (size_t)(end - head) + sizeof end_of_head - 1, count;
+    char next = head[size];
+    head[size] = 0;
+    if (field_value(head, "sec-websocket-key", &count)) answer_upgrade(connection, head, options);
+    else answer_request(connection, head, options);
+    head[size] = next;
+    consume_input(connection, size);
+    return true;
+}
+
+// MARK: Bodies
+
+static void answer_body(connection *connection) {
+    char head[256];
+    int count = snprintf(
+        head, sizeof head,
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\n"
+        "transfer-encoding: chunked\r\n%s%s\r\n",
+        connection->form == FORM_EVENT_STREAM_GZIP ? "content-encoding: gzip\r\n" : "",
+        connection->keeps_alive ? "" : "connection: close\r\n");
+    say(connection, head, (size_t)count);
+    connection->state = STATE_STREAM;
+}
+
+// RFC 9112 section 7.1. Takes a line of a chunked body; false when it is not whole yet.
+static bool take_line(connection *connection) {
+    body *body = &connection->body;
+    uint8_t *end = memchr(connection->input, '\n', connection->input_count);
+    if (!end) return false;
+    size_t size = (size_t)(end + 1 - connection->input);
+    bool is_empty = size <= 2;
+    switch (body->part) {
+    case BODY_CHUNK_SIZE:
+        body->remaining = strtoull((char *)connection->input, NULL, 16);
+        body->part = body->remaining > 0 ? BODY_BYTES : BODY_TRAILER;
+        break;
+    case BODY_CHUNK_END:
+        body->part = BODY_CHUNK_SIZE;
+        break;
+    case BODY_TRAILER:
+        if (is_empty) *body = (struct body){0};
+        break;
+    case BODY_BYTES:
+        break;
+    }
+    consume_input(connection, size);
+    return true;
+}
+
+// Takes what has come of a body, and answers it when it is whole; false when it needs more.
+bool take_body(connection *connection) {
+    body *body = &connection->body;
+    while (body->is_chunked || body->remaining > 0) {
+        if (body->part != BODY_BYTES) {
+            connection->input[connection->input_count] = 0;
+            if (!take_line(connection)) return false;
+            continue;
+        }
+        size_t count = connection->input_count < body->remaining ? connection->input_count : (size_t)body->remaining;
+        if (count == 0) return false;
+        consume_input(connection, count);
+        body->remaining -= count;
+        if (body->remaining == 0 && body->is_chunked) body->part = BODY_CHUNK_END;
+    }
+    answer_body(connection);
+    return true;
+}
