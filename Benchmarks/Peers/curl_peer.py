@@ -15,11 +15,12 @@ import zlib
 RUN_COUNT = 5
 
 
-def command(task, url, *options):
+def command(task, size, *options):
     """curl without its buffer, configuration and progress."""
-    words = ["curl", "--disable", "--silent", "--show-error", "--fail", "--no-buffer", *options, url + "/responses"]
+    words = ["curl", "--disable", "--silent", "--show-error", "--fail", "--no-buffer", *options]
     words += ["--compressed"] if task["isCompressed"] else []
-    return words + (["--cacert", task["certificate"]] if task["certificate"] else [])
+    _, url, certificate = size
+    return [*words, *(["--cacert", certificate] if certificate else []), url + "/responses"]
 
 
 def processor_seconds():
@@ -29,19 +30,18 @@ def processor_seconds():
 
 def run(task, size):
     """A pass that is timed, and how many bytes came over the connection."""
-    delta_count, url = size
     before = processor_seconds()
     form = "%{time_total} %{size_download}"
-    words = command(task, url, "--output", "/dev/null", "--write-out", form)
+    words = command(task, size, "--output", "/dev/null", "--write-out", form)
     output = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
     times = {"seconds": float(output[0]), "processorSeconds": processor_seconds() - before}
-    return {**times, "deltaCount": delta_count, "receivedByteCount": int(output[1])}
+    return {**times, "deltaCount": size[0], "receivedByteCount": int(output[1])}
 
 
 def check(task, size):
     """Every byte of the body, and how many came over the connection."""
     process = subprocess.Popen(
-        command(task, size[1], "--write-out", "%{stderr}%{size_download}"), stdout=subprocess.PIPE,
+        command(task, size, "--write-out", "%{stderr}%{size_download}"), stdout=subprocess.PIPE,
         stderr=subprocess.PIPE)
     byte_count = checksum = 0
     while piece := process.stdout.read(1 << 20):

@@ -85,22 +85,16 @@ class Servers:
         key = (delta_count, is_secure, is_compressed)
         if key not in self.processes:
             words = [self.program, "flood", "--messages", str(delta_count), "--core", str(self.core)]
-            words += ["--deflate"] if is_compressed else []
-            words += ["--tls", self.folder / self.certificate_name(*key)] if is_secure else []
+            words += ["--deflate", "--gzip"] if is_compressed else []
+            words += ["--tls", self.certificate(*key)] if is_secure else []
             process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             self.processes[key] = (process, process.stdout.readline().strip())
         return self.processes[key][1]
 
-    @staticmethod
-    def certificate_name(delta_count, is_secure, is_compressed):
-        return f"{delta_count}-{'compressed' if is_compressed else 'plain'}.pem"
-
-    def certificates(self, sizes, is_compressed):
-        """One file with what all of these servers are known by."""
-        names = [self.certificate_name(size, True, is_compressed) for size in sizes]
-        bundle = self.folder / "bundle.pem"
-        bundle.write_text("".join((self.folder / name).read_text() for name in names))
-        return str(bundle)
+    def certificate(self, delta_count, is_secure, is_compressed):
+        """The file of what a server is known by; None without TLS."""
+        kind = "compressed" if is_compressed else "plain"
+        return str(self.folder / f"{delta_count}-{kind}.pem") if is_secure else None
 
     def close(self):
         for process, _ in self.processes.values():
@@ -114,10 +108,11 @@ def task_for(client, workload, servers, seconds):
     is_secure, sizes = security == "tls", SIZES[int(stream_count)]
     speaks_ws = transport == "websocket" and not client.name.startswith("openai")
     scheme = ("ws" if speaks_ws else "http") + ("s" if is_secure else "")
-    urls = [[size, f"{scheme}://127.0.0.1:{servers.port(size, is_secure, bool(compression))}"] for size in sizes]
-    certificate = servers.certificates(sizes, bool(compression)) if is_secure else None
-    return {"sizes": urls, "streamCount": int(stream_count), "isCompressed": bool(compression),
-            "certificate": certificate, "seconds": seconds}
+    described = []
+    for size in sizes:
+        key = (size, is_secure, bool(compression))
+        described.append([size, f"{scheme}://127.0.0.1:{servers.port(*key)}", servers.certificate(*key)])
+    return {"sizes": described, "streamCount": int(stream_count), "isCompressed": bool(compression), "seconds": seconds}
 
 
 def command(options, client, task):
@@ -130,12 +125,9 @@ def command(options, client, task):
     return ["taskset", "--cpu-list", str(options.client_core), *programs[client.program], json.dumps(task)]
 
 
-def environment(task):
-    """Nothing goes through a proxy; two clients learn of the certificate this way."""
-    kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    if task["certificate"]:
-        kept["NODE_EXTRA_CA_CERTS"] = kept["URLSessionCertificateAuthorityInfoFile"] = task["certificate"]
-    return kept
+def environment():
+    """Nothing goes through a proxy."""
+    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
 
 
 def mistake(found, facts):
@@ -165,7 +157,7 @@ def ask(options, client, task):
     """A client's answer; raises with its last words."""
     try:
         process = subprocess.run(
-            command(options, client, task), capture_output=True, text=True, timeout=PATIENCE, env=environment(task))
+            command(options, client, task), capture_output=True, text=True, timeout=PATIENCE, env=environment())
     except subprocess.TimeoutExpired as error:
         raise RuntimeError(f"no answer after {PATIENCE} s") from error
     if process.returncode != 0:

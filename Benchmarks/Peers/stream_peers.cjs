@@ -2,9 +2,11 @@
 //
 // Usage: node --experimental-eventsource stream_peers.cjs CLIENT TASK
 //
-// Arguments and output are those of stream_peers.py. The server's certificate comes by NODE_EXTRA_CA_CERTS.
+// Arguments and output are those of stream_peers.py.
 "use strict";
 
+const fs = require("node:fs");
+const tls = require("node:tls");
 const zlib = require("node:zlib");
 const { load } = require("./eventsource_parser.cjs");
 
@@ -137,8 +139,9 @@ const clients = {
 };
 
 // One pass over all streams: seconds of the wall and of the processor, and what each stream held.
-async function run(open, task, [deltaCount, url], checks) {
+async function run(open, task, [deltaCount, url, certificate], checks) {
     const streams = [];
+    if (certificate) tls.setDefaultCACertificates([fs.readFileSync(certificate, "utf8")]);
     try {
         for (let index = 0; index < task.streamCount; index += 1) streams.push(await open(url, deltaCount, checks));
         const wall = process.hrtime.bigint(), processor = process.cpuUsage();

@@ -2,8 +2,8 @@
 
 Usage: stream_peers.py CLIENT TASK
 
-CLIENT is one of CLIENTS. TASK is JSON: `sizes`, pairs of a number of deltas and the URL of a server that sends them, in
-ascending order; `streamCount`, how many are read at the same time; `isCompressed`; `certificate`, a file or null;
+CLIENT is one of CLIENTS. TASK is JSON: `sizes`, in ascending order, each a number of deltas, the URL of a server that
+sends them, and the file of its certificate or null; `streamCount`, how many are read at the same time; `isCompressed`;
 `seconds`, how long a run may take. One line of JSON tells what a first pass found and how long the passes behind it
 took. The clock starts when WebSockets are open and requests are not yet sent; over HTTP, before the connection.
 """
@@ -40,10 +40,9 @@ class Tally:
 class Client:
     """A stream that is opened, read to its end, and closed."""
 
-    def __init__(self, task, delta_count, url, checks):
+    def __init__(self, task, size, checks):
         self.task = task
-        self.delta_count = delta_count
-        self.url = url
+        self.delta_count, self.url, self.certificate = size
         self.checks = checks
 
     async def open(self):
@@ -55,8 +54,7 @@ class Client:
     @property
     def trust(self):
         """A TLS context that trusts the server's certificate; None without one."""
-        path = self.task["certificate"]
-        return ssl.create_default_context(cafile=path) if path else None
+        return ssl.create_default_context(cafile=self.certificate) if self.certificate else None
 
     def counted(self, texts):
         """Counts the texts of deltas; reads every byte of them in the pass that checks."""
@@ -421,8 +419,7 @@ CLIENTS = {
 
 async def run(make, task, size, checks=False):
     """One pass over all streams: seconds of the wall and of the processor, and what each stream held."""
-    delta_count, url = size
-    clients = [make(task, delta_count, url, checks) for _ in range(task["streamCount"])]
+    clients = [make(task, size, checks) for _ in range(task["streamCount"])]
     try:
         await asyncio.gather(*(client.open() for client in clients))
         processor, wall = time.process_time(), time.perf_counter()

@@ -24,25 +24,33 @@ static void add(account *account, const void *text, size_t count) {
     account->checksum = crc32(account->checksum, bytes, (uInt)count);
 }
 
+// A message as a WebSocket has it, and as an event stream has it.
+static void add_message(account *payload, account *body, const char *type, const void *message, size_t count) {
+    uint8_t event[1024];
+    add(payload, message, count);
+    add(body, event, css_stream_event(event, type, message, count));
+}
+
 static void print_account(const char *name, account account) {
     printf(", \"%sByteCount\": %llu, \"%sCharacterCount\": %llu, \"%sChecksum\": %lu", name, account.bytes, name,
            account.characters, name, account.checksum);
 }
 
 static void print_facts(unsigned long long count) {
-    account text = {0}, payload = {0};
-    add(&payload, css_created(), strlen(css_created()));
+    account text = {0}, payload = {0}, body = {0};
+    add_message(&payload, &body, css_created_type(), css_created(), strlen(css_created()));
     for (unsigned long long number = 0; number < count; number++) {
         char delta[CSS_TEXT_CAPACITY];
         unsigned char message[CSS_MESSAGE_SIZE];
         add(&text, delta, css_text(number, delta));
         css_message(number, message);
-        add(&payload, message, sizeof message);
+        add_message(&payload, &body, css_delta_type(), message, sizeof message);
     }
-    add(&payload, css_completed(), strlen(css_completed()));
+    add_message(&payload, &body, css_completed_type(), css_completed(), strlen(css_completed()));
     printf("{\"deltaCount\": %llu", count);
     print_account("text", text);
     print_account("payload", payload);
+    print_account("body", body);
     puts("}");
 }
 

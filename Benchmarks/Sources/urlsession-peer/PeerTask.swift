@@ -4,11 +4,14 @@ struct PeerTask: Decodable {
     struct Size: Decodable, Equatable {
         let deltaCount: Int
         let url: String
+        /// The file of the server's certificate; nil without TLS.
+        let certificate: String?
 
         init(from decoder: any Decoder) throws {
             var values = try decoder.unkeyedContainer()
             self.deltaCount = try values.decode(Int.self)
             self.url = try values.decode(String.self)
+            self.certificate = try values.decodeIfPresent(String.self)
         }
     }
 
