@@ -72,6 +72,8 @@ def main():
         chosen = size
     first, received = check(task, chosen)
     byte_count = first["streams"][0]["bodyByteCount"]
+    if (received < byte_count) != task["isCompressed"]:
+        sys.exit(f"{received} bytes came of a body of {byte_count}")
     runs = [counted(task, chosen, received, byte_count) for _ in range(RUN_COUNT)]
     version = subprocess.run(["curl", "--version"], check=True, capture_output=True, text=True).stdout.split()[1]
     print(json.dumps({"version": version, "deltaCount": chosen[0], "check": first, "runs": runs}))

@@ -61,14 +61,20 @@ function counting(checks, deltaCount) {
     return { take, tally };
 }
 
+// Stops when the server did not compress what it was to compress, or the other way round.
+function demand(task, isCompressed) {
+    if (task.isCompressed !== isCompressed) throw new Error(`the stream is ${isCompressed ? "" : "not "}compressed`);
+}
+
 // A WebSocket that is open, and a way to read it to its end.
 function webSocket(makeReader) {
-    return async (url, deltaCount, checks) => {
+    return async (task, url, deltaCount, checks) => {
         const socket = new WebSocket(`${url}/responses`);
         await new Promise((resolve, reject) => {
             socket.onopen = resolve;
             socket.onerror = (event) => reject(event.error ?? new Error("no connection"));
         });
+        demand(task, socket.extensions !== "");
         const { take, tally } = makeReader(checks, deltaCount);
         const read = () => new Promise((resolve, reject) => {
             socket.onmessage = (event) => { if (take(event.data)) resolve(tally); };
@@ -79,8 +85,9 @@ function webSocket(makeReader) {
     };
 }
 
+// It shows no fields: whether what comes is compressed is left to the server.
 function eventSource() {
-    return async (url, deltaCount, checks) => {
+    return async (task, url, deltaCount, checks) => {
         let source;
         const { take, tally } = decoding(checks);
         const read = () => new Promise((resolve, reject) => {
@@ -95,17 +102,18 @@ function eventSource() {
     };
 }
 
-async function body(url) {
+async function body(task, url) {
     const response = await fetch(`${url}/responses`);
     if (!response.ok) throw new Error(`status ${response.status}`);
+    demand(task, response.headers.get("content-encoding") === "gzip");
     return response.body;
 }
 
 function fetchBody() {
-    return async (url, deltaCount, checks) => {
+    return async (task, url, deltaCount, checks) => {
         const read = async () => {
             const tally = new Tally("bodyByteCount", checks);
-            for await (const piece of await body(url)) tally.add(piece);
+            for await (const piece of await body(task, url)) tally.add(piece);
             tally.eventCount = deltaCount;
             return tally;
         };
@@ -114,12 +122,12 @@ function fetchBody() {
 }
 
 function fetchParser(parser) {
-    return async (url, deltaCount, checks) => {
+    return async (task, url, deltaCount, checks) => {
         const read = async () => {
             const { take, tally } = decoding(checks);
             const decoder = new TextDecoder();
             const lines = parser.createParser({ onEvent: (event) => { take(event.data); } });
-            for await (const piece of await body(url)) lines.feed(decoder.decode(piece, { stream: true }));
+            for await (const piece of await body(task, url)) lines.feed(decoder.decode(piece, { stream: true }));
             return tally;
         };
         return { read, close() {} };
@@ -143,7 +151,7 @@ async function run(open, task, [deltaCount, url, certificate], checks) {
     const streams = [];
     if (certificate) tls.setDefaultCACertificates([fs.readFileSync(certificate, "utf8")]);
     try {
-        for (let index = 0; index < task.streamCount; index += 1) streams.push(await open(url, deltaCount, checks));
+        for (let index = 0; index < task.streamCount; index += 1) streams.push(await open(task, url, deltaCount, checks));
         const wall = process.hrtime.bigint(), processor = process.cpuUsage();
         const tallies = await Promise.all(streams.map((stream) => stream.read()));
         const seconds = Number(process.hrtime.bigint() - wall) / 1e9;

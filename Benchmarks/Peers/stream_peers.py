@@ -56,6 +56,15 @@ class Client:
         """A TLS context that trusts the server's certificate; None without one."""
         return ssl.create_default_context(cafile=self.certificate) if self.certificate else None
 
+    def demand(self, is_compressed):
+        """Stops when the server did not compress what it was to compress, or the other way round."""
+        if bool(is_compressed) != self.task["isCompressed"]:
+            raise RuntimeError("the stream is compressed" if is_compressed else "the stream is not compressed")
+
+    def demand_encoding(self, fields):
+        """The same, by the field of a response."""
+        self.demand(fields.get("content-encoding") == "gzip")
+
     def counted(self, texts):
         """Counts the texts of deltas; reads every byte of them in the pass that checks."""
         event_count = size = checksum = 0
@@ -100,7 +109,9 @@ class OpenAIWebSocket(OpenAIClient):
     async def open(self):
         await super().open()
         options = {"ssl": self.trust} if self.trust else {}
+        options |= {"compression": "deflate"} if self.task["isCompressed"] else {}
         self.connection = self.client.responses.connect(websocket_connection_options=options).enter()
+        self.demand(self.connection._connection.protocol.extensions)
 
     async def read(self):
         self.connection.response.create(model="paper-and-ink", input="Tell me about the bottle.")
@@ -114,6 +125,7 @@ class OpenAIEventStream(OpenAIClient):
     async def read(self):
         request = {"model": "paper-and-ink", "input": "Tell me about the bottle.", "stream": True}
         with self.client.responses.create(**request) as stream:
+            self.demand_encoding(stream.response.headers)
             return self.counted(typed_deltas(stream))
 
 
@@ -124,6 +136,7 @@ class HTTPXEventStream(Client):
 
         with httpx.Client(verify=self.trust or True) as client:
             with httpx_sse.connect_sse(client, "GET", self.url + "/responses") as source:
+                self.demand_encoding(source.response.headers)
                 return self.counted(parsed_deltas(event.data for event in source.iter_sse()))
 
 
@@ -136,6 +149,7 @@ class Websockets(Client):
         compression = "deflate" if self.task["isCompressed"] else None
         trust = {"ssl": self.trust} if self.trust else {}
         self.connection = await connect(self.url + "/responses", compression=compression, proxy=None, **trust)
+        self.demand(self.connection.protocol.extensions)
 
     async def read(self):
         await self.connection.send(REQUEST)
@@ -183,6 +197,7 @@ class ThreadedWebsockets(Client):
         compression = "deflate" if self.task["isCompressed"] else None
         trust = {"ssl": self.trust} if self.trust else {}
         self.connection = connect(self.url + "/responses", compression=compression, proxy=None, **trust)
+        self.demand(self.connection.protocol.extensions)
 
     async def read(self):
         self.connection.send(REQUEST)
@@ -231,6 +246,7 @@ class AIOHTTPWebSocket(AIOHTTPClient):
         compress = 15 if self.task["isCompressed"] else 0
         self.socket = await self.session.ws_connect(
             self.url + "/responses", compress=compress, decode_text=self.decodes_text, **self.options)
+        self.demand(self.socket.compress)
 
     async def read(self):
         await self.socket.send_str(REQUEST)
@@ -247,9 +263,6 @@ class AIOHTTPWebSocket(AIOHTTPClient):
             elif event["type"] == COMPLETED:
                 break
         return Tally("textCharacterCount", event_count, size, checksum if self.checks else None)
-
-    async def close(self):
-        await super().close()
 
 
 class BareAIOHTTPWebSocket(AIOHTTPWebSocket):
@@ -278,6 +291,7 @@ class AIOHTTPBody(AIOHTTPClient):
         size = checksum = 0
         async with self.session.get(self.url + "/responses", **self.options) as response:
             response.raise_for_status()
+            self.demand_encoding(response.headers)
             async for piece in response.content.iter_any():
                 size += len(piece)
                 if self.checks:
@@ -293,6 +307,7 @@ class AIOHTTPLines(AIOHTTPClient):
         event_count = size = checksum = 0
         async with self.session.get(self.url + "/responses", **self.options) as response:
             response.raise_for_status()
+            self.demand_encoding(response.headers)
             async for line in response.content:
                 if not line.startswith(b"data: "):
                     continue
@@ -321,6 +336,7 @@ class Picows(Client):
         trust = {"ssl_context": self.trust} if self.trust else {}
         url = self.url + "/responses"
         self.transport, self.listener = await picows.ws_connect(lambda: self.make_listener(picows), url, **trust)
+        self.demand(self.transport.response.headers.get("Sec-WebSocket-Extensions"))
 
     def make_listener(self, picows):
         checks, end, loads, takes_bytes = self.checks, self.end, self.loads, self.takes_bytes
@@ -355,6 +371,8 @@ class Picows(Client):
         return Tally(name, found.event_count, found.size, found.checksum if self.checks else None)
 
     async def close(self):
+        # Nobody waits for the end of a stream that is given up.
+        self.end.cancel()
         self.transport.disconnect(graceful=False)
 
 

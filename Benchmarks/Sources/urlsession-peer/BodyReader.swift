@@ -10,6 +10,7 @@ import Foundation
 final class BodyReader: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private let lock = NSLock()
     private let checks: Bool
+    private let isCompressed: Bool
     private var found = Body()
     private var finish: CheckedContinuation<Body, any Error>?
 
@@ -20,8 +21,11 @@ final class BodyReader: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         var checksum = Checksum()
     }
 
-    /// Makes a reader of one body.
-    init(checks: Bool) { self.checks = checks }
+    /// Makes a reader of one body, which has to come compressed or not.
+    init(checks: Bool, isCompressed: Bool) {
+        self.checks = checks
+        self.isCompressed = isCompressed
+    }
 
     /// Reads a URL to the end of its body.
     func read(_ url: URL) async throws -> Body {
@@ -44,13 +48,19 @@ final class BodyReader: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     /// Ends the reading.
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let (finish, found) = self.lock.withLock { (self.finish, self.found) }
-        if let error {
+        if let error = error ?? self.mistake(in: task.response) {
             finish?.resume(throwing: error)
-        } else if let response = task.response as? HTTPURLResponse, response.statusCode != 200 {
-            finish?.resume(throwing: PeerError("status \(response.statusCode)"))
         } else {
             finish?.resume(returning: found)
         }
+    }
+
+    private func mistake(in response: URLResponse?) -> PeerError? {
+        guard let response = response as? HTTPURLResponse else { return PeerError("no response") }
+        guard response.statusCode == 200 else { return PeerError("status \(response.statusCode)") }
+        let isCompressed = response.value(forHTTPHeaderField: "Content-Encoding") == "gzip"
+        return isCompressed == self.isCompressed
+            ? nil : PeerError("the body is \(isCompressed ? "" : "not ")compressed")
     }
 }
 

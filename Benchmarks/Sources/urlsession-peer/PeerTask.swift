@@ -16,7 +16,9 @@ struct PeerTask: Decodable {
 
     /// In ascending order.
     let sizes: [Size]
+    /// How many are read at the same time.
     let streamCount: Int
+    let isCompressed: Bool
     /// How long a run may take.
     let seconds: Double
 }

@@ -51,7 +51,9 @@ struct URLSessionPeer {
         let clock = ContinuousClock()
         let start = clock.now
         let bodies = try await withThrowingTaskGroup(of: BodyReader.Body.self) { group in
-            for _ in 0..<task.streamCount { group.addTask { try await BodyReader(checks: checks).read(url) } }
+            for _ in 0..<task.streamCount {
+                group.addTask { try await BodyReader(checks: checks, isCompressed: task.isCompressed).read(url) }
+            }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         let seconds = (clock.now - start) / .seconds(1)
