@@ -7,22 +7,38 @@ import Foundation
 /// Each figure has a process of its own, so that none finds the memory and the threads of another.
 @main
 struct ConnectionCost {
-    static func main() async {
+    /// Its thread only waits: one that the main queue's runtime has ended is something that valgrind cannot bear.
+    static func main() {
+        Task.detached { exit(await Self.status()) }
+        while true { pause() }
+    }
+
+    /// Does what was asked for; the status of the process.
+    private static func status() async -> CInt {
         do {
-            let options = try Options(CommandLine.arguments.dropFirst())
-            if options.checksOnly { return try await ThroughputFigures.selfCheck() }
-            guard let name = options.child else { exit(try Self.runAll(options) ? 0 : 1) }
-            guard let figure = Figure.all.first(where: { $0.name == name }) else {
-                throw UsageError("no figure \(name)")
-            }
-            exit(try await Self.run(figure, options) ? 0 : 1)
+            return try await Self.obey(Options(CommandLine.arguments.dropFirst())) ? 0 : 1
         } catch let error as UsageError {
             Self.complain("\(error.message)\n\(Options.usage)")
-            exit(2)
+            return 2
         } catch {
             Self.complain("\(error)")
-            exit(1)
+            return 1
         }
+    }
+
+    private static func obey(_ options: Options) async throws -> Bool {
+        if options.checksOnly {
+            try await EndToEndFigures.selfCheck()
+            return true
+        }
+        if let iterations = options.iterations {
+            Cores.takeClientCore()
+            try await iterations.run()
+            return true
+        }
+        guard let name = options.child else { return try Self.runAll(options) }
+        guard let figure = Figure.all.first(where: { $0.name == name }) else { throw UsageError("no figure \(name)") }
+        return try await Self.run(figure, options)
     }
 
     private static func complain(_ text: String) {
@@ -30,7 +46,7 @@ struct ConnectionCost {
     }
 
     private static func runAll(_ options: Options) throws -> Bool {
-        let figures = Figure.all.filter { $0.matches(options.filter) }
+        let figures = Figure.matching(options.filter)
         guard !figures.isEmpty else { throw UsageError("no figure is called like '\(options.filter)'") }
         if Cores.pair == nil {
             Line.print("There is one core only: server and client share it, and no figure is exact.")

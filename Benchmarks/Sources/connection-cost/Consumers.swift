@@ -19,30 +19,54 @@ struct Consumer {
 
     let kind: Kind
     let server: StreamServer
-    var compresses = false
+    var form = Wire.Form.webSocket
+
+    /// What the results call a way to read.
+    var way: String {
+        switch self.kind {
+        case .arena: "to the arena"
+        case .events: "for try await"
+        case .batches: "batches()"
+        }
+    }
 
     /// Reads one response and checks it: how much came, and, when it `isThorough`, each byte of it.
     func read(_ expected: ExpectedResponse, isThorough: Bool) async throws {
-        switch self.kind {
-        case .arena: try await self.readArena(expected, isThorough: isThorough)
-        case .events:
-            var tally = Tally(isThorough: isThorough)
-            for try await event in try self.instance().stream(Self.request) { tally.take(event) }
-            try tally.check(against: expected)
-        case .batches:
-            var tally = Tally(isThorough: isThorough)
-            for try await batch in try self.instance().batches(Self.request) {
+        if self.kind == .arena { return try await self.readArena(expected, isThorough: isThorough) }
+        try await Self.read(from: self.instance(), by: self.kind, expected, isThorough: isThorough)
+    }
+
+    /// Reads so many responses of one transport at once, each in a task of its own, and checks each.
+    func read(_ count: Int, _ expected: ExpectedResponse, isThorough: Bool) async throws {
+        if count == 1 { return try await self.read(expected, isThorough: isThorough) }
+        let (instance, kind) = (try self.instance(), self.kind)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<count {
+                group.addTask { try await Self.read(from: instance, by: kind, expected, isThorough: isThorough) }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private static func read(
+        from instance: ChappieStreamingTransport, by kind: Kind, _ expected: ExpectedResponse, isThorough: Bool
+    ) async throws {
+        var tally = Tally(isThorough: isThorough)
+        if kind == .batches {
+            for try await batch in instance.batches(Self.request) {
                 for event in batch { tally.take(event) }
             }
-            try tally.check(against: expected)
+        } else {
+            for try await event in instance.stream(Self.request) { tally.take(event) }
         }
+        try tally.check(against: expected)
     }
 
     static let request = ChappieTransportRequest(prompt: "hi", model: "m")
 
     /// A transport that makes connections of its own.
     func instance() throws -> ChappieStreamingTransport {
-        ChappieStreamingTransport(configuration: try .benchmark(self.server, compresses: self.compresses))
+        ChappieStreamingTransport(configuration: try .benchmark(self.server, form: self.form))
     }
 
     // MARK: The transport's level
@@ -52,7 +76,7 @@ struct Consumer {
         let endpoint = TransportEndpoint(
             isSecure: self.server.certificatePath != nil, host: "127.0.0.1", port: self.server.port, target: "/")
         let connection = LibwebsocketsTransport(tls: tls).connect(
-            TransportRequest(endpoint: endpoint, exchange: .webSocket(offersCompression: self.compresses)))
+            TransportRequest(endpoint: endpoint, exchange: .webSocket(offersCompression: self.form.isCompressed)))
         defer { connection.cancel() }
         // The first event and the last are messages too.
         let messageCount = expected.messageCount + 2
@@ -132,13 +156,14 @@ struct Tally {
 
 extension ChappieTransportConfiguration {
     /// What all measurements use: deltas and nothing else.
-    static func benchmark(_ server: StreamServer, compresses: Bool = false) throws -> Self {
+    static func benchmark(_ server: StreamServer, form: Wire.Form = .webSocket) throws -> Self {
         let scheme = server.certificatePath == nil ? "http" : "https"
         guard let url = URL(string: "\(scheme)://127.0.0.1:\(server.port)/v1") else { throw URLError(.badURL) }
         var configuration = Self(baseURL: url)
-        configuration.policy = ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
+        configuration.policy =
+            form.isEventStream ? .httpSSEOnly : ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
         configuration.rawEvents = .none
-        configuration.offersCompression = compresses
+        configuration.offersCompression = form.isCompressed
         configuration.tls.trust = server.certificatePath.map { .file(path: $0) } ?? .system
         return configuration
     }

@@ -14,11 +14,14 @@ struct Options {
     private(set) var child: String?
     /// The file that figures are appended to; nil when nobody wants them.
     private(set) var results: String?
+    /// What is only read, and not measured; nil when figures are wanted.
+    private(set) var iterations: Iterations?
 
     /// How to call the command.
     static let usage = """
         usage: connection-cost [--repetitions N] [--full] [--results FILE] [NAME]
                connection-cost self-check
+               connection-cost --iterations N WORKLOAD events|batches
 
         NAME is a part of a figure's name; without one, all are measured:
         \(Figure.all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
@@ -26,6 +29,7 @@ struct Options {
           --repetitions N   measure each N times, and print the median and the range (5)
           --full            let the slow reader take its gigabyte at 1 MB/s: a thousand seconds
           --results FILE    append the figures to a file, a line of JSON each (see RESULTS.md)
+          --iterations N    only read N passes of a workload such as websocket-plain-1, to count instructions
         """
 
     /// Reads the arguments.
@@ -39,6 +43,11 @@ struct Options {
             case "--results":
                 guard let path = arguments.next() else { throw UsageError("--results: a file") }
                 self.results = path
+            case "--iterations":
+                guard let count = arguments.next().flatMap({ Int($0) }), count > 0, let workload = arguments.next(),
+                    let way = arguments.next()
+                else { throw UsageError("--iterations: a number, a workload and a way") }
+                self.iterations = Iterations(count: count, workload: workload, way: way)
             case "--repetitions":
                 guard let count = arguments.next().flatMap({ Int($0) }), count > 0 else {
                     throw UsageError("--repetitions: a number")

@@ -25,28 +25,21 @@ final class StreamServer {
     let port: UInt16
     /// The file with its certificate; nil without TLS.
     let certificatePath: String?
-    private let process = Process()
-    private let input = Pipe()
+    private let process: ChildProcess
 
     init(_ mode: Mode, isSecure: Bool = false, compresses: Bool = false) throws {
-        self.certificatePath = isSecure ? NSTemporaryDirectory() + "connection-cost-\(getpid()).pem" : nil
-        let output = Pipe()
-        self.process.executableURL = Programs.server
-        self.process.arguments =
-            mode.arguments + (self.certificatePath.map { ["--tls", $0] } ?? []) + (compresses ? ["--deflate"] : [])
-            + (Cores.pair.map { ["--core", String($0.server)] } ?? [])
-        self.process.standardInput = self.input
-        self.process.standardOutput = output
-        try self.process.run()
+        self.certificatePath = isSecure ? NSTemporaryDirectory() + "connection-cost-\(UUID().uuidString).pem" : nil
+        let arguments =
+            mode.arguments + (self.certificatePath.map { ["--tls", $0] } ?? [])
+            + (compresses ? ["--deflate", "--gzip"] : []) + (Cores.pair.map { ["--core", String($0.server)] } ?? [])
+        self.process = try ChildProcess(Programs.server, arguments)
         // One line, and then nothing more.
-        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        let line = self.process.availableText()
         guard let port = UInt16(line.filter(\.isNumber)) else { throw WrongResultError("the server did not start") }
         self.port = port
     }
 
     deinit {
-        try? self.input.fileHandleForWriting.close()
-        self.process.waitUntilExit()
         if let path = self.certificatePath { try? FileManager.default.removeItem(atPath: path) }
     }
 }

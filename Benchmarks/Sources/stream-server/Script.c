@@ -45,7 +45,8 @@ static block edge(form form, const char *type, const char *message) {
     return made;
 }
 
-static block deltas(form form, uint64_t count) {
+static block deltas(form form, uint64_t message_count) {
+    uint64_t count = message_count < CSS_BLOCK_COUNT ? message_count : CSS_BLOCK_COUNT;
     block made = {malloc((size_t)count * (CSS_MESSAGE_SIZE + FORM_OVERHEAD)), 0};
     for (uint64_t number = 0; number < count; number++) {
         uint8_t message[CSS_MESSAGE_SIZE];
@@ -64,7 +65,7 @@ static script make_plain(form form, uint64_t message_count, bool has_messages) {
         memcpy(made.end.bytes + made.end.count, last_chunk, sizeof last_chunk - 1);
         made.end.count += sizeof last_chunk - 1;
     }
-    made.messages = deltas(form, has_messages ? (message_count < CSS_BLOCK_COUNT ? message_count : CSS_BLOCK_COUNT) : 0);
+    made.messages = deltas(form, has_messages ? message_count : 0);
     made.first = deltas(form, 1);
     return made;
 }

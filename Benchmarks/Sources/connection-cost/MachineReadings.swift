@@ -1,0 +1,102 @@
+// The machine's limit for a wire: the same bytes in a loop of C, and what the server sends at most.
+import BenchmarkResults
+import CBareClient
+
+/// Loops around a system call over one response.
+struct MachineReadings {
+    private let server: StreamServer
+    private let wire: Wire
+    private let expected: ExpectedResponse
+
+    init(_ server: StreamServer, _ wire: Wire, _ expected: ExpectedResponse) {
+        self.server = server
+        self.wire = wire
+        self.expected = expected
+    }
+
+    /// Measures the loops that make sense for the wire.
+    func measure(_ options: Options) throws -> [Reading] {
+        let read = try self.reads(options)
+        let bytes = read.first.map { Int($0.wire_count) } ?? 0
+        var readings = self.report(read, way: "read", "the machine: \(self.wire.isSecure ? "SSL_read" : "read")", bytes)
+        if self.wire.form.isCompressed {
+            readings += self.report(try self.inflations(options), way: "inflate", "the machine: inflate", bytes)
+        }
+        let drained = try self.several(options) { try self.drain(UInt64(bytes)) }
+        return readings + self.report(drained, way: "server's ceiling", "the server's ceiling", bytes).prefix(1)
+    }
+
+    /// The processor time that a message takes in a loop around `read` or `inflate`.
+    func processorTime(_ options: Options) throws -> Reading {
+        let isCompressed = self.wire.form.isCompressed
+        let results = try isCompressed ? self.inflations(options) : self.reads(options)
+        let name = isCompressed ? "inflate alone" : "\(self.wire.isSecure ? "SSL_read" : "read") and frame headers"
+        let count = Double(self.expected.messageCount)
+        return Reading("the machine: \(name)", results.map { $0.seconds / count * 1e9 }, "ns/event")
+    }
+
+    /// Reads the response several times, and finds its frames or chunks.
+    func reads(_ options: Options) throws -> [cbc_result] { try self.several(options) { try self.read() } }
+
+    /// Inflates the response several times, from memory.
+    func inflations(_ options: Options) throws -> [cbc_result] { try self.several(options) { try self.inflate() } }
+
+    private func read() throws -> cbc_result {
+        let pieces = self.wire.pieces(messageCount: self.expected.messageCount)
+        let result = cbc_read(self.server.address(self.wire.form), UInt64(pieces.count))
+        let isRight = self.wire.form.isCompressed || result.byte_count == pieces.byteCount
+        guard result.is_complete, result.message_count == pieces.count, isRight else {
+            throw WrongResultError("the bare loop did not find what the server has sent")
+        }
+        return result
+    }
+
+    private func inflate() throws -> cbc_result {
+        let pieces = self.wire.pieces(messageCount: self.expected.messageCount)
+        let result = cbc_inflate(self.server.address(self.wire.form), UInt64(self.expected.messageCount + 2))
+        // The events at the edges of a WebSocket's response are not compressed.
+        let byteCount = self.wire.form.isEventStream ? pieces.byteCount : self.expected.messageCount * 250
+        guard result.is_complete, result.byte_count == byteCount else {
+            throw WrongResultError("what was inflated is not what the server has sent")
+        }
+        return result
+    }
+
+    /// Takes the response's bytes and throws them away.
+    private func drain(_ byteCount: UInt64) throws -> cbc_result {
+        let result = cbc_drain(self.server.address(self.wire.form), byteCount, false)
+        guard result.is_complete else { throw WrongResultError("the server sent \(result.wire_count) bytes") }
+        return result
+    }
+
+    /// A first run is for nothing but to warm up.
+    private func several(_ options: Options, _ run: () throws -> cbc_result) throws -> [cbc_result] {
+        _ = try run()
+        return try (0..<options.repetitions).map { _ in try run() }
+    }
+
+    private func report(_ results: [cbc_result], way: String, _ label: String, _ byteCount: Int) -> [Reading] {
+        let count = Double(self.expected.messageCount)
+        let work = ResultFigure.Work(eventCount: self.expected.messageCount, byteCount: byteCount)
+        func report(_ reading: Reading, _ measure: String, _ better: ResultFigure.Direction) -> Reading {
+            reading.reported(
+                EndToEndFigures.group, self.wire.name, subject: ResultFigure.machineSubject, way: way,
+                measure: measure, better: better, work: work, amount: 1, decodes: false)
+        }
+        return [
+            report(Reading(label, results.map { count / $0.elapsed }, "events/s"), "throughput", .higher),
+            report(
+                Reading("  its processor time", results.map { $0.seconds / count * 1e9 }, "ns/event"),
+                "processor-time", .lower),
+        ]
+    }
+}
+
+extension StreamServer {
+    /// What the loops of C are told of it.
+    func address(_ form: Wire.Form) -> cbc_server {
+        cbc_server(
+            port: self.port, is_secure: self.certificatePath != nil, is_event_stream: form.isEventStream,
+            compresses: form.isCompressed)
+    }
+}
