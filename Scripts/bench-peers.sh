@@ -22,6 +22,8 @@ readonly short_workloads=(
 )
 readonly other_workloads=(model-deltas/37 model-deltas/1 model-deltas/4194304)
 status=0
+# What Python compiles stays out of the repository.
+export PYTHONDONTWRITEBYTECODE=1
 
 log() {
     printf '%s\n' "$*" >&2

@@ -1,11 +1,11 @@
 """Runs this parser and its peers over the same streams on one core, and prints them side by side.
 
-Usage: compare.py --ours SSE-THROUGHPUT --corpora FOLDER [--core N] [--json FILE] [--results FILE] [--workloads W,W...] --
-           PEERS
+Usage: compare.py --ours SSE-THROUGHPUT --corpora FOLDER [--core N] [--json FILE] [--results FILE] [--workloads W,W...]
+           -- PEERS
 
-PEERS is a JSON list of {"peer": name, "command": [program, argument...]}; each command is given the folder, the name and
-the workloads. FILE of --results gets the peers' figures, as ../RESULTS.md has them. Ends with status 1 when this parser is not fast enough beside the fastest peer that is right, or when a
-peer gave no answer.
+PEERS is a JSON list of {"peer": name, "command": [program, argument...]}; each command is given the folder, the name
+and the workloads. FILE of --results gets the peers' figures, as ../RESULTS.md has them. Ends with status 1 when this
+parser is not fast enough beside the fastest peer that is right, or when a peer gave no answer.
 """
 
 import argparse
@@ -108,9 +108,10 @@ def append_figures(results, measured, silent):
             continue
         work = {"eventCount": result["eventCount"], "byteCount": result["byteCount"],
                 "checksum": f"crc32:{result['dataChecksum']:08x}"}
-        results.figure(group="parser", workload=result["workload"], subject=result["peer"], way="", measure="throughput",
-                       unit="bytes/s", better="higher", runs=[result["byteCount"] / item for item in result["seconds"]],
-                       work=work, version=result["version"])
+        speeds = [result["byteCount"] / seconds for seconds in result["seconds"]]
+        results.figure(group="parser", workload=result["workload"], subject=result["peer"], way="",
+                       measure="throughput", unit="bytes/s", better="higher", runs=speeds, work=work,
+                       version=result["version"])
 
 
 def cell(result, ours):
@@ -149,7 +150,8 @@ def print_table(options, results):
 
 
 def keeps_bar(options, results):
-    first = [result for result in results if result["workload"] == options.workloads[0] and result["verdict"] == "right"]
+    right = [result for result in results if result["verdict"] == "right"]
+    first = [result for result in right if result["workload"] == options.workloads[0]]
     ours = next(result for result in first if result["peer"] == OURS)
     peers = [result for result in first if result["peer"] != OURS]
     if not peers:

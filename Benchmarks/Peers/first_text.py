@@ -3,11 +3,12 @@
 Usage: first_text.py --chappie FILE --python FILE --codex FILE [--results FILE] [--filter TEXT]
                      [--waiting only|without|too]
 
-`chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has had
-a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and never
+`chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has
+had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and never
 answered. codex prints whole items, so its time is that of the answer, which has one delta.
 
-The black hole of codex takes minutes in which nothing is computed, so it can be run beside other things: --waiting only.
+The black hole of codex takes minutes in which nothing is computed, so it can be run beside other things: --waiting
+only.
 """
 
 import argparse
@@ -47,7 +48,8 @@ class Subject:
 
 
 SUBJECTS = [
-    Subject("chappie", "chappie stream, process included", "chappie", ("cold", "refused-upgrade", "black-holed-upgrade")),
+    Subject("chappie", "chappie stream, process included", "chappie",
+            ("cold", "refused-upgrade", "black-holed-upgrade")),
     Subject("codex", "exec --json, whole answer, process included", "codex",
             ("cold", "refused-upgrade", "black-holed-upgrade")),
     Subject("openai", "responses.connect()", "openai-websocket", tuple(SCENARIOS)),
@@ -104,16 +106,19 @@ def environment(**more):
 def timed(options, words, found, limit, **environment_members):
     """Milliseconds from the start of a process to the piece of its output with the text in it, by `found`."""
     start = time.perf_counter()
-    process = subprocess.Popen(
-        ["timeout", "--foreground", str(limit), "taskset", "--cpu-list", str(options.client_core), *words], stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(**environment_members))
+    words = ["timeout", "--foreground", str(limit), "taskset", "--cpu-list", str(options.client_core), *words]
     moment, output = None, b""
-    while piece := os.read(process.stdout.fileno(), 65536):
-        output += piece
-        if moment is None and found(output.decode(errors="replace")):
-            moment = time.perf_counter()
-    errors = process.stderr.read().decode(errors="replace")
-    if process.wait() == 124:
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                                   env=environment(**environment_members))
+        while piece := os.read(process.stdout.fileno(), 65536):
+            output += piece
+            if moment is None and found(output.decode(errors="replace")):
+                moment = time.perf_counter()
+        status = process.wait()
+        log.seek(0)
+        errors = log.read().decode(errors="replace")
+    if status == 124:
         raise RuntimeError(f"no text after {limit} s")
     if moment is None:
         raise RuntimeError(last_line(errors or output.decode(errors="replace")))

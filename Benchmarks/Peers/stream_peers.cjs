@@ -151,7 +151,7 @@ async function run(open, task, [deltaCount, url, certificate], checks) {
     const streams = [];
     if (certificate) tls.setDefaultCACertificates([fs.readFileSync(certificate, "utf8")]);
     try {
-        for (let index = 0; index < task.streamCount; index += 1) streams.push(await open(task, url, deltaCount, checks));
+        while (streams.length < task.streamCount) streams.push(await open(task, url, deltaCount, checks));
         const wall = process.hrtime.bigint(), processor = process.cpuUsage();
         const tallies = await Promise.all(streams.map((stream) => stream.read()));
         const seconds = Number(process.hrtime.bigint() - wall) / 1e9;
