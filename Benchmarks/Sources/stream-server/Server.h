@@ -128,5 +128,5 @@ void watch(connection *connection, bool wants_write);
 extern int poller;
 uint64_t moment(void);
 
-// TLS.c
-SSL_CTX *make_tls_context(const char *certificate_path);
+// TLS.c: a context with a certificate of its own. `keeps_buffers`: of connections that have nothing to say, too.
+SSL_CTX *make_tls_context(const char *certificate_path, bool keeps_buffers);

@@ -29,7 +29,7 @@ static X509 *make_certificate(EVP_PKEY *key) {
     return certificate;
 }
 
-SSL_CTX *make_tls_context(const char *certificate_path) {
+SSL_CTX *make_tls_context(const char *certificate_path, bool keeps_buffers) {
     EVP_PKEY *key = EVP_EC_gen("P-256");
     X509 *certificate = make_certificate(key);
     FILE *file = fopen(certificate_path, "w");
@@ -38,8 +38,8 @@ SSL_CTX *make_tls_context(const char *certificate_path) {
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     SSL_CTX_use_certificate(context, certificate);
     SSL_CTX_use_PrivateKey(context, key);
-    SSL_CTX_set_mode(
-        context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    if (!keeps_buffers) SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     return context;
 }

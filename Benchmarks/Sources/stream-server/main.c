@@ -150,8 +150,9 @@ static bool read_options(int count, char **arguments) {
         else return false;
     }
     settings.uses_tls = settings.certificate_path != NULL;
-    // A response of more than a block is whole blocks.
-    bool is_whole = settings.message_count <= CSS_BLOCK_COUNT || settings.message_count % CSS_BLOCK_COUNT == 0;
+    // A response of more than a block is whole blocks, unless its messages are made one by one.
+    bool is_whole = settings.message_count <= CSS_BLOCK_COUNT || settings.message_count % CSS_BLOCK_COUNT == 0
+                    || settings.mode == MODE_PACE;
     return is_whole && (settings.mode != MODE_PACE || settings.rate > 0);
 }
 
@@ -170,15 +171,18 @@ static void prepare_process(void) {
 
 int main(int count, char **arguments) {
     if (!read_options(count, arguments)) {
-        fputs(
+        fprintf(
+            stderr,
             "usage: stream-server flood|idle|pace [--messages N] [--rate N] [--tls FILE] [--deflate] [--gzip]\n"
-            "           [--unasked] [--core N]\n",
-            stderr);
+            "           [--unasked] [--core N]\n"
+            "N messages are at most %d, or a multiple of it, unless they are paced.\n",
+            CSS_BLOCK_COUNT);
         return 2;
     }
     prepare_process();
     make_scripts(&settings, content);
-    if (settings.uses_tls && !(tls_context = make_tls_context(settings.certificate_path))) return 1;
+    bool is_flood = settings.mode == MODE_FLOOD;
+    if (settings.uses_tls && !(tls_context = make_tls_context(settings.certificate_path, is_flood))) return 1;
     poller = epoll_create1(EPOLL_CLOEXEC);
     int timer = settings.mode == MODE_PACE ? start_timer() : -1, listener = listen_anywhere();
     // What is no connection is told by the address of its descriptor.
