@@ -223,7 +223,8 @@ def main():
         try:
             for workload in order:
                 clients = [client for item, client in chosen if item == workload]
-                print(f"end-to-end {workload}" if clients else "", end="\n" if clients else "", flush=True)
+                if clients:
+                    print(f"end-to-end {workload}", flush=True)
                 for client in clients:
                     measure(options, results, facts, servers, client, workload)
         finally:
