@@ -22,6 +22,8 @@ TARGET :=
 # How long a soak is; `make soak SECONDS=n` says otherwise. Which benchmarks `make bench` runs: part of a name.
 SOAK_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),3600)
 FILTER :=
+# A file that `make bench-peers` appends its figures to.
+RESULTS :=
 
 # The steps share two cores and one build folder: one after another, in the order written, but for those that wait much
 # (Scripts/at-once.sh).
@@ -30,7 +32,7 @@ FILTER :=
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint \
 	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs benchmarks-build \
-	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
+	budgets budgets-accept bench-sse bench-peers bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample samples soak soak-sample bench figures churn interop autobahn autobahn-quick autobahn-full \
 	autobahn-client clean
 
@@ -148,8 +150,13 @@ bench-sse: install ## Measure the event-stream parser: speed beside its bars, an
 	throughput="$$(swift build -c release --package-path Benchmarks --show-bin-path)/sse-throughput"; status=0; \
 		"$$throughput" --bars || status=1; "$$throughput" growth || status=1; exit $$status
 
-bench-sse-peers: install ## Measure the event-stream parser beside other people's
-	Scripts/bench-sse-peers.sh
+bench-peers: install ## Measure other people's programs on the same work; FILTER=name for some, RESULTS=file for lines of JSON
+	@Scripts/install.sh bench-peers
+	@Scripts/bench-peers.sh --filter "$(FILTER)" $(if $(RESULTS),--results "$(RESULTS)")
+
+bench-sse-peers: install ## Measure the event-stream parser beside other people's, with every workload
+	@Scripts/install.sh bench-peers
+	@Scripts/bench-peers.sh --filter parser --thorough
 
 fuzz: install ## Fuzz every target, or TARGET=name, for SECONDS=60 each
 	Scripts/fuzz.sh run $(SECONDS) $(TARGET)

@@ -89,6 +89,12 @@ let package = Package(
                 "BenchmarkResults", "Chappie", "ChappieTestServer", "ChappieTransport", "ResponseEvents",
                 "StreamSession",
             ], path: "Sources/recovery-figures", swiftSettings: settings),
+        // What other people's programs must have found in that server's responses, and one of them.
+        .executableTarget(
+            name: "stream-facts", dependencies: ["CStreamScript"], path: "Sources/stream-facts",
+            linkerSettings: [.linkedLibrary("z")]),
+        .executableTarget(
+            name: "urlsession-peer", path: "Sources/urlsession-peer", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

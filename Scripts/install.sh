@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the Makefile's targets need from the system's package manager, and only what is missing.
-# Usage: Scripts/install.sh [build|check|docs|proxy|budgets|interop|autobahn|model]...      (default: build)
+# Usage: Scripts/install.sh [build|check|docs|proxy|budgets|interop|autobahn|model|bench-peers]...      (default: build)
 set -euo pipefail
 
 readonly minimum_swift=6.2
@@ -27,7 +27,8 @@ debian_packages() {
         interop) echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid ;;
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;
-        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, interop, autobahn or model)" ;;
+        bench-peers) echo python3 python3-venv curl ca-certificates util-linux ;;
+        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, interop, autobahn, model or bench-peers)" ;;
     esac
 }
 
@@ -42,7 +43,8 @@ homebrew_formulae() {
         interop) echo python node squid ;;
         autobahn) fail "the Autobahn suite is set up from Debian packages; run it on Linux" ;;
         model) echo spin ;;
-        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, interop, autobahn or model)" ;;
+        bench-peers) fail "the peers are measured on Linux only" ;;
+        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, interop, autobahn, model or bench-peers)" ;;
     esac
 }
 

@@ -1,10 +1,11 @@
 """Runs this parser and its peers over the same streams on one core, and prints them side by side.
 
-Usage: compare.py --ours SSE-THROUGHPUT --corpora FOLDER [--core N] [--json FILE] [--workloads W,W...] -- PEERS
+Usage: compare.py --ours SSE-THROUGHPUT --corpora FOLDER [--core N] [--json FILE] [--results FILE] [--workloads W,W...]
+           -- PEERS
 
-PEERS is a JSON list of {"peer": name, "command": [program, argument...]}; each command is given the folder, the name and
-the workloads. Ends with status 1 when this parser is not fast enough beside the fastest peer that is right, or when a
-peer gave no answer.
+PEERS is a JSON list of {"peer": name, "command": [program, argument...]}; each command is given the folder, the name
+and the workloads. FILE of --results gets the peers' figures, as ../RESULTS.md has them. Ends with status 1 when this
+parser is not fast enough beside the fastest peer that is right, or when a peer gave no answer.
 """
 
 import argparse
@@ -15,6 +16,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+from results import Results
 
 WORKLOADS = [
     "model-deltas/16384",
@@ -38,6 +41,7 @@ def arguments():
     parser.add_argument("--corpora", type=pathlib.Path, required=True)
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--results")
     parser.add_argument("--workloads", type=lambda text: text.split(","), default=WORKLOADS)
     parser.add_argument("peers", type=json.loads)
     return parser.parse_args()
@@ -71,7 +75,11 @@ def run_peer(options, facts, peer):
         lines = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
         print(f"{peer['peer']} gave no answer: {lines[-1] if lines else error}", file=sys.stderr)
         return []
-    return [judged(json.loads(line), facts) for line in output.splitlines()]
+    answers = [judged(json.loads(line), facts) for line in output.splitlines()]
+    for answer in answers:
+        speed = f"{answer['speed'] / 1e6:.1f} MB/s" if answer["verdict"] == "right" else answer["verdict"]
+        print(f"  {peer['peer']:<28}{answer['workload']:<28}{speed}", flush=True)
+    return answers
 
 
 def judged(result, facts):
@@ -85,6 +93,25 @@ def judged(result, facts):
         if result[name] != expected[name]:
             return {**result, "verdict": "wrong", "why": f"{name} {result[name]}, in the stream {expected[name]}"}
     return {**result, "verdict": "right"}
+
+
+def append_figures(results, measured, silent):
+    """Writes the speed of peers that are right, and names the others."""
+    for name in silent:
+        results.append({"missing": {"subject": name, "why": "parser: gave no answer"}})
+    for result in measured:
+        if result["peer"] == OURS:
+            continue
+        if result["verdict"] != "right":
+            why = f"parser, {result['workload']}: {result['verdict']}: {result['why']}"
+            results.append({"missing": {"subject": result["peer"], "why": why}})
+            continue
+        work = {"eventCount": result["eventCount"], "byteCount": result["byteCount"],
+                "checksum": f"crc32:{result['dataChecksum']:08x}"}
+        speeds = [result["byteCount"] / seconds for seconds in result["seconds"]]
+        results.figure(group="parser", workload=result["workload"], subject=result["peer"], way="",
+                       measure="throughput", unit="bytes/s", better="higher", runs=speeds, work=work,
+                       version=result["version"])
 
 
 def cell(result, ours):
@@ -123,7 +150,8 @@ def print_table(options, results):
 
 
 def keeps_bar(options, results):
-    first = [result for result in results if result["workload"] == options.workloads[0] and result["verdict"] == "right"]
+    right = [result for result in results if result["verdict"] == "right"]
+    first = [result for result in right if result["workload"] == options.workloads[0]]
     ours = next(result for result in first if result["peer"] == OURS)
     peers = [result for result in first if result["peer"] != OURS]
     if not peers:
@@ -148,6 +176,7 @@ def main():
         results += answers
     if options.json:
         options.json.write_text(json.dumps(results, indent=2) + "\n")
+    append_figures(Results(options.results), results, silent)
     print_table(options, results)
     is_reached = keeps_bar(options, results)
     if silent:

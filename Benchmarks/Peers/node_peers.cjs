@@ -14,20 +14,14 @@ const fs = require("node:fs");
 const path = require("node:path");
 const vm = require("node:vm");
 const zlib = require("node:zlib");
+const { load } = require("./eventsource_parser.cjs");
 
 const repetitions = 5;
 // A pass takes this long at most, by the speed of a small one; a slow parser gets less of the stream.
-const secondsAPass = 0.6;
+const secondsAPass = Number(process.env.SECONDS_A_PASS ?? 0.6);
 
 function eventsourceParser() {
-    const file = process.env.PLAYWRIGHT_BUNDLE;
-    const bundle = fs.readFileSync(file, "utf8");
-    const heading = "// node_modules/eventsource-parser/dist/index.js\n";
-    const start = bundle.indexOf(heading);
-    const end = bundle.indexOf("\n// node_modules/", start + heading.length);
-    if (start < 0 || end < 0) throw new Error("the bundle has no eventsource-parser");
-    const createParser = vm.runInThisContext(`(() => {\n${bundle.slice(start, end)}\nreturn createParser;\n})()`);
-    const version = /eventsource-parser@([0-9.]+)/.exec(fs.readFileSync(`${file}.LICENSE`, "utf8"))[1];
+    const { createParser, version } = load();
     return {
         version,
         parse(chunks, receive) {

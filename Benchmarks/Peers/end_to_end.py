@@ -1,0 +1,235 @@
+"""Reads whole responses of stream-server with other people's clients, one after another on the client's core.
+
+Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--results FILE] [--filter TEXT] [--seconds N]
+
+FOLDER has the programs of the benchmarks. Each client is a process of its own; it takes the largest response for which
+a run has the time. What it found is held against what stream-facts says is in the response: all of it in a first pass
+with a checksum, events and bytes or characters in each that is timed. A client that fails, or finds something else, is
+named.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from results import Results, last_line, scaled, spread
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+SIZES = {1: [1024, 4096, 16384, 65536, 262144, 1048576, 4194304], 100: [64, 128, 256, 512, 1024, 2048, 4096, 8192]}
+# So many times as long as a run may take is the limit of a client.
+PATIENCE = 60
+
+
+@dataclasses.dataclass(frozen=True)
+class Client:
+    """A client in one of its ways: how it is called, and what it can read."""
+
+    subject: str
+    way: str
+    decodes: bool
+    program: str
+    name: str
+    workloads: tuple
+
+
+SOCKET, DEFLATE, SOCKET_TLS, SOCKETS = (
+    "websocket-plain-1", "websocket-deflate-plain-1", "websocket-tls-1", "websocket-plain-100")
+SSE, GZIP, SSE_TLS, SSES = "sse-plain-1", "sse-gzip-plain-1", "sse-tls-1", "sse-plain-100"
+CLIENTS = [
+    Client("picows", "callback", False, "python", "picows-bare", (SOCKET, DEFLATE, SOCKET_TLS, SOCKETS)),
+    Client("picows", "callback, json.loads", True, "python", "picows-json", (SOCKET, SOCKETS)),
+    Client("picows", "callback, orjson", True, "python", "picows-orjson", (SOCKET, SOCKET_TLS, SOCKETS)),
+    Client("aiohttp", "WebSocket, bytes", False, "python", "aiohttp-bare", (SOCKET, DEFLATE)),
+    Client("aiohttp", "WebSocket, json.loads", True, "python", "aiohttp-json", (SOCKET, DEFLATE, SOCKET_TLS, SOCKETS)),
+    Client("websockets", "asyncio, bytes", False, "python", "websockets-bare", (SOCKET, DEFLATE)),
+    Client("websockets", "asyncio, json.loads", True, "python", "websockets-json",
+           (SOCKET, DEFLATE, SOCKET_TLS, SOCKETS)),
+    Client("websockets", "threads, bytes", False, "python", "websockets-threads-bare", (SOCKET,)),
+    Client("websockets", "threads, json.loads", True, "python", "websockets-threads-json", (SOCKET,)),
+    Client("openai", "responses.connect()", True, "python", "openai-websocket", (SOCKET, DEFLATE, SOCKET_TLS)),
+    Client("Node", "WebSocket", False, "node", "websocket-bare", (SOCKET, SOCKETS)),
+    Client("Node", "WebSocket, JSON.parse", True, "node", "websocket-json", (SOCKET, DEFLATE, SOCKET_TLS, SOCKETS)),
+    Client("URLSession", "WebSocket", False, "urlsession", "websocket", (SOCKET,)),
+    Client("curl", "to /dev/null", False, "curl", "", (SSE, GZIP, SSE_TLS)),
+    Client("URLSession", "delegate", False, "urlsession", "body", (SSE, GZIP, SSE_TLS, SSES)),
+    Client("aiohttp", "body", False, "python", "aiohttp-body", (SSE, GZIP, SSE_TLS, SSES)),
+    Client("aiohttp", "lines, json.loads", True, "python", "aiohttp-lines-json", (SSE, GZIP, SSES)),
+    Client("httpx-sse", "json.loads", True, "python", "httpx-sse", (SSE, GZIP, SSE_TLS)),
+    Client("openai", "responses.create(stream=True)", True, "python", "openai-sse", (SSE, GZIP, SSE_TLS)),
+    Client("Node", "fetch", False, "node", "fetch-body", (SSE, GZIP, SSES)),
+    Client("Node", "fetch, eventsource-parser, JSON.parse", True, "node", "fetch-parser", (SSE, GZIP, SSE_TLS, SSES)),
+    Client("Node", "EventSource, JSON.parse", True, "node", "eventsource", (SSE, GZIP, SSES)),
+]
+
+
+class Servers:
+    """Servers of one response each, started when somebody wants them."""
+
+    def __init__(self, program, core, folder):
+        self.program = program
+        self.core = core
+        self.folder = folder
+        self.processes = {}
+
+    def port(self, delta_count, is_secure, is_compressed):
+        key = (delta_count, is_secure, is_compressed)
+        if key not in self.processes:
+            words = [self.program, "flood", "--messages", str(delta_count), "--core", str(self.core)]
+            words += ["--deflate", "--gzip"] if is_compressed else []
+            words += ["--tls", self.certificate(*key)] if is_secure else []
+            process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.processes[key] = (process, process.stdout.readline().strip())
+        return self.processes[key][1]
+
+    def certificate(self, delta_count, is_secure, is_compressed):
+        """The file of what a server is known by; None without TLS."""
+        kind = "compressed" if is_compressed else "plain"
+        return str(self.folder / f"{delta_count}-{kind}.pem") if is_secure else None
+
+    def close(self):
+        for process, _ in self.processes.values():
+            process.stdin.close()
+            process.wait()
+
+
+def task_for(client, workload, servers, seconds):
+    """What a client is asked, as stream_peers.py has it."""
+    transport, *compression, security, stream_count = workload.split("-")
+    is_secure, sizes = security == "tls", SIZES[int(stream_count)]
+    speaks_ws = transport == "websocket" and not client.name.startswith("openai")
+    scheme = ("ws" if speaks_ws else "http") + ("s" if is_secure else "")
+    # Nobody comes far with what is compressed, and the server has to compress each of them.
+    sizes = sizes[:5] if compression else sizes
+    described = []
+    for size in sizes:
+        key = (size, is_secure, bool(compression))
+        described.append([size, f"{scheme}://127.0.0.1:{servers.port(*key)}", servers.certificate(*key)])
+    return {"sizes": described, "streamCount": int(stream_count), "isCompressed": bool(compression), "seconds": seconds}
+
+
+def command(options, client, task):
+    programs = {
+        "python": [options.python, FOLDER / "stream_peers.py", client.name],
+        "node": [options.node, "--experimental-eventsource", "--no-warnings", FOLDER / "stream_peers.cjs", client.name],
+        "curl": [options.python, FOLDER / "curl_peer.py"],
+        "urlsession": [options.bin / "urlsession-peer", client.name],
+    }
+    return ["taskset", "--cpu-list", str(options.client_core), *programs[client.program], json.dumps(task)]
+
+
+def environment():
+    """Nothing goes through a proxy."""
+    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+
+
+def mistake(found, facts):
+    """What a stream had that is not in the response; None when all is right."""
+    if found["eventCount"] != facts["deltaCount"]:
+        return f"{found['eventCount']} events of {facts['deltaCount']}"
+    for name, value in found.items():
+        if name != "eventCount" and value != facts[name]:
+            return f"{name} {value}, in the response {facts[name]}"
+    return None
+
+
+def judge(answer, task, facts):
+    """What is wrong with an answer; None when nothing is."""
+    if not any(name.endswith("Checksum") for name in answer["check"]["streams"][0]):
+        return "nothing was checked"
+    for run in [answer["check"], *answer["runs"]]:
+        if len(run["streams"]) != task["streamCount"]:
+            return f"{len(run['streams'])} streams of {task['streamCount']}"
+        for found in run["streams"]:
+            if wrong := mistake(found, facts):
+                return wrong
+    return None
+
+
+def ask(options, client, task):
+    """A client's answer; raises with its last words."""
+    try:
+        process = subprocess.run(
+            command(options, client, task), capture_output=True, text=True, timeout=PATIENCE, env=environment())
+    except subprocess.TimeoutExpired as error:
+        raise RuntimeError(f"no answer after {PATIENCE} s") from error
+    if process.returncode != 0:
+        raise RuntimeError(last_line(process.stderr))
+    return json.loads(process.stdout.splitlines()[-1])
+
+
+def record(results, client, workload, answer, task, facts, version):
+    """Appends two figures and prints their row."""
+    count = answer["deltaCount"] * task["streamCount"]
+    rates = [count / run["seconds"] for run in answer["runs"]]
+    costs = [run["processorSeconds"] * 1e9 / count for run in answer["runs"]]
+    kind = "text" if client.decodes else next(
+        name.removesuffix("Checksum") for name in answer["check"]["streams"][0] if name.endswith("Checksum"))
+    work = {"eventCount": count, "byteCount": facts[f"{kind}ByteCount"] * task["streamCount"],
+            "checksum": f"crc32:{facts[f'{kind}Checksum']:08x}"}
+    common = {"group": "end-to-end", "workload": workload, "subject": client.subject, "way": client.way,
+              "work": work, "decodes": client.decodes, "amount": task["streamCount"], "version": version}
+    results.figure(measure="throughput", unit="events/s", better="higher", runs=rates, **common)
+    results.figure(measure="processor-time", unit="ns/event", better="lower", runs=costs, **common)
+    name = f"{client.subject}, {client.way}" if client.way else client.subject
+    print(f"  {name:<44} {'decodes' if client.decodes else '':<8}{spread(rates):<42} events/s"
+          f"{scaled(statistics.median(costs)):>11} ns", flush=True)
+
+
+def measure(options, results, facts, servers, client, workload):
+    task = task_for(client, workload, servers, options.seconds)
+    name = f"{client.subject}, {client.way}" if client.way else client.subject
+    try:
+        answer = ask(options, client, task)
+        expected = facts[answer["deltaCount"]]
+        if wrong := judge(answer, task, expected):
+            raise RuntimeError(f"wrong: {wrong}")
+        version = answer["version"] or options.foundation_version
+        record(results, client, workload, answer, task, expected, version)
+    except (RuntimeError, OSError, ValueError, KeyError) as error:
+        results.missing(client.subject, f"{workload}, {client.way}: {error}")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--python", required=True)
+    parser.add_argument("--node", required=True)
+    parser.add_argument("--results")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--seconds", type=float, default=0.4)
+    parser.add_argument("--foundation-version", default="")
+    parser.add_argument("--server-core", type=int, default=min(os.sched_getaffinity(0)))
+    parser.add_argument("--client-core", type=int, default=max(os.sched_getaffinity(0)))
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    results = Results(options.results)
+    sizes = sorted({size for sizes in SIZES.values() for size in sizes})
+    lines = subprocess.run([options.bin / "stream-facts", *map(str, sizes)], check=True, capture_output=True, text=True)
+    facts = {item["deltaCount"]: item for item in map(json.loads, lines.stdout.splitlines())}
+    chosen = [(workload, client) for client in CLIENTS for workload in client.workloads
+              if options.filter in f"end-to-end {workload} {client.subject}, {client.way}"]
+    order = [SOCKET, DEFLATE, SOCKET_TLS, SOCKETS, SSE, GZIP, SSE_TLS, SSES]
+    with tempfile.TemporaryDirectory() as folder:
+        servers = Servers(options.bin / "stream-server", options.server_core, pathlib.Path(folder))
+        try:
+            for workload in order:
+                clients = [client for item, client in chosen if item == workload]
+                if clients:
+                    print(f"end-to-end {workload}", flush=True)
+                for client in clients:
+                    measure(options, results, facts, servers, client, workload)
+        finally:
+            servers.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

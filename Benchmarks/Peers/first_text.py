@@ -1,0 +1,256 @@
+"""Times the first text of a response: codex, openai, and this package's command line, process included.
+
+Usage: first_text.py --chappie FILE --python FILE --codex FILE [--results FILE] [--filter TEXT]
+                     [--waiting only|without|too]
+
+`chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has
+had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and never
+answered. codex prints whole items, so its time is that of the answer, which has one delta.
+
+The black hole of codex takes minutes in which nothing is computed, so it can be run beside other things: --waiting
+only.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from results import Results, last_line, spread
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+INTEROPERABILITY = FOLDER.parents[1] / "Tests" / "Interoperability"
+TEXT = "There is a ship in it."
+RUN_COUNT = 5
+# One that waits for minutes is measured twice, at the same time; it uses no processor meanwhile.
+SLOW_RUN_COUNT = 2
+SLOW_LIMIT = 180
+LIMIT = 60
+WAITING = ("codex", "black-holed-upgrade")
+SCENARIOS = {"cold": [], "warm": [], "refused-upgrade": ["--scenario", "hs-426"],
+             "black-holed-upgrade": ["--scenario", "hs-hang"]}
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """Somebody whose first text is timed, in one way."""
+
+    name: str
+    way: str
+    kind: str
+    workloads: tuple
+
+
+SUBJECTS = [
+    Subject("chappie", "chappie stream, process included", "chappie",
+            ("cold", "refused-upgrade", "black-holed-upgrade")),
+    Subject("codex", "exec --json, whole answer, process included", "codex",
+            ("cold", "refused-upgrade", "black-holed-upgrade")),
+    Subject("openai", "responses.connect()", "openai-websocket", tuple(SCENARIOS)),
+    Subject("openai", "responses.create(stream=True)", "openai-sse", ("cold", "warm")),
+    Subject("openai", "responses.connect(), whole answer, process included", "openai-websocket-process", ("cold",)),
+    Subject("openai", "responses.create(stream=True), whole answer, process included", "openai-sse-process", ("cold",)),
+]
+
+
+def shortened(value):
+    """An event with the short text in place of the long one."""
+    if isinstance(value, dict):
+        return {name: TEXT if name == "text" and item else shortened(item) for name, item in value.items()}
+    return [shortened(item) for item in value] if isinstance(value, list) else value
+
+
+def write_recording(path):
+    """The recorded answer with one delta."""
+    events, has_delta = [], False
+    for line in (INTEROPERABILITY / "answer.jsonl").read_text().splitlines():
+        event = json.loads(line)
+        if event["type"].endswith("output_text.delta"):
+            if has_delta:
+                continue
+            has_delta = True
+            event["delta"] = TEXT
+        event["sequence_number"] = len(events)
+        events.append(json.dumps(shortened(event)))
+    path.write_text("\n".join(events) + "\n")
+
+
+class Server:
+    """`chappie serve` on the server's core."""
+
+    def __init__(self, options, workload, recording):
+        words = ["taskset", "--cpu-list", str(options.server_core), options.chappie, "serve", "--recording", recording]
+        self.process = subprocess.Popen([*words, *SCENARIOS[workload]], stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+def environment(**more):
+    """Nothing goes through a proxy, and nothing is known of the user's own accounts."""
+    kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    return {**{name: value for name, value in kept.items() if not name.startswith("OPENAI_")}, **more}
+
+
+def timed(options, words, found, limit, **environment_members):
+    """Milliseconds from the start of a process to the piece of its output with the text in it, by `found`."""
+    start = time.perf_counter()
+    words = ["timeout", "--foreground", str(limit), "taskset", "--cpu-list", str(options.client_core), *words]
+    moment, output = None, b""
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                                   env=environment(**environment_members))
+        while piece := os.read(process.stdout.fileno(), 65536):
+            output += piece
+            if moment is None and found(output.decode(errors="replace")):
+                moment = time.perf_counter()
+        status = process.wait()
+        log.seek(0)
+        errors = log.read().decode(errors="replace")
+    if status == 124:
+        raise RuntimeError(f"no text after {limit} s")
+    if moment is None:
+        raise RuntimeError(last_line(errors or output.decode(errors="replace")))
+    return (moment - start) * 1000
+
+
+def time_chappie(options, url, folder, limit):
+    words = [options.chappie, "stream", "--base-url", url, "--api-key", "sk-fake", "--model", "paper-and-ink", "Hello"]
+    return timed(options, words, lambda output: TEXT in output, limit)
+
+
+def says_text(output):
+    """Whether a whole line of codex is its message."""
+    for line in output.split("\n")[:-1]:
+        item = json.loads(line).get("item", {}) if line.startswith("{") else {}
+        if item.get("type") == "agent_message" and item.get("text") == TEXT:
+            return True
+    return False
+
+
+def time_codex(options, url, folder, limit):
+    home = folder / "codex"
+    (home / "project").mkdir(parents=True, exist_ok=True)
+    port = url.rsplit(":", 1)[1].split("/")[0]
+    configuration = (INTEROPERABILITY / "codex.toml").read_text()
+    (home / "config.toml").write_text(configuration.replace("@PORT@", port).replace("@WEBSOCKETS@", "true"))
+    words = [options.codex, "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--json", "--disable", "plugins",
+             "--cd", home / "project", "Hello"]
+    return timed(options, words, says_text, limit, CODEX_HOME=str(home), LOOPBACK_KEY="sk-fake")
+
+
+def time_openai_process(transport):
+    def run(options, url, folder, limit):
+        words = [options.python, INTEROPERABILITY / "openai_client.py", transport, url]
+        return timed(options, words, lambda output: TEXT in output, limit)
+    return run
+
+
+TIMERS = {"chappie": time_chappie, "codex": time_codex, "openai-websocket-process": time_openai_process("websocket"),
+          "openai-sse-process": time_openai_process("sse")}
+
+
+def time_in_process(options, subject, workload, url):
+    """Runs of a client that stays in one process."""
+    words = [options.python, FOLDER / "first_text_openai.py", subject.kind.removeprefix("openai-"), workload, url, TEXT]
+    process = subprocess.run(
+        ["taskset", "--cpu-list", str(options.client_core), *words], capture_output=True, text=True, timeout=LIMIT,
+        env=environment())
+    if process.returncode != 0:
+        raise RuntimeError(last_line(process.stderr))
+    return json.loads(process.stdout)
+
+
+def runs_of(options, subject, workload, recording, folder):
+    """All runs, and how many of them were at the same time."""
+    if subject.kind not in TIMERS:
+        with Server(options, workload, recording) as server:
+            return time_in_process(options, subject, workload, server.url)
+    timer = TIMERS[subject.kind]
+
+    def single(index, limit):
+        with Server(options, workload, recording) as server:
+            return timer(options, server.url, folder / f"{subject.kind}-{workload}-{index}", limit)
+
+    if (subject.kind, workload) == WAITING:
+        with concurrent.futures.ThreadPoolExecutor(SLOW_RUN_COUNT) as pool:
+            return list(pool.map(lambda index: single(index, SLOW_LIMIT), range(SLOW_RUN_COUNT)))
+    count = RUN_COUNT if workload != "black-holed-upgrade" else 3
+    # The first makes what later ones find made: files of a new home, pages of the program.
+    if workload != "black-holed-upgrade":
+        single(0, LIMIT)
+    return [single(0, LIMIT) for _ in range(count)]
+
+
+def version_of(options, subject):
+    if subject.name == "openai":
+        code = "import importlib.metadata; print(importlib.metadata.version('openai'))"
+        return subprocess.run([options.python, "-c", code], capture_output=True, text=True).stdout.strip()
+    if subject.name == "codex":
+        return subprocess.run([options.codex, "--version"], capture_output=True, text=True).stdout.split()[-1]
+    return None
+
+
+def measure(options, results, subject, workload, recording, folder):
+    try:
+        runs = runs_of(options, subject, workload, recording, folder)
+        version = version_of(options, subject)
+    except (RuntimeError, OSError, ValueError, IndexError, subprocess.SubprocessError) as error:
+        results.missing(subject.name, f"first-text {workload}, {subject.way}: {error}")
+        return
+    results.figure(group="first-text", workload=workload, subject=subject.name, way=subject.way, measure="time",
+                   unit="ms", better="lower", runs=runs, version=version, decodes=True,
+                   work={"eventCount": 1, "byteCount": len(TEXT.encode())})
+    print(f"  {subject.name + ', ' + subject.way:<60}{spread(runs)} ms", flush=True)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--chappie", required=True)
+    parser.add_argument("--python", required=True)
+    parser.add_argument("--codex", required=True)
+    parser.add_argument("--results")
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--waiting", choices=["only", "without", "too"], default="too")
+    parser.add_argument("--server-core", type=int, default=min(os.sched_getaffinity(0)))
+    parser.add_argument("--client-core", type=int, default=max(os.sched_getaffinity(0)))
+    return parser.parse_args()
+
+
+def is_wanted(options, subject, workload):
+    if workload not in subject.workloads:
+        return False
+    waits = (subject.kind, workload) == WAITING
+    if options.waiting != "too" and waits != (options.waiting == "only"):
+        return False
+    return options.filter in f"first-text {workload} {subject.name}, {subject.way}"
+
+
+def main():
+    options = arguments()
+    results = Results(options.results)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        recording = folder / "answer.jsonl"
+        write_recording(recording)
+        for workload in SCENARIOS:
+            chosen = [subject for subject in SUBJECTS if is_wanted(options, subject, workload)]
+            if chosen:
+                print(f"first-text {workload}", flush=True)
+            for subject in chosen:
+                measure(options, results, subject, workload, recording, folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+// Reads responses of stream-server with FoundationNetworking's URLSession, and times it.
+//
+// usage: urlsession-peer body|websocket TASK
+//
+// Arguments and output are those of Benchmarks/Peers/stream_peers.py. `websocket` only says why it cannot.
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The command.
+@main
+struct URLSessionPeer {
+    private static let runCount = 5
+
+    static func main() async {
+        do {
+            let arguments = CommandLine.arguments
+            guard arguments.count == 3 else { throw PeerError("usage: urlsession-peer body|websocket TASK") }
+            let task = try JSONDecoder().decode(PeerTask.self, from: Data(arguments[2].utf8))
+            if arguments[1] == "websocket" { throw await Self.webSocketError(task) }
+            let result = try JSONEncoder().encode(try await Self.measure(task))
+            print(String(decoding: result, as: UTF8.self))
+        } catch {
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    /// Finds the largest response that a run has the time for, checks it, and times it.
+    private static func measure(_ task: PeerTask) async throws -> PeerResult {
+        guard var chosen = task.sizes.first else { throw PeerError("no sizes") }
+        // The first pass of all makes what later ones find made.
+        _ = try await self.run(task, chosen)
+        for size in task.sizes {
+            let seconds = try await self.run(task, chosen).seconds
+            let isTooMuch = seconds * Double(size.deltaCount) / Double(chosen.deltaCount) > task.seconds
+            if size != chosen && isTooMuch { break }
+            chosen = size
+        }
+        var result = PeerResult(deltaCount: chosen.deltaCount, check: try await self.run(task, chosen, checks: true))
+        for _ in 0..<self.runCount { result.runs.append(try await self.run(task, chosen)) }
+        return result
+    }
+
+    /// One pass over all streams.
+    private static func run(_ task: PeerTask, _ size: PeerTask.Size, checks: Bool = false) async throws -> PeerRun {
+        guard let url = URL(string: size.url + "/responses") else { throw PeerError("no URL: \(size.url)") }
+        let processor = Self.processorSeconds
+        let clock = ContinuousClock()
+        let start = clock.now
+        let bodies = try await withThrowingTaskGroup(of: BodyReader.Body.self) { group in
+            for _ in 0..<task.streamCount {
+                group.addTask { try await BodyReader(checks: checks, isCompressed: task.isCompressed).read(url) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let seconds = (clock.now - start) / .seconds(1)
+        return PeerRun(
+            seconds: seconds, processorSeconds: Self.processorSeconds - processor,
+            streams: bodies.map {
+                PeerRun.Stream(
+                    eventCount: size.deltaCount, bodyByteCount: $0.byteCount,
+                    bodyChecksum: checks ? $0.checksum.value : nil)
+            })
+    }
+
+    /// What a WebSocket task fails with.
+    private static func webSocketError(_ task: PeerTask) async -> any Error {
+        guard let size = task.sizes.first, let url = URL(string: size.url + "/responses") else {
+            return PeerError("no URL")
+        }
+        let socket = URLSession(configuration: .ephemeral).webSocketTask(with: url)
+        socket.resume()
+        do {
+            try await socket.send(.string(#"{"type":"response.create"}"#))
+            _ = try await socket.receive()
+            return PeerError("URLSession has a WebSocket here, which this program does not measure")
+        } catch {
+            return PeerError("URLSession's WebSocket: \(error.localizedDescription)")
+        }
+    }
+
+    /// The seconds that all threads of the process have used.
+    private static var processorSeconds: Double { Double(clock()) / Double(CLOCKS_PER_SEC) }
+}
