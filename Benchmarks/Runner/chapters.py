@@ -64,6 +64,11 @@ def against(own: Figure | None, other: Figure | None) -> str:
     return f"{quantities.times(ratio)} {other.who}" if ratio else ""
 
 
+def spoken_way(figure: Figure) -> str:
+    """A way in a sentence, between backticks, which the page makes code of."""
+    return f"`{figure.way}`" if figure.way else "its one way"
+
+
 def value_of(figure: Figure) -> str:
     return quantities.quantity(figure.median, figure.unit)
 

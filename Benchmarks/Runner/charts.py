@@ -11,7 +11,7 @@ from .drawing import Canvas, Scale, fitted, text_width
 # The widths that are drawn; the page shows the one that fits.
 WIDTHS = {"wide": 600, "narrow": 340}
 BAR, GAP = 15, 7
-LABELS = 205
+LABELS = 270
 QUANTILES = [0, 0.5, 0.9, 0.99, 0.999, 0.9999]
 
 
@@ -60,7 +60,7 @@ def both(draw, name: str, title: str, description: str) -> str:
     for kind, width in WIDTHS.items():
         canvas = Canvas(width)
         draw(canvas, kind == "narrow")
-        drawn.append(canvas.svg(name, kind, title, description))
+        drawn.append(canvas.svg(name, kind, title, description.replace("`", "")))
     return "".join(drawn)
 
 
@@ -69,7 +69,7 @@ def bars(sections: list[Section], unit: str, is_logarithmic: bool = True):
 
     def draw(canvas: Canvas, is_narrow: bool) -> None:
         every = [bar for section in sections for bar in section.bars]
-        left = 0 if is_narrow else LABELS
+        left = 0 if is_narrow else min(LABELS, max(text_width(bar.name) for bar in every) + 14)
         right = canvas.width - max(text_width(bar.text) for bar in every) - 10
         scale = Scale([bar.value for bar in every if bar.value > 0] or [1], left, right, is_logarithmic, True)
         y = 4.0
@@ -97,11 +97,61 @@ def draw_bar(canvas: Canvas, bar: Bar, scale: Scale, y: float, is_narrow: bool) 
         canvas.text(0, y + 10, fitted(bar.name, canvas.width), kind)
         y += 15
     else:
-        canvas.text(LABELS - 8, y + 12, fitted(bar.name, LABELS - 8), kind, "end")
+        canvas.text(scale.start - 8, y + 12, fitted(bar.name, scale.start - 8), kind, "end")
     end = scale.place(bar.value) if bar.value > 0 else scale.start
     canvas.box(scale.start, y, end - scale.start, BAR, bar.kind, bar.hint or f"{bar.name}: {bar.text}", 2)
     canvas.text(max(end, scale.start + 1) + 6, y + 12, bar.text, f"value {kind}".strip())
     return y + BAR + GAP
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """Values of several subjects beside each other; None where there is none."""
+
+    name: str
+    values: list[float | None]
+    text: str
+
+
+def dots(groups: list[tuple[str, list[Row]]], series: list[Series], unit: str):
+    """A row a workload with a mark for each subject, on a logarithmic scale; what is said stands at its end."""
+
+    def draw(canvas: Canvas, is_narrow: bool) -> None:
+        rows = [row for _, found in groups for row in found]
+        values = [value for row in rows for value in row.values if value]
+        left = 8 if is_narrow else max(text_width(row.name) for row in rows) + 14
+        end = canvas.width - (14 if is_narrow else max(text_width(row.text, 12) for row in rows) + 20)
+        scale = Scale(values, left, end, True, False).widened()
+        y = legend(canvas, series) + 4
+        body, top = Canvas(canvas.width), y
+        for title, found in groups:
+            y += 14
+            body.text(0, y, title, "strong", size=13)
+            y += 12
+            for row in found:
+                y = draw_row(body, row, series, scale, y, is_narrow)
+            y += 6
+        draw_grid(canvas, scale, unit, top, y)
+        canvas.parts += body.parts
+        canvas.height = y + 20
+
+    return draw
+
+
+def draw_row(canvas: Canvas, row: Row, series: list[Series], scale: Scale, y: float, is_narrow: bool) -> float:
+    """A row's name, its marks and its text; the height below it."""
+    if is_narrow:
+        canvas.text(0, y + 8, row.name)
+        canvas.text(canvas.width, y + 8, row.text, "value", "end", 12)
+        y += 16
+    else:
+        canvas.text(0, y + 9, fitted(row.name, scale.start - 12))
+        canvas.text(scale.end + 16, y + 9, row.text, "value", size=12)
+    canvas.line(scale.start, y + 5, scale.end, y + 5, "grid")
+    for one, value in zip(series, row.values):
+        if value:
+            canvas.mark(scale.place(value), y + 5, one.style, one.number, f"{row.name}, {one.name}: {value:,.0f}")
+    return y + (19 if is_narrow else 21)
 
 
 def draw_grid(canvas: Canvas, scale: Scale, unit: str, top: float, bottom: float) -> None:
@@ -231,7 +281,7 @@ def distributions(panels: list[Panel], unit: str):
         named = {one.name: one for one in every}
         y = legend(canvas, list(named.values()))
         columns = 1 if is_narrow else len(panels)
-        gap = 18
+        gap = 30
         vertical = Scale([value for one in every for _, value in one.points], 0, 0, True).widened()
         left = max(text_width(quantities.short(tick, unit), 11) for tick in vertical.ticks(6)) + 8
         width = (canvas.width - left - gap * (columns - 1) - 14) / columns
@@ -264,8 +314,9 @@ def draw_panel(canvas: Canvas, panel: Panel, vertical: Scale, left: float, width
     for quantile in QUANTILES:
         place = across.place(nines(quantile))
         text = f"{quantile * 100:g}"
-        if nines(quantile) <= across.high + 0.01 and place - before > text_width(text, 10.5) + 3:
-            canvas.text(place, vertical.start + 16, text, "soft", "middle", 10.5)
+        if nines(quantile) <= across.high + 0.01 and place - before > text_width(text, 10.5) + 4:
+            is_last = place > left + width - 4
+            canvas.text(place + (4 if is_last else 0), vertical.start + 16, text, "soft", "end" if is_last else "middle", 10.5)
             before = place
     for one in panel.series:
         points = [(across.place(nines(quantile)), vertical.place(value)) for quantile, value in one.points]

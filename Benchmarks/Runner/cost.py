@@ -171,7 +171,7 @@ def instructions_takeaway(results: Results) -> str:
     for figure in results.select("end-to-end", "instructions", "websocket-plain-1", "chappie"):
         allocations = results.best("end-to-end", "allocations", figure.workload, subject="chappie", way=figure.way)
         beside = f" and {quantities.number(allocations.median)} allocations" if allocations else ""
-        parts.append(f"{chapters.value_of(figure)} instructions{beside} by {figure.way or 'its one way'}")
+        parts.append(f"{chapters.value_of(figure)} instructions{beside} by {chapters.spoken_way(figure)}")
     if parts:
         return f"From the socket to the consumer, an event over a plain WebSocket takes {quantities.listed(parts)}."
     fewest = min((figure for figure in results.figures if figure.measure == "instructions" and figure.is_own),

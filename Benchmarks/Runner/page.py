@@ -14,9 +14,17 @@ STYLE = pathlib.Path(__file__).with_name("style.css")
 ORDER = [throughput.ALL[1], throughput.ALL[2], throughput.ALL[0], throughput.ALL[3], *waiting.ALL, *cost.ALL]
 NUMBER = re.compile(r"^[+-]?[\d.,]+( ?(×|%|[kMGKT]i?B?(/s)?|[nµm]?s|events/s|KiB|B|/s).*)?$")
 
+UNIT = re.compile(r"(?<=\d) (?=(×|%|[kMG]?B(/s)?|[kMG]( events/s)?|[nµm]?s(/event)?|KiB(/stream)?|GiB|/s)(\W|$))")
+
 
 def escape(text: object) -> str:
-    return escaping.escape(str(text))
+    """For HTML; a number stays on one line with its unit."""
+    return escaping.escape(UNIT.sub("\u00a0", str(text)))
+
+
+def marked(text: str) -> str:
+    """A sentence whose backticks are code."""
+    return re.sub("`([^`]*)`", r"<code>\1</code>", escape(text))
 
 
 def html(results: Results) -> str:
@@ -65,7 +73,7 @@ def tiles(results: Results) -> str:
     if not found:
         return ""
     cells = "".join(
-        f'<div class="tile"><p class="name">{escape(figure.name.replace("`", ""))}</p>'
+        f'<div class="tile"><p class="name">{marked(figure.name)}</p>'
         f'<p class="value">{escape(figure.value)}</p><p class="beside">{escape(figure.beside)}</p></div>'
         for figure in found)
     return f'<h2 class="section">Key figures</h2><div class="tiles">{cells}</div>'
@@ -75,24 +83,25 @@ def pictures(drawn: list[Chapter]) -> str:
     """The charts, in two columns of about the same height where there is room."""
     if not drawn:
         return ""
-    columns: list[list[Chapter]] = [[], []]
+    columns: list[list[tuple[int, Chapter]]] = [[], []]
     heights = [0.0, 0.0]
-    for chapter in drawn:
+    for number, chapter in enumerate(drawn):
         side = 0 if heights[0] <= heights[1] else 1
-        columns[side].append(chapter)
+        columns[side].append((number, chapter))
         box = re.search(r'class="wide" viewBox="0 0 [\d.]+ (\d+)', chapter.drawing)
         heights[side] += (int(box[1]) if box else 300) + 190
     key = "".join(f'<li><i style="background:var(--{color})"></i>{name}</li>' for color, name in [
         ("ours", "chappie"), ("machine", "the machine’s own limit"), ("peer", "other programs")])
-    cells = "".join(f'<div class="column">{"".join(card(chapter) for chapter in column)}</div>' for column in columns)
+    cells = "".join(f'<div class="column">{"".join(card(*item) for item in column)}</div>' for column in columns)
     return (f'<h2 class="section">Charts</h2><ul class="key">{key}</ul>'
             f'<div class="cards">{cells}</div>')
 
 
-def card(chapter: Chapter) -> str:
+def card(number: int, chapter: Chapter) -> str:
+    """A chart with what it says; its number is its place where there is one column only."""
     note = f'<p class="note">{escape(chapter.note)}</p>' if chapter.note else ""
-    return (f'<section class="card" id="{chapter.name}"><h3>{escape(chapter.title)}</h3>'
-            f'<p class="takeaway">{escape(chapter.takeaway)}</p>{chapter.drawing}{note}'
+    return (f'<section class="card" id="{chapter.name}" style="order:{number}"><h3>{escape(chapter.title)}</h3>'
+            f'<p class="takeaway">{marked(chapter.takeaway)}</p>{chapter.drawing}{note}'
             f"<details><summary>The numbers</summary>{data(chapter.headings, chapter.rows)}</details></section>")
 
 

@@ -17,7 +17,7 @@ def bar(figure: Figure, own: Figure | None) -> charts.Bar:
     """A bar with its value, and how many times as good the package is."""
     ratio = own.ratio(figure) if own and kind_of(figure) == "peer" else None
     text = value_of(figure).replace(" events/s", "") + (f" · {quantities.times(ratio)}" if ratio else "")
-    return charts.Bar(named(figure), figure.median, text, kind_of(figure))
+    return charts.Bar(figure.who, figure.median, text, kind_of(figure), f"{named(figure)}: {text}")
 
 
 def descending(found: list[Figure]) -> list[Figure]:
@@ -112,36 +112,43 @@ def beside(results: Results, decodes: bool) -> Chapter | Absent:
 
 
 def beside_takeaway(results: Results, decodes: bool) -> str:
+    """How many times as fast each way is as the fastest of those peers, over both plain transports."""
     parts = []
-    for transport, spoken in [("websocket", "WebSocket"), ("sse", "SSE")]:
-        peers = results.peers("end-to-end", "throughput", f"{transport}-plain-1", decodes)
-        for way in ["for try await", "batches()"]:
-            own = results.best("end-to-end", "throughput", f"{transport}-plain-1", subject="chappie", way=way)
-            if own and peers:
-                parts.append(f"{way} over {spoken} {value_of(own)}, {against(own, best_of(peers))}")
+    for transport, spoken in [("websocket", "a plain WebSocket"), ("sse", "plain SSE")]:
+        peer = best_of(results.peers("end-to-end", "throughput", f"{transport}-plain-1", decodes))
+        own = results.select("end-to-end", "throughput", f"{transport}-plain-1", "chappie") if peer else []
+        ways = [f"{quantities.times(figure.ratio(peer))} by {chapters.spoken_way(figure)}" for figure in own]
+        if ways:
+            parts.append(f"over {spoken} chappie is {quantities.listed(ways)} ({peer.subject})")
     if not parts:
         return "The plain transports with one stream were not measured beside these."
-    who = "the fastest that decodes" if decodes else "the fastest that does not decode"
-    return f"Beside {who}: {'; '.join(parts)}."
+    return f"Against the fastest client that {'decodes' if decodes else 'does not decode'}, {'; '.join(parts)}."
+
+
+# The marks of the chart of transports; what has no way of these is in the table.
+WAYS = [("chappie", "for try await"), ("chappie", "batches()"), ("machine", None)]
 
 
 def transports(results: Results) -> Chapter | Absent:
     title = "End to end, by transport"
-    sections = []
+    groups: dict[str, list[charts.Row]] = {}
     shown = []
     for workload in end_to_end_workloads(results):
-        own = results.select("end-to-end", "throughput", workload, "chappie")
-        machine = results.select("end-to-end", "throughput", workload, "machine")
-        if own:
-            bars = [bar(figure, None) for figure in own + machine]
-            sections.append(charts.Section(chapters.spoken_workload(workload), bars))
-            shown += own + machine
-    if not sections:
+        found = [results.best("end-to-end", "throughput", workload, subject=subject, way=way) for subject, way in WAYS]
+        if any(found[:2]):
+            name, _, streams = chapters.spoken_workload(workload).rpartition(", ")
+            text = " · ".join(value_of(figure).replace(" events/s", "") for figure in found if figure)
+            groups.setdefault(streams.capitalize(), []).append(
+                charts.Row(name or workload, [figure.median if figure else None for figure in found], text))
+            shown += [figure for figure in found if figure]
+    if not shown:
         return Absent(title, "this run has no figures of whole streams")
     takeaway = transports_takeaway(results)
-    note = "Events of 250 bytes a second, on a logarithmic scale. The machine's bars are the same bytes, read and not decoded."
+    series = [charts.Series(f"{subject}, {way}" if way else "the machine, read and not decoded", [], number)
+              for number, (subject, way) in enumerate(WAYS)]
+    note = "Events of 250 bytes a second, on a logarithmic scale."
     return Chapter("transports", title, takeaway,
-                   charts.both(charts.bars(sections, "events/s"), "transports", title, takeaway),
+                   charts.both(charts.dots(list(groups.items()), series, "events/s"), "transports", title, takeaway),
                    chapters.HEADINGS, chapters.rows(shown, results), note)
 
 
@@ -158,7 +165,7 @@ def transports_takeaway(results: Results) -> str:
             if other:
                 parts.append(f"{quantities.percent(other.median / plain.median)} with {spoken}")
         rest = f"; of that it keeps {quantities.listed(parts)}" if parts else ""
-        return f"One plain WebSocket gives {value_of(plain)} in {plain.way or 'one way'}{rest}."
+        return f"One plain WebSocket gives {value_of(plain)} by {chapters.spoken_way(plain)}{rest}."
     return "One plain WebSocket was not measured in this run."
 
 

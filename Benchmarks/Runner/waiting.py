@@ -92,7 +92,7 @@ def first_text(results: Results) -> Chapter | Absent:
 def bar(figure: Figure, own: Figure | None) -> charts.Bar:
     ratio = own.ratio(figure) if own and kind_of(figure) == "peer" else None
     text = value_of(figure) + (f" · {quantities.times(ratio)}" if ratio else "")
-    return charts.Bar(named(figure), figure.median, text, kind_of(figure))
+    return charts.Bar(figure.who, figure.median, text, kind_of(figure), f"{named(figure)}: {text}")
 
 
 def first_text_takeaway(results: Results, workloads: list[str]) -> str:
