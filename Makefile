@@ -21,6 +21,9 @@ TARGET :=
 # How long a soak is; `make soak SECONDS=n` says otherwise. Which benchmarks `make bench` runs: part of a name.
 SOAK_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),3600)
 FILTER :=
+# What `make bench-compare` compares with, and which results `make bench-report` draws: the last ones when it is empty.
+BASE :=
+RESULTS :=
 
 # The steps share two cores and one build folder: one after another, in the order written, but for those that wait much
 # (Scripts/at-once.sh).
@@ -30,7 +33,8 @@ FILTER :=
 	sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs benchmarks-build \
 	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
-	simulate mutations model torture torture-sample samples soak soak-sample bench figures churn interop autobahn autobahn-quick autobahn-full \
+	simulate mutations model torture torture-sample samples soak soak-sample bench bench-peers \
+	bench-compare bench-report bench-readme bench-screenshots runner-tests figures churn interop autobahn autobahn-quick autobahn-full \
 	autobahn-client clean
 
 help: ## List these targets
@@ -67,6 +71,12 @@ lint: ## Check format, documentation rules, file sizes and shell scripts
 	swift format lint --strict --parallel --configuration .swift-format --recursive $(LINT_PATHS)
 	Scripts/check-sizes.sh
 	shellcheck $(SHELL_SCRIPTS)
+	@$(MAKE) --no-print-directory runner-tests
+	@Scripts/bench.sh readme --check
+
+runner-tests: ## Test what makes results and reports of the benchmarks' figures
+	PYTHONPATH=Benchmarks PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory Benchmarks/Runner/tests \
+		--top-level-directory Benchmarks
 
 # The other targets test values that one thread owns, or the test server, whose threads run in every loopback test.
 THREADED_TESTS := LoopbackTests ChappieTransportTests LibwebsocketsTransportTests
@@ -192,8 +202,29 @@ soak-sample: install ## The same for less than a minute
 	swift build $(BUILD_FLAGS) --product soak
 	"$$(swift build --show-bin-path)/soak" --seconds 35
 
-bench: install ## Measure what connections and the parser cost, each figure beside its bar; FILTER=name for some
-	@Scripts/bench.sh $(FILTER)
+bench: install ## Measure everything that has a figure, in ten minutes: table, results.json, report.html; FILTER=name for some
+	@Scripts/install.sh bench
+	@Scripts/bench.sh run '$(FILTER)'
+
+bench-peers: install ## The same with other people's programs beside it
+	@Scripts/install.sh bench
+	@Scripts/bench.sh peers '$(FILTER)'
+
+bench-compare: install ## Say what a change did: BASE=results.json, or BASE=revision, measured in turn; FILTER=name for some
+	@Scripts/install.sh bench
+	@Scripts/bench.sh compare '$(BASE)' '$(FILTER)'
+
+bench-report: ## Make report.html again, from the last results.json or RESULTS=file
+	@Scripts/install.sh bench
+	@Scripts/bench.sh report '$(RESULTS)'
+
+bench-readme: ## Write the committed results into the tables of the READMEs
+	@Scripts/install.sh bench
+	@Scripts/bench.sh readme
+
+bench-screenshots: ## Look at the report in Chromium, light and dark, wide and narrow: no text may be cut or covered
+	@Scripts/install.sh report
+	@Scripts/report-screenshots.sh $(RESULTS)
 
 figures: install ## Measure what recovery costs, each figure beside its bound
 	swift build -c release --product recovery-figures

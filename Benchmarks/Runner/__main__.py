@@ -56,9 +56,10 @@ def run(given: argparse.Namespace) -> int:
     results = measuring.measure(given, REPOSITORY)
     given.output.mkdir(parents=True, exist_ok=True)
     results.save(given.output / "results.json")
-    (given.output / "report.html").write_text(page.html(results), encoding="utf-8")
     print(table.text(results))
-    print(f"written: {given.output / 'results.json'}, {given.output / 'report.html'}")
+    print(f"written: {given.output / 'results.json'}", flush=True)
+    (given.output / "report.html").write_text(page.html(results), encoding="utf-8")
+    print(f"written: {given.output / 'report.html'}")
     return 1 if results.missed or results.failed else 0
 
 

@@ -76,7 +76,8 @@ def value_of(figure: Figure) -> str:
 def spoken_workload(workload: str) -> str:
     """A workload of the group end-to-end in words: `WebSocket with deflate, TLS, 100 streams`."""
     transport, security, count = (workload.rsplit("-", 2) + ["", ""])[:3]
-    names = {"websocket": "WebSocket", "websocket-deflate": "WebSocket + deflate", "sse": "SSE", "sse-gzip": "SSE + gzip"}
+    names = {"websocket": "WebSocket", "websocket-deflate": "WebSocket + deflate", "sse": "SSE",
+             "sse-gzip": "SSE + gzip"}
     if transport not in names or not count.isdigit():
         return workload
     streams = "one stream" if count == "1" else f"{int(count):,} streams"

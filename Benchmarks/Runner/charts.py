@@ -1,4 +1,4 @@
-"""The kinds of chart: bars, curves over an amount, and quantiles of latencies. Each is drawn for a wide and a narrow page."""
+"""The kinds of chart: bars, marks, curves over an amount, and quantiles. Each is drawn for a wide and a narrow page."""
 
 from __future__ import annotations
 
@@ -69,8 +69,9 @@ def bars(sections: list[Section], unit: str, is_logarithmic: bool = True):
 
     def draw(canvas: Canvas, is_narrow: bool) -> None:
         every = [bar for section in sections for bar in section.bars]
-        left = 0 if is_narrow else min(LABELS, max(text_width(bar.name) for bar in every) + 14)
-        right = canvas.width - max(text_width(bar.text) for bar in every) - 10
+        left = 0 if is_narrow else min(LABELS, max(
+            text_width(bar.name, is_strong=bar.kind == "ours") for bar in every) + 14)
+        right = canvas.width - max(text_width(bar.text, is_strong=bar.kind == "ours") for bar in every) - 10
         scale = Scale([bar.value for bar in every if bar.value > 0] or [1], left, right, is_logarithmic, True)
         y = 4.0
         body = Canvas(canvas.width)
@@ -175,12 +176,16 @@ def curves(series: list[Series], x_name: str, unit: str, is_logarithmic: bool = 
     def draw(canvas: Canvas, is_narrow: bool) -> None:
         xs = sorted({x for one in series for x, _ in one.points})
         y = legend(canvas, named) if is_narrow else 4.0
-        texts = list(values.values()) + ([] if is_narrow else list(values))
+        if unit != "bytes":
+            canvas.text(0, y + 10, f"{unit}", "soft", size=11)
+            y += 14
+        room = max([text_width(text, 12) for text in values.values()]
+                   + ([] if is_narrow else [text_width(name, 12, is_strong=True) for name in values]))
         top, bottom = y + 12, y + 12 + (190 if is_narrow else 230)
         vertical = Scale([y for one in series for _, y in one.points], bottom, top, is_logarithmic).widened()
         ticks = vertical.ticks(5)
         left = max(text_width(quantities.short(tick, unit), 11) for tick in ticks) + 10
-        end = canvas.width - max(text_width(text, 12) for text in texts) - 14
+        end = canvas.width - room - 14
         across = Scale(xs, left + 10, end, len(xs) > 1 and xs[0] > 0)
         for tick in ticks:
             canvas.line(left, vertical.place(tick), across.end + 6, vertical.place(tick), "grid")
@@ -293,7 +298,7 @@ def distributions(panels: list[Panel], unit: str):
             draw_panel(canvas, panel, vertical, x, width, unit, has_ticks)
             if index % columns == columns - 1:
                 y = top + 150 + 26
-        canvas.text(left + (canvas.width - left) / 2, y + 14, "part of the events that came within this time", "soft",
+        canvas.text(left + (canvas.width - left) / 2, y + 14, "% of the events that came within this time", "soft",
                     "middle", 11.5)
         canvas.height = y + 22
 
@@ -316,7 +321,8 @@ def draw_panel(canvas: Canvas, panel: Panel, vertical: Scale, left: float, width
         text = f"{quantile * 100:g}"
         if nines(quantile) <= across.high + 0.01 and place - before > text_width(text, 10.5) + 4:
             is_last = place > left + width - 4
-            canvas.text(place + (4 if is_last else 0), vertical.start + 16, text, "soft", "end" if is_last else "middle", 10.5)
+            anchor = "end" if is_last else "middle"
+            canvas.text(place + (4 if is_last else 0), vertical.start + 16, text, "soft", anchor, 10.5)
             before = place
     for one in panel.series:
         points = [(across.place(nines(quantile)), vertical.place(value)) for quantile, value in one.points]

@@ -12,8 +12,9 @@ import dataclasses
 import math
 import pathlib
 
-from . import measuring, quantities
+from . import measuring, programs, quantities
 from .figures import OWN, Figure, ResultsError
+from .programs import Outcome
 from .results import Results
 
 COUNTS = {"instructions", "allocations", "uploaded"}
@@ -118,16 +119,27 @@ def in_turn(given: argparse.Namespace, base: pathlib.Path) -> tuple[list[Figure]
     """Measures both programs' folders in turn."""
     if given.programs is None:
         raise ResultsError("a comparison with another revision needs --programs")
+    lacking = frozenset(program.name for program in programs.ALL if not (base / program.name).exists())
+    for name in sorted(lacking):
+        measuring.say(f"the other revision has no {name}: it is left out")
     rounds: dict[str, list[list[Figure]]] = {"before": [], "after": []}
     for number in range(1, max(given.rounds, 3) + 1):
         for side, folder in [("after", given.programs), ("before", base)]:
             measuring.say(f"round {number}, {side}")
-            outcomes = measuring.run_all(folder, given.filter, given.output / side, has_counts=not given.no_counts)
-            failed = [f"{outcome.title}: {outcome.failure}" for outcome in outcomes if outcome.failure]
-            if failed:
-                raise ResultsError(f"{side}: {'; '.join(failed)}")
-            rounds[side].append([figure for outcome in outcomes for figure in outcome.figures])
+            outcomes = measuring.run_all(folder, given.filter, given.output / side, has_counts=not given.no_counts,
+                                         left_out=lacking)
+            rounds[side].append(figures_of(outcomes, side))
     return pooled(rounds["before"]), pooled(rounds["after"])
+
+
+def figures_of(outcomes: list[Outcome], side: str) -> list[Figure]:
+    """The figures of a round; what failed in the other revision alone only cannot be compared."""
+    failed = [f"{outcome.title}: {outcome.failure}" for outcome in outcomes if outcome.failure]
+    found = [figure for outcome in outcomes for figure in outcome.figures]
+    if failed and (side == "after" or not found):
+        known = " (do its programs know --results?)" if side == "before" else ""
+        raise ResultsError(f"{side}: {'; '.join(failed)}{known}")
+    return found
 
 
 def command(given: argparse.Namespace) -> int:

@@ -41,7 +41,7 @@ def over_amount(results: Results, group: str, measure: str, unit_part: str, name
                 takeaway, note: str = "", is_logarithmic: bool = True) -> Chapter | Absent:
     """A chart of cost against work; `takeaway` makes its sentence of the families."""
     found = [figure for figure in results.select(group, measure)
-             if unit_part in figure.unit and (figure.median > 0 or not is_logarithmic)]
+             if unit_part in figure.unit and figure.median > 0]
     grouped = families(found)
     if not grouped:
         return Absent(title, f"this run has no such figures (group {group}, measure {measure})")
@@ -68,13 +68,17 @@ def memory(results: Results) -> Chapter | Absent:
                        "Resident memory of the process, divided by the streams. Both scales are logarithmic.")
 
 
+def processor_time(figure: Figure) -> str:
+    return chapters.value_of(figure).removesuffix("/event")
+
+
 def processor(results: Results) -> Chapter | Absent:
     def takeaway(grouped: dict[str, list[Figure]]) -> str:
         first, last = ends(next(iter(grouped.values())))
         if first is last:
-            return f"With {amount(first):,.0f} streams at once an event takes {chapters.value_of(first)} of a core."
-        return (f"An event takes {chapters.value_of(first)} of a core with {amount(first):,.0f} streams at once, and "
-                f"{chapters.value_of(last)} with {amount(last):,.0f}: {quantities.times(last.median / first.median)}.")
+            return f"With {amount(first):,.0f} streams at once an event takes {processor_time(first)} of a core."
+        return (f"An event takes {processor_time(first)} of a core with {amount(first):,.0f} streams at once, and "
+                f"{processor_time(last)} with {amount(last):,.0f}: {quantities.times(last.median / first.median)}.")
 
     return over_amount(results, "processor", "processor-time", "event", "processor",
                        "Processor time of an event, by number of streams", "streams at once, 100 events a second each",
@@ -88,7 +92,7 @@ def tool_loop(results: Results, measure: str) -> Chapter | Absent:
         last = {label: items[-1] for label, items in grouped.items()}
         parts = [f"{chapters.value_of(figure)} over {label}" for label, figure in last.items()]
         values = [figure.median for figure in last.values()]
-        ratio = f": {quantities.times(max(values) / min(values))}" if len(values) == 2 and min(values) > 0 else ""
+        ratio = f": {quantities.times(max(values) / min(values))}" if len(values) == 2 else ""
         verb = "uploads" if measure == "uploaded" else "takes"
         return f"A loop of {amount(next(iter(last.values()))):,.0f} calls {verb} {quantities.listed(parts)}{ratio}."
 
@@ -107,8 +111,8 @@ def per_byte(figure: Figure) -> float:
 def growth(results: Results) -> Chapter | Absent:
     """Time a byte of every shape; the shapes that grow most and that cost most have names."""
     title = "Time of a byte, by size of the input"
-    found = [figure for figure in results.select("growth", "time")
-             if figure.is_own and (figure.unit in ("ns", "µs", "ms", "s") or "/byte" in figure.unit)]
+    found = [figure for figure in results.select("growth", "time", subject="chappie")
+             if figure.median > 0 and (figure.unit in ("ns", "µs", "ms", "s") or "/byte" in figure.unit)]
     grouped = {name: items for name, items in families(found).items() if len(items) > 1}
     if not grouped:
         return Absent(title, "this run has no times of inputs that grow")
@@ -120,8 +124,8 @@ def growth(results: Results) -> Chapter | Absent:
                             1 if name == most else 2, "" if name in (most, dearest) else "thin") for name in order]
     takeaway = (f"An input twice as long takes at most {grown[most]:.2f} times as long, as a mean over the sizes "
                 f"(“{spoken_shape(most)}”); 2 is linear.")
-    note = (f"{len(grouped)} shapes of input that make parsers quadratic; a quadratic one would rise. Named are the one "
-            "that grows most and the one that costs most.")
+    note = (f"{len(grouped)} shapes of input that make parsers quadratic; a quadratic one would rise. Named are the "
+            "one that grows most and the one that costs most.")
     drawing = charts.both(charts.curves(series, "bytes of input", "ns/byte"), "growth", title, takeaway)
     rows = [[name, quantities.quantity(amount(items[0]), "bytes"), f"{per_byte(items[0]):.3f}",
              quantities.quantity(amount(items[-1]), "bytes"), f"{per_byte(items[-1]):.3f}", f"{grown[name]:.2f}"]
@@ -158,12 +162,13 @@ def instructions(results: Results) -> Chapter | Absent:
             charts.Bar(figure.way or "the only way", figure.median, chapters.value_of(figure) + count, "ours"))
     takeaway = instructions_takeaway(results)
     allocations = [figure for figure in results.figures if figure.measure == "allocations" and figure.is_own]
-    note = "Counted by callgrind, so the same on every machine with the same compiler and libraries; the scale begins at 0."
+    note = "Counted by callgrind, so the same on every machine with the same compiler and libraries."
     drawing = charts.both(charts.bars([charts.Section(*item) for item in sections.items()], "/event", False),
                           "instructions", title, takeaway)
     rows = [[figure.group, figure.workload, figure.way, figure.measure, chapters.value_of(figure)]
             for figure in found + allocations]
-    return Chapter("instructions", title, takeaway, drawing, ["group", "workload", "way", "measure", "an event"], rows, note)
+    headings = ["group", "workload", "way", "measure", "an event"]
+    return Chapter("instructions", title, takeaway, drawing, headings, rows, note)
 
 
 def instructions_takeaway(results: Results) -> str:
@@ -176,7 +181,7 @@ def instructions_takeaway(results: Results) -> str:
         return f"From the socket to the consumer, an event over a plain WebSocket takes {quantities.listed(parts)}."
     fewest = min((figure for figure in results.figures if figure.measure == "instructions" and figure.is_own),
                  key=lambda figure: figure.median)
-    return f"The least that was counted are {chapters.value_of(fewest)} instructions: {fewest.group}, {fewest.workload}."
+    return f"The least is {chapters.value_of(fewest)} instructions an event: {fewest.group}, {fewest.workload}."
 
 
 ALL = [memory, processor, lambda results: tool_loop(results, "uploaded"), lambda results: tool_loop(results, "time"),

@@ -10,8 +10,8 @@ LETTER = 0.58
 SIZE = 12.5
 
 
-def text_width(text: str, size: float = SIZE) -> float:
-    return len(text) * size * LETTER
+def text_width(text: str, size: float = SIZE, is_strong: bool = False) -> float:
+    return len(text) * size * LETTER * (1.14 if is_strong else 1)
 
 
 def fitted(text: str, width: float, size: float = SIZE) -> str:
@@ -35,7 +35,8 @@ class Canvas:
         sized = f' font-size="{size:g}"' if size != SIZE else ""
         self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}"{classes}{where}{sized}>{html.escape(text)}</text>')
 
-    def box(self, x: float, y: float, width: float, height: float, kind: str, hint: str = "", radius: float = 0) -> None:
+    def box(self, x: float, y: float, width: float, height: float, kind: str, hint: str = "",
+            radius: float = 0) -> None:
         inside = f"<title>{html.escape(hint)}</title>" if hint else ""
         self.parts.append(rectangle(x, y, max(width, 1), height, kind, inside, radius))
 

@@ -45,7 +45,8 @@ def parser(results: Results) -> list[KeyFigure]:
     if own is None:
         return []
     peer = best_of(results.peers("parser", "throughput", workload))
-    copies = [figure for figure in results.select("parser", "throughput", workload, "machine") if "memcpy" in figure.way]
+    copies = [figure for figure in results.select("parser", "throughput", workload, "machine")
+              if "memcpy" in figure.way and figure.median > 0]
     beside = [against(own, peer)] if peer else []
     beside += [f"{quantities.percent(own.median / copies[0].median)} of memcpy"] if copies else []
     return [KeyFigure("event-stream parser, model deltas in 16 KiB chunks", value_of(own), "; ".join(beside),
@@ -56,12 +57,14 @@ def latency(results: Results) -> list[KeyFigure]:
     workload = "websocket-1000"
     values = {}
     for subject in ["chappie", "machine"]:
-        found = [results.best("latency", measure, workload, subject=subject) for measure in ["latency-p50", "latency-p99"]]
+        found = [results.best("latency", measure, workload, subject=subject)
+                 for measure in ["latency-p50", "latency-p99"]]
         values[subject] = " / ".join(value_of(figure) for figure in found) if all(found) else ""
     if not values["chappie"]:
         return []
     beside = f"a thread in read: {values['machine']}" if values["machine"] else ""
-    return [KeyFigure("latency at 1,000 events a second, p50 / p99", values["chappie"], beside, command("latency", workload))]
+    name = "latency at 1,000 events a second, p50 / p99"
+    return [KeyFigure(name, values["chappie"], beside, command("latency", workload))]
 
 
 def first_text(results: Results) -> list[KeyFigure]:
@@ -71,7 +74,8 @@ def first_text(results: Results) -> list[KeyFigure]:
         own = results.best("first-text", "time", workload, subject="chappie")
         codex = results.best("first-text", "time", workload, subject="codex")
         if own:
-            beside = f"codex: {value_of(codex)}, {quantities.times(own.ratio(codex))}" if codex and own.ratio(codex) else ""
+            ratio = own.ratio(codex) if codex else None
+            beside = f"codex: {value_of(codex)}, {quantities.times(ratio)}" if codex and ratio else ""
             found.append(KeyFigure(f"first text, {spoken}", value_of(own), beside,
                                    command("first-text", workload, bool(beside))))
     return found

@@ -40,14 +40,16 @@ def measure(given: argparse.Namespace, repository: pathlib.Path) -> Results:
 
 
 def run_all(folder: pathlib.Path, wanted: str, output: pathlib.Path, peers: pathlib.Path | None = None,
-            has_counts: bool = True) -> list[Outcome]:
-    """Runs what a filter asks for; a program that fails does not end the run."""
+            has_counts: bool = True, left_out: frozenset[str] = frozenset()) -> list[Outcome]:
+    """Runs what a filter asks for; a program that fails does not end the run. `left_out` are names of programs."""
     output.mkdir(parents=True, exist_ok=True)
     lines, log = output / "figures.jsonl", output / "programs.log"
     for file in [lines, log]:
         file.write_text("", encoding="utf-8")
     outcomes = []
     for program, told in programs.chosen(wanted):
+        if program.name in left_out:
+            continue
         outcomes.append(one(program.title, lambda: programs.run(program, told, folder, lines, log)))
     if has_counts and counts.workloads(wanted):
         outcomes.append(one(counts.TITLE, lambda: counts.counted(folder, wanted)))

@@ -34,8 +34,9 @@ def html(results: Results) -> str:
     absent = [chapter for chapter in made if isinstance(chapter, Absent)]
     parts = ["<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
              '<meta name="viewport" content="width=device-width, initial-scale=1">',
-             "<title>chappie-transport, measured</title>", f"<style>{STYLE.read_text(encoding='utf-8')}</style>", "</head>",
-             "<body>", heading(results), "<main>", tiles(results), pictures(drawn), left_out(absent), every_figure(results),
+             "<title>chappie-transport, measured</title>", f"<style>{STYLE.read_text(encoding='utf-8')}</style>",
+             "</head>", "<body>", heading(results), "<main>", tiles(results), pictures(drawn), left_out(absent),
+             every_figure(results),
              "</main>", closing(results), "</body>", "</html>"]
     return "\n".join(part for part in parts if part) + "\n"
 
@@ -45,7 +46,7 @@ def heading(results: Results) -> str:
     beside = f", beside {len(subjects)} other programs" if len(subjects) > 1 else ""
     scope = f" This run was only about “{escape(results.filter)}”." if results.filter else ""
     return (f"<header><h1>chappie-transport, measured</h1>"
-            f'<p class="lede">{len(results.figures):,} figures of one run{beside}, and of what the machine itself can do. '
+            f'<p class="lede">{len(results.figures):,} figures of one run{beside}, and of what the machine can do. '
             f"What a value is the median of, its spread and its checks are in the tables below the charts.{scope}</p>"
             f'<p class="where">{escape(readme.where(results))}</p>'
             f'<p class="where"><code>{escape(results.command)}</code>, {results.seconds:,.0f} s; load before: '
@@ -64,7 +65,8 @@ def state(results: Results) -> str:
     lines += [f"Failed: {escape(program['program'])}: {escape(program['failure'])}" for program in results.failed]
     lines += [f"Doubtful: {escape(warning)}." for warning in results.warnings]
     is_bad = bool(results.missed or results.failed)
-    return f'<div class="state{" bad" if is_bad else ""}">{"".join(f"<p>{line}</p>" for line in lines)}</div>' if lines else ""
+    said = "".join(f"<p>{line}</p>" for line in lines)
+    return f'<div class="state{" bad" if is_bad else ""}">{said}</div>' if lines else ""
 
 
 def tiles(results: Results) -> str:
@@ -145,5 +147,6 @@ def closing(results: Results) -> str:
     return (f"<footer>{f'<p>What could not be measured:</p><ul>{missing}</ul>' if missing else ''}"
             f"<p>Versions: {escape(versions or 'unknown')}.</p>"
             f"<p>Kernel {escape(machine.get('kernel', 'unknown'))}; virtualization: {escape(virtual)}. "
-            f"Commit <code>{escape(results.commit or 'unknown')}</code>{', with changes' if results.isModified else ''}.</p>"
+            f"Commit <code>{escape(results.commit or 'unknown')}</code>"
+            f"{', with changes' if results.isModified else ''}.</p>"
             f"</footer>")

@@ -35,7 +35,7 @@ def quantity(value: float, unit: str) -> str:
     if unit == "bytes/s":
         return prefixed(value, "B/s")
     if unit == "bytes":
-        return prefixed(value, "B").replace(" kB", " KB")
+        return prefixed(value, "B")
     if unit == "events/s":
         return f"{prefixed(value, '')} events/s".replace("  ", " ")
     if unit == "/s":
@@ -62,10 +62,11 @@ def duration(value: float, unit: str) -> str:
 def short(value: float, unit: str) -> str:
     """A value for the tick of an axis: no more than its size."""
     is_large = unit in ("bytes/s", "bytes", "events/s") or abs(value) >= 10_000
-    factor, prefix = next(((factor, prefix) for factor, prefix in PREFIXES if is_large and abs(value) >= factor), (1, ""))
+    fitting = [item for item in PREFIXES if is_large and abs(value) >= item[0]]
+    factor, prefix = fitting[0] if fitting else (1, "")
     text = trimmed(number(value / factor))
-    end = "B" if unit in ("bytes/s", "bytes") else ""
-    return f"{text} {prefix}{end}".strip() if end else text + prefix
+    end = "B" if unit in ("bytes/s", "bytes") else f" {unit}" if unit in ("ns", "µs", "ms") and not prefix else ""
+    return f"{text} {prefix}{end.strip()}" if end else text + prefix
 
 
 def times(ratio: float) -> str:

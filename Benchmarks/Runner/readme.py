@@ -30,7 +30,8 @@ def command(given: argparse.Namespace, repository: pathlib.Path) -> int:
         if before == after:
             continue
         if given.check:
-            print(f"readme: the figures in {name} are not those of the committed results: make bench-readme", file=sys.stderr)
+            print(f"readme: the figures in {name} are not those of the committed results: make bench-readme",
+                  file=sys.stderr)
             status = 1
         else:
             path.write_text(after, encoding="utf-8")
@@ -73,8 +74,8 @@ def short_table(results: Results) -> str:
 
 def long_tables(results: Results) -> str:
     """The tables of the benchmarks' README: a table a group, with every figure of the package."""
-    parts = [f"`{results.command}` on {where(results)}. × is how many times as good this package is as the machine's limit, "
-             "and as the best peer."]
+    parts = [f"`{results.command}` on {where(results)}. × is how many times as good this package is as the machine's "
+             "limit, and as the best peer."]
     for group in table.groups_of(results):
         own = [figure for figure in results.select(group) if figure.is_own or group == "machine"]
         if own and group not in LEFT_OUT:

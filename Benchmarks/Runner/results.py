@@ -43,7 +43,8 @@ class Results:
         """Takes the figures of the programs: the last of each key, with ratios, and the peers' versions."""
         self.figures, replaced = figures.without_repeats(found)
         for figure in replaced:
-            self.warnings.append(f"{'/'.join(figure.question)} of {figure.who} was measured twice; the last one is here")
+            name = "/".join(figure.question)
+            self.warnings.append(f"{name} of {figure.who} was measured twice; the last one is here")
         figures.add_ratios(self.figures)
         for figure in self.figures:
             if figure.version:

@@ -7,8 +7,8 @@ from .figures import Figure
 from .results import Results
 
 # The order of the groups; others follow.
-GROUPS = ["end-to-end", "latency", "first-text", "tool-loop", "memory", "processor", "connections", "recovery", "parser",
-          "growth", "decoder", "engine", "verification", "machine"]
+GROUPS = ["end-to-end", "latency", "first-text", "tool-loop", "memory", "processor", "connections", "recovery",
+          "parser", "growth", "decoder", "engine", "verification", "machine"]
 HEADINGS = ["workload", "measure", "subject, way", "median", "spread", "to the limit", "bar"]
 WIDTHS = [30, 14, 42, 18, 8, 16]
 
@@ -42,7 +42,7 @@ def ordered(found: list[Figure]) -> list[Figure]:
 
 def cells(figure: Figure, results: Results, repeats: bool) -> list[str]:
     names = ["", ""] if repeats else [figure.workload, figure.measure]
-    limits = [other for other in results.select(figure.group, figure.measure, figure.workload, subject="machine")]
+    limits = results.select(figure.group, figure.measure, figure.workload, subject="machine")
     ratios = [ratio for limit in limits if figure.is_own and (ratio := figure.ratio(limit))]
     limit = quantities.times(min(ratios)) if ratios else ""
     spread = f"{figure.spread * 100:.0f} %" if len(figure.runs) > 1 else ""
@@ -79,6 +79,7 @@ def closing(results: Results) -> list[str]:
     bars = [figure for figure in results.figures if figure.bar]
     held = len(bars) - len(results.missed)
     machine = results.machine
-    where = (f"{machine.get('processor', 'an unknown processor')}, cores: {machine.get('cores', '?')}, "
-             f"virtualization: {machine.get('virtualization', 'unknown')}, load before: {machine.get('loadBefore', '?')}")
-    return lines + [where, f"{len(results.figures)} figures in {results.seconds:.0f} s; bars held: {held} of {len(bars)}"]
+    said = [f"{name}: {machine.get(key, 'unknown')}" for name, key in [
+        ("cores", "cores"), ("virtualization", "virtualization"), ("load before", "loadBefore")]]
+    count = f"{len(results.figures)} figures in {results.seconds:.0f} s; bars held: {held} of {len(bars)}"
+    return lines + [", ".join([machine.get("processor", "an unknown processor"), *said]), count]

@@ -66,10 +66,12 @@ def parser_takeaway(results: Results, workloads: list[str]) -> str:
     if own is None:
         return f"The parser itself was not measured with {workload}."
     parts = [f"With {workload.split('/')[0]} the parser reads {value_of(own)}"]
-    copy = next((figure for figure in limits(results, workload) if "16 KiB" in figure.way), None)
+    copy = next((figure for figure in limits(results, workload)
+                 if "16 KiB" in figure.way and figure.median > 0), None)
     peer = best_of(results.peers("parser", "throughput", workload))
-    beside = ([f"{quantities.percent(own.median / copy.median)} of what copying the same bytes reaches"] if copy else []) + (
-        [f"{quantities.times(own.median / peer.median)} the fastest peer, {peer.who}"] if peer else [])
+    ratio = own.ratio(peer) if peer else None
+    beside = [f"{quantities.percent(own.median / copy.median)} of what copying the same bytes reaches"] if copy else []
+    beside += [f"{quantities.times(ratio)} the fastest peer, {peer.who}"] if peer and ratio else []
     return f"{parts[0]}{': ' if beside else ''}{quantities.listed(beside)}."
 
 
@@ -117,7 +119,8 @@ def beside_takeaway(results: Results, decodes: bool) -> str:
     for transport, spoken in [("websocket", "a plain WebSocket"), ("sse", "plain SSE")]:
         peer = best_of(results.peers("end-to-end", "throughput", f"{transport}-plain-1", decodes))
         own = results.select("end-to-end", "throughput", f"{transport}-plain-1", "chappie") if peer else []
-        ways = [f"{quantities.times(figure.ratio(peer))} by {chapters.spoken_way(figure)}" for figure in own]
+        ways = [f"{quantities.times(ratio)} by {chapters.spoken_way(figure)}" for figure in own
+                if (ratio := figure.ratio(peer))]
         if ways:
             parts.append(f"over {spoken} chappie is {quantities.listed(ways)} ({peer.subject})")
     if not parts:
@@ -135,6 +138,7 @@ def transports(results: Results) -> Chapter | Absent:
     shown = []
     for workload in end_to_end_workloads(results):
         found = [results.best("end-to-end", "throughput", workload, subject=subject, way=way) for subject, way in WAYS]
+        found = [figure if figure and figure.median > 0 else None for figure in found]
         if any(found[:2]):
             name, _, streams = chapters.spoken_workload(workload).rpartition(", ")
             text = " · ".join(value_of(figure).replace(" events/s", "") for figure in found if figure)
@@ -156,11 +160,12 @@ def transports_takeaway(results: Results) -> str:
     """What security, compression and many streams take, against one plain WebSocket."""
     for way in ["for try await", "batches()", None]:
         plain = results.best("end-to-end", "throughput", "websocket-plain-1", subject="chappie", way=way)
-        if plain is None:
+        if plain is None or plain.median <= 0:
             continue
         parts = []
         for workload, spoken in [("sse-plain-1", "SSE"), ("websocket-tls-1", "TLS"),
-                                 ("websocket-deflate-plain-1", "deflate"), ("websocket-plain-100", "a hundred streams")]:
+                                 ("websocket-deflate-plain-1", "deflate"),
+                                 ("websocket-plain-100", "a hundred streams")]:
             other = results.best("end-to-end", "throughput", workload, subject="chappie", way=plain.way)
             if other:
                 parts.append(f"{quantities.percent(other.median / plain.median)} with {spoken}")

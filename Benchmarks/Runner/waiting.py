@@ -29,8 +29,8 @@ def latency(results: Results) -> Chapter | Absent:
         panels.append(charts.Panel(rate(workload), [
             charts.Series(figure.who, curve(figure), number_of(figure, found), "") for figure in here]))
     takeaway = latency_takeaway(found, workloads)
-    note = ("Each step to the right is one nine more. Both scales are logarithmic. The machine is a thread that waits in "
-            "read for the same messages.")
+    note = ("Each step to the right is one nine more. Both scales are logarithmic. The machine is a thread that waits "
+            "in read for the same messages.")
     drawing = charts.both(charts.distributions(panels, found[0].unit), "latency", title, takeaway)
     return Chapter("latency", title, takeaway, drawing, ["workload", "subject", "way", "quantile", "latency"],
                    [[figure.workload, figure.subject, figure.way, f"{quantile * 100:g} %",
@@ -81,7 +81,8 @@ def first_text(results: Results) -> Chapter | Absent:
     for workload in workloads:
         here = sorted((figure for figure in found if figure.workload == workload), key=lambda figure: figure.median)
         own = results.best("first-text", "time", workload, subject="chappie")
-        sections.append(charts.Section(FIRST_TEXT.get(workload, workload).capitalize(), [bar(figure, own) for figure in here]))
+        title_here = FIRST_TEXT.get(workload, workload).capitalize()
+        sections.append(charts.Section(title_here, [bar(figure, own) for figure in here]))
     takeaway = first_text_takeaway(results, workloads)
     note = "From the request to the first piece of text, on loopback; a logarithmic scale, and shorter is better."
     return Chapter("first-text", title, takeaway,

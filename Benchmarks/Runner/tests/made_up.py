@@ -6,11 +6,13 @@ import random
 from Runner.figures import Figure
 from Runner.results import Results
 
-PEERS = [("openai-python", "responses.connect()", True, 0.032, "3.52.0"), ("websockets", "recv + json.loads", True, 0.11, "17.4"),
+PEERS = [("openai-python", "responses.connect()", True, 0.032, "3.52.0"),
+         ("websockets", "recv + json.loads", True, 0.11, "17.4"),
          ("aiohttp", "receive_json", True, 0.21, "3.14.1"), ("undici", "onmessage + JSON.parse", True, 0.27, "8.1.0"),
          ("picows", "callback", False, 1.9, "1.9.0"), ("websockets", "recv", False, 0.31, "17.4"),
          ("curl", "to a pipe", False, 1.1, "7.88.1")]
-PARSERS = [("eventsource-parser", 0.11, "3.1.0"), ("gin-contrib/sse", 0.05, "1.1.0"), ("donovanhide/eventsource", 0.032, ""),
+PARSERS = [("eventsource-parser", 0.11, "3.1.0"), ("gin-contrib/sse", 0.05, "1.1.0"),
+           ("donovanhide/eventsource", 0.032, ""),
            ("launchdarkly-eventsource", 0.015, "1.2.3"), ("undici", 0.0147, "8.1.0"), ("httpx-sse", 0.011, "0.4.3"),
            ("openai", 0.004, "3.52.0")]
 CORPORA = {"model-deltas": 16e9, "model-deltas-crlf": 14.4e9, "model-deltas-cr": 16.7e9, "tiny-events": 1.7e9,
@@ -85,7 +87,8 @@ class Maker:
     def amounts(self):
         for security, base in [("plain", 14), ("tls", 41)]:
             for streams in [1, 100, 1_000, 10_000]:
-                self.add("memory", f"{security}-{streams}", "memory", "KiB/stream", base + 900 / streams, amount=streams)
+                self.add("memory", f"{security}-{streams}", "memory", "KiB/stream", base + 900 / streams,
+                         amount=streams)
         for streams, cost in [(100, 19.5), (1_000, 16.2)]:
             self.add("processor", f"streams-{streams}", "processor-time", "µs/event", cost, amount=streams)
         for calls in [10, 25, 50]:
@@ -108,9 +111,11 @@ def results():
     for make in [maker.end_to_end, maker.parser, maker.latency, maker.waiting, maker.amounts]:
         make()
     found = Results(
-        date="2026-01-31T12:00:00Z", command="make bench-peers", seconds=512, commit="0123456789abcdef", isModified=False,
+        date="2026-01-31T12:00:00Z", command="make bench-peers", seconds=512, commit="0123456789abcdef",
+        isModified=False,
         machine={"processor": "A processor of nobody's", "cores": 2, "memoryBytes": 24 << 30, "system": "Debian 12",
                  "kernel": "6.1", "virtualization": "none", "loadBefore": 0.1},
-        versions={"swift": "6.3", "zlib": "1.2.13"}, missing=[{"subject": "gin-contrib/sse", "why": "there is no apt-get"}])
+        versions={"swift": "6.3", "zlib": "1.2.13"},
+        missing=[{"subject": "gin-contrib/sse", "why": "there is no apt-get"}])
     found.take(maker.figures)
     return found
