@@ -54,7 +54,7 @@ def run_all(folder: pathlib.Path, wanted: str, output: pathlib.Path, peers: path
     if has_counts and counts.workloads(wanted):
         outcomes.append(one(counts.TITLE, lambda: counts.counted(folder, wanted)))
     if peers:
-        program = Program(str(peers.resolve()))
+        program = Program(str(peers.resolve()), reads_filter=True)
         told = ["--filter", wanted] if wanted else []
         outcomes.append(one(program.title, lambda: programs.run(program, told, folder, lines, log, 1_800)))
     found = [outcome for outcome in outcomes if not outcome.has_nothing]
