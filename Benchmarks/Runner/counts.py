@@ -20,7 +20,7 @@ WAYS = {"for try await": "events", "batches()": "batches"}
 PASSES = 1, 3
 # More at a time would take turns on the cores of a small machine.
 JOBS = 2
-PROGRAM = "connection-cost"
+PROGRAM, SERVER = "connection-cost", "stream-server"
 TITLE = "instructions and allocations, end to end"
 
 
@@ -45,11 +45,13 @@ def counted(folder: pathlib.Path, wanted: str, counting=None) -> Outcome | None:
         counting = counting or importlib.import_module(".counting", __package__)
         with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(JOBS) as jobs:
             program = counting.strip(folder / PROGRAM, work)
+            # Each program looks for the server beside itself; the server is a process that nobody counts.
+            (pathlib.Path(work) / SERVER).symlink_to((folder / SERVER).resolve())
             found = list(jobs.map(lambda question: figures_of(counting, program, *question), questions))
         outcome.figures = [figure for pair in found for figure in pair]
     except Exception as error:  # Whatever it was: the figures that were measured are not lost for it.
-        lines = [line for line in str(error).splitlines() if line.strip()]
-        outcome.failure = " / ".join(lines[:1] + lines[1:][-2:]) or repr(error)
+        lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("==")]
+        outcome.failure = " / ".join(lines[:3]) or repr(error)
     outcome.seconds = time.monotonic() - start
     return outcome
 

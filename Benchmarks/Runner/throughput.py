@@ -129,7 +129,7 @@ def beside_takeaway(results: Results, decodes: bool) -> str:
 
 
 # The marks of the chart of transports; what has no way of these is in the table.
-WAYS = [("chappie", "for try await"), ("chappie", "batches()"), ("machine", None)]
+WAYS = [("chappie", "for try await"), ("chappie", "batches()"), ("machine", "read")]
 
 
 def transports(results: Results) -> Chapter | Absent:
@@ -148,7 +148,8 @@ def transports(results: Results) -> Chapter | Absent:
     if not shown:
         return Absent(title, "this run has no figures of whole streams")
     takeaway = transports_takeaway(results)
-    series = [charts.Series(f"{subject}, {way}" if way else "the machine, read and not decoded", [], number)
+    names = {"machine": "the machine, read and not decoded"}
+    series = [charts.Series(names.get(subject, f"{subject}, {way}"), [], number)
               for number, (subject, way) in enumerate(WAYS)]
     note = "Events of 250 bytes a second, on a logarithmic scale."
     return Chapter("transports", title, takeaway,
