@@ -13,6 +13,8 @@ from . import figures
 # A program that takes this long hangs.
 TIME_LIMIT = 900
 CORPORA = ["model-deltas", "model-deltas-crlf", "model-deltas-cr", "tiny-events", "long-lines", "multi-line-data"]
+# What programs print beside a figure of theirs that is past its limit.
+VERDICTS = ["MISSED", "BROKEN", "ABOVE", "NOT HELD"]
 # What event-cost calls its paths, and the groups that they belong to.
 PATHS = {"decode": "decoder", "replay": "verification", "websocket": "engine", "steps": "engine",
          "event-stream": "engine", "async-stream": "engine", "loop": "engine"}
@@ -136,15 +138,16 @@ def failure(status: int, complaint: str, added: figures.Lines) -> str | None:
     if status not in (0, 1):
         return f"it ended with status {status}: {complaint}"
     if status == 1 and not any(figure.is_held is False for figure in added.figures):
-        return complaint or "it ended with status 1, and no bar of its figures is missed"
+        return complaint or "it ended with status 1, and none of its figures says why: see programs.log"
     return None if added.figures or added.missing else "it wrote no figures"
 
 
 def execute(command: list[str], log: pathlib.Path, time_limit: float) -> tuple[int, str]:
     """A command's status, and the end of what it complained of."""
-    with open(log, "a", encoding="utf-8") as file:
+    with open(log, "a+", encoding="utf-8", errors="replace") as file:
         file.write(f"\n$ {' '.join(command)}\n")
         file.flush()
+        start = file.tell()
         try:
             run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.PIPE, text=True,
                                  errors="replace", timeout=time_limit)
@@ -152,9 +155,12 @@ def execute(command: list[str], log: pathlib.Path, time_limit: float) -> tuple[i
             return 127, str(error)
         except subprocess.TimeoutExpired:
             return 124, f"it did not end in {time_limit:.0f} s"
+        file.seek(start)
+        printed = file.read()
         file.write(run.stderr)
-    complaints = [line for line in run.stderr.splitlines() if line.strip()]
-    return run.returncode, " / ".join(complaints[-3:])
+    complaints = [line for line in run.stderr.splitlines() if line.strip()][-3:]
+    verdicts = [" ".join(line.split()) for line in printed.splitlines() if any(word in line for word in VERDICTS)]
+    return run.returncode, " / ".join(verdicts[:3] + complaints)
 
 
 def line_count(path: pathlib.Path) -> int:

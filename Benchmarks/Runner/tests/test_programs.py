@@ -62,6 +62,8 @@ class Runs(unittest.TestCase):
     def test_failures_say_why_and_keep_the_figures(self):
         outcome = self.run_script(f"echo '{LINE % ''}' >>\"$2\"; echo broken >&2; exit 1")
         self.assertEqual((len(outcome.figures), outcome.failure), (1, "broken"))
+        outcome = self.run_script(f"echo '{LINE % ''}' >>\"$2\"; echo fine; echo 'x   1.3x  BROKEN'; exit 1")
+        self.assertEqual(outcome.failure, "x 1.3x BROKEN")
         self.assertIn("wrote no figures", self.run_script("true").failure)
         self.assertIn("did not end", self.run_script("exec sleep 9", time_limit=0.1).failure)
         self.assertIn("line 2", self.run_script(f"echo '{LINE[:30]}' >>\"$2\"").failure)
