@@ -66,8 +66,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(outcome.failure, "x 1.3x BROKEN")
         self.assertIn("wrote no figures", self.run_script("true").failure)
         self.assertIn("did not end", self.run_script("exec sleep 9", time_limit=0.1).failure)
-        self.assertIn("line 2", self.run_script(f"echo '{LINE[:30]}' >>\"$2\"").failure)
-        self.assertEqual(programs.line_count(self.folder / "lines"), 1)
+        self.assertIn("line 3", self.run_script(f"echo '{LINE[:30]}' >>\"$2\"").failure)
+        self.assertEqual(programs.line_count(self.folder / "lines"), 2)
 
     def test_a_program_may_have_nothing_of_that_name(self):
         self.assertTrue(self.run_script("exit 2", ["x"], reads_filter=True).has_nothing)
