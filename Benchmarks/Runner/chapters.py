@@ -39,7 +39,7 @@ def rows(found: list[Figure], results: Results) -> list[list[str]]:
 
 
 def row(figure: Figure, results: Results) -> list[str]:
-    own = results.best(*figure.question[:1], figure.measure, figure.workload, subject="chappie")
+    own = results.like(figure)
     ratio = own.ratio(figure) if own and not figure.is_own else None
     values = [quantities.quantity(value, figure.unit) for value in (figure.median, figure.low, figure.high)]
     version = f" {figure.version}" if figure.version else ""

@@ -7,7 +7,7 @@ import dataclasses
 from . import quantities
 from .chapters import against, value_of
 from .figures import Figure
-from .results import Results, best_of
+from .results import PROCESS, Results, best_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,9 +71,10 @@ def first_text(results: Results) -> list[KeyFigure]:
     found = []
     for workload, spoken in [("cold", "cold"), ("refused-upgrade", "with a refused upgrade"),
                              ("black-holed-upgrade", "with a black-holed upgrade")]:
-        own = results.best("first-text", "time", workload, subject="chappie")
         codex = results.best("first-text", "time", workload, subject="codex")
+        own = results.like(codex) if codex else results.best("first-text", "time", workload, subject="chappie")
         if own:
+            spoken += f", {PROCESS}" if PROCESS in own.way else ""
             ratio = own.ratio(codex) if codex else None
             beside = f"codex: {value_of(codex)}, {quantities.times(ratio)}" if codex and ratio else ""
             found.append(KeyFigure(f"first text, {spoken}", value_of(own), beside,

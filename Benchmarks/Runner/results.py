@@ -10,6 +10,8 @@ from . import figures
 from .figures import Figure, ResultsError
 
 SCHEMA = 1
+# In a way's name: a program was started for it, and that took its time too.
+PROCESS = "process included"
 
 
 @dataclasses.dataclass
@@ -42,9 +44,10 @@ class Results:
     def take(self, found: list[Figure]) -> None:
         """Takes the figures of the programs: the last of each key, with ratios, and the peers' versions."""
         self.figures, replaced = figures.without_repeats(found)
-        for figure in replaced:
-            name = "/".join(figure.question)
-            self.warnings.append(f"{name} of {figure.who} was measured twice; the last one is here")
+        if replaced:
+            names = [f"{'/'.join(figure.question)} of {figure.who}" for figure in replaced]
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            self.warnings.append(f"{names[0]}{more} measured twice: the last one is here")
         figures.add_ratios(self.figures)
         for figure in self.figures:
             if figure.version:
@@ -60,6 +63,11 @@ class Results:
     def best(self, group: str, measure: str, workload: str, **wanted) -> Figure | None:
         """The best of the figures that are asked for; None when there are none."""
         return best_of(self.select(group, measure, workload, **wanted))
+
+    def like(self, other: Figure) -> Figure | None:
+        """The package's best figure that is comparable with another one: with its process, or without one."""
+        own = self.select(other.group, other.measure, other.workload, figures.OWN)
+        return best_of([figure for figure in own if (PROCESS in figure.way) == (PROCESS in other.way)])
 
     def peers(self, group: str, measure: str, workload: str, decodes: bool | None = None) -> list[Figure]:
         """The peers' figures, the best first; those that decode, or those that do not, or all."""

@@ -96,7 +96,8 @@ def beside(results: Results, decodes: bool) -> Chapter | Absent:
         peers = results.peers("end-to-end", "throughput", workload, decodes)
         if not peers:
             continue
-        own = results.select("end-to-end", "throughput", workload, "chappie")
+        own = [figure for figure in results.select("end-to-end", "throughput", workload, "chappie")
+               if figure.decodes is not False]
         best = best_of(own)
         drawn = own + results.select("end-to-end", "throughput", workload, "machine") + peers[:MOST_PEERS]
         shown += own + peers

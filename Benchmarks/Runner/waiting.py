@@ -80,11 +80,11 @@ def first_text(results: Results) -> Chapter | Absent:
     sections = []
     for workload in workloads:
         here = sorted((figure for figure in found if figure.workload == workload), key=lambda figure: figure.median)
-        own = results.best("first-text", "time", workload, subject="chappie")
         title_here = FIRST_TEXT.get(workload, workload).capitalize()
-        sections.append(charts.Section(title_here, [bar(figure, own) for figure in here]))
+        sections.append(charts.Section(title_here, [bar(figure, results.like(figure)) for figure in here]))
     takeaway = first_text_takeaway(results, workloads)
-    note = "From the request to the first piece of text, on loopback; a logarithmic scale, and shorter is better."
+    note = ("From the request to the first piece of text, on loopback; a logarithmic scale, and shorter is better. "
+            "What starts a process for it is compared with what does too.")
     return Chapter("first-text", title, takeaway,
                    charts.both(charts.bars(sections, "ms"), "first-text", title, takeaway),
                    chapters.HEADINGS, chapters.rows(found, results), note)
@@ -99,8 +99,8 @@ def bar(figure: Figure, own: Figure | None) -> charts.Bar:
 def first_text_takeaway(results: Results, workloads: list[str]) -> str:
     parts = []
     for workload in [name for name in ["cold", "refused-upgrade", "black-holed-upgrade"] if name in workloads]:
-        own = results.best("first-text", "time", workload, subject="chappie")
         codex = results.best("first-text", "time", workload, subject="codex")
+        own = results.like(codex) if codex else results.best("first-text", "time", workload, subject="chappie")
         if own:
             ratio = own.ratio(codex) if codex else None
             beside = f" (codex: {value_of(codex)}, {quantities.times(ratio)})" if codex and ratio else ""

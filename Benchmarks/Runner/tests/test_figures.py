@@ -47,6 +47,12 @@ class Summaries(unittest.TestCase):
         self.assertEqual([item.median for item in results.figures], [2])
         self.assertIn("measured twice", results.warnings[0])
 
+    def test_programs_are_compared_with_programs(self):
+        own, started = figure([9]), figure([3], way="a command, process included")
+        results = Results(figures=[own, started])
+        self.assertIs(results.like(figure([1], "codex", "exec, process included")), started)
+        self.assertIs(results.like(figure([1], "openai", "create()")), own)
+
 
 class Lines(unittest.TestCase):
     GOOD = '{"group":"g","workload":"w","subject":"s","measure":"m","unit":"u","runs":[1,2],"other":3}\n'
