@@ -84,12 +84,12 @@ def versions() -> dict[str, str]:
     for name, package in LIBRARIES.items():
         version = output_of("pkg-config", "--modversion", package)
         if version:
-            found[name] = version
+            found[name] = version.rstrip("-")
     for name, package in DEBIAN_PACKAGES.items():
         if name not in found:
             version = output_of("dpkg-query", "--show", "--showformat", "${Version}", package)
             if version:
-                found[name] = version
+                found[name] = version.rstrip("-")
     if "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", {}):
         found["glibc"] = (os.confstr("CS_GNU_LIBC_VERSION") or "").removeprefix("glibc ")
     found["python"] = platform.python_version()

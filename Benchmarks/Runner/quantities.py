@@ -54,7 +54,7 @@ def duration(value: float, unit: str) -> str:
     if base not in steps:
         return f"{number(value)} {unit}"
     index = steps.index(base)
-    while abs(value) >= 10_000 and index < len(steps) - 1 and not slash:
+    while abs(value) >= 1_000 and index < len(steps) - 1 and not slash:
         value, index = value / 1_000, index + 1
     return f"{number(value)} {steps[index]}{slash}{per}"
 

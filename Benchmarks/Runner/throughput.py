@@ -91,7 +91,7 @@ def beside(results: Results, decodes: bool) -> Chapter | Absent:
     """Whole streams beside the peers that decode, or beside those that do not."""
     what = "that decode" if decodes else "that do not decode"
     title = f"End to end, beside clients {what}"
-    sections, shown = [], []
+    sections, shown, has_hidden = [], [], False
     for workload in end_to_end_workloads(results):
         peers = results.peers("end-to-end", "throughput", workload, decodes)
         if not peers:
@@ -101,6 +101,7 @@ def beside(results: Results, decodes: bool) -> Chapter | Absent:
         best = best_of(own)
         drawn = own + results.select("end-to-end", "throughput", workload, "machine") + peers[:MOST_PEERS]
         shown += own + peers
+        has_hidden = has_hidden or len(peers) > MOST_PEERS
         bars = [bar(figure, best) for figure in descending(drawn)]
         sections.append(charts.Section(chapters.spoken_workload(workload), bars))
     if not sections:
@@ -110,6 +111,7 @@ def beside(results: Results, decodes: bool) -> Chapter | Absent:
     work = ("Each of these has the text of every event in its hand." if decodes else
             "These hand out the bytes of a message, and leave the JSON to the program; chappie decodes all of it.")
     note = f"Events of 250 bytes a second, on a logarithmic scale; × is against chappie's best way. {work}"
+    note += f" The {MOST_PEERS} fastest are drawn; the table has all." if has_hidden else ""
     return Chapter(name, title, takeaway, charts.both(charts.bars(sections, "events/s"), name, title, takeaway),
                    chapters.HEADINGS, chapters.rows(shown, results), note)
 
