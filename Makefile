@@ -22,7 +22,8 @@ TARGET :=
 # How long a soak is; `make soak SECONDS=n` says otherwise. Which benchmarks `make bench` runs: part of a name.
 SOAK_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),3600)
 FILTER :=
-# A file that `make bench-peers` appends its figures to.
+# What `make bench-compare` compares with, and which results `make bench-report` draws: the last ones when it is empty.
+BASE :=
 RESULTS :=
 
 # The steps share two cores and one build folder: one after another, in the order written, but for those that wait much
@@ -32,8 +33,9 @@ RESULTS :=
 .PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint \
 	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs benchmarks-build \
-	budgets budgets-accept bench-sse bench-peers bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
-	simulate mutations model torture torture-sample samples soak soak-sample bench figures churn interop autobahn autobahn-quick autobahn-full \
+	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
+	simulate mutations model torture torture-sample samples soak soak-sample bench bench-peers \
+	bench-compare bench-report bench-readme bench-screenshots runner-tests figures churn interop autobahn autobahn-quick autobahn-full \
 	autobahn-client clean
 
 help: ## List these targets
@@ -70,6 +72,12 @@ lint: ## Check format, documentation rules, file sizes and shell scripts
 	swift format lint --strict --parallel --configuration .swift-format --recursive $(LINT_PATHS)
 	Scripts/check-sizes.sh
 	shellcheck $(SHELL_SCRIPTS)
+	@$(MAKE) --no-print-directory runner-tests
+	@Scripts/bench.sh readme --check
+
+runner-tests: ## Test what makes results and reports of the benchmarks' figures
+	PYTHONPATH=Benchmarks PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory Benchmarks/Runner/tests \
+		--top-level-directory Benchmarks
 
 # The other targets test values that one thread owns, or the test server, whose threads run in every loopback test.
 THREADED_TESTS := LoopbackTests ChappieTransportTests LibwebsocketsTransportTests
@@ -150,10 +158,6 @@ bench-sse: install ## Measure the event-stream parser: speed beside its bars, an
 	throughput="$$(swift build -c release --package-path Benchmarks --show-bin-path)/sse-throughput"; status=0; \
 		"$$throughput" --bars || status=1; "$$throughput" growth || status=1; exit $$status
 
-bench-peers: install ## Measure other people's programs on the same work; FILTER=name for some, RESULTS=file for lines of JSON
-	@Scripts/install.sh bench-peers
-	@Scripts/bench-peers.sh --filter "$(FILTER)" $(if $(RESULTS),--results "$(RESULTS)")
-
 bench-sse-peers: install ## Measure the event-stream parser beside other people's, with every workload
 	@Scripts/install.sh bench-peers
 	@Scripts/bench-peers.sh --filter parser --thorough
@@ -205,8 +209,29 @@ soak-sample: install ## The same for less than a minute
 	swift build $(BUILD_FLAGS) --product soak
 	"$$(swift build --show-bin-path)/soak" --seconds 35
 
-bench: install ## Measure what connections and the parser cost, each figure beside its bar; FILTER=name for some
-	@Scripts/bench.sh $(FILTER)
+bench: install ## Measure everything that has a figure, in ten minutes: table, results.json, report.html; FILTER=name for some
+	@Scripts/install.sh bench
+	@Scripts/bench.sh run '$(FILTER)'
+
+bench-peers: install ## The same with other people's programs beside it
+	@Scripts/install.sh bench bench-peers
+	@Scripts/bench.sh peers '$(FILTER)'
+
+bench-compare: install ## Say what a change did: BASE=results.json, or BASE=revision, measured in turn; FILTER=name for some
+	@Scripts/install.sh bench
+	@Scripts/bench.sh compare '$(BASE)' '$(FILTER)'
+
+bench-report: ## Make report.html again, from the last results.json or RESULTS=file
+	@Scripts/install.sh bench
+	@Scripts/bench.sh report '$(RESULTS)'
+
+bench-readme: ## Write the committed results into the tables of the READMEs
+	@Scripts/install.sh bench
+	@Scripts/bench.sh readme
+
+bench-screenshots: ## Look at the report in Chromium, light and dark, wide and narrow: no text may be cut or covered
+	@Scripts/install.sh report
+	@Scripts/report-screenshots.sh $(RESULTS)
 
 figures: install ## Measure what recovery costs, each figure beside its bound; FILTER=name for some
 	swift build -c release --package-path Benchmarks --product recovery-figures

@@ -1,20 +1,91 @@
 #!/usr/bin/env bash
-# Runs the benchmarks that have bars, and fails when one is missed.
-# Usage: Scripts/bench.sh [NAME]      NAME is a part of a figure's name, or of `sse`; without it, everything is run.
+# Runs the benchmarks one after another, and makes of their figures results.json, a table and report.html.
+# Usage: Scripts/bench.sh run [FILTER]            everything, or what has FILTER in its group, workload or figure's name
+#        Scripts/bench.sh peers [FILTER]          the same, and other people's programs beside it
+#        Scripts/bench.sh compare BASE [FILTER]   BASE is a results.json, or a revision that is measured in turn
+#        Scripts/bench.sh report [RESULTS]        report.html again from a results.json
+#        Scripts/bench.sh readme [--check]        the tables of the READMEs from Benchmarks/Results/results.json
+#
+# BENCH_OUTPUT is where results.json and report.html go (Benchmarks/.build/results), BENCH_ROUNDS how often a revision
+# is measured (3). Status 1: a bar is missed, or a program has failed; 2: nothing could be measured.
 set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-cd "$(dirname "$0")/.."
-readonly filter=${1:-}
-status=0
+readonly output=${BENCH_OUTPUT:-Benchmarks/.build/results}
+readonly base_tree=Benchmarks/.build/base
 
-swift build --configuration release --package-path Benchmarks
-bin=$(swift build --configuration release --package-path Benchmarks --show-bin-path)
+fail() {
+    printf 'bench.sh: %s\n' "$*" >&2
+    exit 2
+}
 
-if [[ sse != *"$filter"* || -z $filter ]]; then
-    "$bin/connection-cost" ${filter:+"$filter"} || status=1
-fi
-if [[ sse == *"$filter"* ]]; then
-    "$bin/sse-throughput" --bars || status=1
-    "$bin/sse-throughput" growth || status=1
-fi
-exit "$status"
+usage() {
+    sed -n '3,7s/^# //p' "$0" >&2
+    exit 2
+}
+
+runner() {
+    PYTHONPATH=Benchmarks python3 -m Runner "$@"
+}
+
+# Builds the benchmarks of a checkout, and prints the folder of the programs.
+build() {
+    local package=$1/Benchmarks
+    swift build --configuration release --package-path "$package" >&2
+    swift build --configuration release --package-path "$package" --show-bin-path
+}
+
+# The load of the machine, before this script gives it something to do.
+load() {
+    if [[ -r /proc/loadavg ]]; then cut -d ' ' -f 1 /proc/loadavg; else echo 0; fi
+}
+
+measure() {
+    local filter=$1 said=$2 before programs
+    shift 2
+    before=$(load)
+    programs=$(build .)
+    runner run --programs "$programs" --filter "$filter" --output "$output" --load-before "$before" \
+        --said "$said${filter:+ FILTER=$filter}" "$@"
+}
+
+# Checks a revision out beside this one; what was built of an earlier one is built on.
+check_out() {
+    local revision=$1
+    if [[ -e $base_tree/.git ]] && git -C "$base_tree" checkout --quiet --force --detach "$revision" 2>/dev/null; then
+        return
+    fi
+    rm -rf "$base_tree"
+    git worktree prune
+    git worktree add --quiet --force --detach "$base_tree" "$revision"
+}
+
+compare() {
+    local base=$1 filter=$2 revision programs base_programs
+    if [[ -f $base ]]; then
+        runner compare "$base" --results "$output/results.json" --filter "$filter"
+        return
+    fi
+    revision=$(git rev-parse --verify --quiet "$base^{commit}") ||
+        fail "BASE=$base is neither a file of results nor a revision"
+    git grep --quiet -e '"--results"' "$revision" -- Benchmarks/Sources ||
+        fail "the benchmarks of $base write no results: they do not know --results"
+    programs=$(build .)
+    check_out "$revision"
+    base_programs=$(build "$base_tree")
+    runner compare "$base_programs" --programs "$programs" --filter "$filter" --rounds "${BENCH_ROUNDS:-3}"
+}
+
+command=${1:-}
+argument=${2:-}
+case $command in
+    run) measure "$argument" "make bench" ;;
+    peers) measure "$argument" "make bench-peers" --peers Scripts/bench-peers.sh ;;
+    compare)
+        [[ -n $argument ]] || fail "make bench-compare BASE=… needs a results.json or a revision"
+        compare "$argument" "${3:-}"
+        ;;
+    report) runner report "${argument:-$output/results.json}" ;;
+    readme) runner readme ${argument:+"$argument"} ;;
+    *) usage ;;
+esac

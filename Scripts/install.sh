@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the Makefile's targets need from the system's package manager, and only what is missing.
-# Usage: Scripts/install.sh [build|check|docs|proxy|budgets|interop|autobahn|model|bench-peers]...      (default: build)
+# Usage: Scripts/install.sh [build|check|docs|proxy|budgets|bench|bench-peers|report|interop|autobahn|model]...
+#        (default: build)
 set -euo pipefail
 
 readonly minimum_swift=6.2
@@ -20,15 +21,16 @@ debian_packages() {
         build)
             echo libwebsockets-dev libsimdjson-dev zlib1g-dev libev-dev libssl-dev pkg-config make ca-certificates
             ;;
-        check) echo shellcheck ;;
+        check) echo shellcheck python3 ;;
         docs) echo python3 ;;
         proxy) echo tinyproxy-bin ;;
-        budgets) echo python3 valgrind binutils ;;
+        budgets | bench) echo python3 valgrind binutils ;;
+        bench-peers) echo python3 python3-venv curl ca-certificates util-linux ;;
+        report) echo python3 chromium fonts-dejavu-core ;;
         interop) echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid ;;
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;
-        bench-peers) echo python3 python3-venv curl ca-certificates util-linux ;;
-        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, interop, autobahn, model or bench-peers)" ;;
+        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, bench, bench-peers, report, interop, autobahn or model)" ;;
     esac
 }
 
@@ -36,15 +38,17 @@ debian_packages() {
 homebrew_formulae() {
     case $1 in
         build) echo libwebsockets simdjson zlib libev openssl@3 pkg-config ;;
-        check) echo shellcheck ;;
+        check) echo shellcheck python ;;
         docs) echo python ;;
         proxy) echo tinyproxy ;;
         budgets) ;; # They are counted on Linux only.
+        bench) echo python ;; # Without valgrind: instructions are counted on Linux only.
+        report) fail "the report is looked at in Debian's Chromium; run it on Linux" ;;
         interop) echo python node squid ;;
         autobahn) fail "the Autobahn suite is set up from Debian packages; run it on Linux" ;;
         model) echo spin ;;
         bench-peers) fail "the peers are measured on Linux only" ;;
-        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, interop, autobahn, model or bench-peers)" ;;
+        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, bench, bench-peers, report, interop, autobahn or model)" ;;
     esac
 }
 

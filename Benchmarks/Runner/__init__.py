@@ -1,0 +1,1 @@
+"""Runs the benchmarks' programs and makes of their figures: results.json, a table, a report, tables of the READMEs."""

@@ -1,0 +1,63 @@
+"""Instructions and allocations of an event end to end, counted by callgrind."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import importlib
+import pathlib
+import shutil
+import tempfile
+import time
+
+from .figures import Figure
+from .programs import Outcome
+
+TRANSPORTS = ["websocket", "websocket-deflate", "sse", "sse-gzip"]
+SECURITIES = ["plain", "tls"]
+# A way of results.json, and what connection-cost calls it.
+WAYS = {"for try await": "events", "batches()": "batches"}
+# Passes of the short and of the long run.
+PASSES = 1, 3
+# More at a time would take turns on the cores of a small machine.
+JOBS = 2
+PROGRAM, SERVER = "connection-cost", "stream-server"
+TITLE = "instructions and allocations, end to end"
+
+
+def workloads(wanted: str) -> list[str]:
+    """The workloads of one stream that a filter asks for."""
+    names = [f"{transport}-{security}-1" for transport in TRANSPORTS for security in SECURITIES]
+    return [name for name in names
+            if any(wanted in f"end-to-end/{name}{end}" for end in ["", "/instructions", "/allocations"])]
+
+
+def counted(folder: pathlib.Path, wanted: str, counting=None) -> Outcome | None:
+    """Counts every workload in both ways; None when the filter asks for none. `counting` is the module that counts."""
+    questions = [(workload, way) for workload in workloads(wanted) for way in WAYS]
+    if not questions:
+        return None
+    start = time.monotonic()
+    outcome = Outcome(TITLE, 0, [], [])
+    if counting is None and shutil.which("valgrind") is None:
+        outcome.missing = [{"subject": TITLE, "why": "valgrind is not there (Scripts/install.sh bench)"}]
+        return outcome
+    try:
+        counting = counting or importlib.import_module(".counting", __package__)
+        with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(JOBS) as jobs:
+            program = counting.strip(folder / PROGRAM, work)
+            # Each program looks for the server beside itself; the server is a process that nobody counts.
+            (pathlib.Path(work) / SERVER).symlink_to((folder / SERVER).resolve())
+            found = list(jobs.map(lambda question: figures_of(counting, program, *question), questions))
+        outcome.figures = [figure for pair in found for figure in pair]
+    except Exception as error:  # Whatever it was: the figures that were measured are not lost for it.
+        lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("==")]
+        outcome.failure = " / ".join(lines[:3]) or repr(error)
+    outcome.seconds = time.monotonic() - start
+    return outcome
+
+
+def figures_of(counting, program: pathlib.Path, workload: str, way: str) -> list[Figure]:
+    count = counting.count(program, [workload, WAYS[way]], *PASSES)
+    values = {"instructions": round(count.instructions, 1), "allocations": round(max(count.allocations, 0), 4)}
+    return [Figure("end-to-end", workload, "chappie", measure, "/event", [value], way=way, better="lower",
+                   work={"eventCount": count.events}, decodes=True) for measure, value in values.items()]

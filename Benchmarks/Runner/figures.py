@@ -1,0 +1,168 @@
+"""Figures as the programs write them (see RESULTS.md): read, checked, summarised and set beside one another."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import pathlib
+import statistics
+
+OWN = "chappie"
+MACHINE = "machine"
+TEXTS = ["group", "workload", "subject", "measure", "unit"]
+
+
+class ResultsError(Exception):
+    """A file of results is not what it should be; the text names the file and the line."""
+
+
+@dataclasses.dataclass
+class Figure:
+    """A value that was measured several times, of one subject at one workload."""
+
+    group: str
+    workload: str
+    subject: str
+    measure: str
+    unit: str
+    runs: list[float]
+    way: str = ""
+    better: str | None = None
+    bar: dict | None = None
+    work: dict | None = None
+    decodes: bool | None = None
+    amount: float | None = None
+    distribution: list | None = None
+    version: str | None = None
+    median: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    ratios: dict[str, float] | None = None
+
+    def __post_init__(self):
+        self.median = statistics.median(self.runs)
+        self.low, self.high = min(self.runs), max(self.runs)
+
+    @property
+    def question(self) -> tuple[str, str, str]:
+        """What figures have in common that can be compared."""
+        return self.group, self.workload, self.measure
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """What only this figure has."""
+        return *self.question, self.subject, self.way
+
+    @property
+    def who(self) -> str:
+        """The subject and its way: `picows, callback`."""
+        return ", ".join(part for part in [self.subject, self.way] if part)
+
+    @property
+    def is_own(self) -> bool:
+        return self.subject == OWN
+
+    @property
+    def spread(self) -> float:
+        """How far the runs are apart, as a share of the median."""
+        return (self.high - self.low) / abs(self.median) if self.median else 0.0
+
+    @property
+    def is_held(self) -> bool | None:
+        """Whether the median is within its bar; None when there is none."""
+        if not self.bar:
+            return None
+        least, most = self.bar.get("atLeast"), self.bar.get("atMost")
+        return (least is None or self.median >= least) and (most is None or self.median <= most)
+
+    def ratio(self, other: Figure) -> float | None:
+        """How many times as good this figure is as another; None where that means nothing."""
+        if self.better not in ("higher", "lower") or self.median <= 0 or other.median <= 0:
+            return None
+        return self.median / other.median if self.better == "higher" else other.median / self.median
+
+    def to_json(self) -> dict:
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+
+    @staticmethod
+    def from_json(value: object) -> Figure:
+        """A figure from a line of a program or from results.json; members of later schemas are passed over."""
+        if not isinstance(value, dict):
+            raise ValueError("it is no object")
+        for name in TEXTS:
+            if not isinstance(value.get(name), str) or not value[name]:
+                raise ValueError(f"'{name}' is not a text")
+        runs = value.get("runs")
+        if not isinstance(runs, list) or not runs or not all(is_number(run) for run in runs):
+            raise ValueError("'runs' is not a list of numbers, or is empty")
+        if value.get("better") not in (None, "higher", "lower"):
+            raise ValueError("'better' is neither higher nor lower")
+        known = {field.name for field in dataclasses.fields(Figure)} - {"median", "low", "high"}
+        return Figure(**{name: item for name, item in value.items() if name in known and item is not None})
+
+
+@dataclasses.dataclass
+class Lines:
+    """What programs have appended to a file."""
+
+    figures: list[Figure] = dataclasses.field(default_factory=list)
+    missing: list[dict] = dataclasses.field(default_factory=list)
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def read_lines(path: pathlib.Path, first_line: int = 0) -> Lines:
+    """Reads the lines of a file from one on; a line that is broken raises ResultsError with its number."""
+    lines = Lines()
+    if not path.exists():
+        return lines
+    for number, text in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        if number <= first_line or not text.strip():
+            continue
+        try:
+            value = json.loads(text)
+            if isinstance(value, dict) and "missing" in value:
+                lines.missing.append(read_missing(value["missing"]))
+            else:
+                lines.figures.append(Figure.from_json(value))
+        except ValueError as error:
+            raise ResultsError(f"{path}, line {number}: {error}: {text[:80]}") from error
+    return lines
+
+
+def read_missing(value: object) -> dict:
+    """What could not be measured: `{"subject": …, "why": …}`."""
+    if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in ["subject", "why"]):
+        raise ValueError("'missing' needs 'subject' and 'why'")
+    return {"subject": value["subject"], "why": value["why"]}
+
+
+def without_repeats(figures: list[Figure]) -> tuple[list[Figure], list[Figure]]:
+    """The last figure of each key, in the order of the first, and those that were replaced."""
+    last: dict[tuple, Figure] = {}
+    replaced = []
+    for figure in figures:
+        if figure.key in last:
+            replaced.append(last[figure.key])
+        last[figure.key] = figure
+    return list(last.values()), replaced
+
+
+def add_ratios(figures: list[Figure]) -> None:
+    """Gives each of the package's own figures its ratios to the machine and to the peers at the same workload."""
+    by_question: dict[tuple, list[Figure]] = {}
+    for figure in figures:
+        by_question.setdefault(figure.question, []).append(figure)
+    for figure in figures:
+        if figure.is_own:
+            others = [other for other in by_question[figure.question] if not other.is_own]
+            ratios = {other.who: figure.ratio(other) for other in others}
+            figure.ratios = {who: significant(ratio) for who, ratio in ratios.items() if ratio is not None} or None
+
+
+def significant(value: float, digits: int = 4) -> float:
+    """A number with so many digits that say something."""
+    return float(f"{value:.{digits}g}")

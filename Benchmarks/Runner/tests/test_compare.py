@@ -1,0 +1,50 @@
+"""A change is told from noise."""
+
+import unittest
+
+from Runner import compare
+from Runner.compare import Change
+from Runner.figures import Figure, ResultsError
+
+
+def time(*runs, better="lower", unit="ms", workload="w"):
+    return Figure("g", workload, "chappie", "time", unit, list(runs), better=better)
+
+
+def count(value):
+    return Figure("g", "w", "chappie", "instructions", "/event", [value], better="lower")
+
+
+class Verdicts(unittest.TestCase):
+    def test_counts_are_judged_at_three_per_cent(self):
+        self.assertEqual(Change(count(1000), count(1030)).verdict, "unchanged")
+        self.assertEqual(Change(count(1000), count(1031)).verdict, "regression")
+        self.assertEqual(Change(count(1000), count(960)).verdict, "improvement")
+        self.assertEqual(Change(count(0), count(1)).verdict, "regression")
+        self.assertEqual(Change(count(0), count(0.001)).verdict, "unchanged")
+        self.assertEqual(Change(count(0), count(0)).share, 0)
+
+    def test_times_are_judged_by_their_spread(self):
+        self.assertEqual(Change(time(10, 11, 12), time(12, 13, 14)).verdict, "unchanged")
+        self.assertEqual(Change(time(10, 11, 12), time(12.1, 13, 14)).verdict, "regression")
+        self.assertEqual(Change(time(10, 11, 12), time(8, 9, 9.9)).verdict, "improvement")
+
+    def test_more_may_be_better(self):
+        self.assertEqual(Change(time(1, better="higher"), time(2, better="higher")).verdict, "improvement")
+        self.assertEqual(Change(time(1, better=None), time(2, better=None)).verdict, "changed")
+
+    def test_rounds_are_pooled_by_their_medians(self):
+        self.assertEqual(compare.pooled([[time(1, 2, 9)], [time(3)], [time(4)]])[0].runs, [2, 3, 4])
+
+    def test_the_largest_change_comes_first_and_sides_that_lack_a_figure_are_named(self):
+        base = [time(10, workload="a"), time(10, workload="b"), time(1, workload="gone")]
+        new = [time(11, workload="a"), time(5, workload="b"), time(1, workload="added")]
+        self.assertEqual([change.new.workload for change in compare.changes(base, new)], ["b", "a"])
+        text = compare.text(base, new)
+        self.assertIn("only before: g/gone", text)
+        self.assertIn("only after: g/added", text)
+        self.assertIn("regressions: 1, improvements: 1, unchanged: 0", text)
+
+    def test_units_must_be_the_same(self):
+        with self.assertRaises(ResultsError):
+            compare.changes([time(1)], [time(1, unit="µs")])

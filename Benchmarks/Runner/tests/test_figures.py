@@ -1,0 +1,100 @@
+"""Lines are read and checked; medians, ratios and bars come out as they should."""
+
+import pathlib
+import tempfile
+import unittest
+
+from Runner import figures
+from Runner.figures import Figure, ResultsError
+from Runner.results import Results
+
+
+def figure(runs, subject="chappie", way="", better="higher", measure="throughput", **more):
+    return Figure("end-to-end", "websocket-plain-1", subject, measure, "events/s", runs, way=way, better=better, **more)
+
+
+class Summaries(unittest.TestCase):
+    def test_the_median_of_odd_and_even_numbers_of_runs(self):
+        self.assertEqual(figure([3, 1, 2]).median, 2)
+        self.assertEqual(figure([4, 1, 2, 3]).median, 2.5)
+        self.assertEqual((figure([3, 1, 2]).low, figure([3, 1, 2]).high), (1, 3))
+        self.assertEqual(figure([2, 4, 3]).spread, 2 / 3)
+
+    def test_a_bar_is_held_at_its_limit_and_missed_beyond(self):
+        self.assertIsNone(figure([1]).is_held)
+        self.assertTrue(figure([10], bar={"atLeast": 10}).is_held)
+        self.assertFalse(figure([9.9], bar={"atLeast": 10}).is_held)
+        self.assertTrue(figure([10], bar={"atMost": 10}).is_held)
+        self.assertFalse(figure([10.1], bar={"atMost": 10}).is_held)
+        self.assertFalse(figure([1], bar={"atLeast": 2, "atMost": 3}).is_held)
+
+    def test_a_ratio_says_how_many_times_as_good(self):
+        self.assertEqual(figure([6]).ratio(figure([2])), 3)
+        self.assertEqual(figure([2], better="lower").ratio(figure([6], better="lower")), 3)
+        self.assertIsNone(figure([6], better=None).ratio(figure([2])))
+        self.assertIsNone(figure([0], better="lower").ratio(figure([2])))
+
+    def test_ratios_are_given_to_our_own_figures_at_the_same_question(self):
+        found = [figure([6], way="batches()"), figure([2], "picows", "callback"), figure([12], "machine", "read"),
+                 figure([1], "picows", "callback", measure="processor-time", better="lower")]
+        figures.add_ratios(found)
+        self.assertEqual(found[0].ratios, {"picows, callback": 3, "machine, read": 0.5})
+        self.assertIsNone(found[1].ratios)
+
+    def test_the_last_of_two_equal_figures_counts_and_is_named(self):
+        results = Results()
+        results.take([figure([1]), figure([2])])
+        self.assertEqual([item.median for item in results.figures], [2])
+        self.assertIn("measured twice", results.warnings[0])
+
+    def test_programs_are_compared_with_programs(self):
+        own, started = figure([9]), figure([3], way="a command, process included")
+        results = Results(figures=[own, started])
+        self.assertIs(results.like(figure([1], "codex", "exec, process included")), started)
+        self.assertIs(results.like(figure([1], "openai", "create()")), own)
+
+
+class Lines(unittest.TestCase):
+    GOOD = '{"group":"g","workload":"w","subject":"s","measure":"m","unit":"u","runs":[1,2],"other":3}\n'
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "lines"
+
+    def test_figures_and_what_is_missing(self):
+        self.path.write_text(self.GOOD + '\n{"missing":{"subject":"x","why":"y"}}\n')
+        lines = figures.read_lines(self.path)
+        self.assertEqual(lines.figures[0].runs, [1, 2])
+        self.assertEqual(lines.missing, [{"subject": "x", "why": "y"}])
+
+    def test_only_what_was_added(self):
+        self.path.write_text(self.GOOD * 3)
+        self.assertEqual(len(figures.read_lines(self.path, 2).figures), 1)
+
+    def test_a_broken_line_is_named(self):
+        broken = {
+            "cut": self.GOOD[:40], "no object": "[]\n", "no runs": self.GOOD.replace("[1,2]", "[]"),
+            "no numbers": self.GOOD.replace("[1,2]", '["1"]'), "infinite": self.GOOD.replace("[1,2]", "[1e999]"),
+            "no group": self.GOOD.replace('"group":"g",', ""),
+            "no direction": self.GOOD.replace('"other":3', '"better":"more"'),
+            "nothing missing": '{"missing":{"subject":"x"}}\n'}
+        for name, text in broken.items():
+            with self.subTest(name):
+                self.path.write_text(self.GOOD + text)
+                with self.assertRaisesRegex(ResultsError, "line 2"):
+                    figures.read_lines(self.path)
+
+    def test_results_are_read_as_they_were_written(self):
+        results = Results(date="2026-01-31", machine={"cores": 2})
+        own = figure([1, 2, 3], bar={"atLeast": 1}, distribution=[[0.5, 1]])
+        results.take([own, figure([1], "picows", version="2")])
+        results.save(self.path)
+        self.assertEqual(Results.load(self.path), results)
+        self.assertEqual(results.versions, {"picows": "2"})
+
+    def test_what_is_no_result_says_so(self):
+        for text in ["", "{", "[]", '{"schema": 2}', '{"schema": 1, "figures": [{}]}']:
+            self.path.write_text(text)
+            with self.assertRaises(ResultsError):
+                Results.load(self.path)
