@@ -7,7 +7,7 @@ set -euo pipefail
 readonly minimum_swift=6.2
 
 usage() {
-    sed -n '2,3s/^# //p' "$0"
+    sed -n '2,4s/^# //p' "$0"
 }
 
 fail() {

@@ -88,7 +88,8 @@ def profile(program, arguments, passes, inside=None):
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "profile"
         only = [f"--toggle-collect={inside}"] if inside else []
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={file}", *only,
+        # Threads that take turns in order meet in the same way each time.
+        command = ["valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={file}", *only,
                    program, "--iterations", str(passes), *arguments]
         try:
             run = subprocess.run(command, env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,

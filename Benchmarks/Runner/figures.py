@@ -70,11 +70,16 @@ class Figure:
 
     @property
     def is_held(self) -> bool | None:
-        """Whether the median is within its bar; None when there is none."""
+        """Whether the median, or the run that the bar names, is within it; None when there is none."""
         if not self.bar:
             return None
         least, most = self.bar.get("atLeast"), self.bar.get("atMost")
-        return (least is None or self.median >= least) and (most is None or self.median <= most)
+        value = self.median if self.bar.get("quantile") is None else self.value_at(self.bar["quantile"])
+        return (least is None or value >= least) and (most is None or value <= most)
+
+    def value_at(self, quantile: float) -> float:
+        """The run below which such a part of them lies."""
+        return sorted(self.runs)[min(len(self.runs) - 1, int(len(self.runs) * quantile))]
 
     def ratio(self, other: Figure) -> float | None:
         """How many times as good this figure is as another; None where that means nothing."""
@@ -91,7 +96,7 @@ class Figure:
         if not isinstance(value, dict):
             raise ValueError("it is no object")
         for name in TEXTS:
-            if not isinstance(value.get(name), str) or not value[name]:
+            if not isinstance(value.get(name), str) or not value[name] and name != "unit":
                 raise ValueError(f"'{name}' is not a text")
         runs = value.get("runs")
         if not isinstance(runs, list) or not runs or not all(is_number(run) for run in runs):

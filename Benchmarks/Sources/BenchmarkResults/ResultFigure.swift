@@ -17,11 +17,14 @@ public struct ResultFigure: Codable, Equatable, Sendable {
         public var atLeast: Double?
         /// The most that it may be.
         public var atMost: Double?
+        /// Which of the runs is held against it: the one below which such a part of them lies; nil for the median.
+        public var quantile: Double?
 
         /// Makes a bar; one limit is enough.
-        public init(atLeast: Double? = nil, atMost: Double? = nil) {
+        public init(atLeast: Double? = nil, atMost: Double? = nil, quantile: Double? = nil) {
             self.atLeast = atLeast
             self.atMost = atMost
+            self.quantile = quantile
         }
     }
 
@@ -66,7 +69,7 @@ public struct ResultFigure: Codable, Equatable, Sendable {
     public var better: Direction?
     /// The value of each run, in the order in which they were measured.
     public var runs: [Double]
-    /// What the value in the middle may be; nil when there is no bar.
+    /// What the value in the middle may be, or another that it names; nil when there is no bar.
     public var bar: Bar?
     /// What went through in a run; nil when nothing did.
     public var work: Work?

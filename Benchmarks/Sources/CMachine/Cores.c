@@ -1,6 +1,14 @@
-// The core that a thread runs on.
+// The core that a thread runs on, and the signals that it takes.
 #define _GNU_SOURCE
 #include "CMachine.h"
+
+#include <signal.h>
+
+void cmachine_take_signals(void) {
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
 
 #if defined(__linux__)
 

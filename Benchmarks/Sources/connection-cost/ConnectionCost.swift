@@ -1,5 +1,6 @@
 // Measures what a connection costs, from the socket to the consumer, each figure beside its bar and the machine's limit.
 import BenchmarkResults
+import CMachine
 import Foundation
 
 /// The command.
@@ -9,6 +10,7 @@ import Foundation
 struct ConnectionCost {
     /// Its thread only waits: one that the main queue's runtime has ended is something that valgrind cannot bear.
     static func main() {
+        cmachine_take_signals()
         Task.detached { exit(await Self.status()) }
         while true { pause() }
     }
@@ -66,11 +68,24 @@ struct ConnectionCost {
     private static func run(_ figure: Figure, _ options: Options) async throws -> Bool {
         try Descriptors.raiseLimit()
         Cores.takeClientCore()
-        let readings = try await figure.measure(options)
-        Line.print("\(figure.name): \(figure.summary)")
-        for reading in readings { Line.print(reading.line) }
+        let readings = try await Self.measure(figure, options)
         if let path = options.results { try ResultFile(path: path).append(readings.compactMap(\.figure)) }
         return readings.allSatisfy(\.isHeld)
+    }
+
+    /// How often a figure is measured that seems to miss a bar: noise goes away, and what is slow does not.
+    private static let rounds = 3
+
+    private static func measure(_ figure: Figure, _ options: Options) async throws -> [Reading] {
+        var readings: [Reading] = []
+        for round in 1...Self.rounds {
+            readings = try await figure.measure(options)
+            Line.print("\(figure.name): \(figure.summary)\(round > 1 ? ", measured again" : "")")
+            for reading in readings { Line.print(reading.line) }
+            // A part of a figure has no bars: they are held against all parts.
+            if options.isPart || readings.allSatisfy(\.isHeld) { break }
+        }
+        return readings
     }
 }
 

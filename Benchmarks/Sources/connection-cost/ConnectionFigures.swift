@@ -28,7 +28,7 @@ enum ConnectionFigures {
     }
 
     private static func figure(_ name: String, _ summary: String, isSecure: Bool) -> Figure {
-        Figure(name: name, aliases: ["connections"], summary: summary) { options in
+        Figure(name: name, summary: summary) { options in
             let server = try StreamServer(.idle, isSecure: isSecure)
             let instance = try Consumer(kind: .events, server: server).instance()
             // What is made once: threads, the context, a session of TLS.

@@ -149,7 +149,7 @@ struct Tally {
     func check(against expected: ExpectedResponse) throws {
         let isRight =
             self.isComplete && self.deltaCount == expected.messageCount
-            && self.textByteCount == expected.textByteCount && (!self.isThorough || self.hash == expected.hash)
+            && self.textByteCount == expected.textByteCount && (!self.isThorough || self.hash == expected.hash())
         guard isRight else { throw WrongResultError("the response is not what the server has sent: \(self)") }
     }
 }

@@ -10,7 +10,7 @@ enum EndToEndFigures {
     /// A figure for each wire.
     static let all = Wire.all.map { wire in
         Figure(
-            name: wire.name, aliases: ["\(Self.group)-\(wire.name)"] + Self.formerNames(wire),
+            name: wire.name, aliases: Self.formerNames(wire),
             summary: "socket to events, \(wire.streamCount == 1 ? "one stream" : "\(wire.streamCount) streams")"
         ) { options in try await Self.measure(wire, options) }
     }
@@ -104,6 +104,6 @@ extension ExpectedResponse {
     func work(streamCount: Int) -> ResultFigure.Work {
         let eventCount = self.messageCount * streamCount
         return ResultFigure.Work(
-            eventCount: eventCount, byteCount: eventCount * 250, checksum: "fnv1a64:" + String(self.hash, radix: 16))
+            eventCount: eventCount, byteCount: eventCount * 250, checksum: "fnv1a64:" + String(self.hash(), radix: 16))
     }
 }

@@ -11,19 +11,26 @@ struct Figure {
     /// Measures it.
     let measure: @Sendable (Options) async throws -> [Reading]
 
+    /// All of them, with the groups of results that they belong to.
+    private static let groups: [(group: String, figures: [Self])] = [
+        ("machine", MachineFigures.all), ("end-to-end", EndToEndFigures.all + ThroughputFigures.all),
+        ("memory", MemoryFigures.all + [SlowReaderFigure.figure]), ("processor", ProcessorFigures.all),
+        ("connections", ConnectionFigures.all), ("latency", LatencyFigures.all),
+    ]
+
     /// All of them.
-    static let all =
-        MachineFigures.all + EndToEndFigures.all + ThroughputFigures.all + MemoryFigures.all + ProcessorFigures.all
-        + ConnectionFigures.all + LatencyFigures.all + [SlowReaderFigure.figure]
+    static let all = Self.groups.flatMap(\.figures)
 
     /// Those that a filter names, or, when none has this name, those with it in their names.
+    ///
+    /// A name may have the group and a slash before it.
     static func matching(_ filter: String) -> [Self] {
-        let named = Self.all.filter { ([$0.name] + $0.aliases).contains(filter) }
-        return named.isEmpty ? Self.all.filter { $0.matches(filter) } : named
-    }
-
-    /// Whether a filter is part of one of its names.
-    private func matches(_ filter: String) -> Bool {
-        filter.isEmpty || ([self.name] + self.aliases).contains { $0.contains(filter) }
+        let candidates = Self.groups.flatMap { group, figures in
+            figures.map { figure in (figure, ([figure.name] + figure.aliases).map { "\(group)/\($0)" }) }
+        }
+        let named = candidates.filter { $0.1.contains { $0 == filter || $0.hasSuffix("/\(filter)") } }
+        let found =
+            named.isEmpty ? candidates.filter { $0.1.contains { filter.isEmpty || $0.contains(filter) } } : named
+        return found.map(\.0)
     }
 }

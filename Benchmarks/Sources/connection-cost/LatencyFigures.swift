@@ -12,7 +12,7 @@ enum LatencyFigures {
         Pace(perSecond: 10_000, messageCount: 6_000, warmUpCount: 500),
     ].map { pace in
         Figure(
-            name: "latency-\(pace.perSecond)",
+            name: "latency-\(pace.perSecond)", aliases: [pace.workload],
             summary: "from the server's write to the consumer, \(pace.perSecond) events a second"
         ) { options in try await Self.measure(pace, max(5, options.repetitions)) }
     }

@@ -9,9 +9,14 @@ enum MachineFigures {
     /// What the results call this kind of question.
     static let group = "machine"
 
+    private static let workloads = [
+        "memory-copy", "line-scan", "loopback-read", "tls-read", "loopback-round-trip", "inflate",
+    ]
+
     /// One figure, because each of its readings is short.
     static let all = [
-        Figure(name: "machine", summary: "what no program on this machine can pass") { options in
+        Figure(name: "machine", aliases: Self.workloads, summary: "what no program on this machine can pass") {
+            options in
             try Self.memory(options) + Self.loopback(options) + Self.roundTrips(options) + Self.inflate(options)
         }
     ]

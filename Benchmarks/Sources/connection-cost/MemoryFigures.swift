@@ -17,7 +17,9 @@ enum MemoryFigures {
     private static let largestCount = 10_000
 
     private static func idle(_ kind: String, _ summary: String, isSecure: Bool, bar: Double) -> Figure {
-        Figure(name: "idle-\(kind)", aliases: ["memory-\(kind)"], summary: summary) { options in
+        Figure(
+            name: "idle-\(kind)", aliases: [1, 100, 1_000, Self.largestCount].map { "\(kind)-\($0)" }, summary: summary
+        ) { options in
             try Descriptors.require(Self.largestCount)
             let sizes = Size.all(kind, bar: bar)
             if options.isPart {

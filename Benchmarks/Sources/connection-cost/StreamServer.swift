@@ -47,16 +47,32 @@ final class StreamServer {
 /// What a response of so many messages says.
 struct ExpectedResponse {
     let messageCount: Int
-    private(set) var textByteCount = 0
-    private(set) var hash: UInt64 = 0
+    let textByteCount: Int
 
     init(messageCount: Int) {
         self.messageCount = messageCount
+        let (blockCount, rest) = messageCount.quotientAndRemainder(dividingBy: Self.block.count - 1)
+        self.textByteCount = blockCount * Self.block[Self.block.count - 1] + Self.block[rest]
+    }
+
+    /// How many bytes of text the first so many messages of a block have.
+    ///
+    /// It is made whole and once, so that it costs the same however long a response is.
+    private static let block = {
         var text = [CChar](repeating: 0, count: Int(CSS_TEXT_CAPACITY) + 1)
-        for number in 0..<messageCount {
-            let count = css_text(UInt64(number), &text)
-            self.textByteCount += count
-            self.hash = css_hash(self.hash, text, count)
+        var counts = [0]
+        for number in 0..<UInt64(CSS_BLOCK_COUNT) { counts.append(counts[Int(number)] + css_text(number, &text)) }
+        return counts
+    }()
+
+    /// The hash of all text.
+    func hash() -> UInt64 {
+        var text = [CChar](repeating: 0, count: Int(CSS_TEXT_CAPACITY) + 1)
+        var hash: UInt64 = 0
+        for number in 0..<UInt64(self.messageCount) {
+            let count = css_text(number, &text)
+            hash = css_hash(hash, text, count)
         }
+        return hash
     }
 }

@@ -21,7 +21,7 @@ struct Figure {
     ) {
         self.result = ResultFigure(
             group: group, workload: workload, way: way, measure: measure, unit: unit, runs: runs,
-            bar: bound.map { .init(atMost: $0) })
+            bar: bound.map { .init(atMost: $0, quantile: boundedQuantile == 0.5 ? nil : boundedQuantile) })
         self.values = runs.sorted()
         self.bound = bound
         self.boundedQuantile = boundedQuantile

@@ -62,7 +62,10 @@ struct Measurement: Sendable {
     static let all =
         FirstText.all + ToolLoop.all + [DeadPeer.measurement, Cancellation.measurement, VerificationCost.measurement]
 
-    func matches(_ filter: String) -> Bool { filter.isEmpty || self.name.contains(filter) }
+    /// Whether a filter is a part of the name, or names one of its workloads.
+    func matches(_ filter: String) -> Bool {
+        filter.isEmpty || self.name.contains(filter) || filter.hasPrefix(self.name)
+    }
 }
 
 /// What the measurements of one run of the program share.

@@ -14,10 +14,13 @@ extension Run {
             eventCount: measurement.eventCount, byteCount: measurement.byteCount, seed: self.settings.seeds[corpus])
         let speeds = measurement.seconds.map { Double(measurement.byteCount) / $0 }
         let limits = self.limits.first { $0.corpus == corpus }
+        // The bars are for the best pass: the others tell of the machine.
+        let least = Workload.named(measurement.workload)?.first.flatMap { Bar(of: $0) }
+            .flatMap { $0.bytesPerSecond(of: measurement, among: self.measurements) }
         return [
             ResultFigure(
                 group: "parser", workload: measurement.workload, measure: "throughput", unit: "bytes/s",
-                better: .higher, runs: speeds, work: work),
+                better: .higher, runs: speeds, bar: least.map { .init(atLeast: $0, quantile: 1) }, work: work),
             ResultFigure(
                 group: "parser", workload: measurement.workload, measure: "allocations", unit: "/event",
                 runs: [measurement.allocationsPerEvent], work: work),

@@ -158,6 +158,10 @@ static bool read_options(int count, char **arguments) {
 
 static void prepare_process(void) {
     signal(SIGPIPE, SIG_IGN);
+    // Whoever has started this may have done so from a thread that blocks signals.
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;

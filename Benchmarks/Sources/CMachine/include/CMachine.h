@@ -43,4 +43,7 @@ void cmachine_keep_freed_memory(void);
 /// Makes the allocator give large pieces back to the system when they are freed, however often that happens.
 void cmachine_give_back_freed_memory(void);
 
+/// Lets the process be ended by signals again, whoever has started it from a thread that blocks them.
+void cmachine_take_signals(void);
+
 #endif
