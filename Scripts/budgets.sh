@@ -12,6 +12,8 @@ if [[ $(uname -sm) != "Linux x86_64" ]]; then
 fi
 SECONDS=0
 mapfile -t products < <(grep -v -e '^#' -e '^$' "$budgets" | cut -f 2 | sort -u)
+# What stands beside them.
+products+=(stream-server)
 for product in "${products[@]}"; do
     swift build --quiet --configuration release --package-path Benchmarks --product "$product"
 done
