@@ -181,10 +181,12 @@ private enum Item {
         let fixture = Self.fixture([Self.broken(Self.cut), Self.whole(Self.rest, isHTTP: true)]) {
             $0.policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0)
             $0.policy.carriesFinishedItems = true
+            $0.reportsDiagnostics = true
         }
         let outcome = await fixture.run(ChappieTransportRequest(prompt: "hi"))
         #expect(outcome.text == "Hello world")
         #expect(fixture.transport.requests.map(\.isWebSocket) == [true, false])
+        #expect(outcome.diagnostics.count { $0.kind == .fellBack } == 1)
         #expect(Self.inputs(fixture).last == "[\(Item.question),\(Item.carriedMessage("Hello "))]")
     }
 

@@ -66,6 +66,19 @@ import Testing
                 == [.opened(200)] + (body.1.map { [.body($0)] } ?? []) + [Self.lost])
     }
 
+    /// The chunks of one read are delivered together, also when an error follows in the same read.
+    @Test(arguments: Self.exchanges, ["xyz\r\n", "ffffffff\r\nhello\r\n", "2\r\nok!!"])
+    func whatAReadHasBeforeItsErrorIsDelivered(_ exchange: TransportRequest.Exchange, error: String) async throws {
+        let (connection, peer) = try await RawServer().connect(exchange)
+        _ = await peer.read(until: "\r\n\r\n")
+        peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        #expect(await connection.event() == .opened(200))
+        peer.write("5\r\nhello\r\n1\r\n \r\n5\r\nworld\r\n" + error)
+        let text = "hello world" + (error.hasPrefix("2") ? "ok" : "")
+        #expect(await connection.eventsToEnd() == [.body(text), Self.lost])
+        withExtendedLifetime(peer) {}
+    }
+
     @Test(arguments: Self.exchanges, ["Chunked", "gzip, chunked", "chunked, chunked", "identity", "x"])
     func aTransferCodingThatIsNotReadIsRefused(_ exchange: TransportRequest.Exchange, value: String) async throws {
         let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: \(value)\r\n\r\n5\r\nhello\r\n0\r\n\r\n"

@@ -61,6 +61,23 @@ import Testing
         #expect(await connection.event() == .ended(.complete))
     }
 
+    /// More than a read can have, in chunks whose sizes and cuts differ.
+    @Test func chunksOfManySizesStayInOrder() async throws {
+        let server = try RawServer()
+        let (connection, peer) = try await server.connect(.get)
+        _ = await peer.read(until: "\r\n\r\n")
+        peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        #expect(await connection.event() == .opened(200))
+        let texts = (1...600).map { number in
+            String(repeating: "\(number),", count: 1 + number * 7 % 300)
+        }
+        let chunks = texts.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }
+        peer.write(chunks.joined() + "0\r\n\r\n")
+        // Not by `==` in the expectation: a failure would print it all.
+        let isWhole = await connection.eventsToEnd() == [.body(texts.joined()), .ended(.complete)]
+        #expect(isWhole)
+    }
+
     @Test func theAnswerMayBeCompressed() async throws {
         // "data: one\n\n", by gzip.
         let coded: [UInt8] = [

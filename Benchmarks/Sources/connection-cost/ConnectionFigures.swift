@@ -9,7 +9,7 @@ import Foundation
 enum ConnectionFigures {
     static let all = [
         Self.figure("connect-and-cancel", "a stream up to its first event, and cancelled", isSecure: false),
-        Self.figure("connect-and-cancel-tls", "the same with TLS, whose sessions are resumed", isSecure: true),
+        Self.figure("connect-and-cancel-tls", "the same with TLS, resumed where a session is left", isSecure: true),
     ]
 
     /// How streams follow each other.

@@ -36,7 +36,8 @@ enum ThroughputFigures {
             isCompressed ? "whole process" : "service thread", values, "ns/event",
             bar: isCompressed ? machine.median + 100 : bar)
         let reported = reading.reported(
-            EndToEndFigures.group, wire.name, way: consumer.way, measure: "processor-time",
+            EndToEndFigures.group, wire.name, way: consumer.way + (isCompressed ? "" : ", its service thread"),
+            measure: "processor-time",
             work: expected.work(streamCount: 1), amount: 1, decodes: false)
         return [reported, machine]
     }

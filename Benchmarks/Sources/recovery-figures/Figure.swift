@@ -26,7 +26,10 @@ struct Figure {
         self.bound = bound
         self.boundedQuantile = boundedQuantile
         if runs.count >= 20 {
-            self.result.distribution = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99].map { [$0, self.value(at: $0)] }
+            // Those that a value lies beyond.
+            self.result.distribution = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99]
+                .filter { Double(runs.count) * (1 - $0) >= 1 }
+                .map { [$0, self.value(at: $0)] }
         }
     }
 

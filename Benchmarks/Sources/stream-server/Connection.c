@@ -2,6 +2,7 @@
 #include "Server.h"
 
 #include <errno.h>
+#include <openssl/err.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -79,6 +80,8 @@ static bool has_room(connection *connection) {
 
 // Reads what there is; false when the client is gone.
 bool receive(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
+    // An error that another connection has left would be taken for one of this.
+    if (connection->tls) ERR_clear_error();
     while (has_room(connection)) {
         // A byte is left for the end of a string.
         size_t room = connection->input_capacity - connection->input_count - 1;
@@ -184,6 +187,7 @@ static bool waits(connection *connection, ssize_t result) {
 
 // Writes as much as the client takes, and as is its share; false when it is gone.
 bool flush(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
+    if (connection->tls) ERR_clear_error();
     size_t written = 0;
     while (has_output(connection, options, scripts)) {
         ssize_t count = written < SHARE ? write_some(connection) : 0;
