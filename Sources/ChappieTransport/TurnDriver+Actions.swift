@@ -71,15 +71,13 @@ extension TurnDriver {
     }
 
     /// Lends a kept connection, or opens one.
-    ///
-    /// One that another turn has kept since it was decided that nobody is asked is as fresh as can be.
     @inline(never)
     private func openNow(_ opening: TurnStateMachine.Opening) {
-        if let kept = self.takeKeptConnection(for: opening) {
-            self.lend(kept, to: opening)
-        } else {
-            self.connect(opening)
-        }
+        guard let kept = self.takeKeptConnection(for: opening) else { return self.connect(opening) }
+        guard self.isToBeAsked(kept) else { return self.lend(kept, to: opening) }
+        // Another turn has put it back since it was decided that nobody is asked: the next step asks.
+        self.engine.keep(kept)
+        self.action = .open(opening)
     }
 
     /// Does the same after whatever has to be waited for.

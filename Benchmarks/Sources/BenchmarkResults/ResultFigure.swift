@@ -79,6 +79,10 @@ public struct ResultFigure: Codable, Equatable, Sendable {
     public var amount: Double?
     /// Pairs of a quantile and its value, in ascending order; nil where a distribution says nothing.
     public var distribution: [[Double]]?
+    /// How often it was measured because a bar was missed; nil when once was enough.
+    ///
+    /// The runs are those of the last time.
+    public var rounds: Int?
     /// The subject's version; nil for this package and for the machine.
     public var version: String?
 

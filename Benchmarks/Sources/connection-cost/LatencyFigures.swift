@@ -75,7 +75,8 @@ enum LatencyFigures {
 
     /// What is not the machine's.
     private static func added(_ ours: Latencies, _ machine: Latencies, _ pace: Pace) -> [Reading] {
-        [(0.5, "p50", pace.bars?.p50), (0.99, "p99", pace.bars?.p99)].map { quantile, name, bar in
+        [(0.5, "p50", pace.bars?.p50), (0.99, "p99", pace.bars?.p99)].filter { ours.says($0.0) }.map {
+            let (quantile, name, bar) = $0
             let runs = zip(ours.values(at: quantile), machine.values(at: quantile)).map { $0 - $1 }
             return Reading("added between socket and consumer, \(name)", runs, "µs", bar: bar).reported(
                 "latency", pace.workload, measure: "latency-added-\(name)", amount: Double(pace.perSecond))
@@ -114,13 +115,22 @@ struct Latencies {
     /// Adds a run, without the messages it began with.
     mutating func add(_ run: [Double]) { self.runs.append(run.dropFirst(self.warmUpCount).sorted()) }
 
-    /// Whether a run has messages beyond such a part of all.
-    func says(_ quantile: Double) -> Bool {
-        self.runs.allSatisfy { Double($0.count) * (1 - quantile) >= 1 }
+    /// So many messages beyond a quantile make it more than an accident.
+    private static let tailCount = 5.0
+
+    /// Whether the messages are enough for a quantile.
+    func says(_ quantile: Double) -> Bool { Self.says(quantile, of: self.runs.flatMap(\.self)) }
+
+    /// What such a part of the messages of each run did not pass, or of all runs together where one has too few.
+    func values(at quantile: Double) -> [Double] {
+        self.runs.allSatisfy { Self.says(quantile, of: $0) }
+            ? self.runs.map { Self.value(of: $0, at: quantile) }
+            : [Self.value(of: self.runs.flatMap(\.self).sorted(), at: quantile)]
     }
 
-    /// What such a part of the messages of each run did not pass.
-    func values(at quantile: Double) -> [Double] { self.runs.map { Self.value(of: $0, at: quantile) } }
+    private static func says(_ quantile: Double, of run: [Double]) -> Bool {
+        Double(run.count) * (1 - quantile) >= self.tailCount
+    }
 
     /// The same of all runs together, for quantiles from the lowest to the last that one message lies beyond.
     var curve: [[Double]] {

@@ -60,6 +60,9 @@ struct Options {
             default: self.filter = argument
             }
         }
+        guard self.results == nil || self.repetitions >= 5 else {
+            throw UsageError("--results: fewer than 5 repetitions are no result")
+        }
     }
 
     /// What a process is told that measures one figure.

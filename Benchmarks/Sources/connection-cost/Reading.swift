@@ -11,8 +11,7 @@ struct Reading {
     private let runs: [Double]
     /// What the median may be; nil for what is measured only for comparison.
     let bar: ResultFigure.Bar?
-    /// What the results say of it; nil when they say nothing.
-    private(set) var figure: ResultFigure?
+    private var figure: ResultFigure?
 
     /// Makes one whose value may be `bar` at most.
     init(_ label: String, _ runs: [Double], _ unit: String, bar: Double? = nil) {
@@ -57,6 +56,13 @@ struct Reading {
         figure.distribution = distribution
         figure.decodes = decodes
         return self.reported(as: figure)
+    }
+
+    /// What the results say of it, after so many rounds; nil when they say nothing.
+    func figure(rounds: Int) -> ResultFigure? {
+        var figure = self.figure
+        figure?.rounds = rounds > 1 ? rounds : nil
+        return figure
     }
 
     /// The value in the middle.

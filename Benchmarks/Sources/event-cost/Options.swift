@@ -31,6 +31,8 @@ struct Options {
         }
         if self.paths.isEmpty { self.paths = Path.allCases }
         if self.shapes.isEmpty { self.shapes = EventShape.allCases }
+        // Fewer are no result.
+        guard self.results == nil || self.repetitions >= 5 else { throw UsageError() }
     }
 
     /// The inputs: the recording, or one for each shape.
