@@ -6,8 +6,8 @@ import dataclasses
 
 from . import quantities
 from .chapters import against, value_of
-from .figures import Figure
-from .results import PROCESS, Results, best_of
+from .figures import PROCESS, Figure
+from .results import Results, best_of, usual_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,9 +72,9 @@ def first_text(results: Results) -> list[KeyFigure]:
     for workload, spoken in [("cold", "cold"), ("refused-upgrade", "with a refused upgrade"),
                              ("black-holed-upgrade", "with a black-holed upgrade")]:
         codex = results.best("first-text", "time", workload, subject="codex")
-        own = results.like(codex) if codex else results.best("first-text", "time", workload, subject="chappie")
+        own = results.like(codex) if codex else usual_of(results.select("first-text", "time", workload, "chappie"))
         if own:
-            spoken += f", {PROCESS}" if PROCESS in own.way else ""
+            spoken += f", {PROCESS}" if own.has_process else ""
             ratio = own.ratio(codex) if codex else None
             beside = f"codex: {value_of(codex)}, {quantities.times(ratio)}" if codex and ratio else ""
             found.append(KeyFigure(f"first text, {spoken}", value_of(own), beside,

@@ -86,8 +86,8 @@ def long_tables(results: Results) -> str:
 
 
 def long_row(figure: Figure, results: Results) -> list[str]:
-    limit = best_of(results.select(figure.group, figure.measure, figure.workload, subject="machine"))
-    peer = best_of(results.peers(figure.group, figure.measure, figure.workload))
+    limit = results.limit(figure)
+    peer = best_of(results.beside(figure, results.peers(figure.group, figure.measure, figure.workload)))
     spread = f"{figure.spread * 100:.0f} %" if len(figure.runs) > 1 else ""
     beside = ["", ""]
     for index, other in enumerate([limit, peer]):

@@ -4,6 +4,7 @@ import argparse
 import os
 import pathlib
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -68,6 +69,23 @@ class Runs(unittest.TestCase):
         self.assertIn("did not end", self.run_script("exec sleep 9", time_limit=0.1).failure)
         self.assertIn("line 3", self.run_script(f"echo '{LINE[:30]}' >>\"$2\"").failure)
         self.assertEqual(programs.line_count(self.folder / "lines"), 2)
+
+    def test_a_broken_line_leaves_the_others(self):
+        outcome = self.run_script(f"echo '{LINE % ''}' >>\"$2\"; printf '{LINE[:30]}' >>\"$2\"; exit 7")
+        self.assertEqual(len(outcome.figures), 1)
+        self.assertRegex(outcome.failure, "status 7.*line 2")
+        self.assertEqual(programs.line_count(self.folder / "lines"), 1)
+
+    def test_a_missed_bar_hides_no_failure(self):
+        outcome = self.run_script(f"echo '{LINE % BAR}' >>\"$2\"; echo 'program: wrong text' >&2; exit 1")
+        self.assertEqual(outcome.failure, "program: wrong text")
+
+    def test_what_a_program_has_started_ends_with_it(self):
+        alive = self.folder / "alive"
+        outcome = self.run_script(f"(sleep 0.6; touch '{alive}') & wait", time_limit=0.2)
+        self.assertIn("did not end", outcome.failure)
+        time.sleep(0.8)
+        self.assertFalse(alive.exists())
 
     def test_a_program_may_have_nothing_of_that_name(self):
         self.assertTrue(self.run_script("exit 2", ["x"], reads_filter=True).has_nothing)
