@@ -89,6 +89,8 @@ def main(arguments):
     names = [name for name in arguments[1:] if name != "--accept"]
     budgets = [Row.read(text) for text in FILE.read_text().splitlines() if is_row(text)]
     budgets = [row for row in budgets if not names or any(name in row.name for name in names)]
+    if not budgets:
+        sys.exit(f"budgets: no row is called like {' or '.join(names) or 'anything'}")
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as jobs:
         for program in sorted({row.program for row in budgets}):
             counting.strip(programs / program, folder)

@@ -66,7 +66,7 @@ def run_all(folder: pathlib.Path, wanted: str, output: pathlib.Path, peers: path
 def for_peers(wanted: str) -> str:
     """A filter as the script of the peers reads it: a space between group and workload."""
     group, slash, workload = wanted.partition("/")
-    return f"{group} {workload}" if slash and group in table.GROUPS else wanted
+    return f"{group} {workload}" if slash and any(name.endswith(group) for name in table.GROUPS) else wanted
 
 
 def one(title: str, measure) -> Outcome:

@@ -20,6 +20,7 @@ TIME_LIMIT = 900
 # How long one has to end what it has started, once it is told to end.
 GRACE = 5
 CORPORA = ["model-deltas", "model-deltas-crlf", "model-deltas-cr", "tiny-events", "long-lines", "multi-line-data"]
+CHUNKS = [16384, 1460, 37, 1]
 # What programs print beside a figure of theirs that is past its limit.
 VERDICTS = ["MISSED", "BROKEN", "ABOVE", "NOT HELD"]
 # What event-cost calls its paths, and the groups that they belong to.
@@ -41,12 +42,15 @@ def corpora(wanted: str) -> list[str] | None:
     corpus, _, size = workload.partition("/")
     if corpus in CORPORA and (not size or size.isdigit()):
         return [workload.rstrip("/")]
-    return [name for name in CORPORA if wanted in f"parser/{name}"] or None
+    sized = [f"{name}/{size}" for name in CORPORA for size in CHUNKS]
+    return [name for name in CORPORA if wanted in f"parser/{name}"] or [
+        name for name in sized if wanted in f"parser/{name}"] or None
 
 
 def growth(wanted: str) -> list[str] | None:
-    """Nothing more to say to `growth`, or None."""
-    return [] if any(wanted in name for name in ["growth", "sse-throughput growth"]) else None
+    """Nothing more to say to `growth`, whose shapes are measured together, or None."""
+    is_about = wanted.startswith("growth/") or any(wanted in name for name in ["growth", "sse-throughput growth"])
+    return [] if is_about else None
 
 
 def paths(wanted: str) -> list[str] | None:

@@ -18,7 +18,7 @@ LEFT_OUT = {"growth"}
 def command(given: argparse.Namespace, repository: pathlib.Path) -> int:
     """Writes both tables, or only says whether they are as the results say."""
     if given.check and not given.results.exists():
-        print(f"readme: there is no {given.results.relative_to(repository)} to hold the tables against")
+        print(f"readme: there is no {given.results} to hold the tables against")
         return 0
     results = Results.load(given.results)
     files = {"README.md": short_table(results), "Benchmarks/README.md": long_tables(results)}

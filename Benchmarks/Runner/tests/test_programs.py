@@ -26,6 +26,16 @@ class Filters(unittest.TestCase):
         self.assertEqual(programs.corpora("parser/model-deltas/16384"), ["model-deltas/16384"])
         self.assertEqual(programs.corpora("tiny"), ["tiny-events"])
         self.assertIsNone(programs.corpora("latency"))
+        self.assertEqual(programs.corpora("crlf/1460"), ["model-deltas-crlf/1460"])
+        self.assertEqual(len(programs.corpora("16384")), len(programs.CORPORA))
+
+    def test_growth_is_measured_as_a_whole(self):
+        self.assertEqual((programs.growth("growth/one line"), programs.growth("latency")), ([], None))
+
+    def test_the_peers_have_a_space_behind_the_group(self):
+        told = {"end-to-end/sse-plain-1": "end-to-end sse-plain-1", "end/sse": "end sse", "picows": "picows",
+                "model-deltas/16384": "model-deltas/16384"}
+        self.assertEqual({wanted: measuring.for_peers(wanted) for wanted in told}, told)
 
     def test_paths_of_an_event(self):
         self.assertEqual(programs.paths("decoder/words"), ["decode", "words"])
@@ -128,3 +138,7 @@ class Counts(unittest.TestCase):
 
     def test_what_cannot_be_counted_is_a_failure(self):
         self.assertEqual(counts.counted(pathlib.Path("."), "sse-tls-1", Counting()).failure, "it cannot be counted")
+
+    def test_what_cannot_be_counted_leaves_the_others(self):
+        outcome = counts.counted(pathlib.Path("."), "end-to-end/sse", Counting())
+        self.assertEqual((len(outcome.figures), outcome.failure), (12, "it cannot be counted"))
