@@ -1,6 +1,7 @@
 """Reads whole responses of stream-server with other people's clients, one after another on the client's core.
 
 Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--results FILE] [--filter TEXT] [--seconds N]
+       end_to_end.py --names
 
 FOLDER has the programs of the benchmarks. Each client is a process of its own; it takes the largest response for which
 a run has the time. What it found is held against what stream-facts says is in the response: all of it in a first pass
@@ -209,7 +210,16 @@ def arguments():
     return parser.parse_args()
 
 
+def names():
+    """What a filter may be a part of."""
+    return [f"end-to-end {workload} {client.subject}, {client.way}" for client in CLIENTS
+            for workload in client.workloads]
+
+
 def main():
+    if sys.argv[1:] == ["--names"]:
+        print(*names(), sep="\n")
+        return
     options = arguments()
     results = Results(options.results)
     sizes = sorted({size for sizes in SIZES.values() for size in sizes})

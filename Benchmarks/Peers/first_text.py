@@ -2,6 +2,7 @@
 
 Usage: first_text.py --chappie FILE --python FILE --codex FILE [--results FILE] [--filter TEXT]
                      [--waiting only|without|too]
+       first_text.py --names
 
 `chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has
 had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and never
@@ -234,10 +235,22 @@ def is_wanted(options, subject, workload):
     waits = (subject.kind, workload) == WAITING
     if options.waiting != "too" and waits != (options.waiting == "only"):
         return False
-    return options.filter in f"first-text {workload} {subject.name}, {subject.way}"
+    return options.filter in name_of(subject, workload)
+
+
+def names():
+    """What a filter may be a part of."""
+    return [name_of(subject, workload) for subject in SUBJECTS for workload in subject.workloads]
+
+
+def name_of(subject, workload):
+    return f"first-text {workload} {subject.name}, {subject.way}"
 
 
 def main():
+    if sys.argv[1:] == ["--names"]:
+        print(*names(), sep="\n")
+        return
     options = arguments()
     results = Results(options.results)
     with tempfile.TemporaryDirectory() as name:
