@@ -3,9 +3,9 @@
 Usage: budgets.py PROGRAMS-FOLDER [--accept] [NAME...]
 
 Each row of the file names a program and a workload; a workload that ends with @ and a pattern is counted inside the
-functions of that name alone, with all that they call. A figure above its budget fails: for instructions by more than 3 %,
-for allocations by anything at all. --accept writes what was counted into the file. NAME is a part of the names of the rows
-to count; without one, all are.
+functions of that name alone, with all that they call. A figure above its budget fails: for instructions by more than
+3 %, for allocations by anything at all. --accept writes what was counted into the file. NAME is a part of the names of
+the rows to count; without one, all are.
 """
 
 import concurrent.futures
@@ -60,7 +60,8 @@ def line(name, what, before, now, limit, digits):
     is_above = now > limit
     print(f"{name + ', ' + what:42} {before:9.{digits}f} {now:9.{digits}f}  {change:>9}"
           f"{'  ABOVE THE BUDGET' if is_above else ''}")
-    return [f"budgets: {name}: {now:.{digits}f} {what} an event, and {before:.{digits}f} are budgeted"] if is_above else []
+    above = f"budgets: {name}: {now:.{digits}f} {what} an event, and {before:.{digits}f} are budgeted"
+    return [above] if is_above else []
 
 
 def compare(budgets, counted):
@@ -78,7 +79,8 @@ def write(counted):
     by_name = {row.name: row for row in counted}
     lines = FILE.read_text().splitlines()
     names = [text.split("\t")[0] for text in lines]
-    FILE.write_text("".join(f"{by_name.get(name, text) if is_row(text) else text}\n" for name, text in zip(names, lines)))
+    FILE.write_text("".join(
+        f"{by_name.get(name, text) if is_row(text) else text}\n" for name, text in zip(names, lines)))
 
 
 def main(arguments):
@@ -103,7 +105,8 @@ def main(arguments):
         write(counted)
         print("budgets: accepted")
     elif failures:
-        print("", *failures, "budgets: if that is what it must cost: make budgets-accept, and commit the file", sep="\n")
+        advice = "budgets: if that is what it must cost: make budgets-accept, and commit the file"
+        print("", *failures, advice, sep="\n")
         sys.exit(1)
 
 
