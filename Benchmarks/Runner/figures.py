@@ -211,9 +211,13 @@ def add_ratios(figures: list[Figure]) -> None:
 
 
 def is_comparable(own: Figure, other: Figure, own_ways: set[str]) -> bool:
-    """Whether both did the same: both with the start of a process or neither, and what is done in a way of the package
-    beside that way alone.
+    """Whether both did the same.
+
+    Both are with the start of a process, or neither; what was done in a way of the package is beside that way alone;
+    and a way that does not decode is a part of the package's work, which no peer does alone.
     """
+    if own.decodes is False and other.subject != MACHINE:
+        return False
     return own.has_process == other.has_process and (other.way == own.way or other.way not in own_ways or not other.way)
 
 

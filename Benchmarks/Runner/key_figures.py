@@ -85,7 +85,9 @@ def first_text(results: Results) -> list[KeyFigure]:
 def plain(results: Results, group: str, measure: str, workload: str, name: str, beside: str = "") -> list[KeyFigure]:
     """A row for one figure of the package."""
     own = results.best(group, measure, workload, subject="chappie")
-    return [KeyFigure(name, value_of(own), beside, command(group, workload))] if own else []
+    if own is None:
+        return []
+    return [KeyFigure(f"{name}, {own.way}" if own.way else name, value_of(own), beside, command(group, workload))]
 
 
 def memory(results: Results) -> list[KeyFigure]:

@@ -67,7 +67,8 @@ class Results:
     def like(self, other: Figure) -> Figure | None:
         """The package's best figure that is comparable with another one: with its process, or without one."""
         own = self.select(other.group, other.measure, other.workload, figures.OWN)
-        return usual_of([figure for figure in own if figure.has_process == other.has_process])
+        own = [figure for figure in own if figure.has_process == other.has_process]
+        return usual_of([figure for figure in own if figure.decodes is not False]) or usual_of(own)
 
     def beside(self, own: Figure, found: list[Figure]) -> list[Figure]:
         """Those of other figures at the same question that did the same as one of the package."""

@@ -49,6 +49,14 @@ class Summaries(unittest.TestCase):
         self.assertEqual([item.ratios for item in found[:3]], [
             {"machine, one after another": 0.5}, None, {"codex, exec, process included": 3}])
 
+    def test_a_part_of_the_work_has_no_ratio_to_peers(self):
+        whole, part = figure([6], way="batches()", decodes=True), figure([60], way="to the arena", decodes=False)
+        peer = figure([1], "picows", "callback")
+        found = [whole, part, peer, figure([120], "machine", "read")]
+        figures.add_ratios(found)
+        self.assertEqual(part.ratios, {"machine, read": 0.5})
+        self.assertIs(Results(figures=found).like(peer), whole)
+
     def test_the_limit_is_what_a_reader_can_do(self):
         own = figure([6], way="batches()")
         read = figure([12], "machine", "read")
