@@ -195,4 +195,5 @@ def main():
     sys.exit(0 if is_reached and not silent else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -48,7 +48,8 @@ def run_limited(words, limit, **options):
 
 def end_on_request():
     """Told to end, a program ends what it has started."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for sign in [signal.SIGTERM, signal.SIGHUP]:
+        signal.signal(sign, lambda number, _: sys.exit(128 + number))
 
 
 def last_line(text):

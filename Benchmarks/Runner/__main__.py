@@ -78,7 +78,8 @@ def main(arguments: list[str]) -> int:
     commands = {"run": run, "report": report, "compare": compare.command,
                 "readme": lambda given: readme.command(given, REPOSITORY)}
     # Told to end, it ends what it has started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for sign in [signal.SIGTERM, signal.SIGHUP]:
+        signal.signal(sign, lambda number, _: sys.exit(128 + number))
     try:
         return commands[given.command](given)
     except ResultsError as error:

@@ -34,7 +34,7 @@ def measure(given: argparse.Namespace, repository: pathlib.Path) -> Results:
     results.missing = [item for outcome in outcomes for item in outcome.missing]
     results.take([figure for outcome in outcomes for figure in outcome.figures])
     results.seconds = round(time.monotonic() - start, 1)
-    if given.filter and not results.figures and not results.failed:
+    if given.filter and not (results.figures or results.failed or results.missing):
         raise ResultsError(f"no figure is called like '{given.filter}'")
     return results
 
