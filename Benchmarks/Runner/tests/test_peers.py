@@ -65,7 +65,8 @@ class Parsers(unittest.TestCase):
                          ["right", "wrong"])
 
     def test_no_answer_has_a_reason(self):
-        for script, why in {"echo broken >&2; exit 1": "broken", "true": "no answer", "echo {": "cannot be read"}.items():
+        wanted = {"echo broken >&2; exit 1": "broken", "true": "no answer", "echo {": "cannot be read"}
+        for script, why in wanted.items():
             with self.assertRaisesRegex(RuntimeError, why):
                 self.run_peer(script)
 
