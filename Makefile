@@ -231,7 +231,7 @@ bench-readme: ## Write the committed results into the tables of the READMEs
 
 bench-screenshots: ## Look at the report in Chromium, light and dark, wide and narrow: no text may be cut or covered
 	@Scripts/install.sh report
-	@Scripts/report-screenshots.sh $(RESULTS)
+	@Scripts/report-screenshots.sh '$(RESULTS)'
 
 figures: install ## Measure what recovery costs, each figure beside its bound; FILTER=name for some
 	swift build -c release --package-path Benchmarks --product recovery-figures

@@ -4,9 +4,11 @@
 #
 # TEXT is a part of `parser`, of a group and a workload, or of a name: `first-text cold`, `websocket-plain-1 picows`.
 # --thorough gives each parser every workload, and more time. FILE gets figures, and what is missing, as lines of JSON.
+# Status 1: something failed, or a bar is missed; 2: nothing is called like TEXT.
 # CHAPPIE_BENCHMARKS_DIR is where the peers and the streams are kept; the first run fetches about 350 MB from PyPI and
 # Debian. Nothing is installed into the system.
 set -euo pipefail
+readonly started_in=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly sources=$PWD/Benchmarks/Peers
@@ -40,7 +42,7 @@ missing() {
 # MARK: The cache
 
 pip() {
-    "$python" -m pip "$@" --quiet --disable-pip-version-check
+    "$python" -m pip "$@" --quiet --disable-pip-version-check --retries 2 --timeout 20
 }
 
 # Makes a virtual environment with the pinned versions: clients and parsers of Python, codex, a Node and a Go.
@@ -132,17 +134,20 @@ GO
 
 # MARK: What is built here
 
-# Builds products of a package. Usage: build FOLDER PRODUCT...
+# Builds products of a package; fails when one cannot be built. Usage: build FOLDER PRODUCT...
 build() {
     local folder=$1 product
     shift
     for product in "$@"; do
-        swift build --configuration release --package-path "$folder" --product "$product" >&2
+        swift build --configuration release --package-path "$folder" --product "$product" >&2 || return 1
     done
 }
 
 # MARK: Parsers
 
+readonly node_names=(eventsource-parser undici)
+readonly python_names=(launchdarkly-eventsource httpx-sse httpx2 anthropic sseclient-py openai)
+readonly go_names=(donovanhide/eventsource gin-contrib/sse)
 workloads=()
 parsers=()
 # Whether the filter is about a parser. Usage: is_chosen NAME
@@ -181,37 +186,39 @@ add_node_eventsource() {
 }
 
 add_go_parsers() {
-    local names=(donovanhide/eventsource gin-contrib/sse) name
-    is_chosen "${names[0]}" || is_chosen "${names[1]}" || return 0
+    local name
+    is_chosen "${go_names[0]}" || is_chosen "${go_names[1]}" || return 0
     if set_up_debian "${go_packages[0]}" && set_up_debian "${go_packages[1]}" && build_go; then
         DONOVANHIDE_VERSION=$(debian_version "${go_packages[0]}")
         GIN_CONTRIB_VERSION=$(debian_version "${go_packages[1]}")
         export DONOVANHIDE_VERSION GIN_CONTRIB_VERSION
-        add_parsers "${names[@]}" -- "$cache/go/go_peers"
+        add_parsers "${go_names[@]}" -- "$cache/go/go_peers"
     else
-        for name in "${names[@]}"; do missing "$name" "parser: Debian's package cannot be fetched or built"; done
+        for name in "${go_names[@]}"; do missing "$name" "parser: Debian's package cannot be fetched or built"; done
     fi
+}
+
+# What a filter may be a part of, a line each parser. Usage: parser_names WORKLOAD
+parser_names() {
+    printf "parser $1 %s\n" "${node_names[@]}" "${python_names[@]}" node-eventsource "${go_names[@]}"
 }
 
 # Usage: measure_parsers OPTION OF compare.py...
 measure_parsers() {
     local chosen=() workload list
-    workloads=("${short_workloads[@]}")
-    if $is_thorough; then workloads=("${short_workloads[@]}" "${other_workloads[@]}"); fi
     for workload in "${workloads[@]}"; do
-        if [[ "parser $workload" == *"$filter"* ]]; then chosen+=("$workload"); fi
+        if [[ $(parser_names "$workload") == *"$filter"* ]]; then chosen+=("$workload"); fi
     done
-    ((${#chosen[@]} > 0)) || chosen=("${workloads[@]}")
-    add_parsers eventsource-parser undici -- "${node_parsers[@]}"
-    add_parsers launchdarkly-eventsource httpx-sse httpx2 anthropic sseclient-py openai -- \
-        "$python" "$sources/python_peers.py"
+    add_parsers "${node_names[@]}" -- "${node_parsers[@]}"
+    add_parsers "${python_names[@]}" -- "$python" "$sources/python_peers.py"
     add_node_eventsource
     add_go_parsers
     ((${#parsers[@]} > 0)) || return 0
-    build Benchmarks sse-throughput
+    # Who calls this asks for its status, so nothing here ends the script by itself.
+    build Benchmarks sse-throughput || return 1
     log "Writing streams"
     "$bin/sse-throughput" --write-corpus "$cache/streams" \
-        model-deltas model-deltas-crlf tiny-events long-lines multi-line-data
+        model-deltas model-deltas-crlf tiny-events long-lines multi-line-data || return 1
     list=$(IFS=, && printf '[%s]' "${parsers[*]}")
     printf 'parser\n'
     "$python" "$sources/compare.py" --ours "$bin/sse-throughput" --corpora "$cache/streams" \
@@ -226,22 +233,30 @@ foundation_version() {
 
 # Usage: measure_clients [--filter TEXT]
 measure_clients() {
-    build Benchmarks stream-server stream-facts urlsession-peer
+    build Benchmarks stream-server stream-facts urlsession-peer || return 1
     python3 "$sources/end_to_end.py" --bin "$bin" --python "$python" --node "$node" \
         --foundation-version "$(foundation_version)" ${results:+--results "$results"} "$@"
 }
 
 # MARK: Running
 
+# Everything that can be asked for, a line each.
+names() {
+    local workload
+    for workload in "${workloads[@]}"; do parser_names "$workload"; done
+    python3 "$sources/end_to_end.py" --names
+    python3 "$sources/first_text.py" --names
+}
+
 results='' filter='' is_thorough=false
 while (($# > 0)); do
     case $1 in
-        --results) results=$(realpath --canonicalize-missing "$2") && shift 2 ;;
+        --results) results=$(cd "$started_in" && realpath --canonicalize-missing "$2") && shift 2 ;;
         --filter) filter=$2 && shift 2 ;;
         --thorough) is_thorough=true && shift ;;
         --) shift && break ;;
         -h | --help)
-            sed -n '2,9s/^# \{0,1\}//p' "$0"
+            sed -n '2,10s/^# \{0,1\}//p' "$0"
             exit 0
             ;;
         *)
@@ -251,7 +266,12 @@ while (($# > 0)); do
     esac
 done
 
-if ! $is_thorough; then export SECONDS_A_PASS=0.25; fi
+workloads=("${short_workloads[@]}")
+if $is_thorough; then workloads+=("${other_workloads[@]}"); else export SECONDS_A_PASS=0.25; fi
+if [[ $(names) != *"$filter"* ]]; then
+    log "bench-peers.sh: nothing is called like '$filter'"
+    exit 2
+fi
 mkdir -p "$cache"
 set_up_python
 set_up_playwright

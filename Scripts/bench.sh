@@ -9,9 +9,17 @@
 # BENCH_OUTPUT is where results.json and report.html go (Benchmarks/.build/results), BENCH_ROUNDS how often a revision
 # is measured (3). Status 1: a bar is missed, or a program has failed; 2: nothing could be measured.
 set -euo pipefail
+readonly started_in=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly output=${BENCH_OUTPUT:-Benchmarks/.build/results}
+# A path as the caller means it. Usage: named PATH
+named() {
+    if [[ $1 == /* ]]; then printf '%s' "$1"; else printf '%s' "$started_in/$1"; fi
+}
+
+output=Benchmarks/.build/results
+if [[ -n ${BENCH_OUTPUT:-} ]]; then output=$(named "$BENCH_OUTPUT"); fi
+readonly output
 readonly base_tree=Benchmarks/.build/base
 
 fail() {
@@ -28,10 +36,11 @@ runner() {
     PYTHONPATH=Benchmarks python3 -m Runner "$@"
 }
 
-# Builds the benchmarks of a checkout, and prints the folder of the programs.
+# Builds the benchmarks of a checkout, and prints the folder of the programs. What cannot be built is not measured: the
+# programs of an earlier build may be there.
 build() {
     local package=$1/Benchmarks
-    swift build --configuration release --package-path "$package" >&2
+    swift build --configuration release --package-path "$package" >&2 || return 1
     swift build --configuration release --package-path "$package" --show-bin-path
 }
 
@@ -44,7 +53,7 @@ measure() {
     local filter=$1 said=$2 before programs
     shift 2
     before=$(load)
-    programs=$(build .)
+    programs=$(build .) || fail "the benchmarks cannot be built"
     runner run --programs "$programs" --filter "$filter" --output "$output" --load-before "$before" \
         --said "$said${filter:+ FILTER=$filter}" "$@"
 }
@@ -62,17 +71,17 @@ check_out() {
 
 compare() {
     local base=$1 filter=$2 revision programs base_programs
-    if [[ -f $base ]]; then
-        runner compare "$base" --results "$output/results.json" --filter "$filter"
+    if [[ -f $(named "$base") ]]; then
+        runner compare "$(named "$base")" --results "$output/results.json" --filter "$filter"
         return
     fi
     revision=$(git rev-parse --verify --quiet "$base^{commit}") ||
         fail "BASE=$base is neither a file of results nor a revision"
     git grep --quiet -e '"--results"' "$revision" -- Benchmarks/Sources ||
         fail "the benchmarks of $base write no results: they do not know --results"
-    programs=$(build .)
+    programs=$(build .) || fail "the benchmarks cannot be built"
     check_out "$revision"
-    base_programs=$(build "$base_tree")
+    base_programs=$(build "$base_tree") || fail "the benchmarks of $base cannot be built"
     runner compare "$base_programs" --programs "$programs" --filter "$filter" --rounds "${BENCH_ROUNDS:-3}"
 }
 
@@ -85,7 +94,10 @@ case $command in
         [[ -n $argument ]] || fail "make bench-compare BASE=… needs a results.json or a revision"
         compare "$argument" "${3:-}"
         ;;
-    report) runner report "${argument:-$output/results.json}" ;;
+    report)
+        if [[ -n $argument ]]; then argument=$(named "$argument"); fi
+        runner report "${argument:-$output/results.json}"
+        ;;
     readme) runner readme ${argument:+"$argument"} ;;
     *) usage ;;
 esac

@@ -4,10 +4,12 @@
 #
 # RESULTS is a results.json (the last one), FOLDER is where the pictures go (Benchmarks/.build/screenshots).
 set -euo pipefail
+results=${1:+$(realpath --canonicalize-missing "$1")}
+folder=${2:+$(realpath --canonicalize-missing "$2")}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly results=${1:-Benchmarks/.build/results/results.json}
-readonly folder=${2:-Benchmarks/.build/screenshots}
+results=${results:-Benchmarks/.build/results/results.json}
+folder=${folder:-Benchmarks/.build/screenshots}
 
 mkdir -p "$folder"
 PYTHONPATH=Benchmarks python3 -m Runner report "$results" --output "$folder/report.html"

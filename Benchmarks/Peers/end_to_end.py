@@ -1,6 +1,7 @@
 """Reads whole responses of stream-server with other people's clients, one after another on the client's core.
 
 Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--results FILE] [--filter TEXT] [--seconds N]
+       end_to_end.py --names
 
 FOLDER has the programs of the benchmarks. Each client is a process of its own; it takes the largest response for which
 a run has the time. What it found is held against what stream-facts says is in the response: all of it in a first pass
@@ -18,11 +19,11 @@ import subprocess
 import sys
 import tempfile
 
-from results import Results, last_line, scaled, spread
+from results import Results, end_on_request, last_line, run_limited, scaled, spread
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 SIZES = {1: [1024, 4096, 16384, 65536, 262144, 1048576, 4194304], 100: [64, 128, 256, 512, 1024, 2048, 4096, 8192]}
-# So many times as long as a run may take is the limit of a client.
+# A client that takes so many seconds for all its runs hangs.
 PATIENCE = 60
 
 
@@ -85,6 +86,8 @@ class Servers:
             words += ["--tls", self.certificate(*key)] if is_secure else []
             process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             self.processes[key] = (process, process.stdout.readline().strip())
+            if not self.processes[key][1]:
+                raise RuntimeError(f"stream-server did not start with {delta_count} messages")
         return self.processes[key][1]
 
     def certificate(self, delta_count, is_secure, is_compressed):
@@ -95,7 +98,11 @@ class Servers:
     def close(self):
         for process, _ in self.processes.values():
             process.stdin.close()
-            process.wait()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def task_for(client, workload, servers, seconds):
@@ -154,13 +161,12 @@ def judge(answer, task, facts):
 def ask(options, client, task):
     """A client's answer; raises with its last words."""
     try:
-        process = subprocess.run(
-            command(options, client, task), capture_output=True, text=True, timeout=PATIENCE, env=environment())
+        process = run_limited(command(options, client, task), PATIENCE, env=environment())
     except subprocess.TimeoutExpired as error:
         raise RuntimeError(f"no answer after {PATIENCE} s") from error
     if process.returncode != 0:
         raise RuntimeError(last_line(process.stderr))
-    return json.loads(process.stdout.splitlines()[-1])
+    return json.loads(last_line(process.stdout))
 
 
 def record(results, client, workload, answer, task, facts, version):
@@ -182,9 +188,8 @@ def record(results, client, workload, answer, task, facts, version):
 
 
 def measure(options, results, facts, servers, client, workload):
-    task = task_for(client, workload, servers, options.seconds)
-    name = f"{client.subject}, {client.way}" if client.way else client.subject
     try:
+        task = task_for(client, workload, servers, options.seconds)
         answer = ask(options, client, task)
         expected = facts[answer["deltaCount"]]
         if wrong := judge(answer, task, expected):
@@ -209,14 +214,27 @@ def arguments():
     return parser.parse_args()
 
 
+def names():
+    """What a filter may be a part of."""
+    return [name_of(client, workload) for client in CLIENTS for workload in client.workloads]
+
+
+def name_of(client, workload):
+    return f"end-to-end {workload} {client.subject}, {client.way}"
+
+
 def main():
+    if sys.argv[1:] == ["--names"]:
+        print(*names(), sep="\n")
+        return
     options = arguments()
+    end_on_request()
     results = Results(options.results)
     sizes = sorted({size for sizes in SIZES.values() for size in sizes})
     lines = subprocess.run([options.bin / "stream-facts", *map(str, sizes)], check=True, capture_output=True, text=True)
     facts = {item["deltaCount"]: item for item in map(json.loads, lines.stdout.splitlines())}
     chosen = [(workload, client) for client in CLIENTS for workload in client.workloads
-              if options.filter in f"end-to-end {workload} {client.subject}, {client.way}"]
+              if options.filter in name_of(client, workload)]
     order = [SOCKET, DEFLATE, SOCKET_TLS, SOCKETS, SSE, GZIP, SSE_TLS, SSES]
     with tempfile.TemporaryDirectory() as folder:
         servers = Servers(options.bin / "stream-server", options.server_core, pathlib.Path(folder))

@@ -2,10 +2,11 @@
 
 Usage: first_text.py --chappie FILE --python FILE --codex FILE [--results FILE] [--filter TEXT]
                      [--waiting only|without|too]
+       first_text.py --names
 
 `chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has
-had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and never
-answered. codex prints whole items, so its time is that of the answer, which has one delta.
+had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and
+never answered. codex prints whole items, so its time is that of the answer, which has one delta.
 
 The black hole of codex takes minutes in which nothing is computed, so it can be run beside other things: --waiting
 only.
@@ -17,12 +18,13 @@ import dataclasses
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-from results import Results, last_line, spread
+from results import Results, end_on_request, last_line, run_limited, spread
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 INTEROPERABILITY = FOLDER.parents[1] / "Tests" / "Interoperability"
@@ -94,7 +96,11 @@ class Server:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.wait()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
 def environment(**more):
@@ -106,7 +112,8 @@ def environment(**more):
 def timed(options, words, found, limit, **environment_members):
     """Milliseconds from the start of a process to the piece of its output with the text in it, by `found`."""
     start = time.perf_counter()
-    words = ["timeout", "--foreground", str(limit), "taskset", "--cpu-list", str(options.client_core), *words]
+    words = ["timeout", "--foreground", "--kill-after", "5", str(limit),
+             "taskset", "--cpu-list", str(options.client_core), *words]
     moment, output = None, b""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
@@ -118,7 +125,7 @@ def timed(options, words, found, limit, **environment_members):
         status = process.wait()
         log.seek(0)
         errors = log.read().decode(errors="replace")
-    if status == 124:
+    if status in (124, -signal.SIGKILL, 128 + signal.SIGKILL):
         raise RuntimeError(f"no text after {limit} s")
     if moment is None:
         raise RuntimeError(last_line(errors or output.decode(errors="replace")))
@@ -164,9 +171,7 @@ TIMERS = {"chappie": time_chappie, "codex": time_codex, "openai-websocket-proces
 def time_in_process(options, subject, workload, url):
     """Runs of a client that stays in one process."""
     words = [options.python, FOLDER / "first_text_openai.py", subject.kind.removeprefix("openai-"), workload, url, TEXT]
-    process = subprocess.run(
-        ["taskset", "--cpu-list", str(options.client_core), *words], capture_output=True, text=True, timeout=LIMIT,
-        env=environment())
+    process = run_limited(["taskset", "--cpu-list", str(options.client_core), *words], LIMIT, env=environment())
     if process.returncode != 0:
         raise RuntimeError(last_line(process.stderr))
     return json.loads(process.stdout)
@@ -234,11 +239,24 @@ def is_wanted(options, subject, workload):
     waits = (subject.kind, workload) == WAITING
     if options.waiting != "too" and waits != (options.waiting == "only"):
         return False
-    return options.filter in f"first-text {workload} {subject.name}, {subject.way}"
+    return options.filter in name_of(subject, workload)
+
+
+def names():
+    """What a filter may be a part of."""
+    return [name_of(subject, workload) for subject in SUBJECTS for workload in subject.workloads]
+
+
+def name_of(subject, workload):
+    return f"first-text {workload} {subject.name}, {subject.way}"
 
 
 def main():
+    if sys.argv[1:] == ["--names"]:
+        print(*names(), sep="\n")
+        return
     options = arguments()
+    end_on_request()
     results = Results(options.results)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -136,7 +136,13 @@ function measure(folder, facts, peer, workload) {
 }
 
 const [folder, name, ...workloads] = process.argv.slice(2);
-const peer = peers[name]();
+let peer;
+try {
+    peer = peers[name]();
+} catch (error) {
+    console.error(String(error));
+    process.exit(1);
+}
 const facts = JSON.parse(fs.readFileSync(path.join(folder, "facts.json"), "utf8"));
 for (const workload of workloads) {
     let result;

@@ -1,7 +1,12 @@
 """Figures as ../RESULTS.md has them, appended to a file while they are measured."""
 
+import contextlib
 import json
+import os
+import signal
 import statistics
+import subprocess
+import sys
 
 
 class Results:
@@ -25,6 +30,26 @@ class Results:
         why = " ".join(why.split())[:300]
         self.append({"missing": {"subject": subject, "why": why}})
         print(f"  {subject}: MISSING: {why}", flush=True)
+
+
+def run_limited(words, limit, **options):
+    """A program that has ended, with what it printed. One that takes longer is ended with all that it has started."""
+    process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True, **options)
+    try:
+        output, errors = process.communicate(timeout=limit)
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    return subprocess.CompletedProcess(words, process.returncode, output, errors)
+
+
+def end_on_request():
+    """Told to end, a program ends what it has started."""
+    for sign in [signal.SIGTERM, signal.SIGHUP]:
+        signal.signal(sign, lambda number, _: sys.exit(128 + number))
 
 
 def last_line(text):

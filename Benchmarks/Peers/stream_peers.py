@@ -122,6 +122,9 @@ class OpenAIWebSocket(OpenAIClient):
 
 
 class OpenAIEventStream(OpenAIClient):
+    async def close(self):
+        self.client.close()
+
     async def read(self):
         request = {"model": "paper-and-ink", "input": "Tell me about the bottle.", "stream": True}
         with self.client.responses.create(**request) as stream:
@@ -130,14 +133,21 @@ class OpenAIEventStream(OpenAIClient):
 
 
 class HTTPXEventStream(Client):
-    async def read(self):
+    async def open(self):
         import httpx
+
+        # To make one it reads all certificates that it trusts; a program does that once.
+        self.client = httpx.Client(verify=self.trust or True)
+
+    async def read(self):
         import httpx_sse
 
-        with httpx.Client(verify=self.trust or True) as client:
-            with httpx_sse.connect_sse(client, "GET", self.url + "/responses") as source:
-                self.demand_encoding(source.response.headers)
-                return self.counted(parsed_deltas(event.data for event in source.iter_sse()))
+        with httpx_sse.connect_sse(self.client, "GET", self.url + "/responses") as source:
+            self.demand_encoding(source.response.headers)
+            return self.counted(parsed_deltas(event.data for event in source.iter_sse()))
+
+    async def close(self):
+        self.client.close()
 
 
 class Websockets(Client):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import signal
 import sys
 
 from . import compare, measuring, page, readme, table
@@ -65,7 +66,9 @@ def run(given: argparse.Namespace) -> int:
 
 def report(given: argparse.Namespace) -> int:
     target = given.output or given.results.with_name("report.html")
-    target.write_text(page.html(Results.load(given.results)), encoding="utf-8")
+    text = page.html(Results.load(given.results))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
     print(f"written: {target}")
     return 0
 
@@ -74,6 +77,9 @@ def main(arguments: list[str]) -> int:
     given = options(arguments)
     commands = {"run": run, "report": report, "compare": compare.command,
                 "readme": lambda given: readme.command(given, REPOSITORY)}
+    # Told to end, it ends what it has started.
+    for sign in [signal.SIGTERM, signal.SIGHUP]:
+        signal.signal(sign, lambda number, _: sys.exit(128 + number))
     try:
         return commands[given.command](given)
     except ResultsError as error:

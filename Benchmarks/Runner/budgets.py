@@ -3,10 +3,9 @@
 Usage: budgets.py PROGRAMS-FOLDER [--accept] [NAME...]
 
 Each row of the file names a program and a workload; a workload that ends with @ and a pattern is counted inside the
-functions of that name alone, with all that they call. A figure above its budget fails: for instructions by more than 3 %,
-for allocations by anything at all, in the digits that the file has: where threads meet, the last ones are chance.
---accept writes what was counted into the file. NAME is a part of the names of the rows
-to count; without one, all are.
+functions of that name alone, with all that they call. A figure above its budget fails: for instructions by more than
+3 %, for allocations by anything at all, in the digits that the file has: where threads meet, the last ones are chance.
+--accept writes what was counted into the file. NAME is a part of the names of the rows to count; without one, all are.
 """
 
 import concurrent.futures
@@ -67,7 +66,8 @@ def line(name, what, before, now, limit, digits):
     is_above = now > limit
     print(f"{name + ', ' + what:42} {before:9.{digits}f} {now:9.{digits}f}  {change:>9}"
           f"{'  ABOVE THE BUDGET' if is_above else ''}")
-    return [f"budgets: {name}: {now:.{digits}f} {what} an event, and {before:.{digits}f} are budgeted"] if is_above else []
+    above = f"budgets: {name}: {now:.{digits}f} {what} an event, and {before:.{digits}f} are budgeted"
+    return [above] if is_above else []
 
 
 def compare(budgets, counted):
@@ -86,7 +86,8 @@ def write(counted):
     by_name = {row.name: row for row in counted}
     lines = FILE.read_text().splitlines()
     names = [text.split("\t")[0] for text in lines]
-    FILE.write_text("".join(f"{by_name.get(name, text) if is_row(text) else text}\n" for name, text in zip(names, lines)))
+    FILE.write_text("".join(
+        f"{by_name.get(name, text) if is_row(text) else text}\n" for name, text in zip(names, lines)))
 
 
 def main(arguments):
@@ -97,6 +98,8 @@ def main(arguments):
     names = [name for name in arguments[1:] if name != "--accept"]
     budgets = [Row.read(text) for text in FILE.read_text().splitlines() if is_row(text)]
     budgets = [row for row in budgets if not names or any(name in row.name for name in names)]
+    if not budgets:
+        sys.exit(f"budgets: no row is called like {' or '.join(names) or 'anything'}")
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as jobs:
         for program in sorted({row.program for row in budgets}):
             counting.strip(programs / program, folder)
@@ -111,7 +114,8 @@ def main(arguments):
         write(counted)
         print("budgets: accepted")
     elif failures:
-        print("", *failures, "budgets: if that is what it must cost: make budgets-accept, and commit the file", sep="\n")
+        advice = "budgets: if that is what it must cost: make budgets-accept, and commit the file"
+        print("", *failures, advice, sep="\n")
         sys.exit(1)
 
 

@@ -1,8 +1,8 @@
 """What a change did: figures of two results beside each other, the largest changes first.
 
 The medians are compared. A count (instructions, allocations, bytes uploaded) has changed when it differs by more than
-3 %; a time has changed when the values of one side are all above those of the other. With a revision, both sides are
-measured in turn, and the values are the medians of the rounds.
+3 %; a time has changed when the values of one side are all above those of the other, three of them at least. With a
+revision, both sides are measured in turn, and the values are the medians of the rounds.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ COUNTS = {"instructions", "allocations", "uploaded"}
 TOLERANCE = 0.03
 # An allocation less in a thousand events is no change.
 LEAST_COUNT = 0.0015
+# Fewer values do not tell a change from noise.
+LEAST_RUNS = 3
 VERDICTS = ["regression", "improvement", "unchanged"]
 
 
@@ -44,6 +46,8 @@ class Change:
         """Whether it is more than noise."""
         if self.new.measure in COUNTS:
             return abs(self.share) > TOLERANCE and abs(self.new.median - self.base.median) > LEAST_COUNT
+        if min(len(self.base.runs), len(self.new.runs)) < LEAST_RUNS:
+            return False
         return self.new.low > self.base.high or self.new.high < self.base.low
 
     @property
@@ -124,7 +128,9 @@ def in_turn(given: argparse.Namespace, base: pathlib.Path) -> tuple[list[Figure]
         measuring.say(f"the other revision has no {name}: it is left out")
     rounds: dict[str, list[list[Figure]]] = {"before": [], "after": []}
     for number in range(1, max(given.rounds, 3) + 1):
-        for side, folder in [("after", given.programs), ("before", base)]:
+        order = [("after", given.programs), ("before", base)]
+        # What changes with time falls on both sides alike.
+        for side, folder in order if number % 2 else reversed(order):
             measuring.say(f"round {number}, {side}")
             outcomes = measuring.run_all(folder, given.filter, given.output / side, has_counts=not given.no_counts,
                                          left_out=lacking)
@@ -133,8 +139,10 @@ def in_turn(given: argparse.Namespace, base: pathlib.Path) -> tuple[list[Figure]
 
 
 def figures_of(outcomes: list[Outcome], side: str) -> list[Figure]:
-    """The figures of a round; what failed in the other revision alone only cannot be compared."""
-    failed = [f"{outcome.title}: {outcome.failure}" for outcome in outcomes if outcome.failure]
+    """The figures of a round. A program that failed and has figures is compared all the same: it has been named. One of
+    this checkout that has none ends the comparison; in the other revision the rest is compared.
+    """
+    failed = [f"{outcome.title}: {outcome.failure}" for outcome in outcomes if outcome.failure and not outcome.figures]
     found = [figure for outcome in outcomes for figure in outcome.figures]
     if failed and (side == "after" or not found):
         known = " (do its programs know --results?)" if side == "before" else ""

@@ -41,7 +41,7 @@ def over_amount(results: Results, group: str, measure: str, unit_part: str, name
                 takeaway, note: str = "", is_logarithmic: bool = True) -> Chapter | Absent:
     """A chart of cost against work; `takeaway` makes its sentence of the families."""
     found = [figure for figure in results.select(group, measure)
-             if unit_part in figure.unit and figure.median > 0]
+             if unit_part in figure.unit and figure.median > 0 and (amount(figure) or 0) > 0]
     grouped = families(found)
     if not grouped:
         return Absent(title, f"this run has no such figures (group {group}, measure {measure})")
@@ -112,7 +112,8 @@ def growth(results: Results) -> Chapter | Absent:
     """Time a byte of every shape; the shapes that grow most and that cost most have names."""
     title = "Time of a byte, by size of the input"
     found = [figure for figure in results.select("growth", "time", subject="chappie")
-             if figure.median > 0 and (figure.unit in ("ns", "µs", "ms", "s") or "/byte" in figure.unit)]
+             if figure.median > 0 and (amount(figure) or 0) > 0
+             and (figure.unit in ("ns", "µs", "ms", "s") or "/byte" in figure.unit)]
     grouped = {name: items for name, items in families(found).items() if len(items) > 1}
     if not grouped:
         return Absent(title, "this run has no times of inputs that grow")

@@ -1,8 +1,8 @@
 """Counts what a program does for an event: instructions and calls of the allocator, by callgrind.
 
-A program is run twice, with few and with many passes over its workload; what both runs do once cancels out. Counts depend
-on no clock and hardly on the machine: callgrind shows programs a processor of its own choice, without AVX-512, so that
-libraries choose the same code on any that has AVX2. Another compiler or another library counts anew.
+A program is run twice, with few and with many passes over its workload; what both runs do once cancels out. Counts
+depend on no clock and hardly on the machine: callgrind shows programs a processor of its own choice, without AVX-512,
+so that libraries choose the same code on any that has AVX2. Another compiler or another library counts anew.
 
 What the allocator does for a block depends on the block's neighbours, which any change elsewhere moves: while it is
 counted, freed blocks stay in the thread's cache, and an allocation costs the same whatever lies around it.
@@ -128,4 +128,5 @@ def count(program, arguments, short, long, inside=None):
     events = many_events - few_events
     if events <= 0:
         raise CountingError(f"{described(program, arguments)}: the long run has no more events than the short one")
-    return Counted((many.instructions - few.instructions) / events, (many.allocations - few.allocations) / events, events)
+    return Counted(
+        (many.instructions - few.instructions) / events, (many.allocations - few.allocations) / events, events)

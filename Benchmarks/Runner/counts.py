@@ -47,13 +47,27 @@ def counted(folder: pathlib.Path, wanted: str, counting=None) -> Outcome | None:
             program = counting.strip(folder / PROGRAM, work)
             # Each program looks for the server beside itself; the server is a process that nobody counts.
             (pathlib.Path(work) / SERVER).symlink_to((folder / SERVER).resolve())
-            found = list(jobs.map(lambda question: figures_of(counting, program, *question), questions))
-        outcome.figures = [figure for pair in found for figure in pair]
+            found = list(jobs.map(lambda question: figures_or_error(counting, program, *question), questions))
+        outcome.figures = [figure for pair in found if isinstance(pair, list) for figure in pair]
+        outcome.failure = next((said(error) for error in found if isinstance(error, Exception)), None)
     except Exception as error:  # Whatever it was: the figures that were measured are not lost for it.
-        lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("==")]
-        outcome.failure = " / ".join(lines[:3]) or repr(error)
+        outcome.failure = said(error)
     outcome.seconds = time.monotonic() - start
     return outcome
+
+
+def said(error: Exception) -> str:
+    """What an error says, without what valgrind says."""
+    lines = [line for line in str(error).splitlines() if line.strip() and not line.startswith("==")]
+    return " / ".join(lines[:3]) or repr(error)
+
+
+def figures_or_error(counting, program: pathlib.Path, workload: str, way: str) -> list[Figure] | Exception:
+    """The figures of a workload in a way, or why there are none: the others have theirs."""
+    try:
+        return figures_of(counting, program, workload, way)
+    except Exception as error:
+        return error
 
 
 def figures_of(counting, program: pathlib.Path, workload: str, way: str) -> list[Figure]:

@@ -11,6 +11,8 @@ import statistics
 OWN = "chappie"
 MACHINE = "machine"
 TEXTS = ["group", "workload", "subject", "measure", "unit"]
+# In a way's name: a program was started for it, and that took its time too.
+PROCESS = "process included"
 
 
 class ResultsError(Exception):
@@ -35,6 +37,7 @@ class Figure:
     amount: float | None = None
     distribution: list | None = None
     version: str | None = None
+    rounds: int | None = None
     median: float = math.nan
     low: float = math.nan
     high: float = math.nan
@@ -64,6 +67,11 @@ class Figure:
         return self.subject == OWN
 
     @property
+    def has_process(self) -> bool:
+        """Whether the start of a program is a part of it."""
+        return PROCESS in self.way
+
+    @property
     def spread(self) -> float:
         """How far the runs are apart, as a share of the median."""
         return (self.high - self.low) / abs(self.median) if self.median else 0.0
@@ -74,8 +82,13 @@ class Figure:
         if not self.bar:
             return None
         least, most = self.bar.get("atLeast"), self.bar.get("atMost")
-        value = self.median if self.bar.get("quantile") is None else self.value_at(self.bar["quantile"])
-        return (least is None or value >= least) and (most is None or value <= most)
+        return (least is None or self.judged >= least) and (most is None or self.judged <= most)
+
+    @property
+    def judged(self) -> float:
+        """What the bar is about: the median, or the run that the bar names."""
+        quantile = (self.bar or {}).get("quantile")
+        return self.median if quantile is None else self.value_at(quantile)
 
     def value_at(self, quantile: float) -> float:
         """The run below which such a part of them lies."""
@@ -98,9 +111,9 @@ class Figure:
         for name in TEXTS:
             if not isinstance(value.get(name), str) or not value[name] and name != "unit":
                 raise ValueError(f"'{name}' is not a text")
-        runs = value.get("runs")
-        if not isinstance(runs, list) or not runs or not all(is_number(run) for run in runs):
+        if not are_numbers(value.get("runs")) or not value["runs"]:
             raise ValueError("'runs' is not a list of numbers, or is empty")
+        check_optional(value)
         if value.get("better") not in (None, "higher", "lower"):
             raise ValueError("'better' is neither higher nor lower")
         known = {field.name for field in dataclasses.fields(Figure)} - {"median", "low", "high"}
@@ -113,6 +126,28 @@ class Lines:
 
     figures: list[Figure] = dataclasses.field(default_factory=list)
     missing: list[dict] = dataclasses.field(default_factory=list)
+    # What is wrong with lines that are broken.
+    broken: list[str] = dataclasses.field(default_factory=list)
+
+
+def check_optional(value: dict) -> None:
+    """Raises ValueError when a member that may be absent is not what it should be."""
+    bar = value.get("bar")
+    if bar is not None and not (isinstance(bar, dict) and all(
+            bar.get(name) is None or is_number(bar[name]) for name in ["atLeast", "atMost", "quantile"])):
+        raise ValueError("'bar' is not an object of numbers")
+    points = value.get("distribution")
+    if points is not None and not (isinstance(points, list) and all(
+            are_numbers(point) and len(point) == 2 for point in points)):
+        raise ValueError("'distribution' is not a list of pairs of numbers")
+    if value.get("amount") is not None and not is_number(value["amount"]):
+        raise ValueError("'amount' is not a number")
+    if not all(isinstance(value.get(name), (str, type(None))) for name in ["way", "version"]):
+        raise ValueError("'way' or 'version' is not a text")
+
+
+def are_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(is_number(item) for item in value)
 
 
 def is_number(value: object) -> bool:
@@ -120,11 +155,11 @@ def is_number(value: object) -> bool:
 
 
 def read_lines(path: pathlib.Path, first_line: int = 0) -> Lines:
-    """Reads the lines of a file from one on; a line that is broken raises ResultsError with its number."""
+    """Reads the lines of a file from one on; those that are broken are named with their numbers."""
     lines = Lines()
     if not path.exists():
         return lines
-    for number, text in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for number, text in enumerate(lines_of(path), 1):
         if number <= first_line or not text.strip():
             continue
         try:
@@ -134,8 +169,14 @@ def read_lines(path: pathlib.Path, first_line: int = 0) -> Lines:
             else:
                 lines.figures.append(Figure.from_json(value))
         except ValueError as error:
-            raise ResultsError(f"{path}, line {number}: {error}: {text[:80]}") from error
+            lines.broken.append(f"{path}, line {number}: {error}: {text[:80]}")
     return lines
+
+
+def lines_of(path: pathlib.Path) -> list[str]:
+    """The lines of a file; only a line feed ends one, as JSON may have other separators in its texts."""
+    found = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    return found if found[-1] else found[:-1]
 
 
 def read_missing(value: object) -> dict:
@@ -163,9 +204,22 @@ def add_ratios(figures: list[Figure]) -> None:
         by_question.setdefault(figure.question, []).append(figure)
     for figure in figures:
         if figure.is_own:
-            others = [other for other in by_question[figure.question] if not other.is_own]
+            own_ways = {other.way for other in by_question[figure.question] if other.is_own}
+            others = [other for other in by_question[figure.question]
+                      if not other.is_own and is_comparable(figure, other, own_ways)]
             ratios = {other.who: figure.ratio(other) for other in others}
             figure.ratios = {who: significant(ratio) for who, ratio in ratios.items() if ratio is not None} or None
+
+
+def is_comparable(own: Figure, other: Figure, own_ways: set[str]) -> bool:
+    """Whether both did the same.
+
+    Both are with the start of a process, or neither; what was done in a way of the package is beside that way alone;
+    and a way that does not decode is a part of the package's work, which no peer does alone.
+    """
+    if own.decodes is False and other.subject != MACHINE:
+        return False
+    return own.has_process == other.has_process and (other.way == own.way or other.way not in own_ways or not other.way)
 
 
 def significant(value: float, digits: int = 4) -> float:

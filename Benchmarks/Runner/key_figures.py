@@ -6,8 +6,8 @@ import dataclasses
 
 from . import quantities
 from .chapters import against, value_of
-from .figures import Figure
-from .results import PROCESS, Results, best_of
+from .figures import PROCESS, Figure
+from .results import Results, best_of, usual_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,9 +72,9 @@ def first_text(results: Results) -> list[KeyFigure]:
     for workload, spoken in [("cold", "cold"), ("refused-upgrade", "with a refused upgrade"),
                              ("black-holed-upgrade", "with a black-holed upgrade")]:
         codex = results.best("first-text", "time", workload, subject="codex")
-        own = results.like(codex) if codex else results.best("first-text", "time", workload, subject="chappie")
+        own = results.like(codex) if codex else usual_of(results.select("first-text", "time", workload, "chappie"))
         if own:
-            spoken += f", {PROCESS}" if PROCESS in own.way else ""
+            spoken += f", {PROCESS}" if own.has_process else ""
             ratio = own.ratio(codex) if codex else None
             beside = f"codex: {value_of(codex)}, {quantities.times(ratio)}" if codex and ratio else ""
             found.append(KeyFigure(f"first text, {spoken}", value_of(own), beside,
@@ -85,7 +85,9 @@ def first_text(results: Results) -> list[KeyFigure]:
 def plain(results: Results, group: str, measure: str, workload: str, name: str, beside: str = "") -> list[KeyFigure]:
     """A row for one figure of the package."""
     own = results.best(group, measure, workload, subject="chappie")
-    return [KeyFigure(name, value_of(own), beside, command(group, workload))] if own else []
+    if own is None:
+        return []
+    return [KeyFigure(f"{name}, {own.way}" if own.way else name, value_of(own), beside, command(group, workload))]
 
 
 def memory(results: Results) -> list[KeyFigure]:

@@ -60,7 +60,8 @@ def state(results: Results) -> str:
     if bars:
         lines.append(f"<strong>{len(bars) - len(results.missed)} of {len(bars)} bars are held.</strong>")
     lines += [f"Missed: {escape(figure.group)}/{escape(figure.workload)}, {escape(figure.way or figure.measure)}: "
-              f"{escape(chapters.value_of(figure))}, the bar is {escape(table.verdict(figure).split('  ')[0])}"
+              f"{escape(quantities.quantity(figure.judged, figure.unit))}, "
+              f"the bar is {escape(table.verdict(figure).split('  ')[0])}"
               for figure in results.missed]
     lines += [f"Failed: {escape(program['program'])}: {escape(program['failure'])}" for program in results.failed]
     lines += [f"Doubtful: {escape(warning)}." for warning in results.warnings]

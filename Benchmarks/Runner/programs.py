@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import json
+import os
 import pathlib
+import signal
 import subprocess
 import time
 from collections.abc import Callable
+from typing import TextIO
 
 from . import figures
 
 # A program that takes this long hangs.
 TIME_LIMIT = 900
+# How long one has to end what it has started, once it is told to end.
+GRACE = 5
 CORPORA = ["model-deltas", "model-deltas-crlf", "model-deltas-cr", "tiny-events", "long-lines", "multi-line-data"]
+CHUNKS = [16384, 1460, 37, 1]
 # What programs print beside a figure of theirs that is past its limit.
 VERDICTS = ["MISSED", "BROKEN", "ABOVE", "NOT HELD"]
 # What event-cost calls its paths, and the groups that they belong to.
@@ -34,12 +42,15 @@ def corpora(wanted: str) -> list[str] | None:
     corpus, _, size = workload.partition("/")
     if corpus in CORPORA and (not size or size.isdigit()):
         return [workload.rstrip("/")]
-    return [name for name in CORPORA if wanted in f"parser/{name}"] or None
+    sized = [f"{name}/{size}" for name in CORPORA for size in CHUNKS]
+    return [name for name in CORPORA if wanted in f"parser/{name}"] or [
+        name for name in sized if wanted in f"parser/{name}"] or None
 
 
 def growth(wanted: str) -> list[str] | None:
-    """Nothing more to say to `growth`, or None."""
-    return [] if any(wanted in name for name in ["growth", "sse-throughput growth"]) else None
+    """Nothing more to say to `growth`, whose shapes are measured together, or None."""
+    is_about = wanted.startswith("growth/") or any(wanted in name for name in ["growth", "sse-throughput growth"])
+    return [] if is_about else None
 
 
 def paths(wanted: str) -> list[str] | None:
@@ -120,25 +131,31 @@ def run_once(program: Program, told: list[str], folder: pathlib.Path, lines: pat
     start = time.monotonic()
     status, complaint = execute(command, log, time_limit)
     seconds = time.monotonic() - start
-    try:
-        added = figures.read_lines(lines, before)
-    except figures.ResultsError as error:
-        drop_broken_lines(lines, before)
-        return Outcome(program.title, seconds, [], [], str(error))
+    added = figures.read_lines(lines, before)
     outcome = Outcome(program.title, seconds, added.figures, added.missing)
-    if status == 2 and told and program.reads_filter and not added.figures:
+    said = f"{pathlib.Path(program.name).name}: "
+    if added.broken:
+        drop_broken_lines(lines)
+        ended = [failure(status, complaint, added, said)] if status not in (0, 1) else []
+        outcome.failure = "; ".join([*ended, *added.broken[:3]])
+    elif status == 2 and told and program.reads_filter and not added.figures:
         outcome.has_nothing = True
     else:
-        outcome.failure = failure(status, complaint, added)
+        outcome.failure = failure(status, complaint, added, said)
     return outcome
 
 
-def failure(status: int, complaint: str, added: figures.Lines) -> str | None:
-    """Why a program counts as failed; None when it does not. Status 1 with a missed bar is what that bar says."""
+def failure(status: int, complaint: str, added: figures.Lines, said: str) -> str | None:
+    """Why a program counts as failed; None when it does not.
+
+    Status 1 with a missed bar is what that bar says, unless the program complains besides: `said` begins what it says.
+    """
     if status not in (0, 1):
         return f"it ended with status {status}: {complaint}"
     if status == 1 and not any(figure.is_held is False for figure in added.figures):
         return complaint or "it ended with status 1, and none of its figures says why: see programs.log"
+    if status == 1 and said in complaint:
+        return complaint[complaint.index(said):]
     return None if added.figures or added.missing else "it wrote no figures"
 
 
@@ -149,25 +166,56 @@ def execute(command: list[str], log: pathlib.Path, time_limit: float) -> tuple[i
         file.flush()
         start = file.tell()
         try:
-            run = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.PIPE, text=True,
-                                 errors="replace", timeout=time_limit)
+            status, errors = run_group(command, file, time_limit)
         except OSError as error:
             return 127, str(error)
         except subprocess.TimeoutExpired:
             return 124, f"it did not end in {time_limit:.0f} s"
         file.seek(start)
         printed = file.read()
-        file.write(run.stderr)
-    complaints = [line for line in run.stderr.splitlines() if line.strip()][-3:]
+        file.write(errors)
+    complaints = [line for line in errors.splitlines() if line.strip()][-3:]
     verdicts = [" ".join(line.split()) for line in printed.splitlines() if any(word in line for word in VERDICTS)]
-    return run.returncode, " / ".join(verdicts[:3] + complaints)
+    return status, " / ".join(verdicts[:3] + complaints)
+
+
+def run_group(command: list[str], output: TextIO, time_limit: float) -> tuple[int, str]:
+    """A command's status and its standard error. What it has started ends with it when it takes too long, or when this
+    program is told to end.
+    """
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True,
+                               errors="replace", process_group=0)
+    try:
+        errors = process.communicate(timeout=time_limit)[1]
+    except BaseException:
+        end_group(process)
+        raise
+    return process.returncode, errors
+
+
+def end_group(process: subprocess.Popen) -> None:
+    """Asks a process and what it has started to end, and then ends them."""
+    for sign in [signal.SIGTERM, signal.SIGKILL]:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, sign)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
+    process.stderr.close()
 
 
 def line_count(path: pathlib.Path) -> int:
-    return len(path.read_text(encoding="utf-8", errors="replace").splitlines()) if path.exists() else 0
+    return len(figures.lines_of(path)) if path.exists() else 0
 
 
-def drop_broken_lines(path: pathlib.Path, keep: int) -> None:
-    """Takes away what a failed program has added, so that the next one begins on a line of its own."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[:keep]
+def drop_broken_lines(path: pathlib.Path) -> None:
+    """Takes the lines away that are not whole, so that the next program begins on a line of its own."""
+    lines = [line for line in figures.lines_of(path) if is_whole(line)]
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def is_whole(line: str) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True

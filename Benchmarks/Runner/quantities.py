@@ -44,7 +44,7 @@ def quantity(value: float, unit: str) -> str:
         return f"{number(value)}"
     if unit in ("ns", "ns/event", "µs", "µs/event", "ms") or unit.startswith(("ns", "µs", "ms")):
         return duration(value, unit)
-    return f"{number(value)} {unit}"
+    return f"{number(value)} {unit}".strip()
 
 
 def duration(value: float, unit: str) -> str:
@@ -71,7 +71,7 @@ def short(value: float, unit: str) -> str:
 
 def times(ratio: float) -> str:
     """A ratio: 9.4 ×, 0.31 ×."""
-    return f"{ratio:.2f} ×" if ratio < 1 else f"{number(ratio)} ×"
+    return f"{ratio:.2g} ×" if ratio < 0.1 else f"{ratio:.2f} ×" if ratio < 1 else f"{number(ratio)} ×"
 
 
 def percent(share: float) -> str:

@@ -18,7 +18,7 @@ LEFT_OUT = {"growth"}
 def command(given: argparse.Namespace, repository: pathlib.Path) -> int:
     """Writes both tables, or only says whether they are as the results say."""
     if given.check and not given.results.exists():
-        print(f"readme: there is no {given.results.relative_to(repository)} to hold the tables against")
+        print(f"readme: there is no {given.results} to hold the tables against")
         return 0
     results = Results.load(given.results)
     files = {"README.md": short_table(results), "Benchmarks/README.md": long_tables(results)}
@@ -86,8 +86,8 @@ def long_tables(results: Results) -> str:
 
 
 def long_row(figure: Figure, results: Results) -> list[str]:
-    limit = best_of(results.select(figure.group, figure.measure, figure.workload, subject="machine"))
-    peer = best_of(results.peers(figure.group, figure.measure, figure.workload))
+    limit = results.limit(figure)
+    peer = best_of(results.beside(figure, results.peers(figure.group, figure.measure, figure.workload)))
     spread = f"{figure.spread * 100:.0f} %" if len(figure.runs) > 1 else ""
     beside = ["", ""]
     for index, other in enumerate([limit, peer]):

@@ -10,8 +10,8 @@ from . import figures
 from .figures import Figure, ResultsError
 
 SCHEMA = 1
-# In a way's name: a program was started for it, and that took its time too.
-PROCESS = "process included"
+# A way of the machine that says what the server can send, and not what a reader could do with it.
+CEILING = "server's ceiling"
 
 
 @dataclasses.dataclass
@@ -67,7 +67,18 @@ class Results:
     def like(self, other: Figure) -> Figure | None:
         """The package's best figure that is comparable with another one: with its process, or without one."""
         own = self.select(other.group, other.measure, other.workload, figures.OWN)
-        return best_of([figure for figure in own if (PROCESS in figure.way) == (PROCESS in other.way)])
+        own = [figure for figure in own if figure.has_process == other.has_process]
+        return usual_of([figure for figure in own if figure.decodes is not False]) or usual_of(own)
+
+    def beside(self, own: Figure, found: list[Figure]) -> list[Figure]:
+        """Those of other figures at the same question that did the same as one of the package."""
+        ways = {figure.way for figure in self.select(own.group, own.measure, own.workload, figures.OWN)}
+        return [other for other in found if figures.is_comparable(own, other, ways)]
+
+    def limit(self, own: Figure) -> Figure | None:
+        """What the machine does at best with the same bytes."""
+        found = self.beside(own, self.select(own.group, own.measure, own.workload, figures.MACHINE))
+        return best_of([figure for figure in found if figure.way != CEILING])
 
     def peers(self, group: str, measure: str, workload: str, decodes: bool | None = None) -> list[Figure]:
         """The peers' figures, the best first; those that decode, or those that do not, or all."""
@@ -85,7 +96,10 @@ class Results:
         lines = ",\n".join(json.dumps(figure, ensure_ascii=False, allow_nan=False) for figure in value.pop("figures"))
         head = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False).removesuffix("\n}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f'{head},\n "figures": [\n{lines}\n]\n}}\n', encoding="utf-8")
+        # Whoever ends the run meanwhile leaves the earlier file whole.
+        unfinished = path.with_name(f"{path.name}.unfinished")
+        unfinished.write_text(f'{head},\n "figures": [\n{lines}\n]\n}}\n', encoding="utf-8")
+        unfinished.replace(path)
 
     @staticmethod
     def load(path: pathlib.Path) -> Results:
@@ -100,10 +114,15 @@ class Results:
             raise ResultsError(f"{path} is not results of schema {SCHEMA}")
         try:
             found = [Figure.from_json(figure) for figure in value.get("figures", [])]
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise ResultsError(f"{path}: a figure is broken: {error}") from error
         known = {field.name for field in dataclasses.fields(Results)} - {"figures"}
         return Results(**{name: item for name, item in value.items() if name in known}, figures=found)
+
+
+def usual_of(found: list[Figure]) -> Figure | None:
+    """The way without a name, which is how the package does it by itself; where all have names, the best."""
+    return next((figure for figure in found if not figure.way), None) or best_of(found)
 
 
 def best_of(found: list[Figure]) -> Figure | None:

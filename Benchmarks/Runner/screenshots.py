@@ -18,6 +18,8 @@ CHECK = pathlib.Path(__file__).with_name("layout.js")
 WIDTHS = [1400, 760, 400]
 # What Chromium calls the schemes.
 SCHEMES = {"dark": 0, "light": 1}
+# A page takes it seconds.
+TIME_LIMIT = 120
 NAMES = ["chromium", "chromium-browser", "google-chrome"]
 
 
@@ -30,11 +32,15 @@ def browser() -> str:
 
 def chromium(page: pathlib.Path, scheme: str, size: tuple[int, int], *options: str) -> str:
     """Opens a page, with a profile of its own; what it prints."""
-    with tempfile.TemporaryDirectory() as profile:
+    # Its processes may write into the profile a moment longer than it runs.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         command = [browser(), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
                    f"--user-data-dir={profile}", f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
                    f"--window-size={size[0]},{size[1]}", *options, page.resolve().as_uri()]
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT)
+        except subprocess.TimeoutExpired:
+            sys.exit(f"screenshots: Chromium did not end in {TIME_LIMIT} s")
     if run.returncode != 0:
         sys.exit(f"screenshots: Chromium failed:\n{run.stderr}")
     return run.stdout

@@ -42,9 +42,9 @@ def ordered(found: list[Figure]) -> list[Figure]:
 
 def cells(figure: Figure, results: Results, repeats: bool) -> list[str]:
     names = ["", ""] if repeats else [figure.workload, figure.measure]
-    limits = results.select(figure.group, figure.measure, figure.workload, subject="machine")
-    ratios = [ratio for limit in limits if figure.is_own and (ratio := figure.ratio(limit))]
-    limit = quantities.times(min(ratios)) if ratios else ""
+    best = results.limit(figure) if figure.is_own else None
+    ratio = figure.ratio(best) if best else None
+    limit = quantities.times(ratio) if ratio else ""
     spread = f"{figure.spread * 100:.0f} %" if len(figure.runs) > 1 else ""
     who = f"  {figure.who}" if not figure.is_own else figure.who
     return [*names, who, quantities.quantity(figure.median, figure.unit), spread, limit, verdict(figure)]
@@ -56,7 +56,10 @@ def verdict(figure: Figure) -> str:
         return ""
     limits = [f"{sign} {quantities.quantity(figure.bar[name], figure.unit)}"
               for name, sign in [("atLeast", ">="), ("atMost", "<=")] if figure.bar.get(name) is not None]
-    return f"{' and '.join(limits)}  {'ok' if figure.is_held else 'MISSED'}"
+    quantile = figure.bar.get("quantile")
+    which = "" if quantile is None else f" at {quantile * 100:g} %"
+    rounds = f", measured {figure.rounds} times" if figure.rounds else ""
+    return f"{' and '.join(limits)}{which}  {'ok' if figure.is_held else 'MISSED'}{rounds}"
 
 
 def row(columns: list[str]) -> str:
@@ -74,7 +77,7 @@ def closing(results: Results) -> list[str]:
     lines += [f"warning: {warning}" for warning in results.warnings]
     lines += [f"FAILED: {program['program']}: {program['failure']}" for program in results.failed]
     lines += [f"MISSED: {figure.group}/{figure.workload}, {figure.who}, {figure.measure}: "
-              f"{quantities.quantity(figure.median, figure.unit)}, the bar is {verdict(figure).split('  ')[0]}"
+              f"{quantities.quantity(figure.judged, figure.unit)}, the bar is {verdict(figure).split('  ')[0]}"
               for figure in results.missed]
     bars = [figure for figure in results.figures if figure.bar]
     held = len(bars) - len(results.missed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import chapters, charts, quantities
-from .chapters import Absent, Chapter, against, kind_of, named, value_of
+from .chapters import Absent, Chapter, kind_of, named, value_of
 from .figures import Figure
 from .results import Results, best_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import chapters, charts, quantities
 from .chapters import Absent, Chapter, kind_of, named, value_of
 from .figures import Figure
-from .results import Results
+from .results import Results, usual_of
 
 FIRST_TEXT = {"warm": "with a connection that is open", "cold": "cold", "refused-upgrade": "with a refused upgrade",
               "black-holed-upgrade": "with a black-holed upgrade"}
@@ -54,9 +54,10 @@ def number_of(figure: Figure, found: list[Figure]) -> int:
 
 
 def at(figure: Figure, quantile: float) -> str:
-    """The value at the quantile that is nearest."""
-    value = min(curve(figure), key=lambda point: abs(point[0] - quantile))[1]
-    return quantities.quantity(value, figure.unit)
+    """The value at a quantile, or at the nearest one that there is, which is named then."""
+    nearest, value = min(curve(figure), key=lambda point: abs(point[0] - quantile))
+    text = quantities.quantity(value, figure.unit)
+    return text if abs(nearest - quantile) < 1e-9 else f"{text} (the value at {nearest * 100:g} %)"
 
 
 def latency_takeaway(found: list[Figure], workloads: list[str]) -> str:
@@ -100,7 +101,7 @@ def first_text_takeaway(results: Results, workloads: list[str]) -> str:
     parts = []
     for workload in [name for name in ["cold", "refused-upgrade", "black-holed-upgrade"] if name in workloads]:
         codex = results.best("first-text", "time", workload, subject="codex")
-        own = results.like(codex) if codex else results.best("first-text", "time", workload, subject="chappie")
+        own = results.like(codex) if codex else usual_of(results.select("first-text", "time", workload, "chappie"))
         if own:
             ratio = own.ratio(codex) if codex else None
             beside = f" (codex: {value_of(codex)}, {quantities.times(ratio)})" if codex and ratio else ""

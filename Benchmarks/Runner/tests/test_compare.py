@@ -5,6 +5,7 @@ import unittest
 from Runner import compare
 from Runner.compare import Change
 from Runner.figures import Figure, ResultsError
+from Runner.programs import Outcome
 
 
 def time(*runs, better="lower", unit="ms", workload="w"):
@@ -30,15 +31,25 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(Change(time(10, 11, 12), time(8, 9, 9.9)).verdict, "improvement")
 
     def test_more_may_be_better(self):
-        self.assertEqual(Change(time(1, better="higher"), time(2, better="higher")).verdict, "improvement")
-        self.assertEqual(Change(time(1, better=None), time(2, better=None)).verdict, "changed")
+        before, after = [1, 1, 1], [2, 2, 2]
+        self.assertEqual(Change(time(*before, better="higher"), time(*after, better="higher")).verdict, "improvement")
+        self.assertEqual(Change(time(*before, better=None), time(*after, better=None)).verdict, "changed")
+
+    def test_one_value_does_not_tell_a_change(self):
+        self.assertEqual(Change(time(1), time(2)).verdict, "unchanged")
+
+    def test_what_failed_ends_a_comparison_only_without_figures(self):
+        missed = Outcome("parser", 1, [time(1)], [], "MISSED")
+        self.assertEqual(len(compare.figures_of([missed], "after")), 1)
+        with self.assertRaisesRegex(ResultsError, "after: parser: it ended"):
+            compare.figures_of([missed, Outcome("parser", 1, [], [], "it ended with status 3")], "after")
 
     def test_rounds_are_pooled_by_their_medians(self):
         self.assertEqual(compare.pooled([[time(1, 2, 9)], [time(3)], [time(4)]])[0].runs, [2, 3, 4])
 
     def test_the_largest_change_comes_first_and_sides_that_lack_a_figure_are_named(self):
-        base = [time(10, workload="a"), time(10, workload="b"), time(1, workload="gone")]
-        new = [time(11, workload="a"), time(5, workload="b"), time(1, workload="added")]
+        base = [time(10, 10, 10, workload="a"), time(10, 10, 10, workload="b"), time(1, workload="gone")]
+        new = [time(11, 11, 11, workload="a"), time(5, 5, 5, workload="b"), time(1, workload="added")]
         self.assertEqual([change.new.workload for change in compare.changes(base, new)], ["b", "a"])
         text = compare.text(base, new)
         self.assertIn("only before: g/gone", text)

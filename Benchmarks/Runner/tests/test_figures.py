@@ -41,6 +41,33 @@ class Summaries(unittest.TestCase):
         self.assertEqual(found[0].ratios, {"picows, callback": 3, "machine, read": 0.5})
         self.assertIsNone(found[1].ratios)
 
+    def test_ratios_are_given_only_for_the_same_work(self):
+        found = [figure([6], way="one after another"), figure([60], way="100 at once"),
+                 figure([3], way="a command, process included"), figure([12], "machine", "one after another"),
+                 figure([1], "codex", "exec, process included")]
+        figures.add_ratios(found)
+        self.assertEqual([item.ratios for item in found[:3]], [
+            {"machine, one after another": 0.5}, None, {"codex, exec, process included": 3}])
+
+    def test_a_part_of_the_work_has_no_ratio_to_peers(self):
+        whole, part = figure([6], way="batches()", decodes=True), figure([60], way="to the arena", decodes=False)
+        peer = figure([1], "picows", "callback")
+        found = [whole, part, peer, figure([120], "machine", "read")]
+        figures.add_ratios(found)
+        self.assertEqual(part.ratios, {"machine, read": 0.5})
+        self.assertIs(Results(figures=found).like(peer), whole)
+
+    def test_the_limit_is_what_a_reader_can_do(self):
+        own = figure([6], way="batches()")
+        read = figure([12], "machine", "read")
+        results = Results(figures=[own, read, figure([100], "machine", "server's ceiling")])
+        self.assertIs(results.limit(own), read)
+
+    def test_a_bar_may_be_about_another_run_than_the_median(self):
+        late = figure([1, 1, 1, 9], bar={"atMost": 5, "quantile": 0.99})
+        self.assertEqual((late.is_held, late.judged, late.median), (False, 9, 1))
+        self.assertTrue(figure([1, 1, 9], bar={"atLeast": 5, "quantile": 1}).is_held)
+
     def test_the_last_of_two_equal_figures_counts_and_is_named(self):
         results = Results()
         results.take([figure([1]), figure([2])])
@@ -52,6 +79,10 @@ class Summaries(unittest.TestCase):
         results = Results(figures=[own, started])
         self.assertIs(results.like(figure([1], "codex", "exec, process included")), started)
         self.assertIs(results.like(figure([1], "openai", "create()")), own)
+
+    def test_the_way_without_a_name_is_the_usual_one(self):
+        usual, quick = figure([2]), figure([9], way="with another setting")
+        self.assertIs(Results(figures=[quick, usual]).like(figure([1], "openai", "create()")), usual)
 
 
 class Lines(unittest.TestCase):
@@ -77,13 +108,18 @@ class Lines(unittest.TestCase):
             "cut": self.GOOD[:40], "no object": "[]\n", "no runs": self.GOOD.replace("[1,2]", "[]"),
             "no numbers": self.GOOD.replace("[1,2]", '["1"]'), "infinite": self.GOOD.replace("[1,2]", "[1e999]"),
             "no group": self.GOOD.replace('"group":"g",', ""),
+            "no bar": self.GOOD.replace('"other":3', '"bar":{"atLeast":"1"}'),
+            "no points": self.GOOD.replace('"other":3', '"distribution":[[0.5]]'),
+            "no amount": self.GOOD.replace('"other":3', '"amount":"1"'),
+            "no way": self.GOOD.replace('"other":3', '"way":1'),
             "no direction": self.GOOD.replace('"other":3', '"better":"more"'),
             "nothing missing": '{"missing":{"subject":"x"}}\n'}
         for name, text in broken.items():
             with self.subTest(name):
                 self.path.write_text(self.GOOD + text)
-                with self.assertRaisesRegex(ResultsError, "line 2"):
-                    figures.read_lines(self.path)
+                lines = figures.read_lines(self.path)
+                self.assertEqual(len(lines.figures), 1)
+                self.assertRegex(" ".join(lines.broken), "line 2")
 
     def test_results_are_read_as_they_were_written(self):
         results = Results(date="2026-01-31", machine={"cores": 2})
@@ -94,7 +130,7 @@ class Lines(unittest.TestCase):
         self.assertEqual(results.versions, {"picows": "2"})
 
     def test_what_is_no_result_says_so(self):
-        for text in ["", "{", "[]", '{"schema": 2}', '{"schema": 1, "figures": [{}]}']:
+        for text in ["", "{", "[]", '{"schema": 2}', '{"schema": 1, "figures": [{}]}', '{"schema": 1, "figures": 1}']:
             self.path.write_text(text)
             with self.assertRaises(ResultsError):
                 Results.load(self.path)

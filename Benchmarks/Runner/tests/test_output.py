@@ -88,10 +88,29 @@ class Reports(unittest.TestCase):
             figure.median = 0.0
         Balance().feed(page.html(results))
 
+    def test_amounts_of_zero_and_negative_values_are_left_out(self):
+        results = made_up.results()
+        for figure in results.figures:
+            if figure.workload.endswith(("-10", "262144")):
+                figure.amount = 0
+            elif figure.group == "processor":
+                figure.median = -figure.median
+        Balance().feed(page.html(results))
+
     def test_names_are_no_markup(self):
-        results = Results(figures=[Figure("end-to-end", "sse-plain-1", "<b>peer", "throughput", "events/s", [1.0],
-                                          better="higher", decodes=True)])
-        self.assertNotIn("<b>", page.html(results))
+        results = made_up.results()
+        for figure in results.figures:
+            figure.workload += "<b>" if figure.group in ("parser", "memory") else ""
+            figure.way = f"<b>{figure.way}\""
+            figure.subject = figure.subject if figure.subject in ("chappie", "machine") else f"<b>{figure.subject}\""
+        results.warnings = results.missing = [{"subject": "<b>", "why": "<b>"}]
+        results.programs = [{"program": "<b>", "failure": "<b>"}]
+        results.filter = results.command = results.commit = results.date = "<b>"
+        results.machine = {name: "<b>" for name in ["processor", "cores", "system", "kernel", "virtualization"]}
+        results.versions = {"<b>": "<b>"}
+        text = page.html(results)
+        self.assertNotIn("<b>", text)
+        Balance().feed(text)
 
     def test_the_table_says_what_was_missed(self):
         text = table.text(made_up.results())
@@ -144,5 +163,7 @@ class Quantities(unittest.TestCase):
                   (12_300, "/s"): "12,300 /s", (9.8, "KiB/stream"): "9.80 KiB/stream"}
         for (value, unit), text in wanted.items():
             self.assertEqual(quantities.quantity(value, unit), text)
-        self.assertEqual(quantities.times(0.314), "0.31 ×")
+        wanted = {0.314: "0.31 ×", 0.0581: "0.058 ×", 0.0042: "0.0042 ×"}
+        self.assertEqual([quantities.times(ratio) for ratio in wanted], list(wanted.values()))
+        self.assertEqual(quantities.quantity(2, ""), "2.00")
         self.assertEqual(quantities.listed(["a", "b", "c"]), "a, b and c")

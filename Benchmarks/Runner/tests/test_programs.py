@@ -4,6 +4,7 @@ import argparse
 import os
 import pathlib
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -25,6 +26,16 @@ class Filters(unittest.TestCase):
         self.assertEqual(programs.corpora("parser/model-deltas/16384"), ["model-deltas/16384"])
         self.assertEqual(programs.corpora("tiny"), ["tiny-events"])
         self.assertIsNone(programs.corpora("latency"))
+        self.assertEqual(programs.corpora("crlf/1460"), ["model-deltas-crlf/1460"])
+        self.assertEqual(len(programs.corpora("16384")), len(programs.CORPORA))
+
+    def test_growth_is_measured_as_a_whole(self):
+        self.assertEqual((programs.growth("growth/one line"), programs.growth("latency")), ([], None))
+
+    def test_the_peers_have_a_space_behind_the_group(self):
+        told = {"end-to-end/sse-plain-1": "end-to-end sse-plain-1", "end/sse": "end sse", "picows": "picows",
+                "model-deltas/16384": "model-deltas/16384"}
+        self.assertEqual({wanted: measuring.for_peers(wanted) for wanted in told}, told)
 
     def test_paths_of_an_event(self):
         self.assertEqual(programs.paths("decoder/words"), ["decode", "words"])
@@ -69,6 +80,23 @@ class Runs(unittest.TestCase):
         self.assertIn("line 3", self.run_script(f"echo '{LINE[:30]}' >>\"$2\"").failure)
         self.assertEqual(programs.line_count(self.folder / "lines"), 2)
 
+    def test_a_broken_line_leaves_the_others(self):
+        outcome = self.run_script(f"echo '{LINE % ''}' >>\"$2\"; printf '{LINE[:30]}' >>\"$2\"; exit 7")
+        self.assertEqual(len(outcome.figures), 1)
+        self.assertRegex(outcome.failure, "status 7.*line 2")
+        self.assertEqual(programs.line_count(self.folder / "lines"), 1)
+
+    def test_a_missed_bar_hides_no_failure(self):
+        outcome = self.run_script(f"echo '{LINE % BAR}' >>\"$2\"; echo 'program: wrong text' >&2; exit 1")
+        self.assertEqual(outcome.failure, "program: wrong text")
+
+    def test_what_a_program_has_started_ends_with_it(self):
+        alive = self.folder / "alive"
+        outcome = self.run_script(f"(sleep 0.6; touch '{alive}') & wait", time_limit=0.2)
+        self.assertIn("did not end", outcome.failure)
+        time.sleep(0.8)
+        self.assertFalse(alive.exists())
+
     def test_a_program_may_have_nothing_of_that_name(self):
         self.assertTrue(self.run_script("exit 2", ["x"], reads_filter=True).has_nothing)
         self.assertFalse(self.run_script("exit 2", [], reads_filter=True).has_nothing)
@@ -110,3 +138,7 @@ class Counts(unittest.TestCase):
 
     def test_what_cannot_be_counted_is_a_failure(self):
         self.assertEqual(counts.counted(pathlib.Path("."), "sse-tls-1", Counting()).failure, "it cannot be counted")
+
+    def test_what_cannot_be_counted_leaves_the_others(self):
+        outcome = counts.counted(pathlib.Path("."), "end-to-end/sse", Counting())
+        self.assertEqual((len(outcome.figures), outcome.failure), (12, "it cannot be counted"))

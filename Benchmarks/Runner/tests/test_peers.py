@@ -1,0 +1,78 @@
+"""What a peer says it has found is held against what there was, and one that hangs does not stop the others."""
+
+import argparse
+import importlib
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import unittest.mock
+
+PEERS = pathlib.Path(__file__).resolve().parents[2] / "Peers"
+
+
+def module(name):
+    """A script of the peers, which finds the others beside itself."""
+    sys.path.insert(0, str(PEERS))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(PEERS))
+
+
+class Clients(unittest.TestCase):
+    FACTS = {"deltaCount": 2, "textCharacterCount": 7, "textChecksum": 99}
+    TASK = {"streamCount": 1}
+
+    def judged(self, **members):
+        found = {"eventCount": 2, "textCharacterCount": 7}
+        answer = {"check": {"streams": [{**found, "textChecksum": 99}]}, "runs": [{"streams": [{**found, **members}]}]}
+        return module("end_to_end").judge(answer, self.TASK, self.FACTS)
+
+    def test_every_run_is_held_against_the_response(self):
+        self.assertIsNone(self.judged())
+        self.assertEqual(self.judged(eventCount=1), "1 events of 2")
+        self.assertIn("in the response 7", self.judged(textCharacterCount=6))
+
+    def test_what_nobody_has_checked_is_wrong(self):
+        answer = {"check": {"streams": [{"eventCount": 2}]}, "runs": []}
+        self.assertEqual(module("end_to_end").judge(answer, self.TASK, self.FACTS), "nothing was checked")
+
+    def test_names_are_what_a_filter_is_a_part_of(self):
+        self.assertIn("end-to-end websocket-plain-1 picows, callback", module("end_to_end").names())
+        self.assertIn("first-text warm openai, responses.connect()", module("first_text").names())
+
+
+class Parsers(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_peer(self, script):
+        options = argparse.Namespace(core=0, corpora=self.folder, workloads=["model-deltas/16384"])
+        facts = {"model-deltas": [{"byteCount": 10, "facts": {"eventCount": 1, "dataByteCount": 2, "dataChecksum": 3}}]}
+        peer = {"peer": "peer", "command": ["sh", "-c", script]}
+        with unittest.mock.patch("builtins.print"), unittest.mock.patch("shutil.which", return_value=None):
+            return module("compare").run_peer(options, facts, peer)
+
+    def test_a_checksum_that_differs_is_wrong(self):
+        line = ('{"peer": "peer", "version": "1", "workload": "model-deltas/16384", "byteCount": 10, "seconds": [1],'
+                ' "eventCount": 1, "dataByteCount": 2, "dataChecksum": %d}')
+        self.assertEqual([self.run_peer(f"echo '{line % number}'")[0]["verdict"] for number in (3, 4)],
+                         ["right", "wrong"])
+
+    def test_no_answer_has_a_reason(self):
+        wanted = {"echo broken >&2; exit 1": "broken", "true": "no answer", "echo {": "cannot be read"}
+        for script, why in wanted.items():
+            with self.assertRaisesRegex(RuntimeError, why):
+                self.run_peer(script)
+
+    def test_what_hangs_ends_with_what_it_has_started(self):
+        alive = self.folder / "alive"
+        with self.assertRaises(subprocess.TimeoutExpired):
+            module("results").run_limited(["sh", "-c", f"(sleep 0.5; touch '{alive}') & wait"], 0.1)
+        time.sleep(0.7)
+        self.assertFalse(alive.exists())
