@@ -69,14 +69,17 @@ struct ConnectionCost {
         try Descriptors.raiseLimit()
         Cores.takeClientCore()
         let (readings, rounds) = try await Self.measure(figure, options)
-        if let path = options.results { try ResultFile(path: path).append(readings.compactMap { $0.figure(rounds: rounds) }) }
+        if let path = options.results {
+            try ResultFile(path: path).append(readings.compactMap { $0.figure(rounds: rounds) })
+        }
         return readings.allSatisfy(\.isHeld)
     }
 
     /// How often a figure is measured that seems to miss a bar: noise goes away, and what is slow does not.
     private static let rounds = 3
 
-    private static func measure(_ figure: Figure, _ options: Options) async throws -> (readings: [Reading], rounds: Int) {
+    private static func measure(_ figure: Figure, _ options: Options) async throws -> (readings: [Reading], rounds: Int)
+    {
         var round = 1
         while true {
             let readings = try await figure.measure(options)

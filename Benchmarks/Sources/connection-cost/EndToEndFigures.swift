@@ -63,7 +63,9 @@ enum EndToEndFigures {
     ) async throws -> [Reading] {
         let bars = Bars(wire, consumer.kind)
         try await consumer.read(wire.streamCount, expected, isThorough: true)
-        let times = try await RunTimes.several(bars.throughput == nil ? options.repetitions : max(Self.barredRepetitions, options.repetitions)) {
+        let times = try await RunTimes.several(
+            bars.throughput == nil ? options.repetitions : max(Self.barredRepetitions, options.repetitions)
+        ) {
             try await consumer.read(wire.streamCount, expected, isThorough: false)
         }
         let eventCount = Double(expected.messageCount * wire.streamCount)
