@@ -14,6 +14,7 @@ from .programs import Outcome
 
 TRANSPORTS = ["websocket", "websocket-deflate", "sse", "sse-gzip"]
 SECURITIES = ["plain", "tls"]
+STREAMS = [1, 100]
 # A way of results.json, and what connection-cost calls it.
 WAYS = {"for try await": "events", "batches()": "batches"}
 # Passes of the short and of the long run.
@@ -25,8 +26,12 @@ TITLE = "instructions and allocations, end to end"
 
 
 def workloads(wanted: str) -> list[str]:
-    """The workloads of one stream that a filter asks for."""
-    names = [f"{transport}-{security}-1" for transport in TRANSPORTS for security in SECURITIES]
+    """The workloads that a filter asks for."""
+    names = [f"{transport}-{security}-{streams}"
+             for streams in STREAMS for transport in TRANSPORTS for security in SECURITIES]
+    # A name is part of a longer one, and means itself.
+    if named := [name for name in names if wanted in (name, f"end-to-end/{name}")]:
+        return named
     return [name for name in names
             if any(wanted in f"end-to-end/{name}{end}" for end in ["", "/instructions", "/allocations"])]
 

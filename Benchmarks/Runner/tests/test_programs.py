@@ -43,8 +43,9 @@ class Filters(unittest.TestCase):
         self.assertIsNone(programs.paths("memory"))
 
     def test_workloads_that_are_counted(self):
-        self.assertEqual(len(counts.workloads("")), 8)
+        self.assertEqual(len(counts.workloads("")), 16)
         self.assertEqual(counts.workloads("end-to-end/sse-plain-1"), ["sse-plain-1"])
+        self.assertEqual(counts.workloads("end-to-end/sse-plain"), ["sse-plain-1", "sse-plain-100"])
         self.assertEqual(counts.workloads("latency"), [])
 
 
@@ -141,4 +142,4 @@ class Counts(unittest.TestCase):
 
     def test_what_cannot_be_counted_leaves_the_others(self):
         outcome = counts.counted(pathlib.Path("."), "end-to-end/sse", Counting())
-        self.assertEqual((len(outcome.figures), outcome.failure), (12, "it cannot be counted"))
+        self.assertEqual((len(outcome.figures), outcome.failure), (28, "it cannot be counted"))
