@@ -7,8 +7,8 @@ SHELL := /bin/bash
 # A crashing test otherwise waits for a symbolicating child process that holds the output open.
 export SWIFT_BACKTRACE := enable=no
 
-# Nobody looks things up in what is built here: an index would cost a fifth of the time.
-BUILD_FLAGS := --explicit-target-dependency-import-check error --disable-index-store
+# The index costs a fifth of the time, and stays: the package manager looks in it for tests.
+BUILD_FLAGS := --explicit-target-dependency-import-check error
 # All at once, hundreds of tests with sockets starve each other on two cores until their time-outs are over.
 TEST_FLAGS := --no-parallel
 LINT_PATHS := $(wildcard Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
@@ -114,7 +114,7 @@ benchmarks-and-fuzz-targets: benchmarks-build fuzz-regressions
 thread-sanitizer: thread-sanitizer-build thread-sanitizer-run ## Run every test that has threads under the thread sanitizer
 
 thread-sanitizer-build: install
-	nice -n 10 swift build --disable-index-store --build-tests --sanitize=thread --scratch-path .build/tsan
+	nice -n 10 swift build --build-tests --sanitize=thread --scratch-path .build/tsan
 
 thread-sanitizer-run:
 	@Scripts/install.sh proxy
@@ -124,7 +124,7 @@ thread-sanitizer-run:
 address-sanitizer: address-sanitizer-build address-sanitizer-run ## Run the tests that are about memory under the address and leak sanitizers
 
 address-sanitizer-build: install
-	swift build --disable-index-store --build-tests --sanitize=address --scratch-path .build/asan
+	swift build --build-tests --sanitize=address --scratch-path .build/asan
 
 address-sanitizer-run:
 	@Scripts/install.sh proxy
