@@ -18,7 +18,7 @@ STREAMS = [1, 100]
 # A way of results.json, and what connection-cost calls it.
 WAYS = {"for try await": "events", "batches()": "batches"}
 # Passes of the short and of the long run.
-PASSES = 2, 8
+PASSES = 2, 6
 # More at a time would take turns on the cores of a small machine.
 JOBS = 2
 PROGRAM, SERVER = "connection-cost", "stream-server"
