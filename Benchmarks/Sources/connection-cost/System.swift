@@ -81,7 +81,10 @@ enum ProcessUse {
 
 /// Output that is there at once, also in a pipe.
 enum Line {
-    static func print(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+    static func print(_ text: String) {
+        // Whoever has read enough may have closed the pipe.
+        try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+    }
 }
 
 /// Where the programs are.

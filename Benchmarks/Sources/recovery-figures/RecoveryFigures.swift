@@ -38,7 +38,8 @@ import Foundation
 
     /// At once, also into a pipe.
     private static func print(_ line: String) {
-        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+        // Whoever has read enough may have closed the pipe.
+        try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
     }
 
     private static func complain(_ text: String) {
