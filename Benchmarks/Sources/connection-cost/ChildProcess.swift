@@ -22,16 +22,40 @@ final class ChildProcess {
         for descriptor in [input.fileHandleForWriting, output.fileHandleForReading].map(\.fileDescriptor) {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         }
+        self.identifier = try Self.start(program, arguments, &actions)
+        self.input = input.fileHandleForWriting
+        self.output = output.fileHandleForReading
+        try input.fileHandleForReading.close()
+        try output.fileHandleForWriting.close()
+    }
+
+    /// Runs a program to its end; whether its status is 0.
+    ///
+    /// It stays in this process's group, where Foundation makes one of its own: what ends this process ends it too.
+    static func succeeds(_ program: URL, _ arguments: [String], isSilent: Bool = false) throws -> Bool {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if isSilent { posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) }
+        return self.end(of: try self.start(program, arguments, &actions)) == 0
+    }
+
+    private static func start(
+        _ program: URL, _ arguments: [String], _ actions: inout posix_spawn_file_actions_t
+    ) throws -> pid_t {
         var strings = ([program.path] + arguments).map { strdup($0) } + [nil]
         defer { strings.forEach { free($0) } }
         var identifier: pid_t = 0
         let status = posix_spawn(&identifier, program.path, &actions, nil, &strings, environ)
         guard status == 0 else { throw WrongResultError("\(program.path) cannot be started: \(status)") }
-        self.identifier = identifier
-        self.input = input.fileHandleForWriting
-        self.output = output.fileHandleForReading
-        try input.fileHandleForReading.close()
-        try output.fileHandleForWriting.close()
+        return identifier
+    }
+
+    @discardableResult
+    private static func end(of identifier: pid_t) -> CInt {
+        var status: CInt = 0
+        while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+        return status
     }
 
     /// What it has written, once it has.
@@ -39,7 +63,6 @@ final class ChildProcess {
 
     deinit {
         try? self.input.close()
-        var status: CInt = 0
-        waitpid(self.identifier, &status, 0)
+        Self.end(of: self.identifier)
     }
 }

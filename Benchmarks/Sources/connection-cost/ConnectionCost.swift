@@ -55,12 +55,8 @@ struct ConnectionCost {
         }
         var areAllHeld = true
         for figure in figures {
-            let child = Process()
-            child.executableURL = Programs.own
-            child.arguments = options.arguments(forFigure: figure.name)
-            try child.run()
-            child.waitUntilExit()
-            if child.terminationStatus != 0 { areAllHeld = false }
+            let isHeld = try ChildProcess.succeeds(Programs.own, options.arguments(forFigure: figure.name))
+            if !isHeld { areAllHeld = false }
         }
         return areAllHeld
     }

@@ -64,13 +64,9 @@ enum MemoryFigures {
     private static func part(_ name: String) throws -> [Double] {
         let results = FileManager.default.temporaryDirectory.appending(path: "connection-cost-part-\(getpid()).jsonl")
         defer { try? FileManager.default.removeItem(at: results) }
-        let process = Process()
-        process.executableURL = Programs.own
-        process.arguments = ["--figure", name, "--part", "--results", results.path]
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
         // Its status is about bars, which are held against all runs.
+        _ = try ChildProcess.succeeds(
+            Programs.own, ["--figure", name, "--part", "--results", results.path], isSilent: true)
         let lines = try Data(contentsOf: results).split(separator: UInt8(ascii: "\n"))
         let values = try lines.compactMap { try JSONDecoder().decode(ResultFigure.self, from: $0).runs.first }
         guard values.count == Size.all(name, bar: 0).count else { throw WrongResultError("a process has failed") }
