@@ -54,6 +54,8 @@ extension ChappieTestServer {
         public var limitEvents: LimitEvents = .onChatGPTPath
         /// Whether `response.steer` puts input into a response that a WebSocket carries.
         public var supportsSteering = true
+        /// How people and programs sign in.
+        public var signIn = SignIn()
         /// Fields added to every answer of the two endpoints, the 101 included.
         public var additionalFields: [Field] = []
         /// How many records `log` keeps; older ones are dropped.

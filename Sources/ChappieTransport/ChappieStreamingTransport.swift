@@ -76,6 +76,14 @@ public final class ChappieStreamingTransport: Sendable {
         try await DocumentFetch(engine: self.engine, path: path).document()
     }
 
+    /// One exchange with any server, over the same transport and within the same limits; no credential goes with it.
+    ///
+    /// Whatever the status code, the answer is returned. Throws `ChappieClientError.transport` for what fails below
+    /// HTTP, and `CancellationError`.
+    package func exchange(_ request: DocumentRequest) async throws -> FetchedDocument {
+        try await DocumentFetch(engine: self.engine, path: "").answer(to: request)
+    }
+
     /// The turn itself, for a consumer that reads it without a stream around it, and closes it by `cancel()`.
     package func turn(_ request: ChappieTransportRequest) -> TurnDriver {
         TurnDriver(engine: self.engine, request: request)

@@ -18,8 +18,10 @@ public struct ChappieTransportConfiguration: Sendable {
     public enum CredentialRequest: Sendable, Equatable {
         /// A turn begins.
         case connecting
-        /// The server answered 401 to the credential given before: a fresh one is wanted, once a turn.
-        case rejected
+        /// The server answered 401 to this credential, which was given before: another one is wanted, once a turn.
+        ///
+        /// Whoever has several turns at once sees by it whether the credential was replaced already.
+        case rejected(ChappieCredential?)
     }
 
     /// What the requests go to, such as `https://api.openai.com/v1`; `/responses` is appended.
@@ -131,11 +133,14 @@ public struct ChappieCredential: Sendable, Equatable, CustomStringConvertible, C
     public let bearerToken: String
     /// Goes out as `ChatGPT-Account-ID`, when there is one.
     public let accountID: String?
+    /// Whether it goes out with `X-OpenAI-Fedramp: true`, which some accounts of authorities need.
+    public let isFedRAMP: Bool
 
     /// A credential.
-    public init(bearerToken: String, accountID: String? = nil) {
+    public init(bearerToken: String, accountID: String? = nil, isFedRAMP: Bool = false) {
         self.bearerToken = bearerToken
         self.accountID = accountID
+        self.isFedRAMP = isFedRAMP
     }
 
     /// Never the token.

@@ -1,7 +1,7 @@
 /// Takes secrets out of what a server said: some repeat what they were sent.
 ///
 /// A value of one turn. It knows the credentials that the turn has used, and the fields that look like another.
-struct SecretRedaction: Sendable {
+package struct SecretRedaction: Sendable {
     /// Stands in the place of a secret.
     static let mark = "[redacted]"
 
@@ -9,6 +9,11 @@ struct SecretRedaction: Sendable {
     private static let minimumByteCount = 6
 
     private var secrets: [String] = []
+
+    /// Knows these secrets.
+    package init(_ secrets: [String]) {
+        for secret in secrets { self.add(secret) }
+    }
 
     /// Knows the secrets among a configuration's own fields.
     init(_ configuration: ChappieTransportConfiguration) {
@@ -37,7 +42,7 @@ struct SecretRedaction: Sendable {
     }
 
     /// The words without the secrets.
-    func words(_ text: String) -> String {
+    package func words(_ text: String) -> String {
         var text = text
         for secret in self.secrets { text = text.replacing(secret, with: Self.mark) }
         return text

@@ -83,7 +83,8 @@ struct TransportRequestBuilder {
 
     private var identityFields: [HTTPField] {
         guard let credential = self.credential else { return [] }
-        let account = credential.accountID.map { [HTTPField("ChatGPT-Account-ID", $0)] } ?? []
+        var account = credential.accountID.map { [HTTPField("ChatGPT-Account-ID", $0)] } ?? []
+        if credential.isFedRAMP { account.append(HTTPField("X-OpenAI-Fedramp", "true")) }
         guard let name = self.configuration.credentialFieldName else {
             return [HTTPField("Authorization", "Bearer \(credential.bearerToken)")] + account
         }

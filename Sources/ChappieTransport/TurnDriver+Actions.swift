@@ -301,7 +301,7 @@ extension TurnDriver {
         let before = self.credential
         let start = self.engine.clock.now()
         do {
-            self.credential = try await self.engine.configuration.credential(.rejected)
+            self.credential = try await self.engine.configuration.credential(.rejected(before))
         } catch {
             self.noteRefresh(since: start, error: error)
             self.end(.failed(error))

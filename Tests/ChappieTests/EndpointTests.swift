@@ -99,7 +99,7 @@ import Testing
         }
         let credential = ChappieCredential(bearerToken: "k", accountID: "a")
         configuration.credential = { _ in credential }
-        #expect(try await configuration.transport.credential(.rejected) == credential)
+        #expect(try await configuration.transport.credential(.rejected(credential)) == credential)
     }
 
     @Test(arguments: [

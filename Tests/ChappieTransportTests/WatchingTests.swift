@@ -114,7 +114,7 @@ import Testing
         _ = await self.run([.refusal(401)]) {
             $0.policy = .httpSSEOnly
             $0.credential = { reason in
-                if reason == .rejected { throw error }
+                if reason == .rejected(ChappieCredential(bearerToken: "old")) { throw error }
                 return ChappieCredential(bearerToken: "old")
             }
         }

@@ -110,7 +110,7 @@ import Testing
         let turn = try await LoopbackTurn.run(
             [.init(action, attempts: 1...1)], over: wire, client: { $0.credential = { wallet.answer($0) } })
         turn.outcome.expectWhole()
-        #expect(wallet.questions.withLock { $0 } == [.connecting, .rejected])
+        #expect(wallet.questions.withLock { $0 } == [.connecting, .rejected(Self.stale)])
         // The token itself is in no log; the account that goes with it is.
         #expect(turn.log.map { $0.value(of: "chatgpt-account-id") } == ["first", "second"])
         #expect(turn.log.map(\.hasAuthorization) == [true, true])
@@ -132,7 +132,7 @@ import Testing
         let turn = try await LoopbackTurn.run(
             [.init(.answer(status: 401))], over: wire, client: { $0.credential = { wallet.answer($0) } })
         #expect(turn.outcome.clientError == .reauthenticationRequired("token_expired"))
-        #expect(wallet.questions.withLock { $0 } == [.connecting, .rejected])
+        #expect(wallet.questions.withLock { $0 } == [.connecting, .rejected(Self.stale)])
         #expect(turn.log.count == 2)
     }
 

@@ -134,7 +134,7 @@ private final class TokenSource: Sendable {
     func credential(for reason: ChappieTransportConfiguration.CredentialRequest) -> ChappieCredential? {
         let index = self.given.withLock { given in
             given.asked += 1
-            if reason == .rejected { given.next = min(given.next + 1, self.tokens.count - 1) }
+            if case .rejected = reason { given.next = min(given.next + 1, self.tokens.count - 1) }
             return given.next
         }
         return self.tokens.isEmpty ? nil : ChappieCredential(bearerToken: self.tokens[index], accountID: nil)

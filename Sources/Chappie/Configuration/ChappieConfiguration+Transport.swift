@@ -9,7 +9,8 @@ extension ChappieConfiguration {
     /// What the engine is told.
     var transport: ChappieTransportConfiguration {
         var transport = ChappieTransportConfiguration(
-            baseURL: self.endpoint.baseURL, credential: self.endpoint.checked(self.credential))
+            baseURL: self.endpoint.baseURL,
+            credential: self.endpoint.checked(self.credential ?? self.credentialByDefault))
         transport.policy = self.endpoint.supportsWebSocket ? self.streamingTransportPolicy : .httpSSEOnly
         transport.usesLanes = self.usesLanes && self.endpoint.supportsLanes
         transport.sendsClientMetadata = self.endpoint.sendsClientMetadata
@@ -35,6 +36,17 @@ extension ChappieConfiguration {
         return transport
     }
 
+    /// The key in the environment, read each time, or the account that is signed in.
+    private var credentialByDefault: ChappieTransportConfiguration.CredentialSource {
+        let endpoint = self.endpoint
+        let usesAccount = self.credentialStorage != nil || endpoint.requiresAccountID
+        let session = usesAccount ? ChappieAuthSession(configuration: self) : nil
+        return { request in
+            if let key = endpoint.credential(in: ProcessInfo.processInfo.environment) { return key }
+            return try await session?.credential(for: request)
+        }
+    }
+
     /// The caller's fields replace the endpoint's.
     private var fields: [(name: String, value: String)] {
         let own = Set(self.additionalFields.map { $0.name.lowercased() })
@@ -46,9 +58,8 @@ extension ChappieConfiguration {
 extension ChappieEndpoint {
     /// The source of credentials, with what the endpoint demands of them.
     fileprivate func checked(
-        _ source: ChappieTransportConfiguration.CredentialSource?
+        _ source: @escaping ChappieTransportConfiguration.CredentialSource
     ) -> ChappieTransportConfiguration.CredentialSource {
-        let source = source ?? self.environmentKey
         let (requiresCredential, requiresAccountID) = (self.requiresCredential, self.requiresAccountID)
         return { request in
             guard let credential = try await source(request) else {
@@ -58,11 +69,6 @@ extension ChappieEndpoint {
             if requiresAccountID, credential.accountID == nil { throw ChappieClientError.missingAccountID }
             return credential
         }
-    }
-
-    /// The key in the environment, read each time it is asked for.
-    private var environmentKey: ChappieTransportConfiguration.CredentialSource {
-        { [self] _ in self.credential(in: ProcessInfo.processInfo.environment) }
     }
 
     /// The credential that an environment holds for the endpoint.

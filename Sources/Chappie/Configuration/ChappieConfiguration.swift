@@ -26,8 +26,16 @@ public struct ChappieConfiguration: Sendable {
     public var endpoint: ChappieEndpoint
     /// Gives the credential, once at the beginning of each response, and once more when the server rejects it.
     ///
-    /// Default: the key in the environment variable that the endpoint names (`ChappieEndpoint.apiKeyVariable`).
+    /// Default: the key in the environment variable that the endpoint names (`ChappieEndpoint.apiKeyVariable`), and
+    /// otherwise the account that is signed in, where `credentialStorage` is set or the endpoint is for accounts alone
+    /// (`ChappieEndpoint.requiresAccountID`).
     public var credential: ChappieTransportConfiguration.CredentialSource?
+    /// How people sign in; see `Chappie.authSession(configuration:)`.
+    public var signIn = ChappieSignInConfiguration()
+    /// Where the credentials of accounts are kept.
+    ///
+    /// Default nil: files in the person's home (`ChappieFileCredentialStorage`).
+    public var credentialStorage: (any ChappieCredentialStorage)?
     /// How much the model reasons, unless a request says otherwise.
     ///
     /// Default nil: the model's own default.

@@ -1,0 +1,112 @@
+import ChappieTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Asks an authorization server, over the same transport as everything else.
+struct AuthorizationClient: Sendable {
+    /// What is posted, parameter by parameter.
+    enum Body {
+        /// `application/x-www-form-urlencoded`.
+        case form([(name: String, value: String)])
+        /// A JSON object of texts.
+        case json([(name: String, value: String)])
+    }
+
+    /// An answer that is larger makes no sense.
+    static let answerByteLimit = 1 << 20
+    /// So much of an error's answer is kept.
+    static let errorByteLimit = 4 << 10
+    /// How long an answer may take, from the beginning of the request.
+    static let timeout: Duration = .seconds(30)
+
+    private let transport: ChappieStreamingTransport
+    private let originator: String
+
+    /// A client with the security, the proxy and the limits of time of a configuration.
+    init(_ configuration: ChappieConfiguration) {
+        var settings = ChappieTransportConfiguration(baseURL: configuration.signIn.server.issuer)
+        settings.tls = configuration.tls
+        settings.proxy = configuration.proxy
+        settings.offersCompression = configuration.offersCompression
+        settings.timeouts.connect = configuration.timeouts.connect
+        settings.timeouts.firstEvent = Self.timeout
+        settings.timeouts.total = Self.timeout
+        settings.limits.eventByteCount = Self.answerByteLimit
+        settings.limits.errorBodyByteCount = Self.errorByteLimit
+        self.transport = ChappieStreamingTransport(configuration: settings)
+        self.originator = configuration.signIn.originator
+    }
+
+    /// The answer to a POST, whatever its status code.
+    ///
+    /// Throws `networkFailure`, `cancelledSignIn`, `invalidResponse` for an answer that is too large, and `unknown` for
+    /// a URL that is neither https nor on this machine.
+    func post(_ body: Body, to url: URL) async throws(ChappieAuthError) -> FetchedDocument {
+        guard Self.isAllowed(url) else {
+            throw .unknown("The authorization server's address has to be https, or http on this machine.")
+        }
+        var request = DocumentRequest(url: url, content: body.content)
+        request.fields = [(name: "originator", value: self.originator)]
+        do {
+            return try await self.transport.exchange(request)
+        } catch {
+            throw Self.authError(error)
+        }
+    }
+
+    /// The token endpoint's answer as tokens, or what it refused.
+    ///
+    /// `secrets` are what was sent and has no place in an error.
+    static func grant(
+        _ answer: FetchedDocument, secrets: [String]
+    ) throws(ChappieAuthError) -> TokenGrant {
+        guard (200..<300).contains(answer.statusCode) else {
+            throw .tokenExchangeFailed(
+                statusCode: answer.statusCode, body: Self.words(answer.body, without: secrets))
+        }
+        guard let grant = TokenGrant(body: answer.body) else { throw .invalidResponse }
+        return grant
+    }
+
+    /// What a server said, without what was sent to it, and no longer than anybody reads.
+    static func words(_ body: [UInt8], without secrets: [String]) -> String {
+        SecretRedaction(secrets).words(String(decoding: body.prefix(Self.errorByteLimit), as: UTF8.self))
+    }
+
+    private static func authError(_ error: any Error) -> ChappieAuthError {
+        switch error {
+        case is CancellationError: .cancelledSignIn
+        case ChappieClientError.transport(let failure) where failure.code == .eventTooLarge: .invalidResponse
+        case let error as ChappieClientError: .networkFailure(error.safeDescription)
+        default: .unknown("The exchange with the authorization server failed.")
+        }
+    }
+
+    /// RFC 6749 section 3: the endpoints need TLS; what does not leave the machine may do without.
+    private static func isAllowed(_ url: URL) -> Bool {
+        switch url.scheme?.lowercased() {
+        case "https": true
+        case "http": ["127.0.0.1", "localhost", "[::1]", "::1"].contains(url.host(percentEncoded: false)?.lowercased())
+        default: false
+        }
+    }
+}
+
+extension AuthorizationClient.Body {
+    fileprivate var content: (type: String, body: [UInt8]) {
+        switch self {
+        case .form(let parameters):
+            let text = parameters.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
+                .joined(separator: "&")
+            return (type: "application/x-www-form-urlencoded", body: Array(text.utf8))
+        case .json(let parameters):
+            let members = Dictionary(
+                parameters.map { ($0.name, ChappieJSONValue.string($0.value)) }, uniquingKeysWith: { $1 })
+            return (type: "application/json", body: Array(ChappieJSONValue.object(members).jsonText.utf8))
+        }
+    }
+}

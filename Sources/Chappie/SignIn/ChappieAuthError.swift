@@ -1,0 +1,161 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Why a sign-in, or the exchange of a token, failed.
+///
+/// Its description holds no token, no code and none of the server's words; those are in the cases' own values, without
+/// the secrets that were sent.
+public enum ChappieAuthError: Error, Sendable, Equatable {
+    /// The device code expired before anybody entered it (RFC 8628 section 3.5).
+    case expiredDeviceCode
+    /// The sign-in was cancelled: by the task, or by the person at the callback.
+    case cancelledSignIn
+    /// The authorization server cannot be reached; why, in words that are fit to show.
+    case networkFailure(String)
+    /// Nobody entered the device code for as long as this side waits.
+    case pollingTimeout
+    /// The browser did not come back for as long as this side waits.
+    case callbackTimeout
+    /// There is no refresh token: the server gave none, or none is stored.
+    case missingRefreshToken
+    /// The token endpoint refused; its status code and its answer, 4 KiB at most.
+    case tokenExchangeFailed(statusCode: Int, body: String)
+    /// The person or the server denied the authorization; the server's words.
+    case authorizationDenied(String)
+    /// The system gave no random bytes; its status code (`errno`).
+    case secureRandomFailed(statusCode: Int32)
+    /// The server's answer makes no sense: it is no JSON, too large, cut short, or lacks a token.
+    case invalidResponse
+    /// Something else; what, in words that are fit to show.
+    case unknown(String)
+}
+
+extension ChappieAuthError {
+    /// Whether only a new sign-in helps.
+    ///
+    /// True when the token endpoint answered 400, 401 or 403, and where there is no refresh token.
+    public var requiresReauthentication: Bool {
+        switch self {
+        case .tokenExchangeFailed(let statusCode, _): [400, 401, 403].contains(statusCode)
+        case .missingRefreshToken: true
+        case .expiredDeviceCode, .cancelledSignIn, .networkFailure, .pollingTimeout, .callbackTimeout,
+            .authorizationDenied, .secureRandomFailed, .invalidResponse, .unknown:
+            false
+        }
+    }
+
+    /// A stable name of what went wrong, such as `auth.polling-timeout`.
+    public var tag: String {
+        switch self {
+        case .expiredDeviceCode: "auth.expired-device-code"
+        case .cancelledSignIn: "auth.cancelled"
+        case .networkFailure: "auth.network"
+        case .pollingTimeout: "auth.polling-timeout"
+        case .callbackTimeout: "auth.callback-timeout"
+        case .missingRefreshToken: "auth.missing-refresh-token"
+        case .tokenExchangeFailed(let statusCode, _): "auth.token-exchange.\(statusCode)"
+        case .authorizationDenied: "auth.denied"
+        case .secureRandomFailed: "auth.secure-random"
+        case .invalidResponse: "auth.invalid-response"
+        case .unknown: "auth.unknown"
+        }
+    }
+
+    /// What kind of problem it is.
+    public var category: ChappieErrorCategory {
+        switch self {
+        case .expiredDeviceCode, .cancelledSignIn, .pollingTimeout, .callbackTimeout, .missingRefreshToken: .auth
+        case .networkFailure: .network
+        case .tokenExchangeFailed(let statusCode, _):
+            switch statusCode {
+            case 400, 401, 403: .auth
+            case 429: .rateLimit
+            case 500...: .server
+            default: .validation
+            }
+        case .authorizationDenied: .permission
+        case .secureRandomFailed: .internal
+        case .invalidResponse: .server
+        case .unknown: .validation
+        }
+    }
+
+    /// Whether the same call may succeed later without anybody changing anything.
+    public var isRetryable: Bool {
+        switch self {
+        case .networkFailure: true
+        case .tokenExchangeFailed(let statusCode, _): statusCode == 408 || statusCode == 429 || statusCode >= 500
+        default: false
+        }
+    }
+
+    /// What the server said: to be logged with care, not to be shown.
+    ///
+    /// Secrets that were sent are taken out of it.
+    public var unsafeMessage: String? {
+        switch self {
+        case .tokenExchangeFailed(_, let body): body
+        case .authorizationDenied(let message): message
+        default: nil
+        }
+    }
+}
+
+extension ChappieAuthError: LocalizedError {
+    /// What went wrong and what to do, in sentences that are fit to show and to log.
+    public var errorDescription: String? { self.safeDescription }
+
+    /// The same as `errorDescription`.
+    public var safeDescription: String { "\(self.problem) \(self.advice)" }
+
+    /// What went wrong, without the advice.
+    public var failureReason: String? { self.problem }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? { self.advice }
+
+    private var problem: String {
+        switch self {
+        case .expiredDeviceCode: "The device code has expired."
+        case .cancelledSignIn: "The sign-in was cancelled."
+        case .networkFailure(let reason): "The authorization server cannot be reached: \(reason)"
+        case .pollingTimeout: "Nobody entered the device code in time."
+        case .callbackTimeout: "The browser did not come back in time."
+        case .missingRefreshToken: "There is no refresh token."
+        case .tokenExchangeFailed(let statusCode, _):
+            "The authorization server refused the exchange of a token with status code \(statusCode)."
+        case .authorizationDenied: "The authorization was denied."
+        case .secureRandomFailed(let statusCode): "The system gave no random bytes (error \(statusCode))."
+        case .invalidResponse: "The authorization server's answer makes no sense."
+        case .unknown(let reason): reason
+        }
+    }
+
+    private var advice: String {
+        switch self {
+        case .expiredDeviceCode, .cancelledSignIn, .pollingTimeout, .callbackTimeout, .missingRefreshToken:
+            "Sign in again."
+        case .networkFailure: "Check the network, and try again."
+        case .tokenExchangeFailed where self.requiresReauthentication: "Sign in again."
+        case .tokenExchangeFailed: "Try again in a moment."
+        case .authorizationDenied: "Sign in with an account that may use this, and approve it."
+        case .secureRandomFailed: "Report this."
+        case .invalidResponse: "Check the issuer's address; if it is right, report this to its operator."
+        case .unknown: "See the documentation of the sign-in."
+        }
+    }
+}
+
+extension ChappieAuthError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The stable tag and the safe description.
+    public var description: String { "\(self.tag): \(self.safeDescription)" }
+
+    /// The same as `description`.
+    public var debugDescription: String { "ChappieAuthError(\(self.description))" }
+
+    /// The tag alone.
+    public var customMirror: Mirror { Mirror(self, children: ["tag": self.tag]) }
+}

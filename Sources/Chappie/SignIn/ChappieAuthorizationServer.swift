@@ -1,0 +1,92 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Where an authorization server has its endpoints (RFC 6749 section 3), and which way of signing in it has.
+///
+/// Every URL is https; plain http is used for loopback addresses alone.
+public struct ChappieAuthorizationServer: Sendable, Equatable {
+    /// How a device without a browser signs in.
+    public enum DeviceGrant: Sendable, Equatable {
+        /// RFC 8628: the endpoint of section 3.1; the token endpoint is polled.
+        case standard(deviceAuthorization: URL)
+        /// A server that hands out an authorization code with its verifier when the person has agreed, which is then
+        /// exchanged at the token endpoint.
+        ///
+        /// `verification` is the page for the person, `redirectURI` what the exchange names.
+        case authorizationCode(userCode: URL, poll: URL, verification: URL, redirectURI: String)
+    }
+
+    /// How the body of a request to refresh or to revoke is written.
+    ///
+    /// The exchange of a code is always a form.
+    public enum BodyCoding: Sendable, Equatable {
+        /// `application/x-www-form-urlencoded` (RFC 6749 appendix B).
+        case form
+        /// `application/json`.
+        case json
+    }
+
+    /// What the server is known by: a credential of one issuer is of no use at another.
+    public var issuer: URL
+    /// Where a browser begins (RFC 6749 section 3.1); nil when there is no such way.
+    public var authorization: URL?
+    /// Where codes and refresh tokens become access tokens (RFC 6749 section 3.2).
+    public var token: URL
+    /// Where tokens are revoked (RFC 7009); nil when there is no such place.
+    public var revocation: URL?
+    /// How a device without a browser signs in; nil when there is no such way.
+    public var deviceGrant: DeviceGrant?
+    /// How requests to refresh and to revoke are written.
+    public var bodyCoding: BodyCoding
+    /// What is asked for (RFC 6749 section 3.3).
+    public var scope: String
+    /// Parameters of the authorization request beside those of the standards.
+    public var authorizationParameters: [ChappieEndpoint.Field]
+
+    /// A server that keeps to the standards.
+    public init(
+        issuer: URL, authorization: URL? = nil, token: URL, revocation: URL? = nil, deviceAuthorization: URL? = nil,
+        scope: String = "openid profile email offline_access"
+    ) {
+        self.issuer = issuer
+        self.authorization = authorization
+        self.token = token
+        self.revocation = revocation
+        self.deviceGrant = deviceAuthorization.map { .standard(deviceAuthorization: $0) }
+        self.bodyCoding = .form
+        self.scope = scope
+        self.authorizationParameters = []
+    }
+
+    /// The server behind the accounts of ChatGPT.
+    public static let openAI = Self.openAI(issuer: Self.openAIIssuer)
+
+    /// A server with the endpoints of the one behind the accounts of ChatGPT, elsewhere.
+    public static func openAI(issuer: URL) -> Self {
+        var server = Self(
+            issuer: issuer, authorization: issuer.appending(path: "oauth/authorize"),
+            token: issuer.appending(path: "oauth/token"), revocation: issuer.appending(path: "oauth/revoke"),
+            scope: "openid profile email offline_access api.connectors.read api.connectors.invoke")
+        let accounts = issuer.appending(path: "api/accounts/deviceauth")
+        server.deviceGrant = .authorizationCode(
+            userCode: accounts.appending(path: "usercode"), poll: accounts.appending(path: "token"),
+            verification: issuer.appending(path: "codex/device"),
+            redirectURI: issuer.appending(path: "deviceauth/callback").absoluteString)
+        server.bodyCoding = .json
+        server.authorizationParameters = [
+            ChappieEndpoint.Field(name: "id_token_add_organizations", value: "true"),
+            ChappieEndpoint.Field(name: "codex_cli_simplified_flow", value: "true"),
+        ]
+        return server
+    }
+
+    private static var openAIIssuer: URL {
+        var components = URLComponents()
+        components.scheme = "https"
+        components.host = "auth.openai.com"
+        return components.url ?? URL(filePath: "/")
+    }
+}

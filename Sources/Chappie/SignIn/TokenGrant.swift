@@ -1,0 +1,47 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a token endpoint gives (RFC 6749 section 5.1).
+struct TokenGrant: Sendable, Equatable {
+    /// The access token.
+    var accessToken: String?
+    /// The refresh token; a new one replaces the one before, which is then spent.
+    var refreshToken: String?
+    /// The ID token of OpenID Connect.
+    var idToken: String?
+    /// How many seconds the access token lasts.
+    var expiresIn: Double?
+
+    /// Reads an answer; nil when it is not an object of JSON, or has a token that is not text.
+    init?(body: [UInt8]) {
+        guard let text = String(validating: body, as: UTF8.self), let value = ChappieJSONValue(jsonText: text),
+            case .object(let members) = value
+        else { return nil }
+        for name in ["access_token", "refresh_token", "id_token"] {
+            switch members[name] {
+            case nil, .null, .string: break
+            default: return nil
+            }
+        }
+        self.accessToken = Self.text(members["access_token"])
+        self.refreshToken = Self.text(members["refresh_token"])
+        self.idToken = Self.text(members["id_token"])
+        // Some write numbers as texts.
+        let seconds = members["expires_in"]?.number ?? members["expires_in"]?.string.flatMap { Double($0) }
+        self.expiresIn = seconds.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }
+    }
+
+    private static func text(_ value: ChappieJSONValue?) -> String? {
+        value?.string.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension TokenGrant {
+    /// When an access token of this grant ends: what it says itself, or what came with it.
+    func expiresAt(of accessToken: String, now: Date) -> Date? {
+        TokenClaims(token: accessToken)?.expiresAt ?? self.expiresIn.map { now.addingTimeInterval($0) }
+    }
+}

@@ -1,0 +1,103 @@
+import StreamSession
+package import StreamTransport
+
+/// A document of the server's, whole.
+package struct FetchedDocument: Sendable, Equatable {
+    /// RFC 9110 section 15: 2xx.
+    package let statusCode: Int
+    /// The fields that the engine looks at.
+    package let fields: [HTTPField]
+    /// The body, its content coding removed.
+    package let body: [UInt8]
+}
+
+/// Reads whole documents over a transport, within the limits of size and time of a configuration.
+///
+/// A value of one fetch: the time of the whole counts from when it was made, over all its exchanges.
+struct DocumentReader {
+    /// Why there is no document.
+    enum Failure: Error {
+        /// The task was cancelled.
+        case cancelled
+        /// The exchange failed below HTTP, after the head of a response or before it.
+        case failed(AttemptFailure, hasHead: Bool)
+    }
+
+    private let engine: Engine
+    private let startedAt: Duration
+
+    /// A reader whose time begins now.
+    init(engine: Engine) {
+        self.engine = engine
+        self.startedAt = engine.clock.now()
+    }
+
+    /// Makes one exchange, and returns what was answered, whatever the status code.
+    func answer(to request: TransportRequest) async throws(Failure) -> FetchedDocument {
+        guard !Task.isCancelled else { throw .cancelled }
+        let connection = self.engine.transport.connect(request)
+        defer { connection.cancel() }
+        return try await self.read(connection)
+    }
+
+    private func read(_ connection: any TransportConnection) async throws(Failure) -> FetchedDocument {
+        var head: ResponseHead?
+        var body: [UInt8] = []
+        var lastSign = self.engine.clock.now()
+        while true {
+            guard let event = connection.next() else {
+                try await self.wait(connection, hasHead: head != nil, since: lastSign)
+                continue
+            }
+            lastSign = self.engine.clock.now()
+            switch event {
+            case .opened(let opened): head = opened
+            case .payload(let payload):
+                unsafe body.append(contentsOf: payload.bytes)
+                guard body.count <= self.bodyLimit(head) else {
+                    if let head, !head.isSuccess { return self.document(head, body) }
+                    throw .failed(.eventTooLarge(limit: self.bodyLimit(head)), hasHead: true)
+                }
+            case .ready, .pong: break
+            case .ended(let end):
+                guard let head, case .complete = end else {
+                    // The status code is known, and says more than the way the body ended.
+                    if let head, !head.isSuccess { return self.document(head, body) }
+                    throw .failed(AttemptFailure(end, beforeFirstEvent: head == nil), hasHead: head != nil)
+                }
+                return self.document(head, body)
+            }
+        }
+    }
+
+    private func document(_ head: ResponseHead, _ body: [UInt8]) -> FetchedDocument {
+        FetchedDocument(
+            statusCode: head.statusCode, fields: head.fields, body: Array(body.prefix(self.bodyLimit(head))))
+    }
+
+    /// A document may be as large as an event; of an error's body the beginning is kept.
+    private func bodyLimit(_ head: ResponseHead?) -> Int {
+        let limits = self.engine.configuration.limits
+        return max(0, head?.isSuccess == true ? limits.eventByteCount : limits.errorBodyByteCount)
+    }
+
+    private func wait(
+        _ connection: any TransportConnection, hasHead: Bool, since start: Duration
+    ) async throws(Failure) {
+        let timeouts = self.engine.configuration.timeouts
+        let now = self.engine.clock.now()
+        let quiet = (hasHead ? timeouts.idle : timeouts.firstEvent).map { start + $0 - now }
+        let total = timeouts.total.map { self.startedAt + $0 - now }
+        let isTotal = (total ?? .seconds(Int64.max)) < (quiet ?? .seconds(Int64.max))
+        let remaining = isTotal ? total : quiet
+        if let remaining, remaining <= .zero {
+            throw .failed(.timeout(isTotal ? .total : hasHead ? .idle : .firstEvent), hasHead: hasHead)
+        }
+        // What came in the last moment counts: the next step looks again.
+        if await connection.wait(for: remaining) == .cancelled { throw .cancelled }
+    }
+}
+
+extension ResponseHead {
+    fileprivate var isSuccess: Bool { (200..<300).contains(self.statusCode) }
+}
