@@ -97,7 +97,7 @@ struct CredentialDirectory {
                     Int(unsafe renameat(self.descriptor, temporaryName, self.descriptor, name))
                 }
             } catch {
-                _ = try? self.unlink(temporaryName)
+                try? self.unlink(temporaryName)
                 throw error
             }
             try self.synchronizeNames()
@@ -108,7 +108,7 @@ struct CredentialDirectory {
     func remove(_ names: [String]) throws(ChappieCredentialStorageError) {
         for name in names {
             try self.describing(self.path(of: name)) { () throws(FileSystemCalls.Failure) in
-                _ = try self.unlink(name)
+                try self.unlink(name)
             }
         }
         guard !names.isEmpty else { return }
@@ -205,15 +205,12 @@ struct CredentialDirectory {
         try self.calls.close(file)
     }
 
-    /// Removes a file; false when there is none.
-    @discardableResult
-    private func unlink(_ name: String) throws(FileSystemCalls.Failure) -> Bool {
+    /// Removes a file, if there is one.
+    private func unlink(_ name: String) throws(FileSystemCalls.Failure) {
         do throws(FileSystemCalls.Failure) {
             try self.calls.run(.remove) { Int(unsafe unlinkat(self.descriptor, name, 0)) }
-            return true
         } catch {
-            if error.code == ENOENT { return false }
-            throw error
+            guard error.code == ENOENT else { throw error }
         }
     }
 
