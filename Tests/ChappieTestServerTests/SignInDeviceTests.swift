@@ -181,6 +181,17 @@ import Testing
         }
     }
 
+    @Test func aCodeIsGoodForTheWayThatItWasGivenFor() throws {
+        try withSignIn({ $0.pendingPollCount = 0 }) { server in
+            let device = try self.begin(server)
+            #expect(try self.pollStandard(server, device.code).errorCode == "invalid_grant")
+            let started = try self.beginStandard(server)
+            let other = Device(
+                code: try #require(started["device_code"]), userCode: try #require(started["user_code"]))
+            #expect(try self.poll(server, other).errorCode == "invalid_request")
+        }
+    }
+
     @Test func anotherClientCannotPoll() throws {
         try withSignIn({ $0.pendingPollCount = 0 }) { server in
             let code = try #require(try self.beginStandard(server)["device_code"])

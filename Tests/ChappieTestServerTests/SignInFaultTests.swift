@@ -157,6 +157,17 @@ import Testing
         }
     }
 
+    @Test func theOldestRecordsAreDropped() throws {
+        var configuration = ChappieTestServer.Configuration()
+        configuration.maximumRecordCount = 2
+        let server = try ChappieTestServer(configuration: configuration)
+        defer { server.stop() }
+        for _ in 1...2 { _ = try server.postJSON("/oauth/revoke", ["token": "x"]) }
+        _ = try server.refresh("x")
+        #expect(server.signInLog.map(\.endpoint) == [.revoke, .refresh])
+        #expect(server.signInLog.map(\.number) == [2, 1])
+    }
+
     @Test func linesOfTheLogHoldNoSecret() throws {
         let lines = Monitor<[String]>([])
         var configuration = ChappieTestServer.Configuration()
