@@ -87,10 +87,10 @@ import Testing
         fixture.clock.setDate(9_700)
         for _ in 1...3 { #expect(try await fixture.token() == "access-0") }
         #expect(fixture.requests.count == 1 && fixture.stored == credential)
-        fixture.clock.advance(by: .seconds(29.9))
+        fixture.clock.advance(by: .milliseconds(29_900))
         #expect(try await fixture.token() == "access-0")
         #expect(fixture.requests.count == 1)
-        fixture.clock.advance(by: .seconds(0.1))
+        fixture.clock.advance(by: .milliseconds(100))
         #expect(try await fixture.token() == "access-0")
         #expect(fixture.requests.count == 2)
         fixture.clock.advance(by: .seconds(30))
@@ -301,10 +301,10 @@ import Testing
     // MARK: Words
 
     @Test func noErrorNamesAToken() async throws {
-        let secrets = ["access-0", "refresh-0", "id-0", "secret"]
+        let secrets = ["access-0", "refresh-0", "identity-0", "secret"]
         for status in [200, 400, 401, 500] {
             let fixture = try KeeperFixture { _ in
-                .status(status, #"{"error":{"code":"refresh-0"},"x":"access-0 id-0 refresh-0"}"#)
+                .status(status, #"{"error":{"code":"refresh-0"},"x":"access-0 identity-0 refresh-0"}"#)
             }
             try fixture.signIn()
             for body in [

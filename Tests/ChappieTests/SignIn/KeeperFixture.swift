@@ -84,7 +84,7 @@ extension KeeperFixture.Answer {
     static func rotation(_ number: Int) -> Self {
         .status(
             200,
-            #"{"access_token":"access-\#(number)","refresh_token":"refresh-\#(number)","id_token":"id-\#(number)","#
+            #"{"access_token":"access-\#(number)","refresh_token":"refresh-\#(number)","id_token":"identity-\#(number)","#
                 + #""expires_in":3600}"#)
     }
 

@@ -58,7 +58,7 @@ import Testing
         try fixture.signIn()
         let credential = try await fixture.keeper.refresh()
         #expect(credential.accessToken == "access-1" && credential.refreshToken == "refresh-0")
-        #expect(credential.idToken == "id-0" && credential.expiresAt == nil)
+        #expect(credential.idToken == "identity-0" && credential.expiresAt == nil)
         #expect(fixture.stored == credential)
         fixture.clock.setDate(1_000 + 8 * 86_400 + 1)
         _ = try await fixture.token()
