@@ -99,9 +99,12 @@ public final class ChappieAuthSession: Sendable {
 
     /// The credential for a request, refreshed where it has to be: what `ChappieConfiguration.credential` wants.
     ///
-    /// Throws `ChappieClientError`: `missingCredential` when nobody is signed in, `missingRefreshToken` and
-    /// `reauthenticationRequired` when only a new sign-in helps; `ChappieAuthError` when the authorization server cannot
-    /// be reached and the old token is of no use; and what the storage throws.
+    /// New tokens are stored before they are given. While a refresh fails, the old token is used for as long as it is
+    /// good, and the next try is 30 s later; one that is needed is tried for 10 s. Throws `ChappieClientError`:
+    /// `missingCredential` when nobody is signed in, `missingRefreshToken` and `reauthenticationRequired` when only a
+    /// new sign-in helps; `ChappieAuthError` when the authorization server cannot be reached and the old token is of no
+    /// use; `CancellationError`, which does not end a refresh that is under way; and what the storage throws. Tokens
+    /// that the storage cannot keep stay in this session, which stores them when it is asked the next time.
     public func credential(
         for request: ChappieTransportConfiguration.CredentialRequest
     ) async throws -> ChappieCredential {
@@ -111,7 +114,8 @@ public final class ChappieAuthSession: Sendable {
     /// Refreshes the credential now.
     ///
     /// Where a sibling has refreshed it since this session has seen it, the sibling's is taken, and nothing is sent.
-    /// Throws `ChappieAuthError`, and what the storage throws.
+    /// Throws `ChappieAuthError`, `CancellationError`, and what the storage throws. A refusal that the server gave
+    /// before is remembered, until the next sign-in, as `tokenExchangeFailed` with status code 401 and its code.
     @discardableResult
     public func refreshAuth() async throws -> ChappieAccount {
         ChappieAccount(name: self.configuration.signIn.account, credential: try await self.keeper.refresh())

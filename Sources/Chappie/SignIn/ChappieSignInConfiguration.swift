@@ -40,9 +40,9 @@ public struct ChappieSignInConfiguration: Sendable {
     ///
     /// Default 15 min.
     public var deviceCodeTimeout: Duration = .seconds(900)
-    /// How long before its end an access token is refreshed.
+    /// How long before its end an access token is refreshed, but not before the half of its life.
     ///
-    /// Default 5 min.
+    /// Default 5 min. One that does not say when it ends is refreshed after eight days, and any that the server rejects.
     public var refreshLead: Duration = .seconds(300)
     /// How long another process may hold the credential before a refresh is given up.
     ///

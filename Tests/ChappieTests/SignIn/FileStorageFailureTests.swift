@@ -137,7 +137,11 @@ import Testing
         let count = LockedValue(0)
         let storage = directory.storage { call, body in
             // The first of them is the file, the second the directory.
-            guard call == .synchronize, count.withLock({ $0 += 1; return $0 }) == 2 else { return body() }
+            guard call == .synchronize,
+                count.withLock({
+                    $0 += 1; return $0
+                }) == 2
+            else { return body() }
             errno = EINVAL
             return -1
         }

@@ -1,10 +1,10 @@
-// What the tests of the keeper share: a storage, a clock, and a server that answers what a test says.
-@testable import ChappieTransport
 import Foundation
 import StreamTransport
 import Testing
 
 @testable import Chappie
+// What the tests of the keeper share: a storage, a clock, and a server that answers what a test says.
+@testable import ChappieTransport
 
 /// A keeper of one credential, with everything around it in the hand of the test.
 final class KeeperFixture: Sendable {
@@ -41,7 +41,8 @@ final class KeeperFixture: Sendable {
                 return asked.count
             }
             switch await answer(number) {
-            case .status(let code, let text): return FetchedDocument(statusCode: code, fields: [], body: Array(text.utf8))
+            case .status(let code, let text):
+                return FetchedDocument(statusCode: code, fields: [], body: Array(text.utf8))
             case .failure(let error): throw error
             }
         }

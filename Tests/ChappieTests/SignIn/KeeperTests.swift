@@ -34,7 +34,8 @@ import Testing
         #expect(
             fixture.requests == [
                 [
-                    "client_id": "client", "grant_type": "refresh_token", "refresh_token": "refresh-0", "coding": "json",
+                    "client_id": "client", "grant_type": "refresh_token", "refresh_token": "refresh-0",
+                    "coding": "json",
                     "url": "https://issuer.example/oauth/token",
                 ]
             ])
@@ -140,7 +141,8 @@ import Testing
         let fixture = try KeeperFixture { number in
             .status(
                 200,
-                #"{"access_token":"\#(unsignedToken(expiresAt: 10_000, number: number))","refresh_token":"r\#(number)"}"#)
+                #"{"access_token":"\#(unsignedToken(expiresAt: 10_000, number: number))","refresh_token":"r\#(number)"}"#
+            )
         }
         try fixture.signIn(.sample("0", expiresAt: 9_000))
         fixture.clock.setDate(date)

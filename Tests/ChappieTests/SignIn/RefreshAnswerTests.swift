@@ -1,13 +1,14 @@
-@testable import ChappieTransport
 import Foundation
 import Testing
 
 @testable import Chappie
+@testable import ChappieTransport
 
 /// What the answer to a refresh means, for every status code and every way to write a code.
 @Suite struct RefreshAnswerTests {
     private func answer(_ status: Int, _ body: String) -> RefreshAnswer {
-        RefreshAnswer(FetchedDocument(statusCode: status, fields: [], body: Array(body.utf8)), secrets: ["secret-token"])
+        RefreshAnswer(
+            FetchedDocument(statusCode: status, fields: [], body: Array(body.utf8)), secrets: ["secret-token"])
     }
 
     private static let finalCodes = [
@@ -18,7 +19,8 @@ import Testing
     @Test(arguments: Self.finalCodes, [400, 401, 403, 429, 500])
     func aFinalCodeIsFinalWhereverItStandsAndWhateverTheStatusCode(code: String, status: Int) {
         for body in [
-            #"{"error":{"code":"\#(code)"}}"#, #"{"error":"\#(code)","error_description":"x"}"#, #"{"code":"\#(code)"}"#,
+            #"{"error":{"code":"\#(code)"}}"#, #"{"error":"\#(code)","error_description":"x"}"#,
+            #"{"code":"\#(code)"}"#,
         ] {
             let error = ChappieAuthError.tokenExchangeFailed(statusCode: status, body: body)
             #expect(self.answer(status, body) == .refused(code: code, error: error))

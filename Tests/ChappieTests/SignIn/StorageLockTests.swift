@@ -133,7 +133,13 @@ import Testing
         let count = LockedValue(0)
         let meddled = self.directory.storage { call, body in
             // Somebody removes the file after it was opened, once.
-            if call == .lock, count.withLock({ $0 += 1; return $0 }) == 1 { unlink(path) }
+            if call == .lock,
+                count.withLock({
+                    $0 += 1; return $0
+                }) == 1
+            {
+                unlink(path)
+            }
             return body()
         }
         let other = try await meddled.withLock(of: "a", timeout: .zero) {

@@ -88,8 +88,12 @@ import Testing
     private func accessToken(_ text: String) -> String { String(repeating: text, count: 4_000) }
 
     @Test func aProcessThatDiesAtAnyCallLeavesTheOldFileOrTheNewOne() async throws {
-        let names = try await self.run("store", ["--text", "old", "--print-calls"]).lines.filter { $0.hasPrefix("call ") }
-        let calls = try await self.run("store", ["--text", "old", "--print-calls"]).lines.filter { $0.hasPrefix("call ") }
+        let names = try await self.run("store", ["--text", "old", "--print-calls"]).lines.filter {
+            $0.hasPrefix("call ")
+        }
+        let calls = try await self.run("store", ["--text", "old", "--print-calls"]).lines.filter {
+            $0.hasPrefix("call ")
+        }
         // With the directory and without it.
         #expect(names.contains("call mkdir") && !calls.contains("call mkdir"))
         let renamed = try #require(calls.firstIndex(of: "call rename"))

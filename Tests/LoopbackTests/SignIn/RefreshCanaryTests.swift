@@ -22,7 +22,11 @@ import Testing
         try await RefreshFixture.run(change) { fixture in
             fixture.server.expireAccessTokens()
             let watched = WatchedTurns()
-            let configuration = try fixture.configuration(over: wire) { watched.listen(to: &$0) }
+            let session = try fixture.session()
+            let configuration = try fixture.configuration(over: wire) { configuration in
+                watched.listen(to: &configuration)
+                configuration.credential = { try await session.credential(for: $0) }
+            }
             let client = Chappie.client(configuration: configuration)
             let outcome = await client.outcome()
             let canaries = try fixture.secrets()
@@ -32,7 +36,6 @@ import Testing
                 canaries.expectNone(in: String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
             }
             canaries.expectNone(in: watched)
-            let session = ChappieAuthSession(configuration: configuration)
             canaries.expectNone(in: session, isDeep: false)
             canaries.expectNone(in: client, isDeep: false)
             canaries.expectNone(in: try fixture.stored as Any)
