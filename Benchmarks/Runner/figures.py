@@ -38,6 +38,8 @@ class Figure:
     distribution: list | None = None
     version: str | None = None
     rounds: int | None = None
+    turn: int | None = None
+    processes: int | None = None
     median: float = math.nan
     low: float = math.nan
     high: float = math.nan
@@ -187,14 +189,38 @@ def read_missing(value: object) -> dict:
 
 
 def without_repeats(figures: list[Figure]) -> tuple[list[Figure], list[Figure]]:
-    """The last figure of each key, in the order of the first, and those that were replaced."""
-    last: dict[tuple, Figure] = {}
+    """A figure of each key, in the order of the first, and those that were replaced.
+
+    What was measured in turn with others stands in the place of what was measured alone, and its turns are one figure.
+    Of what was measured twice otherwise the last counts.
+    """
+    by_key: dict[tuple, dict[int | None, Figure]] = {}
     replaced = []
     for figure in figures:
-        if figure.key in last:
-            replaced.append(last[figure.key])
-        last[figure.key] = figure
-    return list(last.values()), replaced
+        turns = by_key.setdefault(figure.key, {})
+        if figure.turn in turns:
+            replaced.append(turns[figure.turn])
+        turns[figure.turn] = figure
+    return [merged(turns) for turns in by_key.values()], replaced
+
+
+def merged(turns: dict[int | None, Figure]) -> Figure:
+    """One figure of the processes that measured it in turn with others: the runs of all."""
+    found = [figure for turn, figure in turns.items() if turn is not None]
+    if not found:
+        return turns[None]
+    return dataclasses.replace(found[0], runs=[run for figure in found for run in figure.runs],
+                               bar=middle_bar([figure.bar for figure in found if figure.bar]), turn=None,
+                               processes=len(found))
+
+
+def middle_bar(bars: list[dict]) -> dict | None:
+    """The bar of several processes; where it depends on what each has measured, the middle one of each limit."""
+    limits: dict[str, list[float]] = {}
+    for bar in bars:
+        for name, limit in bar.items():
+            limits.setdefault(name, []).append(limit)
+    return {name: statistics.median(found) for name, found in limits.items()} or None
 
 
 def add_ratios(figures: list[Figure]) -> None:
