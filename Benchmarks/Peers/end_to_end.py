@@ -6,9 +6,9 @@ Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--results FILE] [--
 
 FOLDER has the programs of the benchmarks. In each round every client is a process of its own, and so is this package:
 what the machine does meanwhile falls on all of them alike. A client takes the largest response for which a run has the
-time, the same in all rounds. --in-turn prints the workloads that a filter makes this measure. What a client found is held against what stream-facts says is in the response: all of it in a first pass
-with a checksum, events and bytes or characters in each that is timed. A client that fails, or finds something else, is
-named.
+time, the same in all rounds. --in-turn prints the workloads that a filter makes this measure. What a client found is
+held against what stream-facts says is in the response: all of it in a first pass with a checksum, events and bytes or
+characters in each that is timed. A client that fails, or finds something else, is named.
 """
 
 import argparse

@@ -5,7 +5,8 @@ Usage: stream_peers.py CLIENT TASK
 CLIENT is one of CLIENTS. TASK is JSON: `sizes`, in ascending order, each a number of deltas, the URL of a server that
 sends them, and the file of its certificate or null; `streamCount`, how many are read at the same time; `isCompressed`;
 `seconds`, how long a run may take; `runCount`, how many are timed. One line of JSON tells what a first pass found and
-how long the passes behind it took. The clock starts when WebSockets are open and requests are not yet sent; over HTTP, before the connection.
+how long the passes behind it took. The clock starts when WebSockets are open and requests are not yet sent; over HTTP,
+before the connection.
 """
 
 import asyncio

@@ -13,6 +13,8 @@ MACHINE = "machine"
 TEXTS = ["group", "workload", "subject", "measure", "unit"]
 # In a way's name: a program was started for it, and that took its time too.
 PROCESS = "process included"
+# Which part of the runs ratios are made of: the best ones.
+QUARTER = 0.25
 
 
 class ResultsError(Exception):
@@ -38,6 +40,7 @@ class Figure:
     distribution: list | None = None
     version: str | None = None
     rounds: int | None = None
+    # The round in which it was measured in turn with others; how many such processes it was put together from.
     turn: int | None = None
     processes: int | None = None
     median: float = math.nan
@@ -96,11 +99,23 @@ class Figure:
         """The run below which such a part of them lies."""
         return sorted(self.runs)[min(len(self.runs) - 1, int(len(self.runs) * quantile))]
 
+    @property
+    def undisturbed(self) -> float:
+        """The run at the end of the best quarter: what else a machine does makes a program slow, and never fast.
+
+        Where neither way is better, the median.
+        """
+        if self.better not in ("higher", "lower"):
+            return self.median
+        best_first = sorted(self.runs, reverse=self.better == "higher")
+        return best_first[int((len(best_first) - 1) * QUARTER)]
+
     def ratio(self, other: Figure) -> float | None:
-        """How many times as good this figure is as another; None where that means nothing."""
-        if self.better not in ("higher", "lower") or self.median <= 0 or other.median <= 0:
+        """How many times as good it is as another figure, by the best quarter of both; None where it means nothing."""
+        own, others = self.undisturbed, other.undisturbed
+        if self.better not in ("higher", "lower") or own <= 0 or others <= 0:
             return None
-        return self.median / other.median if self.better == "higher" else other.median / self.median
+        return own / others if self.better == "higher" else others / own
 
     def to_json(self) -> dict:
         return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
