@@ -103,11 +103,9 @@ def judged(result, facts):
 
 
 def append_figures(results, measured, turn):
-    """Writes the speed of a peer where it is right, and says where it is not."""
+    """Writes the speed of a peer where it is right."""
     for result in measured:
         if result["verdict"] != "right":
-            why = f"parser, {result['workload']}: {result['verdict']}: {result['why']}"
-            results.append({"missing": {"subject": result["peer"], "why": why}})
             continue
         work = {"eventCount": result["eventCount"], "byteCount": result["byteCount"],
                 "checksum": f"crc32:{result['dataChecksum']:08x}"}
@@ -115,6 +113,14 @@ def append_figures(results, measured, turn):
         results.figure(group="parser", workload=result["workload"], subject=result["peer"], way="",
                        measure="throughput", unit="bytes/s", better="higher", runs=speeds, work=work,
                        version=result["version"], turn=turn)
+
+
+def append_missing(results, measured):
+    """Says where a peer is not right."""
+    for result in measured:
+        if result["verdict"] != "right":
+            why = f"parser, {result['workload']}: {result['verdict']}: {result['why']}"
+            results.append({"missing": {"subject": result["peer"], "why": why}})
 
 
 def best_of_rounds(results):
@@ -200,6 +206,7 @@ def main():
             append_figures(written, answers, turn)
             results += answers
     results = best_of_rounds(results)
+    append_missing(written, results)
     if options.json:
         options.json.write_text(json.dumps(results, indent=2) + "\n")
     print_table(options, results)
