@@ -75,7 +75,7 @@ struct AuthorizationClient: Sendable {
         // Some repeat the form that they were sent as it was, and some writers of JSON escape a slash.
         let written = secrets.flatMap { [$0, PercentEncoding.encode($0), $0.replacing("/", with: "\\/")] }
         let text = String(decoding: body.prefix(Self.errorByteLimit), as: UTF8.self)
-        return SecretRedaction(written).words(Self.withoutBeginnings(of: written, atEndOf: text))
+        return Self.withoutBeginnings(of: written, atEndOf: SecretRedaction(written).words(text))
     }
 
     /// A text that was cut short may end in the middle of a secret.

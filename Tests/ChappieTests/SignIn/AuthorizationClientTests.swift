@@ -52,6 +52,10 @@ import Testing
         #expect(error?.unsafeMessage == "[redacted] [redacted] [redacted] [redacted] words")
     }
 
+    @Test func aSecretThatRepeatsItselfIsTakenOutWhole() {
+        #expect(AuthorizationClient.words(Array("x abcabcabc".utf8), without: ["abcabcabc"]) == "x [redacted]")
+    }
+
     /// The transport keeps so much of a refusal, wherever that ends.
     @Test func aSecretThatWasCutIsNotRepeatedEither() throws {
         let secret = "verifier-0123456789"
