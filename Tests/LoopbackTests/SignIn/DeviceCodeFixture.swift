@@ -6,7 +6,7 @@ import StreamTransport
 
 /// A clock of a sign-in whose time passes when somebody sleeps.
 final class FlowClock: Sendable {
-    /// Times 10⁹ s: what somebody has set the date to.
+    /// The date, which somebody may set.
     let date = LockedValue(Date())
     private let time = LockedValue(Duration.zero)
     private let slept = LockedValue<[Duration]>([])
