@@ -94,11 +94,15 @@ static char *issuer_of(X509 *certificate) {
     return issuer;
 }
 
+bool clws_sha256(const uint8_t *bytes, size_t count, uint8_t *digest) {
+    return EVP_Digest(bytes, count, digest, NULL, EVP_sha256(), NULL) == 1;
+}
+
 // SHA-256 of SubjectPublicKeyInfo (RFC 7469 section 2.4).
 static bool digest_key(X509 *certificate, uint8_t *digest) {
     uint8_t *key = NULL;
     int count = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &key);
-    bool is_made = count > 0 && EVP_Digest(key, (size_t)count, digest, NULL, EVP_sha256(), NULL) == 1;
+    bool is_made = count > 0 && clws_sha256(key, (size_t)count, digest);
     OPENSSL_free(key);
     return is_made;
 }

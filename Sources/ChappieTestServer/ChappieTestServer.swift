@@ -35,7 +35,7 @@ public final class ChappieTestServer: Sendable {
     }
 
     private let acceptor: Acceptor
-    private let parts: ServerParts
+    let parts: ServerParts
 
     /// The TCP port.
     public let port: Int
@@ -52,7 +52,8 @@ public final class ChappieTestServer: Sendable {
             log: RequestLog(
                 maximumRecordCount: configuration.maximumRecordCount, logLine: configuration.logLine),
             source: ResponseSource(configuration.model),
-            identity: identity
+            identity: identity,
+            authorization: AuthorizationServer(configuration.signIn)
         )
         self.acceptor = try Acceptor(port: configuration.port, parts: self.parts)
         self.port = self.acceptor.port
@@ -66,7 +67,8 @@ public final class ChappieTestServer: Sendable {
     /// The base URL of the path with the ChatGPT backend's rules.
     public var chatGPTBaseURL: String { "\(self.origin)/backend-api/codex" }
 
-    private var origin: String { "\(self.parts.identity == nil ? "http" : "https")://127.0.0.1:\(self.port)" }
+    /// The address of the server itself, such as `http://127.0.0.1:8080`: what clients take as their issuer.
+    public var origin: String { "\(self.parts.identity == nil ? "http" : "https")://127.0.0.1:\(self.port)" }
 
     /// The CA that signed the certificate, as PEM text; nil without TLS.
     public var caPEM: String? { self.parts.identity?.caPEM }

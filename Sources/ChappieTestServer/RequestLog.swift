@@ -14,6 +14,7 @@ final class RequestLog: Sendable {
         var closes = 0
         var completedResponses = 0
         var finishedAttempts = 0
+        var signInRequests: [ChappieTestServer.SignIn.Endpoint: Int] = [:]
 
         func reaches(_ milestone: ChappieTestServer.Milestone) -> Bool {
             switch milestone {
@@ -25,6 +26,7 @@ final class RequestLog: Sendable {
             case .closes(let count): self.closes >= count
             case .completedResponses(let count): self.completedResponses >= count
             case .finishedAttempts(let count): self.finishedAttempts >= count
+            case .signInRequests(let endpoint, let count): self.signInRequests[endpoint, default: 0] >= count
             }
         }
     }
@@ -35,6 +37,7 @@ final class RequestLog: Sendable {
     private struct State: MilestoneCounting {
         var records: [Int: ChappieTestServer.RequestRecord] = [:]
         var openPings: [Int: OpenPings] = [:]
+        var signInRecords: [ChappieTestServer.SignInRecord] = []
         var totals = Totals()
 
         func reaches(_ milestone: ChappieTestServer.Milestone) -> Bool { self.totals.reaches(milestone) }
@@ -55,8 +58,16 @@ final class RequestLog: Sendable {
         self.state.withLock { state in state.records.values.sorted { $0.attempt < $1.attempt } }
     }
 
+    /// The records of sign-in that are kept, in the order of their answers.
+    var signInRecords: [ChappieTestServer.SignInRecord] { self.state.withLock { $0.signInRecords } }
+
     /// Forgets the records; the totals stay.
-    func removeRecords() { self.state.withLock { $0.records = [:] } }
+    func removeRecords() {
+        self.state.withLock { state in
+            state.records = [:]
+            state.signInRecords = []
+        }
+    }
 
     // MARK: Recording
 
@@ -71,7 +82,7 @@ final class RequestLog: Sendable {
             method: request.method,
             path: request.path,
             query: request.query,
-            fields: request.fields.filter { !Self.isSecret($0.name.lowercased()) },
+            fields: Self.harmless(request.fields),
             serverName: stream.serverName,
             isTLSResumed: stream.isTLSResumed,
             hasAuthorization: request.bearerToken != nil
@@ -87,6 +98,11 @@ final class RequestLog: Sendable {
         }
         self.note(attempt, "attempt", [("transport", .string(transport.rawValue)), ("path", .string(request.path))])
         return attempt
+    }
+
+    /// The fields whose values are for a log.
+    static func harmless(_ fields: [ChappieTestServer.Field]) -> [ChappieTestServer.Field] {
+        fields.filter { !Self.isSecret($0.name.lowercased()) }
     }
 
     /// Names of fields whose values are not for a log.
@@ -192,13 +208,30 @@ final class RequestLog: Sendable {
         self.note(attempt, "finished", [("sentBytes", .number(String(sentByteCount)))])
     }
 
-    private func note(_ attempt: Int, _ what: String, _ details: [(String, JSONValue)]) {
-        guard let logLine = self.logLine else { return }
-        var members: [JSONValue.Member] = [
-            .init(name: "event", value: .string(what)), .init(name: "attempt", value: .number(String(attempt))),
+    /// Adds a request to an endpoint of sign-in, and how many of that endpoint are done.
+    func addSignIn(_ record: ChappieTestServer.SignInRecord) {
+        self.state.change { state in
+            state.totals.signInRequests[record.endpoint, default: 0] += 1
+            state.signInRecords.append(record)
+            let surplus = state.signInRecords.count - self.maximumRecordCount
+            if surplus > 0 { state.signInRecords.removeFirst(surplus) }
+        }
+        var details: [(String, JSONValue)] = [
+            ("endpoint", .string(record.endpoint.rawValue)), ("number", .number(String(record.number))),
         ]
-        members += details.map { .init(name: $0.0, value: $0.1) }
-        logLine(JSONValue.object(members).text)
+        if let status = record.status { details.append(("status", .number(String(status)))) }
+        if let code = record.errorCode { details.append(("error", .string(code))) }
+        self.note("signIn", details)
+    }
+
+    private func note(_ attempt: Int, _ what: String, _ details: [(String, JSONValue)]) {
+        self.note(what, [("attempt", .number(String(attempt)))] + details)
+    }
+
+    private func note(_ what: String, _ details: [(String, JSONValue)]) {
+        guard let logLine = self.logLine else { return }
+        let members = [JSONValue.Member(name: "event", value: .string(what))]
+        logLine(JSONValue.object(members + details.map { .init(name: $0.0, value: $0.1) }).text)
     }
 
     // MARK: Waiting

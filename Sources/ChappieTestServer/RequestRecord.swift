@@ -88,5 +88,7 @@ extension ChappieTestServer {
         case completedResponses(Int)
         /// So many attempts are over.
         case finishedAttempts(Int)
+        /// So many requests to an endpoint of sign-in have arrived, and what they ask for is done.
+        case signInRequests(SignIn.Endpoint, Int)
     }
 }

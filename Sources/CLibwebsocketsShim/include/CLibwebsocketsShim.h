@@ -236,6 +236,8 @@ void clws_kill(clws_stream *stream);
 
 /// SHA-1 (RFC 3174), as RFC 6455 section 1.3 wants it; `digest` is 20 bytes.
 void clws_sha1(const uint8_t *bytes, size_t count, uint8_t *digest);
+/// SHA-256 (FIPS 180-4); `digest` is 32 bytes. False when OpenSSL has none.
+bool clws_sha256(const uint8_t *bytes, size_t count, uint8_t *digest);
 
 /// The linked library's own word on its version.
 const char *clws_version(void);

@@ -46,9 +46,7 @@ struct AuthorizationClient: Sendable {
     /// Throws `networkFailure`, `cancelledSignIn`, `invalidResponse` for an answer that is too large, and `unknown` for
     /// a URL that is neither https nor on this machine.
     func post(_ body: Body, to url: URL) async throws(ChappieAuthError) -> FetchedDocument {
-        guard Self.isAllowed(url) else {
-            throw .unknown("The authorization server's address has to be https, or http on this machine.")
-        }
+        try Self.check(url)
         var request = DocumentRequest(url: url, content: body.content)
         request.fields = [(name: "originator", value: self.originator)]
         do {
@@ -74,7 +72,16 @@ struct AuthorizationClient: Sendable {
 
     /// What a server said, without what was sent to it, and no longer than anybody reads.
     static func words(_ body: [UInt8], without secrets: [String]) -> String {
-        SecretRedaction(secrets).words(String(decoding: body.prefix(Self.errorByteLimit), as: UTF8.self))
+        // Some repeat the form that they were sent as it was.
+        SecretRedaction(secrets + secrets.map { PercentEncoding.encode($0) })
+            .words(String(decoding: body.prefix(Self.errorByteLimit), as: UTF8.self))
+    }
+
+    /// Throws `unknown` for a URL that is neither https nor on this machine.
+    static func check(_ url: URL) throws(ChappieAuthError) {
+        guard Self.isAllowed(url) else {
+            throw .unknown("The authorization server's address has to be https, or http on this machine.")
+        }
     }
 
     private static func authError(_ error: any Error) -> ChappieAuthError {

@@ -1,8 +1,7 @@
-// `ProcessInfo` is in the one on Linux and in the other on Darwin.
-import Foundation
-
 #if canImport(FoundationEssentials)
     import FoundationEssentials
+#else
+    import Foundation
 #endif
 
 /// Signs people in, and keeps their credentials fresh.
@@ -72,12 +71,11 @@ public final class ChappieAuthSession: Sendable {
 
     /// The client ID that was given, or the environment's.
     func clientID() throws(ChappieAuthError) -> String {
-        let variable = "CHAPPIE_CLIENT_ID"
-        let given = self.configuration.signIn.clientID ?? ProcessInfo.processInfo.environment[variable]
-        guard let given, !given.isEmpty else {
+        guard let known = self.configuration.signIn.knownClientID else {
+            let variable = ChappieSignInConfiguration.clientIDVariable
             throw .unknown("There is no client ID: this package has none of its own. Give one, or set \(variable).")
         }
-        return given
+        return known
     }
 
     // MARK: Signed in

@@ -45,6 +45,8 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
     public var scope: String
     /// Parameters of the authorization request beside those of the standards.
     public var authorizationParameters: [ChappieEndpoint.Field]
+    /// Whether the authorization request says which program asks (`originator`), which no standard knows.
+    var takesOriginator = false
 
     /// A server that keeps to the standards.
     public init(
@@ -76,6 +78,7 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
             verification: issuer.appending(path: "codex/device"),
             redirectURI: issuer.appending(path: "deviceauth/callback").absoluteString)
         server.bodyCoding = .json
+        server.takesOriginator = true
         server.authorizationParameters = [
             ChappieEndpoint.Field(name: "id_token_add_organizations", value: "true"),
             ChappieEndpoint.Field(name: "codex_cli_simplified_flow", value: "true"),

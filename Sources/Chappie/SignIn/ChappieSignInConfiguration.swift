@@ -1,3 +1,10 @@
+// `ProcessInfo` is in the one on Linux and in the other on Darwin.
+import Foundation
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#endif
+
 /// How a program signs people in.
 ///
 /// Immutable once the session is made.
@@ -49,5 +56,16 @@ public struct ChappieSignInConfiguration: Sendable {
         self.clientID = clientID
         self.server = server
         self.account = account
+    }
+}
+
+extension ChappieSignInConfiguration {
+    /// The environment variable that holds the client ID where none is given.
+    static let clientIDVariable = "CHAPPIE_CLIENT_ID"
+
+    /// The client ID that was given, or the environment's; nil when there is neither.
+    var knownClientID: String? {
+        let given = self.clientID ?? ProcessInfo.processInfo.environment[Self.clientIDVariable]
+        return given.flatMap { $0.isEmpty ? nil : $0 }
     }
 }

@@ -65,8 +65,13 @@ struct ConnectionThread {
                 try BackgroundExchange(exchange, id: target.id, cancels: target.cancels).run()
             } && request.keepsAlive
         }
+        if let endpoint = SignInRoute(path: request.path) {
+            let exchange = SignInExchange(parts: self.parts, stream: self.stream, writer: self.writer, request: request)
+            try exchange.run(endpoint)
+            return request.keepsAlive
+        }
         if Self.modelsPaths.contains(request.path) && request.method == "GET" {
-            let isAuthorized = self.parts.configuration.authorizes(request)
+            let isAuthorized = self.parts.authorizes(request)
             try self.answer(
                 status: isAuthorized ? 200 : 401, body: isAuthorized ? self.models : ErrorBody.body(status: 401))
         } else {

@@ -14,6 +14,19 @@ struct ServerParts: Sendable {
     let identity: TLSIdentity?
     /// The responses that go on without a connection.
     let background = BackgroundResponses()
+    /// Where people sign in.
+    let authorization: AuthorizationServer
+
+    /// Whether a request's credential is accepted.
+    func authorizes(_ request: HTTPRequest) -> Bool {
+        self.configuration.authorizes(request) && self.isGuardSatisfied(by: request)
+    }
+
+    /// Whether a request has a good access token of this server, or needs none.
+    func isGuardSatisfied(by request: HTTPRequest) -> Bool {
+        guard self.configuration.signIn.guardsRequests else { return true }
+        return request.bearerToken.map { self.authorization.accepts($0) } ?? false
+    }
 }
 
 /// One attempt while it is answered.
@@ -69,7 +82,7 @@ struct Exchange {
             try self.send(status: answer.status, body: body, fields: answer.fields)
             return true
         }
-        guard self.parts.configuration.authorizes(self.request) else {
+        guard self.parts.authorizes(self.request) else {
             try self.send(status: 401, body: ErrorBody.body(status: 401))
             return true
         }

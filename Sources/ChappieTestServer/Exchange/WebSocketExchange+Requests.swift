@@ -18,6 +18,13 @@ extension WebSocketExchange {
                 code: "websocket_connection_limit_reached", message: "The connection limit (60 minutes) is reached.")
             return try self.refuse(refusal, lane: lane, on: connection)
         }
+        // A socket that is open already is asked for its token again with every request.
+        guard self.exchange.parts.isGuardSatisfied(by: self.exchange.request) else {
+            self.session.fail(previousID: body["previous_response_id"]?.string, lane: lane)
+            let refusal = WebSocketSession.Refusal(
+                status: 401, code: "token_expired", message: "The token has expired.")
+            return try self.refuse(refusal, lane: lane, on: connection)
+        }
         if let refusal = self.session.refusal(for: body, isOnChatGPTPath: self.exchange.isOnChatGPTPath) {
             self.session.fail(previousID: body["previous_response_id"]?.string, lane: lane)
             return try self.refuse(refusal, lane: lane, on: connection)
@@ -29,7 +36,7 @@ extension WebSocketExchange {
         _ refusal: WebSocketSession.Refusal, lane: String?, on connection: WebSocketConnection
     ) throws(ConnectionEnd) {
         let text = ErrorBody.frame(
-            status: 400, code: refusal.code, message: refusal.message, param: refusal.param)
+            status: refusal.status, code: refusal.code, message: refusal.message, param: refusal.param)
         try self.send(ScriptEvent(type: "error", text: text, isNumbered: false), lane: lane, on: connection)
         try self.writer.flush()
     }

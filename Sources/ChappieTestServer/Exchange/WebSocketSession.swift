@@ -6,6 +6,8 @@
 struct WebSocketSession {
     /// Why a request is answered with an error frame.
     struct Refusal: Equatable {
+        /// The status code.
+        var status: Int
         /// The error's code.
         var code: String?
         /// What is wrong, in words.
@@ -14,7 +16,8 @@ struct WebSocketSession {
         var param: String?
 
         /// A refusal.
-        init(code: String? = nil, message: String, param: String? = nil) {
+        init(status: Int = 400, code: String? = nil, message: String, param: String? = nil) {
+            self.status = status
             self.code = code
             self.message = message
             self.param = param

@@ -39,7 +39,7 @@ extension ChappieTestServer {
             case truncated
             /// What was asked for is done; the answer lacks a member, such as `refresh_token`.
             case without(member: String)
-            /// 200 with a body of so many bytes that are no JSON.
+            /// 200 with a body of so many bytes that are no JSON; nothing is done.
             case garbage(byteCount: Int)
             /// Nothing, for as long as the client waits.
             case silence
@@ -91,6 +91,10 @@ extension ChappieTestServer {
         public var pendingStatusCode = 403
         /// The seconds between two polls that the server asks for.
         public var pollInterval = 1
+        /// Whether the endpoints of RFC 8628 answer `slow_down` to a poll that comes before its time.
+        ///
+        /// A test whose client's clock runs faster than this server's has to turn it off.
+        public var refusesFastPolls = true
         /// The seconds after which a device code expires.
         public var deviceCodeLifetime = 900
         /// Whether a browser is sent back at once, and not asked first.

@@ -156,6 +156,7 @@ struct HTTPResponseHead {
         case 101: "Switching Protocols"
         case 200: "OK"
         case 302: "Found"
+        case 303: "See Other"
         case 400: "Bad Request"
         case 401: "Unauthorized"
         case 403: "Forbidden"

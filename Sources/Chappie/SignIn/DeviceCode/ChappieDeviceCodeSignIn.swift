@@ -1,3 +1,6 @@
+import ChappieTransport
+import StreamTransport
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -5,26 +8,134 @@
 #endif
 
 /// A sign-in with a code that a person enters somewhere else (RFC 8628).
+///
+/// It is good for one call of `complete()`; copies share that.
 public struct ChappieDeviceCodeSignIn: Sendable {
-    /// What the person enters: printable ASCII.
+    /// What the person enters: 1 to 64 characters of printable ASCII.
     public let userCode: String
     /// Where the person enters it.
     public let verificationURL: URL
     /// The same with the code in it, where the server has such a URL (RFC 8628 section 3.3.1).
     public let completeVerificationURL: URL?
-    /// How long the code is waited for.
+    /// How long the code is waited for, counted from when the server gave it.
     public let lifetime: Duration
+
     private let session: ChappieAuthSession
+    private let grant: ChappieAuthorizationServer.DeviceGrant
+    private let deviceCode: String
+    private let limits: DeviceCodeStateMachine.Limits
+    private let isTaken = LockedValue(false)
 
     /// Asks the server for a code.
     init(session: ChappieAuthSession) async throws {
-        throw ChappieAuthError.unknown("Not there yet.")
+        let configuration = session.configuration.signIn
+        guard let grant = configuration.server.deviceGrant else {
+            throw ChappieAuthError.unknown("The authorization server has no sign-in with a device code.")
+        }
+        let clientID = (name: "client_id", value: try session.clientID())
+        let answer =
+            switch grant {
+            case .standard(let url):
+                try await session.client.post(
+                    .form([clientID, (name: "scope", value: configuration.server.scope)]), to: url)
+            case .authorizationCode(let url, _, _, _):
+                try await session.client.post(.json([clientID]), to: url)
+            }
+        let now = session.clock.now()
+        let authorization = try DeviceAuthorization(answer, of: grant, date: session.clock.date())
+        let timeout = max(.zero, configuration.deviceCodeTimeout)
+        self.userCode = authorization.userCode
+        self.verificationURL = authorization.verificationURL
+        self.completeVerificationURL = authorization.completeVerificationURL
+        self.lifetime = min(timeout, authorization.lifetime ?? timeout)
+        self.session = session
+        self.grant = grant
+        self.deviceCode = authorization.deviceCode
+        self.limits = DeviceCodeStateMachine.Limits(
+            interval: authorization.interval, deadline: now + timeout, expiry: authorization.lifetime.map { now + $0 })
     }
 
     /// Waits until the person has agreed, and keeps the credential.
     ///
-    /// Throws `ChappieAuthError`, and what the storage throws. Cancelling the task ends it with `cancelledSignIn`.
+    /// A server that cannot be reached meanwhile is asked again, less and less often. Throws `ChappieAuthError`, and
+    /// what the storage throws; `unknown` when it was called before. Cancelling the task ends it with
+    /// `cancelledSignIn`.
     public func complete() async throws -> ChappieAccount {
-        throw ChappieAuthError.unknown("Not there yet.")
+        let isFirst = self.isTaken.withLock { isTaken in
+            defer { isTaken = true }
+            return !isTaken
+        }
+        guard isFirst else { throw ChappieAuthError.alreadyCompleted }
+        do {
+            return try await self.session.finish(try await self.grantFromServer())
+        } catch is CancellationError {
+            throw ChappieAuthError.cancelledSignIn
+        }
     }
+
+    // MARK: The driver
+
+    private func grantFromServer() async throws -> TokenGrant {
+        let clock = self.session.clock
+        var machine = DeviceCodeStateMachine(
+            grant: self.grant, limits: self.limits, secrets: [self.deviceCode, self.userCode])
+        var action = machine.started()
+        while true {
+            switch action {
+            case .wait(let duration):
+                try await clock.sleep(duration)
+                action = machine.waited(now: clock.now())
+            case .poll:
+                do throws(ChappieAuthError) {
+                    let answer = try await self.poll()
+                    action = machine.answered(statusCode: answer.statusCode, body: answer.body, now: clock.now())
+                } catch {
+                    action = machine.pollFailed(error, now: clock.now())
+                }
+            case .exchange(let code, let verifier):
+                return try await self.exchange(code: code, verifier: verifier)
+            case .finish(let grant): return grant
+            case .fail(let error): throw error
+            }
+        }
+    }
+
+    private func poll() async throws(ChappieAuthError) -> FetchedDocument {
+        switch self.grant {
+        case .standard:
+            try await self.session.client.post(
+                .form([
+                    (name: "grant_type", value: "urn:ietf:params:oauth:grant-type:device_code"),
+                    (name: "device_code", value: self.deviceCode),
+                    (name: "client_id", value: try self.session.clientID()),
+                ]),
+                to: self.session.configuration.signIn.server.token)
+        case .authorizationCode(_, let url, _, _):
+            try await self.session.client.post(
+                .json([
+                    (name: "device_auth_id", value: self.deviceCode), (name: "user_code", value: self.userCode),
+                ]),
+                to: url)
+        }
+    }
+
+    private func exchange(code: String, verifier: String) async throws(ChappieAuthError) -> TokenGrant {
+        guard case .authorizationCode(_, _, _, let redirectURI) = self.grant else { throw .invalidResponse }
+        return try await self.session.exchange(code: code, verifier: verifier, redirectURI: redirectURI)
+    }
+}
+
+extension ChappieDeviceCodeSignIn: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Never a code.
+    public var description: String { "ChappieDeviceCodeSignIn(redacted)" }
+    /// Never a code.
+    public var debugDescription: String { self.description }
+    /// Never a code.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension ChappieAuthError {
+    /// A sign-in is good for one completion.
+    static let alreadyCompleted = Self.unknown(
+        "This sign-in was completed or given up before, or is being completed. Start another one.")
 }

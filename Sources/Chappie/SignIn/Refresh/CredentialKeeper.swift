@@ -1,28 +1,298 @@
-/// Keeps the credential of one account fresh, one refresh at a time.
-final class CredentialKeeper: Sendable {
-    private let configuration: ChappieSignInConfiguration
-    private let storage: any ChappieCredentialStorage
-    private let client: AuthorizationClient
-    private let clock: SignInClock
+import ChappieTransport
+import StreamTransport
 
-    init(
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Keeps the credential of one account fresh, one refresh at a time.
+///
+/// Its state is behind a lock. What other processes and sessions do is in the storage, which is read each time.
+final class CredentialKeeper: Sendable {
+    /// Posts something to the authorization server; see `AuthorizationClient.post(_:to:)`.
+    typealias Post = @Sendable (AuthorizationClient.Body, URL) async throws(ChappieAuthError) -> FetchedDocument
+
+    /// Why a credential is refreshed, and with it how hard it is tried.
+    enum Purpose {
+        /// It ends soon: one try; without success it is used for as long as it lasts.
+        case early
+        /// Somebody asked: one try.
+        case asked
+        /// It is of no use any more: some tries.
+        case necessary
+    }
+
+    /// Why there is no credential.
+    enum Failure: Error {
+        /// Nobody is signed in.
+        case missingCredential
+        /// There is nothing to refresh with.
+        case missingRefreshToken
+        /// The server has refused for good, just now or before; its code.
+        case refused(code: String, error: ChappieAuthError)
+        /// The credential is not for the server, the client or the account that is wanted; why, fit to show.
+        case foreign(String)
+        /// There are new tokens, and the storage cannot keep them; its error.
+        case unsaved(any Error)
+        /// The server cannot be reached, or does not work; later it may.
+        case failed(ChappieAuthError)
+    }
+
+    /// A refresh that is under way.
+    private struct Flight {
+        let purpose: Purpose
+        let outcome = SharedOutcome<ChappieStoredCredential>()
+    }
+
+    private struct State {
+        var flight: Flight?
+        /// Tokens that the storage could not keep, and what it keeps in their place.
+        var unsaved: (credential: ChappieStoredCredential, stored: ChappieStoredCredential)?
+        /// Which access token is not refreshed early again, and until when.
+        var pause: (accessToken: String, until: Duration)?
+        /// The access token that was given last.
+        var lastAccessToken: String?
+    }
+
+    /// How long after a failure a token that is still good is left alone.
+    static let pause: Duration = .seconds(30)
+
+    let configuration: ChappieSignInConfiguration
+    let storage: any ChappieCredentialStorage
+    let post: Post
+    let clock: SignInClock
+    private let state = LockedValue(State())
+
+    convenience init(
         configuration: ChappieSignInConfiguration, storage: any ChappieCredentialStorage, client: AuthorizationClient,
         clock: SignInClock
     ) {
+        self.init(configuration: configuration, storage: storage, clock: clock) { body, url throws(ChappieAuthError) in
+            try await client.post(body, to: url)
+        }
+    }
+
+    init(
+        configuration: ChappieSignInConfiguration, storage: any ChappieCredentialStorage, clock: SignInClock,
+        post: @escaping Post
+    ) {
         self.configuration = configuration
         self.storage = storage
-        self.client = client
         self.clock = clock
+        self.post = post
     }
+
+    // MARK: What a session asks for
 
     /// See `ChappieAuthSession.credential(for:)`.
     func credential(for request: ChappieTransportConfiguration.CredentialRequest) async throws -> ChappieCredential {
-        throw ChappieAuthError.unknown("Not there yet.")
+        do {
+            let current = try self.current()
+            guard case .rejected(let rejected?) = request else { return try await self.fresh(current).credential }
+            let isRejected = rejected.bearerToken == current.accessToken
+            let next = isRejected ? try await self.rotated(current, for: .necessary) : try await self.fresh(current)
+            guard rejected.accountID == nil || rejected.accountID == next.accountID else {
+                throw Failure.foreign("another account is signed in")
+            }
+            return next.credential
+        } catch let failure as Failure {
+            throw failure.clientError
+        }
     }
 
     /// See `ChappieAuthSession.refreshAuth()`.
-    func refresh() async throws -> ChappieStoredCredential { throw ChappieAuthError.unknown("Not there yet.") }
+    func refresh() async throws -> ChappieStoredCredential {
+        do {
+            let last = self.state.withLock { $0.lastAccessToken }
+            let current = try self.current()
+            let isNews = last != nil && last != current.accessToken && self.advice(for: current) == .keep
+            return isNews && !self.hasUnsaved ? current : try await self.rotated(current, for: .asked)
+        } catch let failure as Failure {
+            throw failure.authError
+        }
+    }
 
     /// See `ChappieAuthSession.signOut()`.
-    func signOut() async throws { throw ChappieAuthError.unknown("Not there yet.") }
+    func signOut() async throws {
+        let flight = self.state.withLock { $0.flight }
+        // Its result does not matter: what it has written is what is revoked.
+        _ = try? await flight?.outcome.value()
+        let account = self.configuration.account
+        try await self.storage.withLock(of: account, timeout: self.configuration.lockTimeout) {
+            // What cannot be read can be forgotten all the same.
+            if let credential = try? self.load() { await self.revoke(credential) }
+            try self.storage.removeCredential(of: account)
+            self.state.withLock { $0.unsaved = nil }
+        }
+    }
+
+    // MARK: What is there
+
+    /// The credential, refreshed where its time has come.
+    private func fresh(_ current: ChappieStoredCredential) async throws -> ChappieStoredCredential {
+        switch self.advice(for: current) {
+        case .refreshNow: return try await self.rotated(current, for: .necessary)
+        case _ where self.hasUnsaved: return try await self.rotated(current, for: .necessary)
+        case .keep: return current
+        case .refreshSoon:
+            let (now, pause) = (self.clock.now(), self.state.withLock { $0.pause })
+            if let pause, pause.accessToken == current.accessToken, now < pause.until { return current }
+            return try await self.rotated(current, for: .early)
+        }
+    }
+
+    /// What is to be done about a credential at this moment.
+    func advice(for credential: ChappieStoredCredential) -> RefreshSchedule.Advice {
+        RefreshSchedule(lead: self.configuration.refreshLead).advice(for: credential, at: self.clock.date())
+    }
+
+    private var hasUnsaved: Bool { self.state.withLock { $0.unsaved != nil } }
+
+    /// The credential that is stored, and may be used.
+    func current() throws -> ChappieStoredCredential {
+        guard let credential = try self.load() else { throw Failure.missingCredential }
+        guard credential.issuer == self.configuration.server.issuer.absoluteString else {
+            throw Failure.foreign("the credential is for another authorization server")
+        }
+        if let code = credential.refreshFailure {
+            throw Failure.refused(code: code, error: .tokenExchangeFailed(statusCode: 401, body: code))
+        }
+        self.state.withLock { $0.lastAccessToken = credential.accessToken }
+        return credential
+    }
+
+    /// What is stored, or what should be: unless somebody has stored something else since.
+    private func load() throws -> ChappieStoredCredential? {
+        let stored = try self.storage.credential(of: self.configuration.account)
+        return self.state.withLock { state in
+            guard let unsaved = state.unsaved else { return stored }
+            if let stored, stored.hasTokens(of: unsaved.stored) || stored.hasTokens(of: unsaved.credential) {
+                return unsaved.credential
+            }
+            state.unsaved = nil
+            return stored
+        }
+    }
+
+    /// Stores a credential in the place of one that is stored.
+    ///
+    /// Throws `unsaved` when the storage cannot keep it; then it is kept here, and stored at the next occasion.
+    func save(_ credential: ChappieStoredCredential, over stored: ChappieStoredCredential) throws(Failure) {
+        do {
+            try self.storage.store(credential, of: self.configuration.account)
+        } catch {
+            self.state.withLock { $0.unsaved = (credential, stored) }
+            throw .unsaved(error)
+        }
+        self.state.withLock { $0.unsaved = nil }
+    }
+
+    /// Stores what could not be stored before; false when there is nothing.
+    func saveUnsaved() throws(Failure) -> Bool {
+        guard let unsaved = self.state.withLock({ $0.unsaved }) else { return false }
+        try self.save(unsaved.credential, over: unsaved.stored)
+        return true
+    }
+
+    // MARK: One at a time
+
+    /// A credential in the place of one, which all wait for who want the same; cancelling one of them disturbs nobody.
+    private func rotated(
+        _ seen: ChappieStoredCredential, for purpose: Purpose
+    ) async throws -> ChappieStoredCredential {
+        while true {
+            let (flight, isOwn) = self.flight(seen, for: purpose)
+            do {
+                let credential = try await flight.outcome.value()
+                self.state.withLock { $0.lastAccessToken = credential.accessToken }
+                return credential
+            } catch {
+                if error is CancellationError { throw error }
+                if purpose == .early, !Failure.isFinal(error) { return seen }
+                // Somebody else's may have been tried less hard.
+                let isEnough = isOwn || flight.purpose == purpose || flight.purpose == .necessary
+                guard !isEnough, case Failure.failed = error else { throw error }
+            }
+        }
+    }
+
+    /// The refresh that is under way, or one that begins.
+    private func flight(_ seen: ChappieStoredCredential, for purpose: Purpose) -> (flight: Flight, isOwn: Bool) {
+        let (flight, isOwn) = self.state.withLock { state in
+            if let flight = state.flight { return (flight, false) }
+            let flight = Flight(purpose: purpose)
+            state.flight = flight
+            return (flight, true)
+        }
+        guard isOwn else { return (flight, false) }
+        // A task of its own: nobody who waits ends it.
+        Task {
+            let result: Result<ChappieStoredCredential, any Error>
+            do {
+                result = .success(try await self.run(seen, for: purpose))
+            } catch {
+                result = .failure(error)
+            }
+            self.state.withLock { $0.flight = nil }
+            flight.outcome.settle(result)
+        }
+        return (flight, true)
+    }
+
+    private func run(
+        _ seen: ChappieStoredCredential, for purpose: Purpose
+    ) async throws -> ChappieStoredCredential {
+        let (account, timeout) = (self.configuration.account, self.configuration.lockTimeout)
+        do {
+            return try await self.storage.withLock(of: account, timeout: timeout) {
+                try await self.rotate(seen, for: purpose)
+            }
+        } catch {
+            let until = self.clock.now() + Self.pause
+            self.state.withLock { $0.pause = (seen.accessToken, until) }
+            throw error
+        }
+    }
+}
+
+extension ChappieStoredCredential {
+    /// Whether it has the same tokens as another one.
+    func hasTokens(of other: Self) -> Bool {
+        self.accessToken == other.accessToken && self.refreshToken == other.refreshToken
+    }
+}
+
+extension CredentialKeeper.Failure {
+    /// Whether a token that is still good is of no help.
+    fileprivate static func isFinal(_ error: any Error) -> Bool {
+        switch error as? Self {
+        case .missingCredential, .refused, .unsaved: true
+        case .missingRefreshToken, .foreign, .failed, nil: false
+        }
+    }
+
+    /// What whoever makes a request is told.
+    fileprivate var clientError: any Error {
+        switch self {
+        case .missingCredential: ChappieClientError.missingCredential
+        case .missingRefreshToken: ChappieClientError.missingRefreshToken
+        case .refused(let code, _): ChappieClientError.reauthenticationRequired(code)
+        case .foreign(let reason): ChappieClientError.reauthenticationRequired(reason)
+        case .unsaved(let error): error
+        case .failed(let error): error
+        }
+    }
+
+    /// What whoever refreshes is told.
+    fileprivate var authError: any Error {
+        switch self {
+        case .missingCredential, .missingRefreshToken: ChappieAuthError.missingRefreshToken
+        case .refused(_, let error): error
+        case .foreign(let reason): ChappieAuthError.unknown("The credential cannot be refreshed: \(reason).")
+        case .unsaved(let error): error
+        case .failed(let error): error
+        }
+    }
 }

@@ -29,24 +29,20 @@ public protocol ChappieCredentialStorage: Sendable {
     ) async throws -> Value
 }
 
-/// Why credentials cannot be read or kept.
-public enum ChappieCredentialStorageError: Error, Sendable, Equatable {
-    /// Others than the owner may read or write it; what, and its permissions in octal.
-    case insecurePermissions(path: String, mode: String)
-    /// It belongs to another user.
-    case foreignOwner(path: String)
-    /// It is a symbolic link, or not a file, or has several names.
-    case notAFile(path: String)
-    /// It cannot be understood: it is damaged.
-    case unreadable(path: String)
-    /// Another version of this package wrote it, in a form that this one does not know.
-    case unknownVersion(path: String, version: Int)
-    /// It is for another account than its name says.
-    case otherAccount(path: String)
-    /// An account cannot be called like that.
-    case invalidAccountName
-    /// The system refused; what was tried, and its `errno`.
-    case systemCallFailed(operation: String, path: String, code: Int32)
-    /// Another process holds the credential for too long.
-    case locked(path: String)
+extension ChappieCredentialStorage {
+    /// Refuses what an account cannot be called: whatever could be another file, among others.
+    func check(account: String) throws(ChappieCredentialStorageError) {
+        let bytes = account.utf8
+        let isValid =
+            (1...64).contains(bytes.count) && bytes.first != UInt8(ascii: ".")
+            && bytes.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+        guard isValid else { throw .invalidAccountName }
+    }
 }

@@ -1,28 +1,170 @@
+// `ProcessInfo` is in the one on Linux and in the other on Darwin.
+import Foundation
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#endif
+
 /// Keeps credentials in files, one for each account, that nobody but their owner can read.
+///
+/// An account's file is `NAME.json`; beside it lies `NAME.lock`, which is empty, and stays. The directory has the mode
+/// 0700 and the files 0600; those that others can read or write, that belong to somebody else, that are links or have
+/// several names are refused. A file is replaced at once, by one that is on the disk: after a crash, at whatever moment,
+/// it is the old one or the new one.
+///
+/// The lock is the system's (`flock`): it excludes other processes and other storages of this process, and is free when
+/// its process ends. It holds on file systems of this machine. On a network's it is as good as the server and the
+/// options of the mount make it, and some have none: there, let each machine have a directory of its own.
+///
+/// A value without state; it may be used from any task.
 public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
+    /// The pause after the first look at a lock that somebody else has; it doubles.
+    private static let firstPause: Duration = .milliseconds(2)
+    /// The longest pause between two looks at a lock.
+    private static let longestPause: Duration = .milliseconds(100)
+    /// What the name of an account's file ends with.
+    private static let fileSuffix = ".json"
+
     /// The directory of the files.
     public let directory: String
+    private let calls: FileSystemCalls
+    private let clock: SignInClock
 
     /// A storage in a directory, which is made when it is needed.
     ///
     /// Nil takes the environment's: `CHAPPIE_HOME`, or `chappie` below `XDG_CONFIG_HOME`, or `~/.config/chappie`; with
     /// `credentials` below it.
-    public init(directory: String? = nil) { self.directory = directory ?? "" }
+    public init(directory: String? = nil) { self.init(directory: directory, calls: .system) }
+
+    /// A storage whose system calls are performed by somebody else.
+    package init(directory: String?, calls: FileSystemCalls) {
+        self.init(directory: directory, calls: calls, clock: .system)
+    }
+
+    /// A storage with everything that it depends on.
+    init(
+        directory: String?, calls: FileSystemCalls, clock: SignInClock,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) {
+        var path = directory ?? Self.directory(in: environment)
+        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+        self.directory = path
+        self.calls = calls
+        self.clock = clock
+    }
+
+    private static func directory(in environment: [String: String]) -> String {
+        func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        if let home = value("CHAPPIE_HOME") { return home + "/credentials" }
+        // The XDG Base Directory Specification passes over paths that are not absolute.
+        if let base = value("XDG_CONFIG_HOME"), base.hasPrefix("/") { return base + "/chappie/credentials" }
+        return (value("HOME") ?? URL.homeDirectory.path) + "/.config/chappie/credentials"
+    }
+
+    // MARK: Credentials
 
     /// The names of the accounts, sorted.
-    public func accounts() throws -> [String] { [] }
+    ///
+    /// Throws `ChappieCredentialStorageError`.
+    public func accounts() throws -> [String] {
+        try self.withDirectory { directory in
+            try directory.names()
+                .filter { $0.hasSuffix(Self.fileSuffix) }.map { String($0.dropLast(Self.fileSuffix.count)) }
+                .filter { (try? self.check(account: $0)) != nil }.sorted()
+        } ?? []
+    }
 
     /// The credential of an account; nil when there is none.
-    public func credential(of account: String) throws -> ChappieStoredCredential? { nil }
+    ///
+    /// Throws `ChappieCredentialStorageError`.
+    public func credential(of account: String) throws -> ChappieStoredCredential? {
+        try self.check(account: account)
+        let name = account + Self.fileSuffix
+        guard let contents = try self.withDirectory({ try $0.contents(of: name) }) ?? nil else { return nil }
+        return try ChappieStoredCredential(
+            fileContents: contents, account: account, path: "\(self.directory)/\(name)")
+    }
 
-    /// Keeps a credential.
-    public func store(_ credential: ChappieStoredCredential, of account: String) throws {}
+    /// Keeps a credential; after an error it is the one before that is kept, or the new one, whole.
+    ///
+    /// Throws `ChappieCredentialStorageError`.
+    public func store(_ credential: ChappieStoredCredential, of account: String) throws {
+        try self.check(account: account)
+        let directory = try CredentialDirectory.made(self.directory, calls: self.calls)
+        defer { directory.close() }
+        try directory.remove(try self.abandonedNames(of: account, in: directory))
+        let number = String(UInt64.random(in: .min ... .max), radix: 16)
+        try directory.replace(
+            account + Self.fileSuffix, with: credential.fileContents(account: account),
+            temporaryName: Self.temporaryPrefix(account) + String(repeating: "0", count: 16 - number.count) + number
+                + Self.temporarySuffix)
+    }
 
-    /// Forgets an account.
-    public func removeCredential(of account: String) throws {}
+    /// Forgets an account; its lock stays.
+    ///
+    /// Throws `ChappieCredentialStorageError`.
+    public func removeCredential(of account: String) throws {
+        try self.check(account: account)
+        _ = try self.withDirectory { directory in
+            try directory.remove([account + Self.fileSuffix] + self.abandonedNames(of: account, in: directory))
+        }
+    }
+
+    private func withDirectory<Value>(_ body: (CredentialDirectory) throws -> Value) throws -> Value? {
+        guard let directory = try CredentialDirectory(self.directory, calls: self.calls) else { return nil }
+        defer { directory.close() }
+        return try body(directory)
+    }
+
+    /// What processes have left that died while they wrote: with the account's lock held, nobody writes them.
+    private func abandonedNames(of account: String, in directory: CredentialDirectory) throws -> [String] {
+        let prefix = Self.temporaryPrefix(account)
+        return try directory.names().filter { name in
+            // The length tells `a` from `a.b`.
+            name.hasPrefix(prefix) && name.hasSuffix(Self.temporarySuffix)
+                && name.utf8.count == prefix.utf8.count + 16 + Self.temporarySuffix.utf8.count
+        }
+    }
+
+    private static let temporarySuffix = ".tmp"
+
+    /// No account's name begins with a full stop.
+    private static func temporaryPrefix(_ account: String) -> String { ".\(account)." }
+
+    // MARK: The lock
 
     /// Runs something while nobody else holds the account's lock.
+    ///
+    /// No thread waits: it looks again after 2 ms, and then ever less often, up to ten times a second. Throws
+    /// `ChappieCredentialStorageError`, `CancellationError` when the task is cancelled while it waits, and what `body`
+    /// throws.
     public func withLock<Value: Sendable>(
         of account: String, timeout: Duration, _ body: @Sendable () async throws -> Value
-    ) async throws -> Value { try await body() }
+    ) async throws -> Value {
+        let file = try await self.lock(account, timeout: timeout)
+        defer { CredentialDirectory.unlock(file, calls: self.calls) }
+        return try await body()
+    }
+
+    private func lock(_ account: String, timeout: Duration) async throws -> CInt {
+        try self.check(account: account)
+        let deadline = self.clock.now() + timeout
+        var pause = Self.firstPause
+        while true {
+            if let file = try self.tryLock(account) { return file }
+            let rest = deadline - self.clock.now()
+            guard rest > .zero else {
+                throw ChappieCredentialStorageError.locked(path: "\(self.directory)/\(account).lock")
+            }
+            // Those who began to wait together do not look together.
+            try await self.clock.sleep(min(rest, pause * Double.random(in: 0.5...1)))
+            pause = min(pause * 2, Self.longestPause)
+        }
+    }
+
+    private func tryLock(_ account: String) throws -> CInt? {
+        let directory = try CredentialDirectory.made(self.directory, calls: self.calls)
+        defer { directory.close() }
+        return try directory.lock("\(account).lock")
+    }
 }

@@ -1,22 +1,64 @@
+import StreamTransport
+
 /// Keeps credentials for as long as the process runs.
+///
+/// Its state is behind a lock; it may be used from any task.
 public final class ChappieMemoryCredentialStorage: ChappieCredentialStorage {
+    private struct State {
+        var credentials: [String: ChappieStoredCredential] = [:]
+        var locks: [String: FairLock] = [:]
+    }
+
+    private let state = LockedValue(State())
+    private let clock: SignInClock
+
     /// An empty storage.
-    public init() {}
+    public convenience init() { self.init(clock: .system) }
+
+    init(clock: SignInClock) { self.clock = clock }
 
     /// The names of the accounts, sorted.
-    public func accounts() throws -> [String] { [] }
+    public func accounts() throws -> [String] { self.state.withLock { $0.credentials.keys.sorted() } }
 
     /// The credential of an account; nil when there is none.
-    public func credential(of account: String) throws -> ChappieStoredCredential? { nil }
+    ///
+    /// Throws `ChappieCredentialStorageError.invalidAccountName`.
+    public func credential(of account: String) throws -> ChappieStoredCredential? {
+        try self.check(account: account)
+        return self.state.withLock { $0.credentials[account] }
+    }
 
     /// Keeps a credential.
-    public func store(_ credential: ChappieStoredCredential, of account: String) throws {}
+    ///
+    /// Throws `ChappieCredentialStorageError.invalidAccountName`.
+    public func store(_ credential: ChappieStoredCredential, of account: String) throws {
+        try self.check(account: account)
+        self.state.withLock { $0.credentials[account] = credential }
+    }
 
     /// Forgets an account.
-    public func removeCredential(of account: String) throws {}
+    ///
+    /// Throws `ChappieCredentialStorageError.invalidAccountName`.
+    public func removeCredential(of account: String) throws {
+        try self.check(account: account)
+        self.state.withLock { $0.credentials[account] = nil }
+    }
 
-    /// Runs something while nobody else holds the account's lock.
+    /// Runs something while nobody else holds the account's lock; tasks get it in the order in which they asked.
+    ///
+    /// Throws `ChappieCredentialStorageError.invalidAccountName` and `locked`, `CancellationError` when the task is
+    /// cancelled while it waits, and what `body` throws.
     public func withLock<Value: Sendable>(
         of account: String, timeout: Duration, _ body: @Sendable () async throws -> Value
-    ) async throws -> Value { try await body() }
+    ) async throws -> Value {
+        try self.check(account: account)
+        let lock = self.state.withLock { state in
+            let lock = state.locks[account] ?? FairLock(clock: self.clock)
+            state.locks[account] = lock
+            return lock
+        }
+        try await lock.lock(timeout: timeout, expired: .locked(path: account))
+        defer { lock.unlock() }
+        return try await body()
+    }
 }

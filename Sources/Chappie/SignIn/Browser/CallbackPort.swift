@@ -1,0 +1,67 @@
+import ChappieTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Finds a port to listen on, and asks another instance that is left over to leave it.
+struct CallbackPort: Sendable {
+    /// How often one port is tried again.
+    private static let tryCount = 10
+    /// How long it is waited between two tries, and for the other instance's answer.
+    private static let pause: Duration = .milliseconds(200)
+
+    private let ports: [UInt16]
+    private let clock: SignInClock
+
+    /// The ports in the order in which they are tried.
+    init(_ ports: [UInt16], clock: SignInClock) {
+        self.ports = ports
+        self.clock = clock
+    }
+
+    /// Listens on the first port that is free; throws `unknown` when none is, and `cancelledSignIn`.
+    func listen(state: String) async throws(ChappieAuthError) -> CallbackListener {
+        for port in self.ports {
+            for count in 0...Self.tryCount {
+                do throws(CallbackListener.Failure) {
+                    return try CallbackListener(port: port, state: state)
+                } catch .portInUse where count < Self.tryCount {
+                    try await self.askToLeave(port)
+                } catch {
+                    break
+                }
+            }
+        }
+        let names = self.ports.map { String($0) }.joined(separator: ", ")
+        throw .unknown(
+            "No port of 127.0.0.1 is free for the browser's return; tried: \(names.isEmpty ? "none" : names).")
+    }
+
+    private func askToLeave(_ port: UInt16) async throws(ChappieAuthError) {
+        do {
+            try await self.cancelOther(port)
+            try await self.clock.sleep(Self.pause)
+        } catch {
+            throw .cancelledSignIn
+        }
+    }
+
+    /// Whatever is answered: the next try says what came of it.
+    private func cancelOther(_ port: UInt16) async throws {
+        guard let url = URL(string: "http://127.0.0.1:\(port)/cancel") else { return }
+        var settings = ChappieTransportConfiguration(baseURL: url)
+        settings.proxy = .none
+        settings.timeouts.connect = Self.pause
+        settings.timeouts.firstEvent = Self.pause
+        settings.timeouts.total = Self.pause
+        settings.limits.eventByteCount = 64 << 10
+        do {
+            _ = try await ChappieStreamingTransport(configuration: settings).exchange(DocumentRequest(url: url))
+        } catch is ChappieClientError {
+            // It is no instance of ours, or has left already.
+        }
+    }
+}

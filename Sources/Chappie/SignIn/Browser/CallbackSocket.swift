@@ -1,0 +1,162 @@
+// The system calls of the callback's listener. Nothing here decides anything.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// A socket on 127.0.0.1 that never blocks; whoever made it closes it.
+struct CallbackSocket: Sendable, Equatable {
+    /// The descriptor.
+    let descriptor: CInt
+
+    /// What a call that does not block gave.
+    enum Transfer: Sendable, Equatable {
+        /// So many bytes, one at least.
+        case bytes(Int)
+        /// Nothing at this moment.
+        case blocked
+        /// The peer has ended its half, or the connection is gone.
+        case ended
+    }
+
+    /// A call failed with this `errno`.
+    struct Failure: Error, Equatable {
+        let code: CInt
+    }
+
+    /// Listens on a port, 0 for any; also says which.
+    static func listen(port: UInt16) throws(Failure) -> (socket: Self, port: UInt16) {
+        let socket = try Self.make()
+        var isOn: CInt = 1
+        _ = unsafe setsockopt(
+            socket.descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<CInt>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                unsafe bind(socket.descriptor, generic, size) == 0 && systemListen(socket.descriptor, 16) == 0
+                    && getsockname(socket.descriptor, generic, &size) == 0
+            }
+        }
+        guard isListening else {
+            let code = errno
+            socket.close()
+            throw Failure(code: code)
+        }
+        return (socket, UInt16(bigEndian: address.sin_port))
+    }
+
+    private static func make() throws(Failure) -> Self {
+        #if canImport(Darwin)
+            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+            let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        #endif
+        guard descriptor >= 0 else { throw Failure(code: errno) }
+        return Self(prepared: descriptor)
+    }
+
+    private init(prepared descriptor: CInt) {
+        self.descriptor = descriptor
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        #if canImport(Darwin)
+            var isOn: CInt = 1
+            _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &isOn, socklen_t(MemoryLayout<CInt>.size))
+        #endif
+    }
+
+    /// The next connection; nil when nobody waits.
+    func accept() throws(Failure) -> Self? {
+        let descriptor = systemAccept(self.descriptor, nil, nil)
+        if descriptor >= 0 { return Self(prepared: descriptor) }
+        switch errno {
+        case EAGAIN, EINTR, ECONNABORTED: return nil
+        case let code: throw Failure(code: code)
+        }
+    }
+
+    /// Appends what is there, 4 KiB at most.
+    func receive(into bytes: inout [UInt8]) -> Transfer {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = unsafe recv(self.descriptor, &buffer, buffer.count, 0)
+        if count > 0 { bytes += buffer[..<count] }
+        return Self.transfer(count)
+    }
+
+    /// Sends what goes out at once.
+    func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
+        #if canImport(Darwin)
+            let flags: CInt = 0
+        #else
+            let flags = CInt(MSG_NOSIGNAL)
+        #endif
+        return Self.transfer(unsafe bytes.withUnsafeBytes { unsafe systemSend(self.descriptor, $0, flags) })
+    }
+
+    private static func transfer(_ count: Int) -> Transfer {
+        if count > 0 { return .bytes(count) }
+        return count < 0 && (errno == EAGAIN || errno == EINTR) ? .blocked : .ended
+    }
+
+    /// Says that nothing more is sent.
+    func endWriting() { _ = shutdown(self.descriptor, CInt(SHUT_WR)) }
+
+    /// Closes it.
+    func close() { _ = systemClose(self.descriptor) }
+}
+
+/// A pipe by which one thread wakes another one from `poll`.
+struct CallbackWake: Sendable {
+    /// The end that `poll` looks at.
+    let reader: CInt
+    private let writer: CInt
+
+    /// A pipe; nil when there are no descriptors.
+    init?() {
+        var ends: [CInt] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else { return nil }
+        (self.reader, self.writer) = (ends[0], ends[1])
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+    }
+
+    /// Wakes the thread.
+    func wake() {
+        var byte: UInt8 = 0
+        // A pipe that is full wakes it as well.
+        _ = unsafe write(self.writer, &byte, 1)
+    }
+
+    /// Takes out what woke it.
+    func drain() {
+        var buffer = [UInt8](repeating: 0, count: 64)
+        while unsafe read(self.reader, &buffer, buffer.count) == buffer.count {}
+    }
+
+    /// Closes both ends.
+    func close() {
+        _ = systemClose(self.reader)
+        _ = systemClose(self.writer)
+    }
+}
+
+// Outside the types, whose own methods have these names.
+
+private func systemListen(_ descriptor: CInt, _ backlog: CInt) -> CInt { listen(descriptor, backlog) }
+
+private func systemAccept(
+    _ descriptor: CInt, _ address: UnsafeMutablePointer<sockaddr>?, _ size: UnsafeMutablePointer<socklen_t>?
+) -> CInt { unsafe accept(descriptor, address, size) }
+
+private func systemSend(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, _ flags: CInt) -> Int {
+    unsafe send(descriptor, bytes.baseAddress, bytes.count, flags)
+}
+
+private func systemClose(_ descriptor: CInt) -> CInt { close(descriptor) }

@@ -1,0 +1,25 @@
+#if canImport(Darwin)
+    import Darwin
+    import Security
+#else
+    import Glibc
+#endif
+
+/// Where secrets come from: the system, or a test.
+struct SecureRandom: Sendable {
+    /// So many bytes, 256 at most, that nobody can guess; throws `secureRandomFailed`.
+    let bytes: @Sendable (Int) throws(ChappieAuthError) -> [UInt8]
+
+    /// The system's generator.
+    static let system = SecureRandom { count throws(ChappieAuthError) in
+        var bytes = [UInt8](repeating: 0, count: count)
+        #if canImport(Darwin)
+            let status = unsafe SecRandomCopyBytes(kSecRandomDefault, count, &bytes)
+        #else
+            // It gives all bytes or none.
+            let status = unsafe getentropy(&bytes, count) == 0 ? 0 : errno
+        #endif
+        guard status == 0 else { throw .secureRandomFailed(statusCode: status) }
+        return bytes
+    }
+}

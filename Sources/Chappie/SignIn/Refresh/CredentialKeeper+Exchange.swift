@@ -1,0 +1,144 @@
+import ChappieTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// What is done with the account's lock held: nobody else refreshes meanwhile, in this process or in another one.
+extension CredentialKeeper {
+    /// How long a token that is needed is tried for.
+    private static let patience: Duration = .seconds(10)
+    /// The pause after the first try; it doubles.
+    private static let firstPause: Duration = .milliseconds(500)
+    /// How long a revocation may take.
+    private static let revocationTimeout: Duration = .seconds(10)
+    /// Stands for a server that gave the tokens of another account.
+    private static let accountMismatch = "account_mismatch"
+
+    /// A credential in the place of one: a sibling's, or one that the server gives.
+    func rotate(_ seen: ChappieStoredCredential, for purpose: Purpose) async throws -> ChappieStoredCredential {
+        let current = try self.current()
+        let wasUnsaved = try self.saveUnsaved()
+        let isNews = current.accessToken != seen.accessToken || wasUnsaved
+        if isNews, self.advice(for: current) == .keep { return current }
+        // A storage that cannot be written is found out before the refresh token is spent.
+        if current.refreshToken != nil { try self.storage.store(current, of: self.configuration.account) }
+        return try await self.exchanged(for: purpose)
+    }
+
+    private func exchanged(for purpose: Purpose) async throws -> ChappieStoredCredential {
+        let start = self.clock.now()
+        var pause = Self.firstPause
+        while true {
+            do {
+                return try await self.exchange(try self.current())
+            } catch Failure.failed(let error) where purpose == .necessary {
+                guard self.clock.now() + pause - start <= Self.patience else { throw Failure.failed(error) }
+                try await self.clock.sleep(pause * Double.random(in: 0.5...1))
+                pause *= 2
+            }
+        }
+    }
+
+    /// Asks the server, once (RFC 6749 section 6).
+    private func exchange(_ current: ChappieStoredCredential) async throws -> ChappieStoredCredential {
+        guard let refreshToken = current.refreshToken else { throw Failure.missingRefreshToken }
+        guard (self.configuration.knownClientID ?? current.clientID) == current.clientID else {
+            throw Failure.foreign("the credential is for another client")
+        }
+        let answer: FetchedDocument
+        do {
+            answer = try await self.send(
+                [
+                    (name: "client_id", value: current.clientID), (name: "grant_type", value: "refresh_token"),
+                    (name: "refresh_token", value: refreshToken),
+                ], to: self.configuration.server.token)
+        } catch {
+            throw Failure.failed(error)
+        }
+        switch RefreshAnswer(answer, secrets: current.secrets) {
+        case .granted(let grant): return try self.adopt(grant, over: current)
+        case .failed(let error): throw Failure.failed(error)
+        case .refused(let code, let error): return try self.refused(current, code: code, error: error)
+        }
+    }
+
+    private func send(
+        _ parameters: [(name: String, value: String)], to url: URL
+    ) async throws(ChappieAuthError) -> FetchedDocument {
+        switch self.configuration.server.bodyCoding {
+        case .form: try await self.post(.form(parameters), url)
+        case .json: try await self.post(.json(parameters), url)
+        }
+    }
+
+    /// Stores new tokens, and returns them only then.
+    private func adopt(
+        _ grant: TokenGrant, over current: ChappieStoredCredential
+    ) throws -> ChappieStoredCredential {
+        let claimed = [grant.idToken, grant.accessToken].compactMap { $0.flatMap(TokenClaims.init(token:))?.accountID }
+        if let accountID = current.accountID, claimed.contains(where: { $0 != accountID }) {
+            // The refresh token is spent, and its successor is somebody else's.
+            throw self.markRefused(
+                current, code: Self.accountMismatch, error: .unknown("The server gave the tokens of another account."))
+        }
+        var next = current
+        next.accountID = current.accountID ?? claimed.first
+        next.refreshToken = grant.refreshToken ?? current.refreshToken
+        next.idToken = grant.idToken ?? current.idToken
+        if let accessToken = grant.accessToken {
+            next.accessToken = accessToken
+            next.refreshedAt = self.clock.date()
+            next.expiresAt = grant.expiresAt(of: accessToken, now: next.refreshedAt)
+        }
+        try self.save(next, over: current)
+        guard grant.accessToken != nil else { throw Failure.failed(.invalidResponse) }
+        return next
+    }
+
+    /// What a refusal means: a sibling that took no lock may have been faster.
+    private func refused(
+        _ current: ChappieStoredCredential, code: String, error: ChappieAuthError
+    ) throws -> ChappieStoredCredential {
+        let stored = try self.current()
+        if !stored.hasTokens(of: current), stored.accountID == current.accountID { return stored }
+        throw self.markRefused(current, code: code, error: error)
+    }
+
+    /// Remembers that the server has refused for good, so that nobody asks again before the next sign-in.
+    private func markRefused(
+        _ current: ChappieStoredCredential, code: String, error: ChappieAuthError
+    ) -> Failure {
+        var marked = current
+        marked.refreshFailure = code
+        // Where the storage cannot keep it, this session remembers it alone; the refusal is the greater news.
+        _ = try? self.save(marked, over: current)
+        return .refused(code: code, error: error)
+    }
+
+    // MARK: Signing out
+
+    /// Asks the server to revoke a credential (RFC 7009 section 2.1), for 10 s at most; whether it has does not matter.
+    func revoke(_ credential: ChappieStoredCredential) async {
+        let server = self.configuration.server
+        // Nobody else is shown the token.
+        guard let url = server.revocation, credential.issuer == server.issuer.absoluteString else { return }
+        var parameters = [(name: "token", value: credential.refreshToken ?? credential.accessToken)]
+        let kind = credential.refreshToken == nil ? "access_token" : "refresh_token"
+        parameters.append((name: "token_type_hint", value: kind))
+        parameters.append((name: "client_id", value: credential.clientID))
+        await withTaskGroup { [parameters] group in
+            group.addTask { _ = try? await self.send(parameters, to: url) }
+            group.addTask { try? await self.clock.sleep(Self.revocationTimeout) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}
+
+extension ChappieStoredCredential {
+    /// What has no place in an error.
+    fileprivate var secrets: [String] { [self.accessToken] + [self.refreshToken, self.idToken].compactMap { $0 } }
+}

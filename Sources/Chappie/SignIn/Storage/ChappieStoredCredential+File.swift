@@ -1,0 +1,91 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension ChappieStoredCredential {
+    /// The form in which credentials are written.
+    static let fileVersion = 1
+
+    /// What is written of a credential: a JSON object.
+    func fileContents(account: String) -> [UInt8] {
+        func text(_ value: String?) -> ChappieJSONValue { value.map { .string($0) } ?? .null }
+        let root: ChappieJSONValue = [
+            "version": .number(Double(Self.fileVersion)),
+            "account": .string(account),
+            "issuer": .string(self.issuer),
+            "client_id": .string(self.clientID),
+            "tokens": [
+                "access_token": .string(self.accessToken),
+                "refresh_token": text(self.refreshToken),
+                "id_token": text(self.idToken),
+                "account_id": text(self.accountID),
+            ],
+            // Seconds since 1970.
+            "expires_at": self.expiresAt.map { .number(Self.seconds($0)) } ?? .null,
+            "refreshed_at": .number(Self.seconds(self.refreshedAt)),
+            "refresh_failure": text(self.refreshFailure),
+        ]
+        return Array((root.jsonText + "\n").utf8)
+    }
+
+    /// Reads what was written of an account's credential; `path` is for the error.
+    ///
+    /// Members that it does not know are passed over.
+    init(fileContents: [UInt8], account: String, path: String) throws(ChappieCredentialStorageError) {
+        guard let text = String(validating: fileContents, as: UTF8.self), let root = ChappieJSONValue(jsonText: text),
+            let version = root["version"]?.number.flatMap({ Int(exactly: $0) })
+        else { throw .unreadable(path: path) }
+        guard version == Self.fileVersion else { throw .unknownVersion(path: path, version: version) }
+        guard let name = root["account"]?.string else { throw .unreadable(path: path) }
+        guard name == account else { throw .otherAccount(path: path) }
+        do throws(Damage) {
+            guard let tokens = root["tokens"] else { throw Damage() }
+            self.init(
+                accessToken: try Self.required(tokens["access_token"]),
+                refreshToken: try Self.optional(tokens["refresh_token"]),
+                idToken: try Self.optional(tokens["id_token"]),
+                accountID: try Self.optional(tokens["account_id"]),
+                clientID: try Self.required(root["client_id"]),
+                issuer: try Self.required(root["issuer"]),
+                expiresAt: try Self.date(root["expires_at"]),
+                refreshedAt: try Self.date(root["refreshed_at"]) ?? Date(timeIntervalSince1970: 0))
+            self.refreshFailure = try Self.optional(root["refresh_failure"])
+        } catch {
+            throw .unreadable(path: path)
+        }
+    }
+
+    /// A member is missing, or is something else.
+    private struct Damage: Error {}
+
+    private static func required(_ value: ChappieJSONValue?) throws(Damage) -> String {
+        guard let text = value?.string, !text.isEmpty else { throw Damage() }
+        return text
+    }
+
+    private static func optional(_ value: ChappieJSONValue?) throws(Damage) -> String? {
+        switch value {
+        case nil, .null: nil
+        default: try self.required(value)
+        }
+    }
+
+    private static func date(_ value: ChappieJSONValue?) throws(Damage) -> Date? {
+        switch value {
+        case nil, .null: return nil
+        case .number(let seconds) where Self.range.contains(seconds): return Date(timeIntervalSince1970: seconds)
+        default: throw Damage()
+        }
+    }
+
+    /// From 1970 to the year 9999.
+    private static let range = 0...253_402_300_799.0
+
+    /// A date as a number that JSON can hold, whatever the date.
+    private static func seconds(_ date: Date) -> Double {
+        let seconds = date.timeIntervalSince1970
+        return seconds.isNaN ? 0 : min(max(seconds, Self.range.lowerBound), Self.range.upperBound)
+    }
+}

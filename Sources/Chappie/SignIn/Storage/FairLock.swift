@@ -1,0 +1,62 @@
+import StreamTransport
+
+/// A lock for tasks, which get it in the order in which they asked.
+///
+/// Its state is behind a lock of threads.
+final class FairLock: Sendable {
+    private struct State {
+        var isHeld = false
+        var waiters: [SharedOutcome<Void>] = []
+
+        /// Whoever waits longest; with nobody there the lock is free.
+        mutating func next() -> SharedOutcome<Void>? {
+            if self.waiters.isEmpty {
+                self.isHeld = false
+                return nil
+            }
+            return self.waiters.removeFirst()
+        }
+    }
+
+    private let state = LockedValue(State())
+    private let clock: SignInClock
+
+    /// A lock that nobody holds.
+    init(clock: SignInClock) { self.clock = clock }
+
+    /// Waits until the lock is the caller's.
+    ///
+    /// Throws `expired` after the timeout, and `CancellationError`.
+    func lock(timeout: Duration, expired: ChappieCredentialStorageError) async throws {
+        let turn = SharedOutcome<Void>()
+        let isFree = self.state.withLock { state in
+            if !state.isHeld {
+                state.isHeld = true
+                return true
+            }
+            state.waiters.append(turn)
+            return false
+        }
+        if isFree { return }
+        let timer = Task { [clock] in
+            try await clock.sleep(timeout)
+            turn.settle(.failure(expired))
+        }
+        defer { timer.cancel() }
+        do {
+            try await turn.value()
+        } catch {
+            turn.settle(.failure(error))
+            // It may have been its turn when the task was cancelled.
+            if case .success = turn.result { self.unlock() }
+            throw error
+        }
+    }
+
+    /// Gives the lock to the next one.
+    func unlock() {
+        while let next = self.state.withLock({ $0.next() }) {
+            if next.settle(.success(())) { return }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+// What arrived at the authorization server.
+//
+// A value.
+
+extension ChappieTestServer {
+    /// One request to an endpoint of sign-in; it holds no token, code or verifier.
+    public struct SignInRecord: Hashable, Sendable {
+        /// How parameters are written.
+        public enum Coding: String, Codable, Hashable, Sendable {
+            /// In the target's query.
+            case query
+            /// `application/x-www-form-urlencoded`.
+            case form
+            /// `application/json`.
+            case json
+        }
+
+        /// The endpoint.
+        public var endpoint: SignIn.Endpoint
+        /// The request's number at that endpoint, from 1.
+        public var number: Int
+        /// The status code; nil when nothing is answered.
+        public var status: Int?
+        /// The error's code; nil when there is none.
+        public var errorCode: String?
+        /// How the parameters were written; nil when they could not be read.
+        public var coding: Coding?
+        /// The parameters' names, in order.
+        public var parameterNames: [String]
+        /// `client_id`, when it was sent.
+        public var clientID: String?
+        /// The header fields, in order, but those whose values are not for a log.
+        public var fields: [Field]
+    }
+}
