@@ -74,7 +74,7 @@ struct Console: Sendable {
         case DescriptorError.closed: return .success
         case let error as DescriptorError: self.complain("input or output failed: \(error.message)")
         case let error as SignedOutError: self.complain(error.message)
-        case let error as ChappieCredentialStorageError: self.complain(error.words.withoutControlCharacters)
+        case let error as ChappieCredentialStorageError: self.complain(error.safeDescription.withoutControlCharacters)
         case is CancellationError: self.complain("interrupted")
         case let error as ChappieClientError: self.complain(error.safeDescription.withoutControlCharacters)
         case let error as ChappieAuthError: self.complain(error.safeDescription.withoutControlCharacters)

@@ -43,10 +43,10 @@ struct StreamFailure: Equatable {
             self.isRetryable = error.isRetryable
             self.safeDescription = error.safeDescription
         case let error as ChappieCredentialStorageError:
-            self.tag = "credentials.storage"
-            self.category = .auth
-            self.isRetryable = false
-            self.safeDescription = error.words
+            self.tag = error.tag
+            self.category = error.category
+            self.isRetryable = error.isRetryable
+            self.safeDescription = error.safeDescription
         case is CancellationError:
             self.tag = "cancelled"
             self.isRetryable = true

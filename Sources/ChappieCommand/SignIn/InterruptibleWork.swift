@@ -9,12 +9,16 @@
 enum InterruptibleWork {
     /// Runs it to its end; SIGINT and SIGTERM cancel it, a second one ends the process.
     static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        let work = Task { try await body() }
+        // Watched before the work begins: who is shown a code may press Ctrl-C at once.
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         let watcher = SignalWatcher([SIGINT, SIGTERM]) { count in
             guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
-            work.cancel()
+            continuation.yield()
         }
         defer { withExtendedLifetime(watcher) {} }
+        let work = Task { try await body() }
+        let listener = Task { for await _ in signals { work.cancel() } }
+        defer { listener.cancel() }
         return try await work.value
     }
 }

@@ -61,20 +61,15 @@ struct SignInFile: Equatable {
 
     /// The file that an environment names; nil when there is none.
     static func find(_ environment: [String: String]) throws(UsageError) -> SignInFile? {
-        guard let path = Self.path(environment), FileManager.default.fileExists(atPath: path) else { return nil }
+        let path = Self.path(environment)
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
         return try SignInFile(text: DescriptorReader.bytes(ofFile: path), path: path)
     }
 
-    /// Where the file is looked for; nil when the environment names no home.
+    /// Where the file is looked for.
     ///
-    /// `CHAPPIE_HOME`, or `chappie` below `XDG_CONFIG_HOME`, or `~/.config/chappie`: the first that is set.
-    static func path(_ environment: [String: String]) -> String? {
-        func folder(_ variable: String, _ rest: String) -> String? {
-            environment[variable].flatMap { $0.isEmpty ? nil : $0 + rest }
-        }
-        let folders = [
-            folder("CHAPPIE_HOME", ""), folder("XDG_CONFIG_HOME", "/chappie"), folder("HOME", "/.config/chappie"),
-        ]
-        return folders.lazy.compactMap(\.self).first.map { $0 + "/config.json" }
+    /// In `CHAPPIE_HOME`, or `chappie` below `XDG_CONFIG_HOME`, or `~/.config/chappie`: the first that is set.
+    static func path(_ environment: [String: String]) -> String {
+        ChappieFileCredentialStorage.home(in: environment) + "/config.json"
     }
 }

@@ -61,10 +61,9 @@ struct SignInOptions {
     /// Throws where there is no client ID.
     func configuration(signingInWith environment: [String: String]) throws(UsageError) -> ChappieConfiguration {
         guard let clientID = self.clientID else {
-            let path = SignInFile.path(environment) ?? "config.json in $CHAPPIE_HOME"
             throw UsageError(
                 "there is no client ID, and none is built in: give --client-id ID, set CHAPPIE_CLIENT_ID, or write "
-                    + #"{"client_id":"ID"} into \#(path)"#)
+                    + #"{"client_id":"ID"} into \#(SignInFile.path(environment))"#)
         }
         return self.configuration(account: self.account, clientID: clientID, server: self.server)
     }
