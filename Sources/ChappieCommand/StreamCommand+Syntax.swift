@@ -1,6 +1,12 @@
 // What `chappie stream` accepts.
 import Chappie
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension StreamCommand {
     /// The command's options and operand.
     static let syntax = CommandSyntax(
