@@ -19,7 +19,9 @@ struct CommandProgram {
 
     /// A server, and a home in which nobody is signed in.
     init(_ signIn: ChappieTestServer.SignIn = .init()) throws {
-        self.server = try ChappieTestServer(configuration: .init(signIn: signIn))
+        var configuration = ChappieTestServer.Configuration()
+        configuration.signIn = signIn
+        self.server = try ChappieTestServer(configuration: configuration)
         self.home = try TemporaryDirectory()
     }
 

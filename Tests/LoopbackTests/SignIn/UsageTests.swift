@@ -17,9 +17,9 @@ import Testing
     }
 
     private static func server(_ faults: [ChappieTestServer.SignIn.Fault] = []) throws -> ChappieTestServer {
-        var signIn = ChappieTestServer.SignIn()
-        signIn.faults = faults
-        return try ChappieTestServer(configuration: .init(signIn: signIn))
+        var configuration = ChappieTestServer.Configuration()
+        configuration.signIn.faults = faults
+        return try ChappieTestServer(configuration: configuration)
     }
 
     private static func refusing(_ answer: ChappieTestServer.SignIn.Answer) async throws -> (any Error)? {
