@@ -108,6 +108,9 @@ let package = Package(
             dependencies: ["CProcessMemory", "ChappieTestServer", "LibwebsocketsTransport", "StreamTransport"],
             path: "Tests/ConnectionChurn", swiftSettings: baseSettings),
         .target(name: "CProcessMemory", path: "Tests/CProcessMemory"),
+        .executableTarget(
+            name: "credential-probe", dependencies: ["Chappie"], path: "Tests/CredentialProbe",
+            swiftSettings: baseSettings),
         .testTarget(
             name: "TurnSimulationTests", dependencies: ["StreamTransport", "TurnSimulation"],
             swiftSettings: baseSettings),
@@ -157,7 +160,7 @@ let package = Package(
 if let chosen = Context.environment["CHAPPIE_TEST_TARGETS"] {
     let wanted = Set(chosen.split(separator: " ").map(String.init))
         // What the tests of the whole stack are linked with, or start.
-        .union(["CTLSHandshake", "CProcessMemory", "connection-churn"])
+        .union(["CTLSHandshake", "CProcessMemory", "connection-churn", "credential-probe"])
     package.targets.removeAll { target in
         let isOfTests = target.type == .test || target.path?.hasPrefix("Tests/") == true
         return isOfTests && !wanted.contains(target.name)

@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+@testable import Chappie
+@testable import ChappieTransport
+
+/// Where authorization requests may go, and what is left of an answer in an error.
+@Suite struct AuthorizationClientTests {
+    @Test(arguments: [
+        "https://issuer.example/token", "HTTPS://issuer.example", "http://127.0.0.1:8080/token",
+        "http://localhost/token", "http://LOCALHOST:1/", "http://[::1]:8080/token",
+    ])
+    func encryptedAddressesAndThisMachineAreAllowed(url: String) throws {
+        try AuthorizationClient.check(#require(URL(string: url)))
+    }
+
+    @Test(arguments: [
+        "http://issuer.example/token", "http://127.0.0.1.issuer.example/", "http://localhost.example/",
+        "http://10.0.0.1/", "http://0.0.0.0/", "http://127.0.0.1@issuer.example/", "ftp://127.0.0.1/", "file:///tmp/x",
+        "ws://127.0.0.1/", "//127.0.0.1/", "token",
+    ])
+    func whatLeavesTheMachineUnencryptedIsRefusedBeforeAnythingIsSent(url: String) async throws {
+        let url = try #require(URL(string: url))
+        let client = AuthorizationClient(ChappieConfiguration())
+        let error = await #expect(throws: ChappieAuthError.self) {
+            try await client.post(.form([(name: "refresh_token", value: "secret")]), to: url)
+        }
+        guard case .unknown(let words) = error else {
+            Issue.record("another error: \(String(describing: error))")
+            return
+        }
+        #expect(words.contains("https"))
+    }
+
+    private static let grants: [(status: Int, needsSignIn: Bool)] = [
+        (400, true), (401, true), (403, true), (404, false), (429, false), (500, false), (503, false),
+    ]
+
+    @Test(arguments: grants)
+    func aRefusalKeepsItsStatusCodeAndSaysWhetherToSignInAgain(status: Int, needsSignIn: Bool) {
+        let answer = FetchedDocument(statusCode: status, fields: [], body: Array("no".utf8))
+        let error = #expect(throws: ChappieAuthError.self) { try AuthorizationClient.grant(answer, secrets: []) }
+        #expect(error == .tokenExchangeFailed(statusCode: status, body: "no"))
+        #expect(error?.requiresReauthentication == needsSignIn)
+    }
+
+    @Test func whatWasSentIsNotRepeatedInAnError() throws {
+        let secrets = ["code/with+signs=", "verifier-123456"]
+        let body = "code/with+signs= code%2Fwith%2Bsigns%3D verifier-123456 words"
+        let answer = FetchedDocument(statusCode: 400, fields: [], body: Array(body.utf8))
+        let error = #expect(throws: ChappieAuthError.self) { try AuthorizationClient.grant(answer, secrets: secrets) }
+        #expect(error?.unsafeMessage == "[redacted] [redacted] [redacted] words")
+    }
+
+    @Test func anErrorKeepsFourKibibytes() throws {
+        let answer = FetchedDocument(statusCode: 400, fields: [], body: [UInt8](repeating: 0x61, count: 100_000))
+        let error = #expect(throws: ChappieAuthError.self) { try AuthorizationClient.grant(answer, secrets: []) }
+        #expect(error?.unsafeMessage?.count == 4_096)
+    }
+
+    @Test func anAnswerThatIsNoGrantIsInvalid() {
+        let answer = FetchedDocument(statusCode: 200, fields: [], body: Array("<html>".utf8))
+        #expect(throws: ChappieAuthError.invalidResponse) { try AuthorizationClient.grant(answer, secrets: []) }
+    }
+
+    /// Everything but the unreserved characters, as `application/x-www-form-urlencoded` allows.
+    @Test func aFormIsEncoded() {
+        #expect(PercentEncoding.encode("a b+c&d=e/f%é~-._") == "a%20b%2Bc%26d%3De%2Ff%25%C3%A9~-._")
+    }
+
+    // MARK: Refusals
+
+    @Test(arguments: [
+        (#"{"error":"invalid_grant","error_description":"m"}"#, "invalid_grant", "m"),
+        (#"{"error":{"code":"refresh_token_reused","message":"m"}}"#, "refresh_token_reused", "m"),
+        (#"{"code":"access_denied","message":"m"}"#, "access_denied", "m"),
+        (#"{"error":{"message":"m"}}"#, nil, "m"), (#"{"error":""}"#, nil, nil), (#"{"error":null}"#, nil, nil),
+        (#"{"error":7}"#, nil, nil), ("[]", nil, nil), ("<html>", nil, nil), ("", nil, nil),
+    ])
+    func theCodeOfARefusalIsInOneOfThreePlaces(body: String, code: String?, message: String?) {
+        let refusal = AuthorizationRefusal(body: Array(body.utf8))
+        #expect(refusal.code == code && refusal.message == message)
+    }
+
+    @Test func aMessageHasNothingThatSteersATerminalAndAnEnd() {
+        let message = "\u{1B}[31mred\r\n\u{7}\u{9B}\u{202E}\u{2028}é" + String(repeating: "x", count: 1_000)
+        let refusal = AuthorizationRefusal(code: "c", message: message)
+        #expect(refusal.message == "[31mredé" + String(repeating: "x", count: 492))
+        #expect(AuthorizationRefusal(code: "c", message: "\n\u{1B}").message == nil)
+    }
+
+    @Test(arguments: [
+        ("invalid_grant", true), ("a.b-c9", true), ("Words of a server", false), ("", false), ("<b>", false),
+        (String(repeating: "a", count: 64), true), (String(repeating: "a", count: 65), false), ("\u{1B}", false),
+    ])
+    func onlyACodeThatIsAWordIsShown(code: String, isShown: Bool) {
+        #expect((AuthorizationRefusal(code: code, message: nil).shownCode != nil) == isShown)
+    }
+}
