@@ -59,7 +59,8 @@ import Testing
         ("/a/b%2Fc", "/../d", "/a/d"),
     ])
     func whatStandsBesideTheBaseURLIsAskedForByDotSegments(base: String, path: String, target: String) async throws {
-        let fixture = try TurnFixture([Self.answer]) { $0.baseURL = try #require(URL(string: "https://h\(base)")) }
+        let url = try #require(URL(string: "https://h\(base)"))
+        let fixture = TurnFixture([Self.answer]) { $0.baseURL = url }
         _ = try await fixture.instance.fetch(path: path)
         #expect(fixture.transport.requests[0].endpoint.target == target)
     }
