@@ -25,11 +25,16 @@ struct ServeCommand {
             .init("compress", "accept permessage-deflate, and gzip event streams"),
             .init("tls", "serve over TLS with a certificate made on the spot"),
             .init("ca-out", "FILE", "where the CA of that certificate is written; needs --tls"),
+            .init("pending", "N|page", "how often a device polls in vain; page: until somebody agrees; default 1"),
+            .init("token-lifetime", "N", "the seconds after which access tokens expire; default 3600"),
+            .init("guard", "answer requests with this server's good access tokens alone"),
             .init("log", "print a JSON line on standard error for everything that happens"),
         ],
         notes: [
             "The first line of standard output is 'listening on' and the base URL. Without a recording, a built-in "
                 + "scripted model answers, the same for the same seed.",
+            "An authorization server is there as well, at the base URL without its path, and knows every client. "
+                + "With --pending page, browsers are asked too, and devices on the page /codex/device.",
             "With --upstream, every connection is relayed to that server as it is, TLS included, and the URL's path "
                 + "is part of the base URL. Of a scenario file, its 'proxy' member counts then. The server need not "
                 + "be there yet; what becomes of each connection is in the --log. Without --upstream, faults strike "

@@ -11,7 +11,11 @@ struct ServeOptions {
     let plan: FaultProxy.Plan?
 
     /// Options of the test server, which have no meaning for another one.
-    private static let serverOptions = ["recording", "rate", "compress", "tls", "ca-out"]
+    private static let serverOptions = [
+        "recording", "rate", "compress", "tls", "ca-out", "pending", "token-lifetime", "guard",
+    ]
+    /// The longest that an access token may last: a year, in seconds.
+    private static let longestLifetime = 31_536_000
 
     /// Reads the arguments, and the files that they name.
     init(_ arguments: ParsedArguments) throws(UsageError) {
@@ -38,6 +42,7 @@ struct ServeOptions {
             configuration.messageCompression = .deflate(.init())
             configuration.contentCoding = .gzip
         }
+        configuration.signIn = try Self.signIn(arguments)
         let recordings = arguments.texts("recording")
         if !recordings.isEmpty {
             var contents: [[String]] = []
@@ -45,6 +50,25 @@ struct ServeOptions {
             configuration.model = .recordings(contents)
         }
         return configuration
+    }
+
+    /// How people sign in.
+    private static func signIn(_ arguments: ParsedArguments) throws(UsageError) -> ChappieTestServer.SignIn {
+        var signIn = ChappieTestServer.SignIn()
+        if arguments.text("pending") == "page" {
+            signIn.pendingPollCount = nil
+            signIn.approvesBrowsers = false
+        } else if let text = arguments.text("pending") {
+            guard let count = Int(text), count >= 0 else {
+                throw UsageError("option --pending needs a whole number of at least 0, or 'page', not '\(text)'")
+            }
+            signIn.pendingPollCount = count
+        }
+        if let lifetime = try arguments.integer("token-lifetime", in: 0...Self.longestLifetime) {
+            signIn.accessTokenLifetime = lifetime
+        }
+        signIn.guardsRequests = arguments.has("guard")
+        return signIn
     }
 
     /// The faults of the scenario's file, then those of the command line.

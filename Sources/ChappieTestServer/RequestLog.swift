@@ -37,7 +37,8 @@ final class RequestLog: Sendable {
     private struct State: MilestoneCounting {
         var records: [Int: ChappieTestServer.RequestRecord] = [:]
         var openPings: [Int: OpenPings] = [:]
-        var signInRecords: [ChappieTestServer.SignInRecord] = []
+        /// By the number of the request to any endpoint of sign-in, from 1.
+        var signInRecords: [Int: ChappieTestServer.SignInRecord] = [:]
         var totals = Totals()
 
         func reaches(_ milestone: ChappieTestServer.Milestone) -> Bool { self.totals.reaches(milestone) }
@@ -59,13 +60,15 @@ final class RequestLog: Sendable {
     }
 
     /// The records of sign-in that are kept, in the order of their answers.
-    var signInRecords: [ChappieTestServer.SignInRecord] { self.state.withLock { $0.signInRecords } }
+    var signInRecords: [ChappieTestServer.SignInRecord] {
+        self.state.withLock { state in state.signInRecords.sorted { $0.key < $1.key }.map(\.value) }
+    }
 
     /// Forgets the records; the totals stay.
     func removeRecords() {
         self.state.withLock { state in
             state.records = [:]
-            state.signInRecords = []
+            state.signInRecords = [:]
         }
     }
 
@@ -212,9 +215,9 @@ final class RequestLog: Sendable {
     func addSignIn(_ record: ChappieTestServer.SignInRecord) {
         self.state.change { state in
             state.totals.signInRequests[record.endpoint, default: 0] += 1
-            state.signInRecords.append(record)
-            let surplus = state.signInRecords.count - self.maximumRecordCount
-            if surplus > 0 { state.signInRecords.removeFirst(surplus) }
+            let number = state.totals.signInRequests.values.reduce(0, +)
+            state.signInRecords[number] = record
+            state.signInRecords[number - self.maximumRecordCount] = nil
         }
         var details: [(String, JSONValue)] = [
             ("endpoint", .string(record.endpoint.rawValue)), ("number", .number(String(record.number))),

@@ -46,7 +46,7 @@ final class AuthorizationServer: Sendable {
     func deviceCode(_ request: SignInRequest, way: SignInRoute.DeviceWay, origin: String) -> SignInAnswer {
         if let refusal = self.refusal(request) { return refusal }
         let device = self.withState { state, now in
-            state.addDevice(clientID: request["client_id"] ?? "", at: now)
+            state.addDevice(clientID: request["client_id"] ?? "", way: way, at: now)
         }
         let lifetime = self.configuration.deviceCodeLifetime
         switch way {
@@ -77,15 +77,14 @@ final class AuthorizationServer: Sendable {
             return .nestedRefusal(status: 400, "invalid_request", "device_auth_id and user_code are needed.")
         }
         let poll = self.withState { state, now in
-            state.device(code, isShownAs: userCode) ? state.poll(code, at: now) : .unknown
+            state.device(code, isShownAs: userCode) ? state.poll(code, way: .authorizationCode, at: now) : .unknown
         }
-        let pending = self.configuration.pendingStatusCode
         switch poll {
         case .unknown: return .nestedRefusal(status: 400, "invalid_request", "There is no such device.")
-        case .tooFast: return .nestedRefusal(status: pending, "slow_down", "Ask less often.")
-        case .pending:
-            return .nestedRefusal(
-                status: pending, "deviceauth_authorization_pending", "Nobody has agreed yet.")
+        // Polls that are too fast are refused by RFC 8628 alone.
+        case .pending, .tooFast:
+            let status = self.configuration.pendingStatusCode
+            return .nestedRefusal(status: status, "deviceauth_authorization_pending", "Nobody has agreed yet.")
         case .denied: return .nestedRefusal(status: 403, "access_denied", "Somebody has said no.")
         case .expired: return .nestedRefusal(status: 403, "expired_token", "The code has expired.")
         case .agreed(let grant):
@@ -108,7 +107,7 @@ final class AuthorizationServer: Sendable {
             guard state.clientID(ofDevice: code) == clientID else {
                 return .refusal("invalid_grant", "There is no such device.")
             }
-            switch state.poll(code, at: now) {
+            switch state.poll(code, way: .standard, at: now) {
             case .unknown: return .refusal("invalid_grant", "There is no such device.")
             case .tooFast: return .refusal("slow_down", "Ask less often.")
             case .pending: return .refusal("authorization_pending", "Nobody has agreed yet.")

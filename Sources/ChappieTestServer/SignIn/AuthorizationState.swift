@@ -17,6 +17,7 @@ struct AuthorizationState: Sendable {
 
         /// `device_auth_id`, or `device_code` of RFC 8628.
         var code: String
+        var way: SignInRoute.DeviceWay
         /// What the person types.
         var userCode: String
         var clientID: String
@@ -101,9 +102,9 @@ struct AuthorizationState: Sendable {
     // MARK: Devices
 
     /// A device asks for a code.
-    mutating func addDevice(clientID: String, at now: Double) -> Device {
+    mutating func addDevice(clientID: String, way: SignInRoute.DeviceWay, at now: Double) -> Device {
         let device = Device(
-            code: TokenMaker.secret("dev_"), userCode: TokenMaker.userCode(), clientID: clientID,
+            code: TokenMaker.secret("dev_"), way: way, userCode: TokenMaker.userCode(), clientID: clientID,
             expiresAt: now + Double(self.configuration.deviceCodeLifetime),
             interval: self.configuration.pollInterval)
         self.devices[device.code] = device
@@ -113,13 +114,13 @@ struct AuthorizationState: Sendable {
     /// A device asks whether somebody has agreed.
     ///
     /// One that asks again after that gets the same code, as long as it is not spent: an answer may be lost.
-    mutating func poll(_ code: String, at now: Double) -> Poll {
-        guard var device = self.devices[code] else { return .unknown }
+    mutating func poll(_ code: String, way: SignInRoute.DeviceWay, at now: Double) -> Poll {
+        guard var device = self.devices[code], device.way == way else { return .unknown }
         defer { self.devices[code] = device }
         guard now < device.expiresAt else { return .expired }
         let earliest = device.lastPoll.map { $0 + Double(device.interval) }
         device.lastPoll = now
-        if let earliest, now < earliest, self.configuration.refusesFastPolls {
+        if let earliest, now < earliest, way == .standard, self.configuration.refusesFastPolls {
             // RFC 8628 section 3.5: this and all later ones are five seconds further apart.
             device.interval += 5
             return .tooFast
