@@ -19,8 +19,7 @@ struct LoginScreen {
         if let completePage {
             lines += ["This page has the code in it:", "", self.standingOut(completePage.absoluteString), ""]
         }
-        let length = TimeText.length(seconds: Int(lifetime.components.seconds))
-        lines.append("The code is good for \(length). This program goes on by itself when you have agreed there.")
+        lines.append("The code is good for \(Self.length(lifetime)). When you have agreed there, this goes on by itself.")
         lines.append("Never enter a code that somebody else has sent you.")
         return lines.map(self.wrapped).joined(separator: "\n") + "\n\n"
     }
@@ -32,9 +31,15 @@ struct LoginScreen {
                 ? "Your browser opens this page; if it does not, open it yourself:"
                 : "Open this page in a browser on this machine:",
             "", self.standingOut(page.absoluteString), "",
-            "This program goes on by itself when you have agreed there.",
+            "When you have agreed there, this goes on by itself.",
         ]
         return lines.map(self.wrapped).joined(separator: "\n") + "\n\n"
+    }
+
+    /// From a minute on in whole minutes: some of the first one has passed on the way.
+    private static func length(_ lifetime: Duration) -> String {
+        let seconds = Int(lifetime.components.seconds)
+        return TimeText.length(seconds: seconds < 60 ? seconds : (seconds + 59) / 60 * 60)
     }
 
     /// Heavier, and indented where the line has room for that: what is broken over two lines is hard to copy.
