@@ -19,7 +19,7 @@ struct LoginScreen {
         if let completePage {
             lines += ["This page has the code in it:", "", self.standingOut(completePage.absoluteString), ""]
         }
-        lines.append("The code is good for \(Self.length(lifetime)). When you have agreed there, this goes on by itself.")
+        lines.append("The code is good for \(Self.length(lifetime)). \(Self.goesOn)")
         lines.append("Never enter a code that somebody else has sent you.")
         return lines.map(self.wrapped).joined(separator: "\n") + "\n\n"
     }
@@ -31,10 +31,12 @@ struct LoginScreen {
                 ? "Your browser opens this page; if it does not, open it yourself:"
                 : "Open this page in a browser on this machine:",
             "", self.standingOut(page.absoluteString), "",
-            "When you have agreed there, this goes on by itself.",
+            Self.goesOn,
         ]
         return lines.map(self.wrapped).joined(separator: "\n") + "\n\n"
     }
+
+    private static let goesOn = "When you have agreed there, this goes on by itself."
 
     /// From a minute on in whole minutes: some of the first one has passed on the way.
     private static func length(_ lifetime: Duration) -> String {
