@@ -106,6 +106,19 @@ import Testing
         }
     }
 
+    @Test func aServerThatStopsEndsItsSilence() throws {
+        var configuration = ChappieTestServer.Configuration()
+        configuration.signIn.faults = [.init(.revoke, .silence)]
+        let server = try ChappieTestServer(configuration: configuration)
+        let client = try RawClient(port: server.port)
+        try client.post("{\"token\":\"x\"}", path: "/oauth/revoke")
+        #expect(server.waitBlocking(for: .signInRequests(.revoke, 1)))
+        server.stop()
+        let (bytes, end) = client.readToEnd()
+        #expect(bytes.isEmpty)
+        #expect(end == .endOfStream)
+    }
+
     @Test func everyEndpointHasItsOwnFaults() throws {
         let refusals = ChappieTestServer.SignIn.Endpoint.allCases.enumerated().map { index, endpoint in
             Fault(endpoint, .refusal(statusCode: 500 + index, body: "{}"))

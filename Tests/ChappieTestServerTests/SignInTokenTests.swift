@@ -43,6 +43,24 @@ import Testing
         }
     }
 
+    @Test func ofManyWhoRefreshAtOnceOneGetsTokens() throws {
+        try withSignIn { server in
+            let token = server.issueTokens().refreshToken
+            let statuses = Monitor<[Int]>([])
+            let threads = try (1...16).map { _ in
+                try #require(
+                    ServerThread.start {
+                        let status = try? server.refresh(token).status
+                        statuses.update { $0.append(status ?? 0) }
+                    })
+            }
+            for thread in threads { thread.join() }
+            #expect(statuses.withLock { $0.sorted() } == [200] + [Int](repeating: 401, count: 15))
+            #expect(server.useCount(ofRefreshToken: token) == 16)
+            #expect(server.signInLog(of: .refresh).map(\.number).sorted() == Array(1...16))
+        }
+    }
+
     @Test func aTokenIsNotSpentByAClientThatItWasNotGivenTo() throws {
         try withSignIn { server in
             let tokens = server.issueTokens(clientID: exampleClient)

@@ -1,4 +1,4 @@
-// SHA-256 and base64url, as PKCE and tokens need them.
+// SHA-256, as PKCE needs it.
 //
 // Pure functions; written here so that the server shares no code with what it tests.
 
@@ -56,21 +56,4 @@ enum SHA256 {
         0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
         0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
     ]
-}
-
-/// base64url without padding (RFC 4648 section 5).
-enum Base64URL {
-    /// The text of some bytes.
-    static func text(_ bytes: [UInt8]) -> String {
-        let standard = HandshakeDigest.base64(bytes)
-        return String(
-            standard.compactMap { character -> Character? in
-                switch character {
-                case "+": "-"
-                case "/": "_"
-                case "=": nil
-                default: character
-                }
-            })
-    }
 }

@@ -212,6 +212,10 @@ import Testing
         Row(
             400, #"{"error":"invalid_grant"}"#,
             .fails(.tokenExchangeFailed(statusCode: 400, body: #"{"error":"invalid_grant"}"#))),
+        // A refusal of the standard that was cut short may have been anything.
+        Row(400, #"{"error":"authorization_pen"#, isStandard: true, .trouble), Row(400, "", isStandard: true, .trouble),
+        Row(400, "", isStandard: false, .fails(.tokenExchangeFailed(statusCode: 400, body: ""))),
+        Row(400, "{}", .fails(.tokenExchangeFailed(statusCode: 400, body: "{}"))),
         Row(401, "", .fails(.tokenExchangeFailed(statusCode: 401, body: ""))),
         Row(302, "", .fails(.tokenExchangeFailed(statusCode: 302, body: ""))),
         Row(408, "", .trouble), Row(429, "", .trouble), Row(500, "{", .trouble), Row(502, "<html>", .trouble),

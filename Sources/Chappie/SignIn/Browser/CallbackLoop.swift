@@ -191,8 +191,11 @@ struct CallbackLoop {
         switch action {
         case .answer(let page): self.answer(index, page)
         case .answerAndReport(let page, let outcome):
-            self.answer(index, page)
+            // In this order: whoever has seen the page may rely on it.
             self.report(outcome)
+            self.answer(index, page)
+            // The port is free for whoever asked, even when nobody waits for the outcome.
+            if outcome == .cancelled { self.finish(page) }
         case .holdAndReport(let outcome):
             self.connections[index].state = .held
             self.connections[index].deadline = nil

@@ -77,8 +77,7 @@ public final class ChappieBrowserSignIn: Sendable {
             return account
         case .failure(let failure):
             let error = failure is CancellationError ? ChappieAuthError.cancelledSignIn : failure
-            let reason = (error as? ChappieAuthError)?.safeDescription ?? "The credential could not be kept."
-            await self.listener.finish(.failed(reason))
+            await self.listener.finish(Self.page(error))
             throw error
         }
     }
@@ -98,6 +97,14 @@ public final class ChappieBrowserSignIn: Sendable {
         }
         task?.cancel()
         self.listener.stop()
+    }
+
+    private static func page(_ error: any Error) -> CallbackPage {
+        switch error as? ChappieAuthError {
+        case .cancelledSignIn: .cancelled
+        case let error?: .failed(error.safeDescription)
+        case nil: .failed("The credential could not be kept.")
+        }
     }
 
     // MARK: Steps

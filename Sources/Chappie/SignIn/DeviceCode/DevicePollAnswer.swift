@@ -31,6 +31,8 @@ enum DevicePollAnswer: Sendable, Equatable {
         case (200..<300, .authorizationCode): self = Self.code(body)
         case (403, .authorizationCode), (404, .authorizationCode): self = .pending
         case (408, _), (429, _), (500..., _): self = .troubled(Self.failure(statusCode, body, secrets))
+        // The standard's own status code without its words: they were lost on the way.
+        case (400, .standard) where !Self.isObject(body): self = .troubled(Self.failure(statusCode, body, secrets))
         case _: self = .failed(Self.failure(statusCode, body, secrets))
         }
     }
@@ -44,6 +46,14 @@ enum DevicePollAnswer: Sendable, Equatable {
         guard code.hasSuffix("access_denied") || code.hasSuffix("authorization_declined") else { return nil }
         let words = SecretRedaction(secrets).words(refusal.message ?? code)
         return .failed(.authorizationDenied(words))
+    }
+
+    private static func isObject(_ body: [UInt8]) -> Bool {
+        guard let text = String(validating: body, as: UTF8.self), case .object? = ChappieJSONValue(jsonText: text)
+        else {
+            return false
+        }
+        return true
     }
 
     private static func failure(_ statusCode: Int, _ body: [UInt8], _ secrets: [String]) -> ChappieAuthError {

@@ -1,0 +1,18 @@
+// base64url, as PKCE and tokens need it. Pure.
+
+/// base64url without padding (RFC 4648 section 5).
+enum Base64URL {
+    /// The text of some bytes.
+    static func text(_ bytes: [UInt8]) -> String {
+        let standard = HandshakeDigest.base64(bytes)
+        return String(
+            standard.compactMap { character -> Character? in
+                switch character {
+                case "+": "-"
+                case "/": "_"
+                case "=": nil
+                default: character
+                }
+            })
+    }
+}

@@ -1,0 +1,178 @@
+import ChappieTestServer
+import Foundation
+import StreamTransport
+import Testing
+
+@testable import Chappie
+
+/// The listener that the browser comes back to, among strangers.
+@Suite(.timeLimit(.minutes(1))) struct BrowserListenerTests {
+    private static let state = "the-right-state"
+
+    private static func callback(_ listener: CallbackListener) -> String {
+        BrowserRequests.get("/auth/callback?code=c&state=\(Self.state)", port: listener.port)
+    }
+
+    /// The browser comes back, and is answered.
+    private static func expectItWorks(_ listener: CallbackListener) async throws {
+        let peer = try #require(BrowserRequests.connect(to: listener.port))
+        peer.write(Self.callback(listener))
+        #expect(await listener.nextOutcome() == .code("c"))
+        await listener.finish(.signedIn)
+        let answer = await BrowserRequests.answer(peer)
+        #expect(answer.statusCode == 200 && answer.text.contains("You are signed in"))
+        #expect(BrowserRequests.connect(to: listener.port) == nil)
+    }
+
+    @Test func strangersChangeNothing() async throws {
+        let listener = try CallbackListener(port: 0, state: Self.state)
+        let port = listener.port
+        let right = "/auth/callback?code=c&state=\(Self.state)"
+        let requests: [(String, Int)] = [
+            (BrowserRequests.get("/auth/callback?code=c&state=wrong", port: port), 400),
+            (BrowserRequests.get("/auth/callback?error=e", port: port), 400),
+            (BrowserRequests.get("/auth/callback?code=c", port: port), 400),
+            ("GET \(right) HTTP/1.1\r\nHost: evil.example:\(port)\r\n\r\n", 403),
+            ("GET \(right) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 403),
+            ("GET \(right) HTTP/1.1\r\n\r\n", 403),
+            ("GET /cancel HTTP/1.1\r\nHost: evil.example:\(port)\r\n\r\n", 403),
+            (BrowserRequests.get(right, port: port, fields: ["Origin: https://evil.example"]), 403),
+            ("POST \(right) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nContent-Length: 3\r\n\r\nabc", 405),
+            (BrowserRequests.get("/favicon.ico", port: port), 404),
+            (BrowserRequests.get("/x", port: port, fields: ["X: \(String(repeating: "x", count: 9_000))"]), 431),
+            (String(repeating: "x", count: 8_192), 431), ("\r\n\r\n", 400), ("\u{16}\u{3}\u{1}\r\n\r\n", 400),
+        ]
+        for (request, statusCode) in requests {
+            let answer = try await BrowserRequests.send(request, to: port)
+            #expect(answer.statusCode == statusCode)
+            #expect(!answer.text.contains(Self.state) && !answer.text.contains("evil"))
+        }
+        #expect(listener.currentOutcome == nil)
+        try await Self.expectItWorks(listener)
+    }
+
+    @Test func aRequestMayComeByteByByte() async throws {
+        let listener = try CallbackListener(port: 0, state: Self.state)
+        let peer = try #require(BrowserRequests.connect(to: listener.port))
+        for byte in Self.callback(listener).utf8 { peer.write([byte]) }
+        #expect(await listener.nextOutcome() == .code("c"))
+        await listener.finish(.signedIn)
+        #expect(await BrowserRequests.answer(peer).text.contains("You are signed in"))
+    }
+
+    @Test func aConnectionThatSaysNothingIsClosedAfterAWhile() async throws {
+        var limits = CallbackLoop.Limits()
+        limits.exchange = .milliseconds(50)
+        let listener = try CallbackListener(port: 0, state: Self.state, limits: limits)
+        let silent = try #require(BrowserRequests.connect(to: listener.port))
+        let slow = try #require(BrowserRequests.connect(to: listener.port))
+        slow.write("GET /auth/callback?co")
+        // They are read to their ends, which only the listener makes.
+        #expect(await BrowserRequests.answer(silent).text.isEmpty)
+        #expect(await BrowserRequests.answer(slow).text.isEmpty)
+        try await Self.expectItWorks(listener)
+    }
+
+    /// A browser opens connections that it may need, and a stranger as many as there are.
+    @Test func connectionsThatSayNothingKeepNobodyOut() async throws {
+        let listener = try CallbackListener(port: 0, state: Self.state)
+        let idle = (0..<200).compactMap { _ in BrowserRequests.connect(to: listener.port) }
+        #expect(idle.count == 200)
+        try await Self.expectItWorks(listener)
+        // The end ends them all.
+        for peer in idle { #expect(await BrowserRequests.answer(peer).text.isEmpty) }
+    }
+
+    @Test func theBrowserThatWaitsIsNotPushedOut() async throws {
+        let listener = try CallbackListener(port: 0, state: Self.state)
+        let waiting = try #require(BrowserRequests.connect(to: listener.port))
+        waiting.write(Self.callback(listener))
+        #expect(await listener.nextOutcome() == .code("c"))
+        let idle = (0..<40).compactMap { _ in BrowserRequests.connect(to: listener.port) }
+        // Answered behind all of them.
+        #expect(
+            try await BrowserRequests.send(BrowserRequests.get("/", port: listener.port), to: listener.port).statusCode
+                == 404)
+        await listener.finish(.signedIn)
+        #expect(await BrowserRequests.answer(waiting).text.contains("You are signed in"))
+        #expect(idle.count == 40)
+    }
+
+    @Test func aBrowserThatDoesNotCloseHoldsNobodyUpForLong() async throws {
+        var limits = CallbackLoop.Limits()
+        limits.closing = .milliseconds(50)
+        let listener = try CallbackListener(port: 0, state: Self.state, limits: limits)
+        let peer = try #require(BrowserRequests.connect(to: listener.port))
+        peer.write(Self.callback(listener))
+        #expect(await listener.nextOutcome() == .code("c"))
+        await listener.finish(.signedIn)
+        #expect(BrowserRequests.connect(to: listener.port) == nil)
+        #expect(await BrowserRequests.answer(peer).text.contains("You are signed in"))
+    }
+
+    @Test func stoppingMayBeDoneOftenAndFromAnywhere() async throws {
+        let listener = try CallbackListener(port: 0, state: Self.state)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { listener.stop() } }
+        }
+        listener.stop()
+        await listener.finish(.signedIn)
+        #expect(await listener.nextOutcome() == nil)
+        #expect(BrowserRequests.connect(to: listener.port) == nil)
+    }
+
+    @Test func nothingIsLeftOfManyListeners() async throws {
+        let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+        for _ in 0..<200 { _ = try CallbackListener(port: 0, state: Self.state) }
+        let after = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+        // Other tests' connections may have ended or begun meanwhile.
+        #expect(after - before < 100)
+    }
+
+    // MARK: Ports
+
+    private static func session(_ ports: [UInt16], _ clock: FlowClock) throws -> ChappieAuthSession {
+        try Flow.session(port: 1, clock: clock, storage: FlowStorage()) { $0.callbackPorts = ports }
+    }
+
+    @Test func aPortThatIsBusyIsPassedOverAfterTenTries() async throws {
+        let busy = try RawServer()
+        let clock = FlowClock()
+        let signIn = try await Self.session([busy.port, 0], clock).startBrowserSignIn()
+        #expect(signIn.port != busy.port)
+        #expect(clock.sleeps == Array(repeating: .milliseconds(200), count: 10))
+        // Each time whoever has it was asked to leave.
+        let peer = try await busy.accept()
+        let asked = await peer.read(until: "\r\n\r\n")
+        #expect(asked.hasPrefix("GET /cancel HTTP/1.1\r\n"))
+        #expect(asked.lowercased().contains("\r\nhost: 127.0.0.1:\(busy.port)\r\n"))
+    }
+
+    @Test func withoutAPortTheErrorNamesThem() async throws {
+        let (one, other) = (try RawServer(), try RawServer())
+        let session = try Self.session([one.port, other.port], FlowClock())
+        let error = await #expect(throws: ChappieAuthError.self) { try await session.startBrowserSignIn() }
+        #expect(error?.tag == "auth.unknown" && error?.requiresReauthentication == false)
+        #expect(error?.localizedDescription.contains("\(one.port), \(other.port)") == true)
+    }
+
+    @Test func anotherInstanceLeavesItsPort() async throws {
+        let first = try await Self.session([0], FlowClock(hangs: true)).startBrowserSignIn()
+        let end = Task {
+            await #expect(throws: ChappieAuthError.cancelledSignIn) { try await first.complete() }
+        }
+        let second = try await Self.session([first.port], FlowClock()).startBrowserSignIn()
+        #expect(second.port == first.port)
+        _ = await end.value
+    }
+
+    @Test func waitingForAPortCanBeCancelled() async throws {
+        let busy = try RawServer()
+        let clock = FlowClock(hangs: true)
+        let session = try Self.session([busy.port], clock)
+        let task = Task { try await session.startBrowserSignIn() }
+        await clock.isAsleep.wait()
+        task.cancel()
+        await #expect(throws: ChappieAuthError.cancelledSignIn) { try await task.value }
+    }
+}
