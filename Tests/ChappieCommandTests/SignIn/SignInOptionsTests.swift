@@ -7,14 +7,14 @@ import Testing
 
 private let home = ["HOME": "/nowhere/home"]
 
-private func file(_ text: String) throws(UsageError) -> SignInFile {
+private func readFile(_ text: String) throws(UsageError) -> SignInFile {
     try SignInFile(text: Array(text.utf8), path: "/etc/c.json")
 }
 
 private func options(
     _ words: [String], _ environment: [String: String] = [:], file text: String? = nil
 ) throws(UsageError) -> SignInOptions {
-    let file = try text.map { text throws(UsageError) in try file(text) }
+    let file: SignInFile? = if let text { try readFile(text) } else { nil }
     return try SignInOptions(ArgumentParser(LoginCommand.syntax).parse(words), environment: environment, file: file)
 }
 
@@ -39,15 +39,15 @@ private func message(_ body: () throws -> Void) -> String? {
 @Suite struct SignInFileTests {
     @Test func everyMemberIsRead() throws {
         let texts = SignInFile.Member.allCases.map { #""\#($0.rawValue)":"v-\#($0.rawValue)""# }
-        let file = try file("{\(texts.joined(separator: ","))}")
+        let file = try readFile("{\(texts.joined(separator: ","))}")
         for member in SignInFile.Member.allCases { #expect(file[member] == "v-\(member.rawValue)") }
         #expect(SignInFile.Member.allCases.prefix(3).map(\.rawValue) == ["client_id", "issuer", "account"])
-        #expect(try ChappieCommandTests.file("{}")[.clientID] == nil)
+        #expect(try readFile("{}")[.clientID] == nil)
     }
 
     @Test(arguments: ["", "x", "[]", "\"a\"", "{", #"{"client_id":"a"}}"#])
     func whatIsNoObjectIsRefused(text: String) {
-        #expect(message { _ = try file(text) } == "/etc/c.json is not a JSON object")
+        #expect(message { _ = try readFile(text) } == "/etc/c.json is not a JSON object")
     }
 
     @Test func whatIsNotUTF8IsRefused() {
@@ -58,17 +58,18 @@ private func message(_ body: () throws -> Void) -> String? {
 
     @Test func anUnknownMemberIsNamedWithTheNearest() {
         #expect(
-            message { _ = try file(#"{"clientid":"a"}"#) }
+            message { _ = try readFile(#"{"clientid":"a"}"#) }
                 == "/etc/c.json: unknown member 'clientid'; did you mean 'client_id'?")
         #expect(
-            message { _ = try file(#"{"colour-of-the-sky":"a"}"#) } == "/etc/c.json: unknown member 'colour-of-the-sky'"
+            message { _ = try readFile(#"{"colour-of-the-sky":"a"}"#) }
+                == "/etc/c.json: unknown member 'colour-of-the-sky'"
         )
     }
 
     @Test(arguments: ["1", "null", "true", "[]", "{}", "\"\""])
     func aMemberOfAnotherTypeIsNamed(value: String) {
         #expect(
-            message { _ = try file(#"{"issuer":\#(value)}"#) }
+            message { _ = try readFile(#"{"issuer":\#(value)}"#) }
                 == "/etc/c.json: member 'issuer' has to be a text that is not empty")
     }
 
