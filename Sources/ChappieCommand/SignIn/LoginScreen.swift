@@ -70,6 +70,9 @@ struct LoginScreen {
 ///
 /// Without escape sequences: what was longer before is covered with spaces. Owned by the task that writes it.
 struct LiveLine {
+    /// What a terminal shows of Ctrl-C, behind the text.
+    private static let echo = "^C"
+
     /// How many columns there are; a line that passed the last one would not be in one place.
     let width: Int
     private var shownCount = 0
@@ -79,11 +82,15 @@ struct LiveLine {
 
     /// What puts a text into the place of the one before.
     mutating func showing(_ text: String) -> String {
-        let text = String(text.prefix(max(0, self.width - 1)))
+        let text = String(text.prefix(max(0, self.width - 1 - Self.echo.count)))
         defer { self.shownCount = text.count }
         return "\r" + text + String(repeating: " ", count: max(0, self.shownCount - text.count))
     }
 
     /// What leaves an empty line, with the cursor at its beginning.
-    mutating func erased() -> String { self.shownCount == 0 ? "" : self.showing("") + "\r" }
+    mutating func erased() -> String {
+        defer { self.shownCount = 0 }
+        return self.shownCount == 0
+            ? "" : "\r" + String(repeating: " ", count: self.shownCount + Self.echo.count) + "\r"
+    }
 }

@@ -86,8 +86,9 @@ private func usage(
 
     @Test func aNarrowTerminalGetsAShorterBarThenNoTimeThenNoBar() throws {
         let usage = usage(window(50))
-        #expect(try printer(width: 44).text(usage) == "5 h  ████░░░░  50 %  resets in 2 h 3 min (11:00)\n")
-        #expect(try printer(width: 39).text(usage) == "5 h  ████████░░░░░░░░  50 %\n")
+        #expect(try printer(width: 48).text(usage) == "5 h  ████░░░░  50 %  resets in 2 h 3 min (11:00)\n")
+        #expect(try printer(width: 44).text(usage) == "5 h  ██░░  50 %  resets in 2 h 3 min (11:00)\n")
+        #expect(try printer(width: 43).text(usage) == "5 h  ████████░░░░░░░░  50 %\n")
         #expect(try printer(width: 15).text(usage) == "5 h  ██░░  50 %\n")
         #expect(try printer(width: 14).text(usage) == "5 h  50 %\n")
     }
