@@ -36,8 +36,9 @@ struct LoginCommand {
     /// Signs in; Ctrl-C gives it up.
     func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let options = try SignInOptions(arguments, environment: self.environment)
-        let session = Chappie.authSession(
-            configuration: try options.configuration(signingInWith: self.environment))
+        let configuration = try options.configuration(signingInWith: self.environment)
+        let session = Chappie.authSession(configuration: configuration)
+        let timeout = configuration.signIn.callbackTimeout
         let usesBrowser = arguments.has("browser")
         if arguments.has("no-open"), !usesBrowser { throw UsageError("--no-open needs --browser") }
         let opener = BrowserOpener(environment: arguments.has("no-open") ? [:] : self.environment)
@@ -45,7 +46,7 @@ struct LoginCommand {
         do {
             let account = try await InterruptibleWork.run {
                 usesBrowser
-                    ? try await self.signInByBrowser(session, opener, printsJSON: printsJSON)
+                    ? try await self.signInByBrowser(session, opener, timeout: timeout, printsJSON: printsJSON)
                     : try await self.signInByCode(session, printsJSON: printsJSON)
             }
             try self.console.write(printsJSON ? AccountPrinter.line(account) : self.words(for: account))
@@ -66,14 +67,21 @@ struct LoginCommand {
             self.screen.deviceCode(
                 signIn.userCode, page: signIn.verificationURL, completePage: signIn.completeVerificationURL,
                 lifetime: signIn.lifetime))
-        guard self.console.terminals.errorOutput else { return try await signIn.complete() }
+        return try await self.counting(down: signIn.lifetime) { try await signIn.complete() }
+    }
+
+    /// Shows on a terminal how much time is left.
+    private func counting(
+        down lifetime: Duration, _ body: () async throws -> ChappieAccount
+    ) async throws -> ChappieAccount {
+        guard self.console.terminals.errorOutput else { return try await body() }
         let countdown = LoginCountdown(
-            console: self.console, width: self.console.errorOutput.columnCount ?? 80, lifetime: signIn.lifetime)
-        return try await countdown.run { try await signIn.complete() }
+            console: self.console, width: self.console.errorOutput.columnCount ?? 80, lifetime: lifetime)
+        return try await countdown.run(body)
     }
 
     private func signInByBrowser(
-        _ session: ChappieAuthSession, _ opener: BrowserOpener, printsJSON: Bool
+        _ session: ChappieAuthSession, _ opener: BrowserOpener, timeout: Duration, printsJSON: Bool
     ) async throws -> ChappieAccount {
         let signIn = try await session.startBrowserSignIn()
         let page = signIn.authorizationURL
@@ -84,10 +92,10 @@ struct LoginCommand {
             writer.add("authorizationURL", page.absoluteString)
             writer.add("opened", isOpened)
             try self.console.write(writer.line)
-        } else {
-            self.show(self.screen.browser(page, isOpened: isOpened))
+            return try await signIn.complete()
         }
-        return try await signIn.complete()
+        self.show(self.screen.browser(page, isOpened: isOpened))
+        return try await self.counting(down: timeout) { try await signIn.complete() }
     }
 
     private var screen: LoginScreen {
