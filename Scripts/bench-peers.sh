@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Measures other people's programs on the work that the benchmarks give this package: parsers, clients, first text.
+# Measures this package and other people's programs in turn on the same work: parsers, clients, first text.
 # Usage: Scripts/bench-peers.sh [--results FILE] [--filter TEXT] [--thorough] [-- OPTION OF compare.py...]
+#        Scripts/bench-peers.sh --in-turn TEXT     the workloads of end-to-end that TEXT makes this measure, a line each
 #
 # TEXT is a part of `parser`, of a group and a workload, or of a name: `first-text cold`, `websocket-plain-1 picows`.
 # --thorough gives each parser every workload, and more time. FILE gets figures, and what is missing, as lines of JSON.
@@ -221,7 +222,7 @@ measure_parsers() {
         model-deltas model-deltas-crlf tiny-events long-lines multi-line-data || return 1
     list=$(IFS=, && printf '[%s]' "${parsers[*]}")
     printf 'parser\n'
-    "$python" "$sources/compare.py" --ours "$bin/sse-throughput" --corpora "$cache/streams" \
+    "$python" "$sources/compare.py" --ours "$bin/sse-throughput" --corpora "$cache/streams" --rounds "$rounds" \
         --workloads "$(IFS=, && printf '%s' "${chosen[*]}")" ${results:+--results "$results"} "$@" -- "$list"
 }
 
@@ -233,7 +234,7 @@ foundation_version() {
 
 # Usage: measure_clients [--filter TEXT]
 measure_clients() {
-    build Benchmarks stream-server stream-facts urlsession-peer || return 1
+    build Benchmarks stream-server stream-facts urlsession-peer connection-cost || return 1
     python3 "$sources/end_to_end.py" --bin "$bin" --python "$python" --node "$node" \
         --foundation-version "$(foundation_version)" ${results:+--results "$results"} "$@"
 }
@@ -248,15 +249,19 @@ names() {
     python3 "$sources/first_text.py" --names
 }
 
-results='' filter='' is_thorough=false
+results='' filter='' is_thorough=false rounds=1
 while (($# > 0)); do
     case $1 in
         --results) results=$(cd "$started_in" && realpath --canonicalize-missing "$2") && shift 2 ;;
         --filter) filter=$2 && shift 2 ;;
         --thorough) is_thorough=true && shift ;;
+        --in-turn)
+            if [[ $2 != parser* ]]; then python3 "$sources/end_to_end.py" --in-turn "$2"; fi
+            exit 0
+            ;;
         --) shift && break ;;
         -h | --help)
-            sed -n '2,10s/^# \{0,1\}//p' "$0"
+            sed -n '2,11s/^# \{0,1\}//p' "$0"
             exit 0
             ;;
         *)
@@ -267,7 +272,7 @@ while (($# > 0)); do
 done
 
 workloads=("${short_workloads[@]}")
-if $is_thorough; then workloads+=("${other_workloads[@]}"); else export SECONDS_A_PASS=0.25; fi
+if $is_thorough; then workloads+=("${other_workloads[@]}"); else rounds=3 && export SECONDS_A_PASS=0.1 PASSES=3; fi
 if [[ $(names) != *"$filter"* ]]; then
     log "bench-peers.sh: nothing is called like '$filter'"
     exit 2

@@ -12,8 +12,6 @@ import subprocess
 import sys
 import zlib
 
-RUN_COUNT = 5
-
 
 def command(task, size, *options):
     """curl without its buffer, configuration and progress."""
@@ -65,16 +63,16 @@ def counted(task, size, received, body_byte_count):
 def main():
     task = json.loads(sys.argv[1])
     chosen = task["sizes"][0]
-    for size in task["sizes"]:
+    for size in task["sizes"][1:]:
         elapsed = run(task, chosen)["seconds"]
-        if size is not chosen and elapsed * size[0] / chosen[0] > task["seconds"]:
+        if elapsed * size[0] / chosen[0] > task["seconds"]:
             break
         chosen = size
     first, received = check(task, chosen)
     byte_count = first["streams"][0]["bodyByteCount"]
     if (received < byte_count) != task["isCompressed"]:
         sys.exit(f"{received} bytes came of a body of {byte_count}")
-    runs = [counted(task, chosen, received, byte_count) for _ in range(RUN_COUNT)]
+    runs = [counted(task, chosen, received, byte_count) for _ in range(task["runCount"])]
     version = subprocess.run(["curl", "--version"], check=True, capture_output=True, text=True).stdout.split()[1]
     print(json.dumps({"version": version, "deltaCount": chosen[0], "check": first, "runs": runs}))
 

@@ -1,12 +1,14 @@
-"""Reads whole responses of stream-server with other people's clients, one after another on the client's core.
+"""Reads whole responses of stream-server with this package and with other people's clients, in turn on one core.
 
-Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--results FILE] [--filter TEXT] [--seconds N]
+Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--results FILE] [--filter TEXT] [--seconds N] [--rounds N]
        end_to_end.py --names
+       end_to_end.py --in-turn TEXT
 
-FOLDER has the programs of the benchmarks. Each client is a process of its own; it takes the largest response for which
-a run has the time. What it found is held against what stream-facts says is in the response: all of it in a first pass
-with a checksum, events and bytes or characters in each that is timed. A client that fails, or finds something else, is
-named.
+FOLDER has the programs of the benchmarks. In each round every client is a process of its own, and so is this package:
+what the machine does meanwhile falls on all of them alike. A client takes the largest response for which a run has the
+time, the same in all rounds. --in-turn prints the workloads that a filter makes this measure. What a client found is
+held against what stream-facts says is in the response: all of it in a first pass with a checksum, events and bytes or
+characters in each that is timed. A client that fails, or finds something else, is named.
 """
 
 import argparse
@@ -23,6 +25,8 @@ from results import Results, end_on_request, last_line, run_limited, scaled, spr
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 SIZES = {1: [1024, 4096, 16384, 65536, 262144, 1048576, 4194304], 100: [64, 128, 256, 512, 1024, 2048, 4096, 8192]}
+# How many runs of a process are timed.
+RUN_COUNT = 3
 # A client that takes so many seconds for all its runs hangs.
 PATIENCE = 60
 
@@ -117,7 +121,8 @@ def task_for(client, workload, servers, seconds):
     for size in sizes:
         key = (size, is_secure, bool(compression))
         described.append([size, f"{scheme}://127.0.0.1:{servers.port(*key)}", servers.certificate(*key)])
-    return {"sizes": described, "streamCount": int(stream_count), "isCompressed": bool(compression), "seconds": seconds}
+    return {"sizes": described, "streamCount": int(stream_count), "isCompressed": bool(compression), "seconds": seconds,
+            "runCount": RUN_COUNT}
 
 
 def command(options, client, task):
@@ -169,8 +174,8 @@ def ask(options, client, task):
     return json.loads(last_line(process.stdout))
 
 
-def record(results, client, workload, answer, task, facts, version):
-    """Appends two figures and prints their row."""
+def record(results, client, workload, answer, task, facts, version, turn):
+    """Appends two figures; their values."""
     count = answer["deltaCount"] * task["streamCount"]
     rates = [count / run["seconds"] for run in answer["runs"]]
     costs = [run["processorSeconds"] * 1e9 / count for run in answer["runs"]]
@@ -179,25 +184,86 @@ def record(results, client, workload, answer, task, facts, version):
     work = {"eventCount": count, "byteCount": facts[f"{kind}ByteCount"] * task["streamCount"],
             "checksum": f"crc32:{facts[f'{kind}Checksum']:08x}"}
     common = {"group": "end-to-end", "workload": workload, "subject": client.subject, "way": client.way,
-              "work": work, "decodes": client.decodes, "amount": task["streamCount"], "version": version}
+              "work": work, "decodes": client.decodes, "amount": task["streamCount"], "version": version, "turn": turn}
     results.figure(measure="throughput", unit="events/s", better="higher", runs=rates, **common)
     results.figure(measure="processor-time", unit="ns/event", better="lower", runs=costs, **common)
-    name = f"{client.subject}, {client.way}" if client.way else client.subject
-    print(f"  {name:<44} {'decodes' if client.decodes else '':<8}{spread(rates):<42} events/s"
-          f"{scaled(statistics.median(costs)):>11} ns", flush=True)
+    return rates, costs
 
 
-def measure(options, results, facts, servers, client, workload):
-    try:
-        task = task_for(client, workload, servers, options.seconds)
-        answer = ask(options, client, task)
-        expected = facts[answer["deltaCount"]]
-        if wrong := judge(answer, task, expected):
+class Ours:
+    """This package, beside the machine, at a workload."""
+
+    def __init__(self, options, workload):
+        self.options = options
+        self.workload = workload
+        self.found = {}
+
+    def measure(self, results, turn):
+        words = ["--figure", self.workload, "--part", "--repetitions", str(RUN_COUNT)]
+        for figure in results.own(self.options.bin / "connection-cost", words, turn, PATIENCE):
+            who = f"{figure['subject']}, {figure['way']}", bool(figure.get("decodes"))
+            if figure["measure"] in ("throughput", "processor-time"):
+                self.found.setdefault(who, {}).setdefault(figure["measure"], []).extend(figure["runs"])
+
+    def missing(self, results, error):
+        results.missing("chappie", f"{self.workload}: {error}")
+
+    def print(self):
+        for (name, decodes), runs in self.found.items():
+            print_row(name, decodes, runs["throughput"], runs.get("processor-time", []))
+
+
+class Peer:
+    """A client at a workload."""
+
+    def __init__(self, options, facts, servers, client, workload):
+        self.options = options
+        self.facts = facts
+        self.client = client
+        self.workload = workload
+        self.servers = servers
+        self.task = None
+        self.rates, self.costs = [], []
+
+    def measure(self, results, turn):
+        self.task = self.task or task_for(self.client, self.workload, self.servers, self.options.seconds)
+        answer = ask(self.options, self.client, self.task)
+        expected = self.facts[answer["deltaCount"]]
+        if wrong := judge(answer, self.task, expected):
             raise RuntimeError(f"wrong: {wrong}")
-        version = answer["version"] or options.foundation_version
-        record(results, client, workload, answer, task, expected, version)
-    except (RuntimeError, OSError, ValueError, KeyError) as error:
-        results.missing(client.subject, f"{workload}, {client.way}: {error}")
+        # The size that was found to be right is that of all rounds.
+        self.task["sizes"] = [size for size in self.task["sizes"] if size[0] == answer["deltaCount"]]
+        version = answer["version"] or self.options.foundation_version
+        rates, costs = record(results, self.client, self.workload, answer, self.task, expected, version, turn)
+        self.rates += rates
+        self.costs += costs
+
+    def missing(self, results, error):
+        results.missing(self.client.subject, f"{self.workload}, {self.client.way}: {error}")
+
+    def print(self):
+        name = f"{self.client.subject}, {self.client.way}" if self.client.way else self.client.subject
+        if self.rates:
+            print_row(name, self.client.decodes, self.rates, self.costs)
+
+
+def print_row(name, decodes, rates, costs):
+    cost = f"{scaled(statistics.median(costs)):>11} ns" if costs else ""
+    print(f"  {name:<44} {'decodes' if decodes else '':<8}{spread(rates):<42} events/s{cost}", flush=True)
+
+
+def measure_in_turn(results, rounds, subjects):
+    """Measures each once a round; one that fails is named, and asked no more."""
+    for turn in range(1, rounds + 1):
+        # Who is first in one round is last in the next.
+        for subject in list(subjects if turn % 2 else reversed(subjects)):
+            try:
+                subject.measure(results, turn)
+            except (RuntimeError, OSError, ValueError, KeyError) as error:
+                subject.missing(results, error)
+                subjects.remove(subject)
+    for subject in subjects:
+        subject.print()
 
 
 def arguments():
@@ -207,7 +273,8 @@ def arguments():
     parser.add_argument("--node", required=True)
     parser.add_argument("--results")
     parser.add_argument("--filter", default="")
-    parser.add_argument("--seconds", type=float, default=0.4)
+    parser.add_argument("--seconds", type=float, default=0.2)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--foundation-version", default="")
     parser.add_argument("--server-core", type=int, default=min(os.sched_getaffinity(0)))
     parser.add_argument("--client-core", type=int, default=max(os.sched_getaffinity(0)))
@@ -223,9 +290,20 @@ def name_of(client, workload):
     return f"end-to-end {workload} {client.subject}, {client.way}"
 
 
+def chosen(wanted):
+    """The clients that a filter asks for, by workload, in the order of measuring."""
+    order = [SOCKET, DEFLATE, SOCKET_TLS, SOCKETS, SSE, GZIP, SSE_TLS, SSES]
+    found = {workload: [client for client in CLIENTS if workload in client.workloads
+                        and wanted in name_of(client, workload)] for workload in order}
+    return {workload: clients for workload, clients in found.items() if clients}
+
+
 def main():
     if sys.argv[1:] == ["--names"]:
         print(*names(), sep="\n")
+        return
+    if sys.argv[1:2] == ["--in-turn"]:
+        print(*chosen(sys.argv[2]), sep="\n")
         return
     options = arguments()
     end_on_request()
@@ -233,18 +311,13 @@ def main():
     sizes = sorted({size for sizes in SIZES.values() for size in sizes})
     lines = subprocess.run([options.bin / "stream-facts", *map(str, sizes)], check=True, capture_output=True, text=True)
     facts = {item["deltaCount"]: item for item in map(json.loads, lines.stdout.splitlines())}
-    chosen = [(workload, client) for client in CLIENTS for workload in client.workloads
-              if options.filter in name_of(client, workload)]
-    order = [SOCKET, DEFLATE, SOCKET_TLS, SOCKETS, SSE, GZIP, SSE_TLS, SSES]
     with tempfile.TemporaryDirectory() as folder:
         servers = Servers(options.bin / "stream-server", options.server_core, pathlib.Path(folder))
         try:
-            for workload in order:
-                clients = [client for item, client in chosen if item == workload]
-                if clients:
-                    print(f"end-to-end {workload}", flush=True)
-                for client in clients:
-                    measure(options, results, facts, servers, client, workload)
+            for workload, clients in chosen(options.filter).items():
+                print(f"end-to-end {workload}", flush=True)
+                peers = [Peer(options, facts, servers, client, workload) for client in clients]
+                measure_in_turn(results, options.rounds, [Ours(options, workload), *peers])
         finally:
             servers.close()
 

@@ -6,7 +6,8 @@ Usage: first_text.py --chappie FILE --python FILE --codex FILE [--results FILE] 
 
 `chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has
 had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and
-never answered. codex prints whole items, so its time is that of the answer, which has one delta.
+never answered. All are measured in turn, in each round once. codex prints whole items, so its time is that of the
+answer, which has one delta.
 
 The black hole of codex takes minutes in which nothing is computed, so it can be run beside other things: --waiting
 only.
@@ -29,7 +30,9 @@ from results import Results, end_on_request, last_line, run_limited, spread
 FOLDER = pathlib.Path(__file__).resolve().parent
 INTEROPERABILITY = FOLDER.parents[1] / "Tests" / "Interoperability"
 TEXT = "There is a ship in it."
-RUN_COUNT = 5
+ROUNDS = 5
+# Behind the black hole, where each run waits.
+WAITING_ROUNDS = 3
 # One that waits for minutes is measured twice, at the same time; it uses no processor meanwhile.
 SLOW_RUN_COUNT = 2
 SLOW_LIMIT = 180
@@ -177,8 +180,8 @@ def time_in_process(options, subject, workload, url):
     return json.loads(process.stdout)
 
 
-def runs_of(options, subject, workload, recording, folder):
-    """All runs, and how many of them were at the same time."""
+def runs_of(options, subject, workload, recording, folder, number):
+    """The runs of a round; several of a client that stays in one process, and of one that waits for minutes."""
     if subject.kind not in TIMERS:
         with Server(options, workload, recording) as server:
             return time_in_process(options, subject, workload, server.url)
@@ -191,11 +194,19 @@ def runs_of(options, subject, workload, recording, folder):
     if (subject.kind, workload) == WAITING:
         with concurrent.futures.ThreadPoolExecutor(SLOW_RUN_COUNT) as pool:
             return list(pool.map(lambda index: single(index, SLOW_LIMIT), range(SLOW_RUN_COUNT)))
-    count = RUN_COUNT if workload != "black-holed-upgrade" else 3
     # The first makes what later ones find made: files of a new home, pages of the program.
-    if workload != "black-holed-upgrade":
+    if number == 0 and workload != "black-holed-upgrade":
         single(0, LIMIT)
-    return [single(0, LIMIT) for _ in range(count)]
+    return [single(0, LIMIT)]
+
+
+def rounds_of(subject, workload):
+    """How often a subject has its turn: a client that stays in one process has several runs each time."""
+    if (subject.kind, workload) == WAITING:
+        return 1
+    if workload == "black-holed-upgrade" or subject.kind not in TIMERS:
+        return WAITING_ROUNDS
+    return ROUNDS
 
 
 def version_of(options, subject):
@@ -207,12 +218,27 @@ def version_of(options, subject):
     return None
 
 
-def measure(options, results, subject, workload, recording, folder):
+def measure(options, results, subjects, workload, recording, folder):
+    """Measures subjects in turn; one that fails is named, and asked no more."""
+    runs = {subject: [] for subject in subjects}
+    for number in range(ROUNDS):
+        for subject in list(runs):
+            try:
+                if number < rounds_of(subject, workload):
+                    runs[subject] += runs_of(options, subject, workload, recording, folder, number)
+            except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
+                results.missing(subject.name, f"first-text {workload}, {subject.way}: {error}")
+                del runs[subject]
+    for subject, found in runs.items():
+        record(options, results, subject, workload, found)
+
+
+def record(options, results, subject, workload, runs):
+    """Appends a figure and prints its row."""
     try:
-        runs = runs_of(options, subject, workload, recording, folder)
         version = version_of(options, subject)
-    except (RuntimeError, OSError, ValueError, IndexError, subprocess.SubprocessError) as error:
-        results.missing(subject.name, f"first-text {workload}, {subject.way}: {error}")
+    except (OSError, IndexError) as error:
+        results.missing(subject.name, f"first-text {workload}, {subject.way}: no version: {error}")
         return
     results.figure(group="first-text", workload=workload, subject=subject.name, way=subject.way, measure="time",
                    unit="ms", better="lower", runs=runs, version=version, decodes=True,
@@ -266,8 +292,7 @@ def main():
             chosen = [subject for subject in SUBJECTS if is_wanted(options, subject, workload)]
             if chosen:
                 print(f"first-text {workload}", flush=True)
-            for subject in chosen:
-                measure(options, results, subject, workload, recording, folder)
+            measure(options, results, chosen, workload, recording, folder)
 
 
 if __name__ == "__main__":

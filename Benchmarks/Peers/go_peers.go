@@ -21,16 +21,16 @@ import (
 	"github.com/gin-contrib/sse"
 )
 
-const repetitions = 5
+var repetitions = int(numberOf(os.Getenv("PASSES"), 5))
 
 // A pass takes this long at most, by the speed of a small one; a slow parser gets less of the stream.
-var secondsAPass = secondsOf(os.Getenv("SECONDS_A_PASS"))
+var secondsAPass = numberOf(os.Getenv("SECONDS_A_PASS"), 0.6)
 
-func secondsOf(text string) float64 {
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		return seconds
+func numberOf(text string, otherwise float64) float64 {
+	if number, err := strconv.ParseFloat(text, 64); err == nil {
+		return number
 	}
-	return 0.6
+	return otherwise
 }
 
 // Lends a stream in chunks, one a call.

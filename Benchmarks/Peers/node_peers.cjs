@@ -16,7 +16,7 @@ const vm = require("node:vm");
 const zlib = require("node:zlib");
 const { load } = require("./eventsource_parser.cjs");
 
-const repetitions = 5;
+const repetitions = Number(process.env.PASSES ?? 5);
 // A pass takes this long at most, by the speed of a small one; a slow parser gets less of the stream.
 const secondsAPass = Number(process.env.SECONDS_A_PASS ?? 0.6);
 

@@ -17,7 +17,7 @@ import sys
 import time
 import zlib
 
-REPETITIONS = 5
+REPETITIONS = int(os.environ.get("PASSES", "5"))
 # A pass takes this long at most, by the speed of a small one; a slow parser gets less of the stream.
 SECONDS_A_PASS = float(os.environ.get("SECONDS_A_PASS", "0.6"))
 

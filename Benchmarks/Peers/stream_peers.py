@@ -4,8 +4,9 @@ Usage: stream_peers.py CLIENT TASK
 
 CLIENT is one of CLIENTS. TASK is JSON: `sizes`, in ascending order, each a number of deltas, the URL of a server that
 sends them, and the file of its certificate or null; `streamCount`, how many are read at the same time; `isCompressed`;
-`seconds`, how long a run may take. One line of JSON tells what a first pass found and how long the passes behind it
-took. The clock starts when WebSockets are open and requests are not yet sent; over HTTP, before the connection.
+`seconds`, how long a run may take; `runCount`, how many are timed. One line of JSON tells what a first pass found and
+how long the passes behind it took. The clock starts when WebSockets are open and requests are not yet sent; over HTTP,
+before the connection.
 """
 
 import asyncio
@@ -16,7 +17,6 @@ import sys
 import time
 import zlib
 
-RUN_COUNT = 5
 DELTA = "response.output_text.delta"
 COMPLETED = "response.completed"
 REQUEST = json.dumps({"type": "response.create", "model": "paper-and-ink", "input": "Tell me about the bottle."})
@@ -463,13 +463,13 @@ async def measure(make, task):
     chosen = task["sizes"][0]
     # The first pass of all makes what later ones find made.
     await run(make, task, chosen)
-    for size in task["sizes"]:
+    for size in task["sizes"][1:]:
         elapsed = (await run(make, task, chosen))["seconds"]
-        if size is not chosen and elapsed * size[0] / chosen[0] > task["seconds"]:
+        if elapsed * size[0] / chosen[0] > task["seconds"]:
             break
         chosen = size
     first = await run(make, task, chosen, checks=True)
-    runs = [await run(make, task, chosen) for _ in range(RUN_COUNT)]
+    runs = [await run(make, task, chosen) for _ in range(task["runCount"])]
     return {"deltaCount": chosen[0], "check": first, "runs": runs}
 
 

@@ -43,7 +43,8 @@ def row(figure: Figure, results: Results) -> list[str]:
     ratio = own.ratio(figure) if own and not figure.is_own else None
     values = [quantities.quantity(value, figure.unit) for value in (figure.median, figure.low, figure.high)]
     version = f" {figure.version}" if figure.version else ""
-    return [figure.workload, figure.subject + version, figure.way, *values, str(len(figure.runs)),
+    runs = f"{len(figure.runs)} in {figure.processes} processes" if figure.processes else str(len(figure.runs))
+    return [figure.workload, figure.subject + version, figure.way, *values, runs,
             quantities.times(ratio) if ratio else ""]
 
 

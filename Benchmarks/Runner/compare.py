@@ -2,7 +2,8 @@
 
 The medians are compared. A count (instructions, allocations, bytes uploaded) has changed when it differs by more than
 3 %; a time has changed when the values of one side are all above those of the other, three of them at least. With a
-revision, both sides are measured in turn, and the values are the medians of the rounds.
+revision, both sides are measured in turn, and the values are the medians of the rounds. With two files, the last lines
+say how far the two runs agree.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import dataclasses
 import math
 import pathlib
 
-from . import measuring, programs, quantities
+from . import agreement, measuring, programs, quantities
 from .figures import OWN, Figure, ResultsError
 from .programs import Outcome
 from .results import Results
@@ -159,6 +160,8 @@ def command(given: argparse.Namespace) -> int:
     if not any(figure.is_own for figure in after):
         raise ResultsError("there is nothing to compare")
     print(text(before, after))
+    if not base.is_dir() and (agreed := agreement.text(before, after)):
+        print(f"\n{agreed}")
     return 0
 
 

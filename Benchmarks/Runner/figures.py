@@ -13,6 +13,8 @@ MACHINE = "machine"
 TEXTS = ["group", "workload", "subject", "measure", "unit"]
 # In a way's name: a program was started for it, and that took its time too.
 PROCESS = "process included"
+# Which part of the runs ratios are made of: the best ones.
+QUARTER = 0.25
 
 
 class ResultsError(Exception):
@@ -38,6 +40,9 @@ class Figure:
     distribution: list | None = None
     version: str | None = None
     rounds: int | None = None
+    # The round in which it was measured in turn with others; how many such processes it was put together from.
+    turn: int | None = None
+    processes: int | None = None
     median: float = math.nan
     low: float = math.nan
     high: float = math.nan
@@ -94,11 +99,23 @@ class Figure:
         """The run below which such a part of them lies."""
         return sorted(self.runs)[min(len(self.runs) - 1, int(len(self.runs) * quantile))]
 
+    @property
+    def undisturbed(self) -> float:
+        """The run at the end of the best quarter: what else a machine does makes a program slow, and never fast.
+
+        Where neither way is better, the median.
+        """
+        if self.better not in ("higher", "lower"):
+            return self.median
+        best_first = sorted(self.runs, reverse=self.better == "higher")
+        return best_first[int((len(best_first) - 1) * QUARTER)]
+
     def ratio(self, other: Figure) -> float | None:
-        """How many times as good this figure is as another; None where that means nothing."""
-        if self.better not in ("higher", "lower") or self.median <= 0 or other.median <= 0:
+        """How many times as good it is as another figure, by the best quarter of both; None where it means nothing."""
+        own, others = self.undisturbed, other.undisturbed
+        if self.better not in ("higher", "lower") or own <= 0 or others <= 0:
             return None
-        return self.median / other.median if self.better == "higher" else other.median / self.median
+        return own / others if self.better == "higher" else others / own
 
     def to_json(self) -> dict:
         return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
@@ -187,14 +204,38 @@ def read_missing(value: object) -> dict:
 
 
 def without_repeats(figures: list[Figure]) -> tuple[list[Figure], list[Figure]]:
-    """The last figure of each key, in the order of the first, and those that were replaced."""
-    last: dict[tuple, Figure] = {}
+    """A figure of each key, in the order of the first, and those that were replaced.
+
+    What was measured in turn with others stands in the place of what was measured alone, and its turns are one figure.
+    Of what was measured twice otherwise the last counts.
+    """
+    by_key: dict[tuple, dict[int | None, Figure]] = {}
     replaced = []
     for figure in figures:
-        if figure.key in last:
-            replaced.append(last[figure.key])
-        last[figure.key] = figure
-    return list(last.values()), replaced
+        turns = by_key.setdefault(figure.key, {})
+        if figure.turn in turns:
+            replaced.append(turns[figure.turn])
+        turns[figure.turn] = figure
+    return [merged(turns) for turns in by_key.values()], replaced
+
+
+def merged(turns: dict[int | None, Figure]) -> Figure:
+    """One figure of the processes that measured it in turn with others: the runs of all."""
+    found = [figure for turn, figure in turns.items() if turn is not None]
+    if not found:
+        return turns[None]
+    return dataclasses.replace(found[0], runs=[run for figure in found for run in figure.runs],
+                               bar=middle_bar([figure.bar for figure in found if figure.bar]), turn=None,
+                               processes=len(found))
+
+
+def middle_bar(bars: list[dict]) -> dict | None:
+    """The bar of several processes; where it depends on what each has measured, the middle one of each limit."""
+    limits: dict[str, list[float]] = {}
+    for bar in bars:
+        for name, limit in bar.items():
+            limits.setdefault(name, []).append(limit)
+    return {name: statistics.median(found) for name, found in limits.items()} or None
 
 
 def add_ratios(figures: list[Figure]) -> None:

@@ -48,7 +48,7 @@ def parser(results: Results) -> list[KeyFigure]:
     copies = [figure for figure in results.select("parser", "throughput", workload, "machine")
               if "memcpy" in figure.way and figure.median > 0]
     beside = [against(own, peer)] if peer else []
-    beside += [f"{quantities.percent(own.median / copies[0].median)} of memcpy"] if copies else []
+    beside += [f"{quantities.percent(own.ratio(copies[0]))} of memcpy"] if copies else []
     return [KeyFigure("event-stream parser, model deltas in 16 KiB chunks", value_of(own), "; ".join(beside),
                       command("parser", workload, bool(peer)))]
 

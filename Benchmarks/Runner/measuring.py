@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import pathlib
 import sys
@@ -47,9 +48,12 @@ def run_all(folder: pathlib.Path, wanted: str, output: pathlib.Path, peers: path
     for file in [lines, log]:
         file.write_text("", encoding="utf-8")
     outcomes = []
+    in_turn = programs.in_turn(peers, for_peers(wanted)) if peers else []
     for program, told in programs.chosen(wanted):
         if program.name in left_out:
             continue
+        if in_turn and program.name == "connection-cost":
+            program = dataclasses.replace(program, besides=("--without", ",".join(in_turn)))
         outcomes.append(one(program.title, lambda: programs.run(program, told, folder, lines, log)))
     if has_counts and counts.workloads(wanted):
         outcomes.append(one(counts.TITLE, lambda: counts.counted(folder, wanted)))

@@ -71,6 +71,8 @@ class Program:
     told: Callable[[str], list[str] | None] = everything
     # Whether it says by status 2 that nothing is called like the filter.
     reads_filter: bool = False
+    # What it is told besides, and its title does not name.
+    besides: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -110,6 +112,14 @@ def chosen(wanted: str) -> list[tuple[Program, list[str]]]:
     return [(program, told) for program, told in found if told is not None]
 
 
+def in_turn(peers: pathlib.Path, wanted: str) -> list[str]:
+    """The workloads of whole streams that the script of the peers measures itself, in turn with the peers."""
+    found = subprocess.run([str(peers.resolve()), "--in-turn", wanted], capture_output=True, text=True)
+    if found.returncode != 0:
+        raise figures.ResultsError(f"{peers}: {found.stderr.strip() or found.returncode}")
+    return found.stdout.split()
+
+
 def run(program: Program, told: list[str], folder: pathlib.Path, lines: pathlib.Path, log: pathlib.Path,
         time_limit: float = TIME_LIMIT) -> Outcome:
     """Runs a program to its end; its figures are added to `lines`, what it prints to `log`.
@@ -127,7 +137,7 @@ def run(program: Program, told: list[str], folder: pathlib.Path, lines: pathlib.
 def run_once(program: Program, told: list[str], folder: pathlib.Path, lines: pathlib.Path, log: pathlib.Path,
              time_limit: float) -> Outcome:
     before = line_count(lines)
-    command = [str(folder / program.name), *program.arguments, "--results", str(lines), *told]
+    command = [str(folder / program.name), *program.arguments, *program.besides, "--results", str(lines), *told]
     start = time.monotonic()
     status, complaint = execute(command, log, time_limit)
     seconds = time.monotonic() - start

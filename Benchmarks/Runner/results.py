@@ -42,7 +42,7 @@ class Results:
         return [program for program in self.programs if "failure" in program]
 
     def take(self, found: list[Figure]) -> None:
-        """Takes the figures of the programs: the last of each key, with ratios, and the peers' versions."""
+        """Takes the figures of the programs: one of each key, with ratios, and the peers' versions."""
         self.figures, replaced = figures.without_repeats(found)
         if replaced:
             names = [f"{'/'.join(figure.question)} of {figure.who}" for figure in replaced]
@@ -84,7 +84,7 @@ class Results:
         """The peers' figures, the best first; those that decode, or those that do not, or all."""
         found = [figure for figure in self.select(group, measure, workload)
                  if figure.subject not in (figures.OWN, figures.MACHINE) and decodes in (None, bool(figure.decodes))]
-        return sorted(found, key=lambda figure: -figure.median if figure.better == "higher" else figure.median)
+        return sorted(found, key=goodness, reverse=True)
 
     def to_json(self) -> dict:
         value = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -129,4 +129,9 @@ def best_of(found: list[Figure]) -> Figure | None:
     """The best of figures that can be compared."""
     if not found:
         return None
-    return max(found, key=lambda figure: figure.median if figure.better == "higher" else -figure.median)
+    return max(found, key=goodness)
+
+
+def goodness(figure: Figure) -> float:
+    """More is better, by what ratios are made of."""
+    return figure.undisturbed if figure.better == "higher" else -figure.undisturbed

@@ -98,6 +98,19 @@ import Testing
         }
     }
 
+    @Test func printedTokensAreNotShown() throws {
+        try withSignIn { server in
+            let tokens = server.issueTokens(lifetime: 60)
+            var dumped = ""
+            dump(tokens, to: &dumped)
+            for text in ["\(tokens)", String(reflecting: tokens), dumped] {
+                #expect(text.contains("IssuedTokens(expiresIn: 60)"))
+                #expect(!text.contains(ChappieTestServer.tokenMarker))
+                #expect(!text.contains(tokens.accessToken))
+            }
+        }
+    }
+
     @Test func tokensLastAsLongAsTheyAreTold() throws {
         try withSignIn({ $0.accessTokenLifetime = 50 }) { server in
             #expect(server.issueTokens().expiresIn == 50)

@@ -96,6 +96,18 @@ import Testing
             ])
     }
 
+    @Test(arguments: [false, true])
+    func anAccountOfAnAuthoritySaysSo(isHTTP: Bool) async {
+        let fields = await Self.fields(isHTTP: isHTTP) {
+            $0.credential = { _ in ChappieCredential(bearerToken: "t", accountID: "acc", isFedRAMP: true) }
+        }
+        #expect(fields.filter { $0.name == "X-OpenAI-Fedramp" }.map(\.value) == ["true"])
+        let others = await Self.fields(isHTTP: isHTTP) {
+            $0.credential = { _ in ChappieCredential(bearerToken: "t", accountID: "acc") }
+        }
+        #expect(!others.contains { $0.name == "X-OpenAI-Fedramp" })
+    }
+
     @Test func aPostHasItsFields() async {
         let fields = await Self.fields(isHTTP: true) { $0.additionalFields = [("X-Own", "1")] }
         #expect(

@@ -324,7 +324,8 @@ import Testing
         let handles = LockedValue<(turn: TurnDriver, error: ChappieSteeringError?)?>(nil)
         let fixture = TurnFixture([.refusal(401), .socket([Event.completed("r1")])]) {
             $0.credential = { request in
-                guard request == .rejected(ChappieCredential(bearerToken: "a")) else { return ChappieCredential(bearerToken: "a") }
+                let first = ChappieCredential(bearerToken: "a")
+                guard request == .rejected(first) else { return first }
                 handles.withLock { known in
                     do { try known?.turn.steer(Array("[{}]".utf8)) } catch {
                         known?.error = error as? ChappieSteeringError

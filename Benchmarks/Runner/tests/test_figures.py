@@ -34,6 +34,15 @@ class Summaries(unittest.TestCase):
         self.assertIsNone(figure([6], better=None).ratio(figure([2])))
         self.assertIsNone(figure([0], better="lower").ratio(figure([2])))
 
+    def test_a_ratio_is_made_of_the_best_quarter_of_both(self):
+        disturbed = figure([10, 9, 9, 9, 2, 2, 2, 2, 2])
+        self.assertEqual((disturbed.undisturbed, disturbed.median), (9, 2))
+        self.assertEqual(disturbed.ratio(figure([3, 1, 1])), 3)
+        costs = figure([5, 1, 5, 2, 5], better="lower")
+        self.assertEqual(costs.undisturbed, 2)
+        self.assertEqual(costs.ratio(figure([8], better="lower")), 4)
+        self.assertEqual(figure([4, 1, 2], better=None).undisturbed, 2)
+
     def test_ratios_are_given_to_our_own_figures_at_the_same_question(self):
         found = [figure([6], way="batches()"), figure([2], "picows", "callback"), figure([12], "machine", "read"),
                  figure([1], "picows", "callback", measure="processor-time", better="lower")]
@@ -73,6 +82,32 @@ class Summaries(unittest.TestCase):
         results.take([figure([1]), figure([2])])
         self.assertEqual([item.median for item in results.figures], [2])
         self.assertIn("measured twice", results.warnings[0])
+
+    def test_the_turns_of_several_processes_are_one_figure(self):
+        results = Results()
+        results.take([figure([1, 2], turn=1), figure([9], "picows", turn=1), figure([3], turn=2)])
+        own = results.figures[0]
+        self.assertEqual((own.runs, own.median, own.processes, own.turn), ([1, 2, 3], 2, 2, None))
+        self.assertEqual(results.warnings, [])
+        self.assertEqual(Figure.from_json(own.to_json()).processes, 2)
+
+    def test_what_was_measured_in_turn_stands_in_the_place_of_what_was_measured_alone(self):
+        results = Results()
+        results.take([figure([100]), figure([1], turn=1), figure([3], turn=2)])
+        self.assertEqual([item.runs for item in results.figures], [[1, 3]])
+        self.assertEqual(results.warnings, [])
+
+    def test_a_turn_that_comes_twice_is_named(self):
+        results = Results()
+        results.take([figure([1], turn=1), figure([2], turn=1), figure([3], turn=2)])
+        self.assertEqual(results.figures[0].runs, [2, 3])
+        self.assertIn("measured twice", results.warnings[0])
+
+    def test_a_bar_is_held_against_the_runs_of_all_turns(self):
+        results = Results()
+        results.take([figure([1], turn=1, bar={"atLeast": 5}), figure([6], turn=2, bar={"atLeast": 3}),
+                      figure([8], turn=3, bar={"atLeast": 4})])
+        self.assertEqual((results.figures[0].bar, results.figures[0].is_held), ({"atLeast": 4}, True))
 
     def test_programs_are_compared_with_programs(self):
         own, started = figure([9]), figure([3], way="a command, process included")

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import json
 import pathlib
 import subprocess
 import sys
@@ -43,6 +44,69 @@ class Clients(unittest.TestCase):
     def test_names_are_what_a_filter_is_a_part_of(self):
         self.assertIn("end-to-end websocket-plain-1 picows, callback", module("end_to_end").names())
         self.assertIn("first-text warm openai, responses.connect()", module("first_text").names())
+
+
+class Turns(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.file = self.folder / "results"
+        self.results = module("results").Results(str(self.file))
+
+    def written(self):
+        return [json.loads(line) for line in self.file.read_text().splitlines()]
+
+    def test_everybody_has_a_turn_in_each_round_and_who_fails_has_no_other(self):
+        asked = []
+
+        class Subject:
+            def __init__(self, name):
+                self.name = name
+
+            def measure(self, results, turn):
+                asked.append((turn, self.name))
+                if (turn, self.name) == (2, "fails"):
+                    raise RuntimeError("broken")
+
+            def missing(self, results, error):
+                results.missing(self.name, str(error))
+
+            def print(self):
+                asked.append(("printed", self.name))
+
+        with unittest.mock.patch("builtins.print"):
+            module("end_to_end").measure_in_turn(self.results, 3, [Subject("ours"), Subject("fails"), Subject("peer")])
+        self.assertEqual(asked, [(1, "ours"), (1, "fails"), (1, "peer"), (2, "peer"), (2, "fails"), (2, "ours"),
+                                 (3, "ours"), (3, "peer"), ("printed", "ours"), ("printed", "peer")])
+        self.assertEqual(self.written(), [{"missing": {"subject": "fails", "why": "broken"}}])
+
+    def test_our_own_programs_figures_get_their_turn(self):
+        # It is told `-c SCRIPT --results FILE`, and FILE is $1.
+        found = self.results.own("sh", ["-c", """echo '{"measure":"m"}' >"$1"; exit 1"""], 2, 5)
+        self.assertEqual((found, self.written()), ([{"measure": "m"}], [{"measure": "m", "turn": 2}]))
+
+    def test_our_own_program_that_fails_writes_nothing(self):
+        for script in ["echo broken >&2; exit 3", "echo broken >&2; echo '{}' >\"$1\"; exit 1", "echo broken"]:
+            with self.assertRaisesRegex(RuntimeError, "broken"):
+                self.results.own("sh", ["-c", script], 1, 5)
+        self.assertFalse(self.file.exists())
+
+    def test_the_workloads_in_turn_are_those_of_the_clients_that_a_filter_asks_for(self):
+        chosen = module("end_to_end").chosen
+        self.assertEqual(list(chosen("callback, orjson")),
+                         ["websocket-plain-1", "websocket-tls-1", "websocket-plain-100"])
+        self.assertEqual([client.subject for client in chosen("sse-tls-1 curl")["sse-tls-1"]], ["curl"])
+        self.assertEqual(chosen("first-text"), {})
+
+    def test_the_best_pass_of_all_rounds_counts_and_a_wrong_answer_for_all(self):
+        def answer(verdict, speed=None, workload="w"):
+            return {"peer": "p", "workload": workload, "verdict": verdict, "speed": speed}
+
+        found = [answer("right", 1), answer("right", 3), answer("right", 2), answer("right", 9, "v"),
+                 answer("wrong", None, "v"), answer("right", 10, "v")]
+        best = module("compare").best_of_rounds(found)
+        self.assertEqual([(item["verdict"], item["speed"]) for item in best], [("right", 3), ("wrong", None)])
 
 
 class Parsers(unittest.TestCase):

@@ -102,6 +102,19 @@ class Runs(unittest.TestCase):
         self.assertTrue(self.run_script("exit 2", ["x"], reads_filter=True).has_nothing)
         self.assertFalse(self.run_script("exit 2", [], reads_filter=True).has_nothing)
 
+    def test_what_the_peers_measure_in_turn_is_left_out_before(self):
+        peers, own = self.folder / "peers", self.folder / "connection-cost"
+        peers.write_text("#!/bin/sh\nif [ \"$1\" = --in-turn ]; then echo a; echo b; exit; fi\n"
+                         f"echo '{LINE % ''}' >>\"$2\"\n")
+        own.write_text(f"#!/bin/sh\necho \"$@\" >'{self.folder}/told'; shift 2; echo '{LINE % ''}' >>\"$2\"\n")
+        for path in [peers, own]:
+            os.chmod(path, 0o755)
+        with mock.patch.object(programs, "ALL", [Program("connection-cost")]), mock.patch("sys.stderr"):
+            outcomes = measuring.run_all(self.folder, "", self.folder / "out", peers=peers, has_counts=False)
+        self.assertTrue((self.folder / "told").read_text().startswith("--without a,b --results "))
+        self.assertEqual([(outcome.title, outcome.failure) for outcome in outcomes],
+                         [("connection-cost", None), ("peers", None)])
+
     def test_one_that_fails_does_not_end_the_run(self):
         bad, good = self.folder / "bad", self.folder / "good"
         bad.write_text("#!/bin/sh\necho broken >&2; exit 3\n")

@@ -48,7 +48,7 @@ struct ConnectionCost {
     }
 
     private static func runAll(_ options: Options) throws -> Bool {
-        let figures = Figure.matching(options.filter)
+        let figures = Figure.matching(options.filter).filter { !options.leftOut.contains($0.name) }
         guard !figures.isEmpty else { throw UsageError("no figure is called like '\(options.filter)'") }
         if Cores.pair == nil {
             Line.print("There is one core only: server and client share it, and no figure is exact.")

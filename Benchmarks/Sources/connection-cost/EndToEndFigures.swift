@@ -64,7 +64,8 @@ enum EndToEndFigures {
         let bars = Bars(wire, consumer.kind)
         try await consumer.read(wire.streamCount, expected, isThorough: true)
         let times = try await RunTimes.several(
-            bars.throughput == nil ? options.repetitions : max(Self.barredRepetitions, options.repetitions)
+            bars.throughput == nil || options.isPart
+                ? options.repetitions : max(Self.barredRepetitions, options.repetitions)
         ) {
             try await consumer.read(wire.streamCount, expected, isThorough: false)
         }

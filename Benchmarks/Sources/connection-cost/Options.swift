@@ -4,6 +4,8 @@
 struct Options {
     /// Part of the names of the figures to measure; all when it is empty.
     private(set) var filter = ""
+    /// The names of those that somebody else measures.
+    private(set) var leftOut: [String] = []
     /// How often each is measured.
     private(set) var repetitions = 5
     /// Whether the slow reader takes the whole gigabyte slowly.
@@ -12,7 +14,7 @@ struct Options {
     private(set) var checksOnly = false
     /// The one figure that this process measures.
     private(set) var child: String?
-    /// Whether this process is one of several that measure a figure together.
+    /// Whether this process is one of several that measure a figure together: their runs are put together.
     private(set) var isPart = false
     /// The file that figures are appended to; nil when nobody wants them.
     private(set) var results: String?
@@ -21,7 +23,8 @@ struct Options {
 
     /// How to call the command.
     static let usage = """
-        usage: connection-cost [--repetitions N] [--full] [--results FILE] [NAME]
+        usage: connection-cost [--repetitions N] [--full] [--results FILE] [--without NAMES] [NAME]
+               connection-cost --figure NAME --part [--repetitions N] [--results FILE]
                connection-cost self-check
                connection-cost --iterations N WORKLOAD events|batches
 
@@ -30,6 +33,8 @@ struct Options {
 
           --repetitions N   measure each N times, and print the median and the range (5)
           --full            let the slow reader take its gigabyte at 1 MB/s: a thousand seconds
+          --without NAMES   leave those out that have one of these names, with commas between them
+          --figure NAME     measure one in this process; --part: once, as a part of what several processes measure
           --results FILE    append the figures to a file, a line of JSON each (see RESULTS.md)
           --iterations N    only read N passes of a workload such as websocket-plain-1, to count instructions
         """
@@ -43,6 +48,9 @@ struct Options {
             case "--full": self.isFull = true
             case "--figure": self.child = arguments.next()
             case "--part": self.isPart = true
+            case "--without":
+                guard let names = arguments.next() else { throw UsageError("--without: names") }
+                self.leftOut = names.split(separator: ",").map(String.init)
             case "--results":
                 guard let path = arguments.next() else { throw UsageError("--results: a file") }
                 self.results = path
@@ -60,7 +68,7 @@ struct Options {
             default: self.filter = argument
             }
         }
-        guard self.results == nil || self.repetitions >= 5 else {
+        guard self.results == nil || self.isPart || self.repetitions >= 5 else {
             throw UsageError("--results: fewer than 5 repetitions are no result")
         }
     }

@@ -21,6 +21,8 @@ struct PeerTask: Decodable {
     let isCompressed: Bool
     /// How long a run may take.
     let seconds: Double
+    /// How many runs are timed.
+    let runCount: Int
 }
 
 /// What one pass found.

@@ -12,8 +12,6 @@ import Foundation
 /// The command.
 @main
 struct URLSessionPeer {
-    private static let runCount = 5
-
     static func main() async {
         do {
             let arguments = CommandLine.arguments
@@ -33,14 +31,13 @@ struct URLSessionPeer {
         guard var chosen = task.sizes.first else { throw PeerError("no sizes") }
         // The first pass of all makes what later ones find made.
         _ = try await self.run(task, chosen)
-        for size in task.sizes {
+        for size in task.sizes.dropFirst() {
             let seconds = try await self.run(task, chosen).seconds
-            let isTooMuch = seconds * Double(size.deltaCount) / Double(chosen.deltaCount) > task.seconds
-            if size != chosen && isTooMuch { break }
+            if seconds * Double(size.deltaCount) / Double(chosen.deltaCount) > task.seconds { break }
             chosen = size
         }
         var result = PeerResult(deltaCount: chosen.deltaCount, check: try await self.run(task, chosen, checks: true))
-        for _ in 0..<self.runCount { result.runs.append(try await self.run(task, chosen)) }
+        for _ in 0..<task.runCount { result.runs.append(try await self.run(task, chosen)) }
         return result
     }
 

@@ -30,6 +30,15 @@ extension ChappieTestServer {
     }
 }
 
+extension ChappieTestServer.IssuedTokens: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// How long the access token lasts, and no token.
+    public var description: String { "IssuedTokens(expiresIn: \(self.expiresIn))" }
+    /// The same as `description`.
+    public var debugDescription: String { self.description }
+    /// Nothing: what prints values by their members prints no token.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// Families of tokens: each begins with a sign-in, and goes on with every refresh.
 struct TokenFamilies: Sendable {
     private struct Family: Sendable {
