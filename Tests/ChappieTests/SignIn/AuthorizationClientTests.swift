@@ -46,10 +46,27 @@ import Testing
 
     @Test func whatWasSentIsNotRepeatedInAnError() throws {
         let secrets = ["code/with+signs=", "verifier-123456"]
-        let body = "code/with+signs= code%2Fwith%2Bsigns%3D verifier-123456 words"
+        let body = #"code/with+signs= code%2Fwith%2Bsigns%3D code\/with+signs= verifier-123456 words"#
         let answer = FetchedDocument(statusCode: 400, fields: [], body: Array(body.utf8))
         let error = #expect(throws: ChappieAuthError.self) { try AuthorizationClient.grant(answer, secrets: secrets) }
-        #expect(error?.unsafeMessage == "[redacted] [redacted] [redacted] words")
+        #expect(error?.unsafeMessage == "[redacted] [redacted] [redacted] [redacted] words")
+    }
+
+    @Test func aSecretThatRepeatsItselfIsTakenOutWhole() {
+        #expect(AuthorizationClient.words(Array("x abcabcabc".utf8), without: ["abcabcabc"]) == "x [redacted]")
+    }
+
+    /// The transport keeps so much of a refusal, wherever that ends.
+    @Test func aSecretThatWasCutIsNotRepeatedEither() throws {
+        let secret = "verifier-0123456789"
+        for count in 6..<secret.count {
+            let body = [UInt8](repeating: 0x2E, count: 4_096 - count) + Array(secret.utf8)
+            let answer = FetchedDocument(statusCode: 400, fields: [], body: body)
+            let error = #expect(throws: ChappieAuthError.self) {
+                try AuthorizationClient.grant(answer, secrets: [secret, "another-secret"])
+            }
+            #expect(error?.unsafeMessage == String(repeating: ".", count: 4_096 - count))
+        }
     }
 
     @Test func anErrorKeepsFourKibibytes() throws {

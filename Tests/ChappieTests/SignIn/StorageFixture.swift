@@ -53,7 +53,7 @@ extension ChappieStoredCredential {
     /// A credential with tokens of this name, and everything else filled.
     static func sample(_ name: String = "a", expiresAt: Double? = 2_000) -> Self {
         var credential = Self(
-            accessToken: "access-\(name)", refreshToken: "refresh-\(name)", idToken: "id-\(name)", accountID: "acc_1",
+            accessToken: "access-\(name)", refreshToken: "refresh-\(name)", idToken: "identity-\(name)", accountID: "acc_1",
             clientID: "client", issuer: "https://issuer.example", refreshedAt: Date(timeIntervalSince1970: 1_000))
         credential.expiresAt = expiresAt.map { Date(timeIntervalSince1970: $0) }
         return credential

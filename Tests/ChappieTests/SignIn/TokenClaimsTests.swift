@@ -67,7 +67,7 @@ import Testing
         let fill = TokenClaims.byteLimit - token.utf8.count
         #expect(TokenClaims(token: token + String(repeating: "s", count: fill)) != nil)
         #expect(TokenClaims(token: token + String(repeating: "s", count: fill + 1)) == nil)
-        #expect(TokenClaims(token: String(repeating: "a.", count: 40 << 20)) == nil)
+        #expect(TokenClaims(token: String(repeating: "a.", count: 1 << 20)) == nil)
     }
 
     @Test(arguments: [

@@ -61,6 +61,29 @@ enum BrowserRequests {
     }
 }
 
+/// A port of this machine that is taken, and at which nobody answers.
+final class TakenPort: Sendable {
+    let port: UInt16
+    private let descriptor: CInt
+
+    init() throws {
+        self.descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = self.descriptor
+        let isBound = withUnsafeMutableBytes(of: &address) { bytes in
+            guard let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return false }
+            return bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
+        }
+        self.port = UInt16(bigEndian: address.sin_port)
+        try #require(isBound)
+    }
+
+    deinit { close(self.descriptor) }
+}
+
 extension ChappieBrowserSignIn {
     /// The value of a parameter of the authorization URL.
     func parameter(_ name: String) throws -> String {

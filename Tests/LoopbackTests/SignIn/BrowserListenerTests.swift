@@ -9,6 +9,14 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct BrowserListenerTests {
     private static let state = "the-right-state"
 
+    /// A listener that does not wait long for a browser to close.
+    private static func listener(exchange: Duration = .seconds(10)) throws -> CallbackListener {
+        var limits = CallbackLoop.Limits()
+        limits.exchange = exchange
+        limits.closing = .milliseconds(50)
+        return try CallbackListener(port: 0, state: Self.state, limits: limits)
+    }
+
     private static func callback(_ listener: CallbackListener) -> String {
         BrowserRequests.get("/auth/callback?code=c&state=\(Self.state)", port: listener.port)
     }
@@ -25,7 +33,7 @@ import Testing
     }
 
     @Test func strangersChangeNothing() async throws {
-        let listener = try CallbackListener(port: 0, state: Self.state)
+        let listener = try Self.listener()
         let port = listener.port
         let right = "/auth/callback?code=c&state=\(Self.state)"
         let requests: [(String, Int)] = [
@@ -52,7 +60,7 @@ import Testing
     }
 
     @Test func aRequestMayComeByteByByte() async throws {
-        let listener = try CallbackListener(port: 0, state: Self.state)
+        let listener = try Self.listener()
         let peer = try #require(BrowserRequests.connect(to: listener.port))
         for byte in Self.callback(listener).utf8 { peer.write([byte]) }
         #expect(await listener.nextOutcome() == .code("c"))
@@ -61,9 +69,7 @@ import Testing
     }
 
     @Test func aConnectionThatSaysNothingIsClosedAfterAWhile() async throws {
-        var limits = CallbackLoop.Limits()
-        limits.exchange = .milliseconds(50)
-        let listener = try CallbackListener(port: 0, state: Self.state, limits: limits)
+        let listener = try Self.listener(exchange: .milliseconds(50))
         let silent = try #require(BrowserRequests.connect(to: listener.port))
         let slow = try #require(BrowserRequests.connect(to: listener.port))
         slow.write("GET /auth/callback?co")
@@ -75,7 +81,7 @@ import Testing
 
     /// A browser opens connections that it may need, and a stranger as many as there are.
     @Test func connectionsThatSayNothingKeepNobodyOut() async throws {
-        let listener = try CallbackListener(port: 0, state: Self.state)
+        let listener = try Self.listener()
         let idle = (0..<200).compactMap { _ in BrowserRequests.connect(to: listener.port) }
         #expect(idle.count == 200)
         try await Self.expectItWorks(listener)
@@ -84,7 +90,7 @@ import Testing
     }
 
     @Test func theBrowserThatWaitsIsNotPushedOut() async throws {
-        let listener = try CallbackListener(port: 0, state: Self.state)
+        let listener = try Self.listener()
         let waiting = try #require(BrowserRequests.connect(to: listener.port))
         waiting.write(Self.callback(listener))
         #expect(await listener.nextOutcome() == .code("c"))
@@ -99,9 +105,7 @@ import Testing
     }
 
     @Test func aBrowserThatDoesNotCloseHoldsNobodyUpForLong() async throws {
-        var limits = CallbackLoop.Limits()
-        limits.closing = .milliseconds(50)
-        let listener = try CallbackListener(port: 0, state: Self.state, limits: limits)
+        let listener = try Self.listener()
         let peer = try #require(BrowserRequests.connect(to: listener.port))
         peer.write(Self.callback(listener))
         #expect(await listener.nextOutcome() == .code("c"))
@@ -110,8 +114,26 @@ import Testing
         #expect(await BrowserRequests.answer(peer).text.contains("You are signed in"))
     }
 
+    /// The end comes in the middle of what others are about to be answered.
+    @Test func cancellingAmongManyConnectionsEndsThemAll() async throws {
+        for _ in 0..<30 {
+            let listener = try Self.listener()
+            let peers = (0..<12).compactMap { _ in BrowserRequests.connect(to: listener.port) }
+            for (number, peer) in peers.enumerated() {
+                let target = number == 5 ? "/cancel" : "/\(number)"
+                let request = BrowserRequests.get(target, port: listener.port)
+                peer.write(number % 3 == 0 ? String(request.dropLast(4)) : request)
+            }
+            #expect(await listener.nextOutcome() == .cancelled)
+            var answered = 0
+            for peer in peers where await BrowserRequests.answer(peer).statusCode == 200 { answered += 1 }
+            #expect(answered == 1)
+            #expect(BrowserRequests.connect(to: listener.port) == nil)
+        }
+    }
+
     @Test func stoppingMayBeDoneOftenAndFromAnywhere() async throws {
-        let listener = try CallbackListener(port: 0, state: Self.state)
+        let listener = try Self.listener()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 { group.addTask { listener.stop() } }
         }
@@ -149,7 +171,7 @@ import Testing
     }
 
     @Test func withoutAPortTheErrorNamesThem() async throws {
-        let (one, other) = (try RawServer(), try RawServer())
+        let (one, other) = (try TakenPort(), try TakenPort())
         let session = try Self.session([one.port, other.port], FlowClock())
         let error = await #expect(throws: ChappieAuthError.self) { try await session.startBrowserSignIn() }
         #expect(error?.tag == "auth.unknown" && error?.requiresReauthentication == false)

@@ -57,8 +57,9 @@ import Testing
         let signIn = try await flow.session.startBrowserSignIn()
         let peer = try #require(BrowserRequests.connect(to: signIn.port))
         peer.write(BrowserRequests.get(try await signIn.redirection(), port: signIn.port))
+        async let answer = BrowserRequests.answer(peer)
         #expect(try await signIn.complete().accountID == "acc_1")
-        #expect(await BrowserRequests.answer(peer).text.contains("You are signed in"))
+        #expect(await answer.text.contains("You are signed in"))
     }
 
     /// It sends its request, ends its half, and has gone before the exchange is done.

@@ -96,10 +96,13 @@ struct CallbackLoop {
         guard !self.isFinishing else { return }
         self.isFinishing = true
         self.listener.close()
-        for index in self.connections.indices where self.connections[index].isHeld { self.answer(index, page) }
-        self.removeConnections { connection in
-            guard case .reading = connection.state else { return false }
-            return true
+        // None is taken out: their places count while they are gone through.
+        for index in self.connections.indices {
+            switch self.connections[index].state {
+            case .held: self.answer(index, page)
+            case .reading: self.connections[index].deadline = .zero
+            case .writing, .closing: break
+            }
         }
     }
 
@@ -120,9 +123,8 @@ struct CallbackLoop {
         for (index, entry) in entries.dropFirst(2).enumerated() where entry.revents != 0 {
             self.step(index, entry.revents)
         }
-        let end = self.now
-        self.removeConnections { connection in connection.deadline.map { $0 <= end } ?? false }
-        if entries[1].revents != 0 { self.accept() }
+        self.removeConnections(until: self.now)
+        if entries[1].revents != 0, !self.isFinishing { self.accept() }
     }
 
     /// Rounded up; -1 is for ever.
@@ -131,7 +133,8 @@ struct CallbackLoop {
         return CInt(clamping: max(0, Int64(duration / .milliseconds(1)) + 1))
     }
 
-    private mutating func removeConnections(where isOver: (Connection) -> Bool) {
+    private mutating func removeConnections(until now: Duration) {
+        let isOver = { (connection: Connection) in connection.deadline.map { $0 <= now } ?? false }
         for connection in self.connections where isOver(connection) { connection.socket.close() }
         self.connections.removeAll(where: isOver)
     }

@@ -38,7 +38,7 @@ struct CallbackSocket: Sendable, Equatable {
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isListening = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                unsafe bind(socket.descriptor, generic, size) == 0 && systemListen(socket.descriptor, 16) == 0
+                unsafe bind(socket.descriptor, generic, size) == 0 && systemListen(socket.descriptor, 128) == 0
                     && getsockname(socket.descriptor, generic, &size) == 0
             }
         }

@@ -17,6 +17,9 @@ public final class ChappieBrowserSignIn: Sendable {
         case over
     }
 
+    /// A year: no system sleeps for as long as a `Duration` can say.
+    private static let longestTimeout: Duration = .seconds(31_536_000)
+
     /// What the browser opens.
     public let authorizationURL: URL
     /// The port on which it listens for the browser's return.
@@ -46,7 +49,7 @@ public final class ChappieBrowserSignIn: Sendable {
         self.key = key
         self.redirectURI = request.redirectURI
         self.listener = listener
-        self.deadline = session.clock.now() + max(.zero, configuration.callbackTimeout)
+        self.deadline = session.clock.now() + min(max(.zero, configuration.callbackTimeout), Self.longestTimeout)
     }
 
     /// Waits for the browser's return, and keeps the credential; nobody listens any more when it returns or throws.
