@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// A conversation with a model, and the connection that carries it.
 ///
 /// Each message is a turn: the model answers, calls tools, reads what they give back, and answers again, until it has
@@ -143,6 +149,18 @@ public final class ChappieClient: Sendable {
         let document = try await self.transport.fetch(path: self.configuration.endpoint.modelsPath)
         guard let models = ChappieModel.models(in: document.body) else { throw ChappieClientError.invalidResponse }
         return models
+    }
+
+    /// How much of the account's usage limits is spent.
+    ///
+    /// Servers tell signed-in accounts; keys have no such limits. It fails as a turn does: with `ChappieClientError`,
+    /// which is `invalidResponse` for a document that makes no sense.
+    public func usage() async throws -> ChappieUsage {
+        let document = try await self.transport.fetch(path: self.configuration.endpoint.usagePathOrDefault)
+        guard let usage = ChappieUsage(body: document.body, now: Date()) else {
+            throw ChappieClientError.invalidResponse
+        }
+        return usage
     }
 
     // MARK: The conversation

@@ -3,7 +3,10 @@
 /// Finds and runs commands.
 struct CommandDispatch: Sendable {
     /// Every command's syntax, in the order of the help.
-    static let commands = [StreamCommand.syntax, ServeCommand.syntax, SSECommand.syntax, DemoCommand.syntax]
+    static let commands = [
+        StreamCommand.syntax, ServeCommand.syntax, SSECommand.syntax, DemoCommand.syntax, LoginCommand.syntax,
+        LogoutCommand.syntax, WhoamiCommand.syntax, UsageCommand.syntax,
+    ]
 
     /// The process's environment.
     let environment: [String: String]
@@ -50,6 +53,14 @@ struct CommandDispatch: Sendable {
             try await StreamCommand(console: console, environment: self.environment).run(arguments)
         case ServeCommand.syntax.name: try await ServeCommand(console: console).run(arguments)
         case SSECommand.syntax.name: try SSECommand(console: console).run(arguments)
+        case LoginCommand.syntax.name:
+            try await LoginCommand(console: console, environment: self.environment).run(arguments)
+        case LogoutCommand.syntax.name:
+            try await LogoutCommand(console: console, environment: self.environment).run(arguments)
+        case WhoamiCommand.syntax.name:
+            try WhoamiCommand(console: console, environment: self.environment).run(arguments)
+        case UsageCommand.syntax.name:
+            try await UsageCommand(console: console, environment: self.environment).run(arguments)
         default: try await DemoCommand(console: console).run()
         }
     }

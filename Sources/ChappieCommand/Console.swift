@@ -1,4 +1,6 @@
 // Where a command writes: data to standard output, everything else to standard error.
+import Chappie
+
 #if canImport(Darwin)
     import Darwin
 #else
@@ -21,6 +23,7 @@ struct Console: Sendable {
     let errorOutput: DescriptorWriter
     /// What kind of reader each output has.
     let terminals: Terminals
+    /// How many columns each output has.
     private let environment: [String: String]
     /// When to colour.
     var color = ColorChoice.auto
@@ -45,6 +48,13 @@ struct Console: Sendable {
             isColored: self.color.isColored(onTerminal: self.terminals.errorOutput, environment: self.environment))
     }
 
+    /// Whether characters beyond ASCII can be shown: the locale of the environment says so.
+    var isUTF8: Bool {
+        let names = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { self.environment[$0] }
+        guard let locale = names.first(where: { !$0.isEmpty })?.lowercased() else { return false }
+        return locale.contains("utf-8") || locale.contains("utf8")
+    }
+
     /// Writes data.
     func write(_ text: String) throws(DescriptorError) { try self.output.write(text) }
 
@@ -63,6 +73,11 @@ struct Console: Sendable {
         // `chappie … | head` is no error: whoever reads has had enough.
         case DescriptorError.closed: return .success
         case let error as DescriptorError: self.complain("input or output failed: \(error.message)")
+        case let error as SignedOutError: self.complain(error.message)
+        case let error as ChappieCredentialStorageError: self.complain(error.safeDescription.withoutControlCharacters)
+        case is CancellationError: self.complain("interrupted")
+        case let error as ChappieClientError: self.complain(error.safeDescription.withoutControlCharacters)
+        case let error as ChappieAuthError: self.complain(error.safeDescription.withoutControlCharacters)
         default: self.complain("an unexpected error; please report it")
         }
         return ExitCode(error)

@@ -13,6 +13,13 @@ struct DescriptorWriter: Sendable {
     /// Whether a person reads it.
     var isTerminal: Bool { isatty(self.descriptor) == 1 }
 
+    /// How many columns the terminal has; nil when it is none, or does not say.
+    var columnCount: Int? {
+        var size = winsize()
+        guard systemWindowSize(self.descriptor, &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     /// Writes text whole.
     func write(_ text: String) throws(DescriptorError) {
         guard !text.isEmpty else { return }
@@ -51,4 +58,8 @@ struct DescriptorWriter: Sendable {
 
 private func systemWrite(_ descriptor: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     unsafe write(descriptor, bytes, count)
+}
+
+private func systemWindowSize(_ descriptor: CInt, _ size: inout winsize) -> CInt {
+    unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size)
 }

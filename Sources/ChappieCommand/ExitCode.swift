@@ -32,6 +32,9 @@ extension ExitCode {
     init(_ error: any Error) {
         switch error {
         case let error as ChappieClientError: self.init(tag: error.tag, category: error.category)
+        case let error as ChappieAuthError: self.init(tag: error.tag, category: error.category)
+        case let error as ChappieCredentialStorageError: self.init(error)
+        case is SignedOutError: self = .credentials
         case is CancellationError: self = .interrupted
         case is UsageError: self = .usage
         case is DescriptorError: self = .unavailable
@@ -46,6 +49,16 @@ extension ExitCode {
         if tag == "ws.opening-handshake", category == .server { self = .wrongData }
     }
 
+    private init(_ error: ChappieCredentialStorageError) {
+        switch error {
+        case .insecurePermissions, .foreignOwner, .notAFile, .unreadable, .unknownVersion, .otherAccount:
+            self = .credentials
+        case .invalidAccountName: self = .usage
+        case .systemCallFailed: self = .unavailable
+        case .locked: self = .timedOut
+        }
+    }
+
     private init(_ category: ChappieErrorCategory) {
         switch category {
         case .auth, .permission: self = .credentials
@@ -56,6 +69,11 @@ extension ExitCode {
     }
 
     private static let exceptions: [String: Self] = [
+        "auth.callback-timeout": .timedOut,
+        "auth.cancelled": .interrupted,
+        "auth.expired-device-code": .timedOut,
+        "auth.invalid-response": .wrongData,
+        "auth.polling-timeout": .timedOut,
         "descriptors.exhausted": .unavailable,
         "event.contradictory": .wrongData,
         "event.sequence-gap": .wrongData,

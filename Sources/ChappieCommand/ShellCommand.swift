@@ -88,31 +88,10 @@ final class ShellCommand: Sendable {
     }
 
     private static func start(_ command: String, input: CInt, output: CInt) throws(DescriptorError) -> pid_t {
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-        unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawnattr_init(&attributes)
-        defer { unsafe posix_spawnattr_destroy(&attributes) }
-        // What this process ignores or blocks is no business of the command's.
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-        for signal in [SIGPIPE, SIGINT, SIGTERM] { unsafe sigaddset(&signals, signal) }
-        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-        unsafe posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
-        unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
-        let texts: [String] = ["/bin/sh", "-c", command]
-        var words: [UnsafeMutablePointer<CChar>?] = unsafe texts.map { unsafe strdup($0) }
-        unsafe words.append(nil)
-        defer { unsafe words.forEach { unsafe free($0) } }
-        var identifier: pid_t = 0
-        let code = unsafe posix_spawn(&identifier, "/bin/sh", &actions, &attributes, &words, environ)
-        guard code == 0 else { throw .failed(code: code) }
-        return identifier
+        var start = ProgramStart(["/bin/sh", "-c", command])
+        start.input = input
+        start.output = output
+        return try start.run()
     }
 
     /// Feeds the command and reads it; blocks.

@@ -1,4 +1,11 @@
 // What `chappie stream` accepts.
+import Chappie
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 extension StreamCommand {
     /// The command's options and operand.
@@ -11,6 +18,11 @@ extension StreamCommand {
                 "base-url", "URL",
                 "such as https://api.openai.com/v1 or http://127.0.0.1:8080/v1; environment CHAPPIE_BASE_URL"),
             .init("api-key", "KEY", "environment CHAPPIE_API_KEY, then OPENAI_API_KEY"),
+            .init(
+                "account", "NAME",
+                "speak for an account that 'chappie login' has signed in; the base URL is then by default "
+                    + "\(ChappieEndpoint.chatGPT.baseURL.absoluteString)"),
+            SignInOptions.storeOption,
             .init("model", "NAME", "the model"),
             .init("instructions", "TEXT", "the instructions, or system prompt"),
             .init("effort", "LEVEL", "the reasoning effort, such as low, medium or high"),
@@ -49,7 +61,8 @@ extension StreamCommand {
             .init("json", "print one JSON object a line instead of text"),
         ],
         notes: [
-            "Without a base URL and without a key, a server inside this program answers with made-up text.",
+            "Without a base URL and without a key, the signed-in account is used; where nobody is signed in, a server "
+                + "inside this program answers with made-up text.",
             "A key or a proxy's password on the command line can be seen by other users of the machine; the environment is safer.",
         ]
     )

@@ -28,17 +28,35 @@ struct StreamCommand {
             let prompt = try DescriptorReader.standardInput.readToEnd()
             options.request.messages = [.user(String(decoding: prompt, as: UTF8.self))]
         }
-        let server = options.endpoint == .embedded ? try ChappieTestServer() : nil
+        let account = try self.account(arguments, options)
+        let server = options.endpoint == .embedded && account == nil ? try ChappieTestServer() : nil
         defer { server?.stop() }
-        let client = Chappie.client(configuration: try self.configuration(options, server))
+        let client = Chappie.client(
+            configuration: self.configuration(
+                options,
+                try account.map(options.configuration) ?? options.configuration(baseURL: Self.baseURL(options, server)))
+        )
         let handle = client.streamHandle(options.request)
         let status = await self.read(handle, printer: self.printer(options))
         try reportFile?.finish(Self.text(of: handle.report))
         return status
     }
 
-    private func configuration(_ options: StreamOptions, _ server: ChappieTestServer?) throws -> ChappieConfiguration {
-        var configuration = options.configuration(baseURL: try Self.baseURL(options.endpoint, server))
+    /// The account that is named, or the one that is signed in, where there is neither a key nor an address: nobody's
+    /// token goes to a server that was not meant to have it.
+    private func account(_ arguments: ParsedArguments, _ options: StreamOptions) throws -> ChappieConfiguration? {
+        guard arguments.has("account") || options.endpoint == .embedded else { return nil }
+        let signIn = try SignInOptions(arguments, environment: self.environment)
+        do {
+            return signIn.configuration(of: signIn.account, try signIn.storedCredential())
+        } catch let error as SignedOutError {
+            guard arguments.has("account") else { return nil }
+            throw error
+        }
+    }
+
+    private func configuration(_ options: StreamOptions, _ settings: ChappieConfiguration) -> ChappieConfiguration {
+        var configuration = settings
         let approval = options.approval ?? (self.console.terminals.errorOutput ? .ask : .never)
         configuration.tools = options.tools.map { $0.hostTool(approval) }
         let question = TerminalQuestion(console: self.console)
@@ -49,8 +67,8 @@ struct StreamCommand {
         return configuration
     }
 
-    private static func baseURL(_ endpoint: StreamOptions.Endpoint, _ server: ChappieTestServer?) throws -> URL {
-        switch endpoint {
+    private static func baseURL(_ options: StreamOptions, _ server: ChappieTestServer?) throws -> URL {
+        switch options.endpoint {
         case .remote(let url): return url
         case .embedded:
             guard let url = URL(string: server?.baseURL ?? "") else { throw ChappieClientError.invalidResponse }

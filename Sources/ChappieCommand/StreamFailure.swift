@@ -37,6 +37,16 @@ struct StreamFailure: Equatable {
             self.isRetryable = error.isRetryable
             self.safeDescription = error.safeDescription
             self.add(error)
+        case let error as ChappieAuthError:
+            self.tag = error.tag
+            self.category = error.category
+            self.isRetryable = error.isRetryable
+            self.safeDescription = error.safeDescription
+        case let error as ChappieCredentialStorageError:
+            self.tag = error.tag
+            self.category = error.category
+            self.isRetryable = error.isRetryable
+            self.safeDescription = error.safeDescription
         case is CancellationError:
             self.tag = "cancelled"
             self.isRetryable = true

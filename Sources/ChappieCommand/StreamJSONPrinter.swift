@@ -59,17 +59,8 @@ struct StreamJSONPrinter: StreamPrinter {
     private static func add(_ snapshot: ChappieUsageLimitSnapshot, to writer: inout JSONLineWriter) {
         writer.add("type", "usageLimits")
         writer.add("planType", snapshot.planType)
-        Self.add(snapshot.primary, name: "primary", to: &writer)
-        Self.add(snapshot.secondary, name: "secondary", to: &writer)
-    }
-
-    private static func add(_ window: ChappieUsageLimitWindow?, name: String, to writer: inout JSONLineWriter) {
-        guard let window else { return }
-        writer.addObject(name) { writer in
-            writer.add("usedPercent", window.usedPercent)
-            writer.add("windowMinutes", window.windowMinutes)
-            writer.add("resetsAt", window.resetsAt)
-        }
+        writer.add("primary", snapshot.primary)
+        writer.add("secondary", snapshot.secondary)
     }
 
     private static func add(_ diagnostic: ChappieDiagnostic, to writer: inout JSONLineWriter) {
@@ -81,5 +72,17 @@ struct StreamJSONPrinter: StreamPrinter {
         writer.add("reason", diagnostic.reason)
         writer.add("bytes", diagnostic.byteCount)
         writer.add("rung", diagnostic.rung?.rawValue)
+    }
+}
+
+extension JSONLineWriter {
+    /// Adds a usage window.
+    mutating func add(_ name: String, _ window: ChappieUsageLimitWindow?) {
+        guard let window else { return }
+        self.addObject(name) { writer in
+            writer.add("usedPercent", window.usedPercent)
+            writer.add("windowMinutes", window.windowMinutes)
+            writer.add("resetsAt", window.resetsAt)
+        }
     }
 }

@@ -17,9 +17,6 @@ struct StreamOptions {
         case remote(URL)
     }
 
-    /// The address used when there is a key and no base URL.
-    static let defaultBaseURL = "https://api.openai.com/v1"
-
     /// Where the request goes.
     let endpoint: Endpoint
     /// What is sent as proof of identity.
@@ -40,7 +37,13 @@ struct StreamOptions {
 
     /// Reads the arguments, the environment, and the file of the request.
     init(_ arguments: ParsedArguments, environment: [String: String]) throws(UsageError) {
-        let key = Self.value(arguments.text("api-key"), environment, ["CHAPPIE_API_KEY", "OPENAI_API_KEY"])
+        if arguments.has("account"), arguments.has("api-key") {
+            throw UsageError("--account and --api-key exclude each other")
+        }
+        // An account that is named precedes a key that the environment happens to have.
+        let key =
+            arguments.has("account")
+            ? nil : Self.value(arguments.text("api-key"), environment, ["CHAPPIE_API_KEY", "OPENAI_API_KEY"])
         let address = Self.value(arguments.text("base-url"), environment, ["CHAPPIE_BASE_URL"])
         self.endpoint = try Self.endpoint(address: address, hasKey: key != nil)
         self.credential = key.map { ChappieCredential(bearerToken: $0) }
@@ -64,23 +67,25 @@ struct StreamOptions {
         return configuration
     }
 
+    /// What the client is told that speaks for an account: the rules of ChatGPT's endpoint, at the address that was
+    /// given or its own.
+    func configuration(account: ChappieConfiguration) -> ChappieConfiguration {
+        var configuration = self.settings
+        configuration.endpoint = account.endpoint
+        if case .remote(let url) = self.endpoint { configuration.endpoint.baseURL = url }
+        configuration.signIn = account.signIn
+        configuration.credentialStorage = account.credentialStorage
+        return configuration
+    }
+
     /// An option, or the first environment variable that is set and not empty.
     private static func value(_ option: String?, _ environment: [String: String], _ names: [String]) -> String? {
         option ?? names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
     }
 
     private static func endpoint(address: String?, hasKey: Bool) throws(UsageError) -> Endpoint {
-        guard let address = address ?? (hasKey ? Self.defaultBaseURL : nil) else { return .embedded }
-        return .remote(try Self.url(address))
-    }
-
-    private static func url(_ text: String) throws(UsageError) -> URL {
-        guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
-            let host = url.host(), !host.isEmpty
-        else {
-            throw UsageError("the base URL has to look like \(Self.defaultBaseURL) or http://127.0.0.1:8080/v1")
-        }
-        return url
+        guard let address = address ?? (hasKey ? BaseURL.byDefault : nil) else { return .embedded }
+        return .remote(try BaseURL.read(address))
     }
 
     private static func request(_ arguments: ParsedArguments) throws(UsageError) -> ChappieResponseRequest {

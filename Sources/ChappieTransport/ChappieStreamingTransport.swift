@@ -70,7 +70,7 @@ public final class ChappieStreamingTransport: Sendable {
     /// A document beside `/responses`, such as `/models`: over the same transport, with the same credential, limits of
     /// time and errors as a turn.
     ///
-    /// The path begins with a slash and may have a query. Anything but 2xx is thrown as `ChappieClientError.httpError`;
+    /// The path begins with a slash, or with `/../` for what stands beside the base URL, and may have a query. Anything but 2xx is thrown as `ChappieClientError.httpError`;
     /// a 401 has the credential replaced, once.
     package func fetch(path: String) async throws -> FetchedDocument {
         try await DocumentFetch(engine: self.engine, path: path).document()

@@ -13,7 +13,8 @@ public struct ChappieUsageLimitWindow: Sendable, Equatable {
     /// When it begins anew.
     public let resetsAt: Date?
 
-    init(usedPercent: Double, windowMinutes: Int?, resetsAt: Date?) {
+    /// A window.
+    package init(usedPercent: Double, windowMinutes: Int?, resetsAt: Date?) {
         self.usedPercent = usedPercent
         self.windowMinutes = windowMinutes
         self.resetsAt = resetsAt

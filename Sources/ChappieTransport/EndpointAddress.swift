@@ -11,10 +11,16 @@ extension TransportEndpoint {
     /// The place of `responses`, or of another document, below a base URL; nil when the URL has no host, or a scheme
     /// that is none of http, https, ws and wss.
     ///
-    /// Of two queries the path's own goes first.
+    /// Of two queries the path's own goes first. A path that begins with `/../` leaves the last segment of the base
+    /// URL's path out, and so on (RFC 3986 section 5.2.4).
     init?(baseURL: URL, path: String = "/responses") {
         var target = baseURL.path(percentEncoded: true)
+        var path = path[...]
         while target.hasSuffix("/") { target.removeLast() }
+        while path.hasPrefix("/../") {
+            path = path.dropFirst(3)
+            target = String(target[..<(target.lastIndex(of: "/") ?? target.startIndex)])
+        }
         target += path
         if let query = baseURL.query(percentEncoded: true) { target += (path.contains("?") ? "&" : "?") + query }
         self.init(baseURL, target: target)

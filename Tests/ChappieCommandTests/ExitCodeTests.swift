@@ -1,4 +1,5 @@
 // The table from errors to exit codes.
+import Chappie
 import Testing
 
 @testable import ChappieCommand
@@ -58,10 +59,39 @@ private let usageLimit = ChappieClientError.usageLimitReached(
         #expect(ExitCode(error) == status)
     }
 
+    @Test(
+        arguments: [
+            (.expiredDeviceCode, .timedOut), (.cancelledSignIn, .interrupted), (.networkFailure("x"), .unavailable),
+            (.pollingTimeout, .timedOut), (.callbackTimeout, .timedOut), (.missingRefreshToken, .credentials),
+            (.tokenExchangeFailed(statusCode: 400, body: ""), .credentials),
+            (.tokenExchangeFailed(statusCode: 401, body: ""), .credentials),
+            (.tokenExchangeFailed(statusCode: 403, body: ""), .credentials),
+            (.tokenExchangeFailed(statusCode: 404, body: ""), .unavailable),
+            (.tokenExchangeFailed(statusCode: 429, body: ""), .tryLater),
+            (.tokenExchangeFailed(statusCode: 500, body: ""), .unavailable), (.authorizationDenied(""), .credentials),
+            (.secureRandomFailed(statusCode: 5), .defect), (.invalidResponse, .wrongData), (.unknown(""), .unavailable),
+        ] as [(ChappieAuthError, ExitCode)])
+    func everyErrorOfASignInHasAnExitCode(error: ChappieAuthError, status: ExitCode) {
+        #expect(ExitCode(error) == status)
+    }
+
+    @Test(
+        arguments: [
+            (.insecurePermissions(path: "/p", mode: "644"), .credentials), (.foreignOwner(path: "/p"), .credentials),
+            (.notAFile(path: "/p"), .credentials), (.unreadable(path: "/p"), .credentials),
+            (.unknownVersion(path: "/p", version: 2), .credentials), (.otherAccount(path: "/p"), .credentials),
+            (.invalidAccountName, .usage), (.systemCallFailed(operation: "open", path: "/p", code: 28), .unavailable),
+            (.locked(path: "/p"), .timedOut),
+        ] as [(ChappieCredentialStorageError, ExitCode)])
+    func everyErrorOfAStoreHasAnExitCode(error: ChappieCredentialStorageError, status: ExitCode) {
+        #expect(ExitCode(error) == status)
+    }
+
     @Test func otherErrorsHaveExitCodesToo() {
         struct Unknown: Error {}
         #expect(ExitCode(CancellationError()) == .interrupted)
         #expect(ExitCode(UsageError("x")) == .usage)
+        #expect(ExitCode(SignedOutError(account: "a")) == .credentials)
         #expect(ExitCode(DescriptorError.failed(code: 28)) == .unavailable)
         #expect(ExitCode(Unknown()) == .defect)
     }

@@ -21,7 +21,7 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
 
     @Test func aKeyAloneMeansTheDefaultAddress() throws {
         let streamed = try options(["hi"], ["OPENAI_API_KEY": "k"])
-        #expect(streamed.endpoint == .remote(try #require(URL(string: StreamOptions.defaultBaseURL))))
+        #expect(streamed.endpoint == .remote(try #require(URL(string: BaseURL.byDefault))))
         #expect(streamed.credential == ChappieCredential(bearerToken: "k"))
     }
 
@@ -32,6 +32,30 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         let given = try options(["hi", "--api-key", "g", "--base-url", "https://g/v1"], environment)
         #expect(given.credential?.bearerToken == "g")
         #expect(given.endpoint == .remote(try #require(URL(string: "https://g/v1"))))
+    }
+
+    @Test func anAccountThatIsNamedPrecedesTheEnvironmentsKey() throws {
+        let named = try options(["hi", "--account", "work"], ["OPENAI_API_KEY": "k", "CHAPPIE_API_KEY": "k"])
+        #expect(named.credential == nil)
+        #expect(named.endpoint == .embedded)
+        #expect(throws: UsageError("--account and --api-key exclude each other")) {
+            try options(["hi", "--account", "work", "--api-key", "k"])
+        }
+    }
+
+    @Test func anAccountIsSpokenForByTheRulesOfItsEndpoint() throws {
+        var account = ChappieConfiguration(endpoint: .chatGPT)
+        account.signIn.account = "work"
+        account.credentialStorage = ChappieMemoryCredentialStorage()
+        let own = try options(["hi", "--account", "work"]).configuration(account: account)
+        #expect(own.endpoint == .chatGPT)
+        #expect(own.signIn.account == "work")
+        #expect(own.credentialStorage is ChappieMemoryCredentialStorage)
+        #expect(own.credential == nil)
+        let other = try options(["hi", "--account", "work", "--base-url", "http://127.0.0.1:1/backend-api/codex"])
+            .configuration(account: account)
+        #expect(other.endpoint.baseURL.absoluteString == "http://127.0.0.1:1/backend-api/codex")
+        #expect(other.endpoint.requiresAccountID)
     }
 
     @Test func anAddressWithoutAKeySendsNone() throws {

@@ -158,6 +158,37 @@ private let errorsAndClients = [
         "ChappieTransportTests/ErrorTableTests.theWords", "ChappieTransportTests/ErrorTableTests.everyCaseHasARow"),
 ]
 
+private let signIn = [
+    Sentence(
+        "`ChappieAuthError`: its cases", "ChappieTests/SignIn/SignInContractTests.everyCaseHasItsFacts"),
+    Sentence(
+        "`requiresReauthentication` is true for 400, 401 and 403 at the token endpoint and for a missing refresh token",
+        "ChappieTests/SignIn/SignInContractTests.onlyANewSignInHelpsAfter400And401And403AndWithoutARefreshToken",
+        "LoopbackTests/SignIn/CommandLoginTests.anExchangeThatIsRefusedHasItsExitCode"),
+    Sentence(
+        "`localizedDescription` of a sign-in's error is a sentence fit for a log, for every case",
+        "ChappieTests/SignIn/SignInContractTests.everyCaseHasASentenceFitForALog"),
+    Sentence(
+        "`Chappie.authSession(configuration:)`; every argument has a default",
+        "ChappieTests/SignIn/SignInContractTests.theDefaultsOfASignIn",
+        "ChappieTests/SignIn/SignInContractTests.aSessionNeedsNoArgument"),
+    Sentence(
+        "no OAuth client ID is built in: it is configuration",
+        "ChappieTests/SignIn/SignInContractTests.noClientIDIsBuiltIn",
+        "LoopbackTests/SignIn/CommandLoginTests.withoutAClientIDNothingIsSent"),
+    Sentence(
+        "`startDeviceCodeSignIn()`", "LoopbackTests/SignIn/CommandLoginTests.aCodeSignsIn",
+        "LoopbackTests/SignIn/CommandLoginTests.aServerThatKeepsToTheStandardsSignsInAnAccountWithAName"),
+    Sentence("sign-out", "LoopbackTests/SignIn/CommandAccountTests.whoSignsOutIsForgottenAndRevoked"),
+    Sentence("several accounts", "LoopbackTests/SignIn/CommandAccountTests.severalAccountsAreToldByName"),
+    Sentence(
+        "tokens are refreshed before they expire",
+        "LoopbackTests/SignIn/CommandAccountTests.aTokenThatHasEndedIsRenewedFirst"),
+    Sentence(
+        "the usage windows of an account", "LoopbackTests/SignIn/UsageTests.usageIsToldWhereTheBaseURLSuggests",
+        "ChappieTests/UsageTests.aDocumentIsReadWhole"),
+]
+
 private let additions = [
     Sentence(
         "`ChappieTransport`: a request body and a credential closure give the stream",
@@ -259,7 +290,7 @@ private let badInput = [
 @Suite struct ContractSentenceTests {
     private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test(arguments: streaming + transports + errorsAndClients + additions + badInput)
+    @Test(arguments: streaming + transports + errorsAndClients + signIn + additions + badInput)
     fileprivate func isShown(_ sentence: Sentence) throws {
         #expect(!sentence.tests.isEmpty)
         for test in sentence.tests {

@@ -52,6 +52,19 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("/backend-api/codex", "/../wham/usage", "/backend-api/wham/usage"),
+        ("/backend-api/codex/", "/../wham/usage?a=/../b", "/backend-api/wham/usage?a=/../b"),
+        ("/a/b/c", "/../../d", "/a/d"), ("/a", "/../b", "/b"), ("", "/../../b", "/b"), ("/a", "/..", "/a/.."),
+        ("/a/b%2Fc", "/../d", "/a/d"),
+    ])
+    func whatStandsBesideTheBaseURLIsAskedForByDotSegments(base: String, path: String, target: String) async throws {
+        let url = try #require(URL(string: "https://h\(base)"))
+        let fixture = TurnFixture([Self.answer]) { $0.baseURL = url }
+        _ = try await fixture.instance.fetch(path: path)
+        #expect(fixture.transport.requests[0].endpoint.target == target)
+    }
+
     @Test(arguments: ["", "models", "/a b", "/ä", "/a\r\nX: 1", "/a#b", "/a\u{7f}"])
     func aPathThatIsNoneSendsNothing(path: String) async {
         let fixture = TurnFixture([Self.answer])

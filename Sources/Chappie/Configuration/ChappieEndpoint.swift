@@ -39,6 +39,11 @@ public struct ChappieEndpoint: Sendable, Equatable {
     public var sendsBetaField = false
     /// Where models are listed, behind the base URL.
     public var modelsPath = "/models"
+    /// Where an account's usage is told, behind the base URL; a path that begins with `/../` leaves segments of it out.
+    ///
+    /// Default nil: `/wham/usage` behind `/backend-api` where that stands in the base URL's path, and otherwise
+    /// `/api/codex/usage` behind the whole.
+    public var usagePath: String?
     /// Whether requests name their conversation as the key of the prompt cache.
     public var takesPromptCacheKey = false
     /// Whether `max_output_tokens` may be sent.
@@ -79,6 +84,14 @@ public struct ChappieEndpoint: Sendable, Equatable {
     }
 
     private init(_ baseURL: URL) { self.baseURL = baseURL }
+
+    /// The path that was given, or the one that the base URL's path suggests.
+    var usagePathOrDefault: String {
+        if let path = self.usagePath { return path }
+        let segments = self.baseURL.path(percentEncoded: true).split(separator: "/")
+        guard let place = segments.firstIndex(of: "backend-api") else { return "/api/codex/usage" }
+        return "/" + String(repeating: "../", count: segments.count - place - 1) + "wham/usage"
+    }
 }
 
 extension ChappieEndpoint {

@@ -54,11 +54,16 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
     }
 
     private static func directory(in environment: [String: String]) -> String {
+        Self.home(in: environment) + "/credentials"
+    }
+
+    /// Where a person's files of this package are, the credentials among them.
+    package static func home(in environment: [String: String]) -> String {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
-        if let home = value("CHAPPIE_HOME") { return home + "/credentials" }
+        if let home = value("CHAPPIE_HOME") { return home }
         // The XDG Base Directory Specification passes over paths that are not absolute.
-        if let base = value("XDG_CONFIG_HOME"), base.hasPrefix("/") { return base + "/chappie/credentials" }
-        return (value("HOME") ?? URL.homeDirectory.path) + "/.config/chappie/credentials"
+        if let base = value("XDG_CONFIG_HOME"), base.hasPrefix("/") { return base + "/chappie" }
+        return (value("HOME") ?? URL.homeDirectory.path) + "/.config/chappie"
     }
 
     // MARK: Credentials

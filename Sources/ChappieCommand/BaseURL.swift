@@ -1,0 +1,20 @@
+// The addresses of servers, as they are typed.
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Base URLs from text.
+enum BaseURL {
+    /// The address used when there is a key and no base URL.
+    static let byDefault = "https://api.openai.com/v1"
+
+    /// An address with a scheme and a host; throws when it is none.
+    static func read(_ text: String) throws(UsageError) -> URL {
+        guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
+            let host = url.host(), !host.isEmpty
+        else { throw UsageError("the base URL has to look like \(Self.byDefault) or http://127.0.0.1:8080/v1") }
+        return url
+    }
+}

@@ -1,0 +1,51 @@
+// Starting a program, found on PATH, in a process group of its own.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// A program, its arguments, and its descriptors.
+struct ProgramStart {
+    /// The program, found on `PATH` unless it has a slash, and its arguments.
+    let words: [String]
+    /// Its standard input; nil for this process's.
+    var input: CInt?
+    /// Its standard output; nil for this process's.
+    var output: CInt?
+    /// Its standard error; nil for this process's.
+    var errorOutput: CInt?
+
+    /// A program with the descriptors of this process.
+    init(_ words: [String]) { self.words = words }
+
+    /// Starts it; whoever calls waits for it.
+    func run() throws(DescriptorError) -> pid_t {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        let places = [(self.input, STDIN_FILENO), (self.output, STDOUT_FILENO), (self.errorOutput, STDERR_FILENO)]
+        for case (.some(let descriptor), let place) in places {
+            unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, place)
+        }
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        // What this process ignores or blocks is no business of the program's.
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        for signal in [SIGPIPE, SIGINT, SIGTERM] { unsafe sigaddset(&signals, signal) }
+        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+        unsafe posix_spawnattr_setpgroup(&attributes, 0)
+        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
+        unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
+        var pointers: [UnsafeMutablePointer<CChar>?] = unsafe self.words.map { unsafe strdup($0) }
+        unsafe pointers.append(nil)
+        defer { unsafe pointers.forEach { unsafe free($0) } }
+        var identifier: pid_t = 0
+        let code = unsafe posix_spawnp(&identifier, self.words.first ?? "", &actions, &attributes, &pointers, environ)
+        guard code == 0 else { throw .failed(code: code) }
+        return identifier
+    }
+}

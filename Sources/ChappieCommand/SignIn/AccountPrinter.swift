@@ -1,0 +1,62 @@
+// Accounts as text for people, and as JSON lines. Pure.
+import Chappie
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Lays out who is signed in.
+struct AccountPrinter {
+    /// Colour and weight.
+    let style: TerminalStyle
+    /// The time that is now.
+    let time: TimeText
+
+    /// An account in a few lines.
+    func text(_ account: ChappieAccount) -> String {
+        let who = (account.email ?? account.userID ?? account.accountID)?.onOneLine(limit: 200)
+        var lines = [self.style.bold(account.name) + (who.map { "  \($0)" } ?? "")]
+        if let accountID = account.accountID { lines.append(Self.row("account", accountID.onOneLine(limit: 200))) }
+        if let planType = account.planType { lines.append(Self.row("plan", planType.onOneLine(limit: 200))) }
+        lines.append(Self.row("signed in", self.end(account)))
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// An account as one object on a line of its own.
+    static func line(_ account: ChappieAccount) -> String {
+        var writer = JSONLineWriter()
+        writer.add("type", "account")
+        Self.add(account, to: &writer)
+        return writer.line
+    }
+
+    /// The facts of an account as fields.
+    static func add(_ account: ChappieAccount, to writer: inout JSONLineWriter) {
+        writer.add("name", account.name)
+        writer.add("accountID", account.accountID)
+        writer.add("email", account.email)
+        writer.add("planType", account.planType)
+        writer.add("userID", account.userID)
+        writer.add("expiresAt", account.expiresAt)
+        writer.add("requiresReauthentication", account.requiresReauthentication)
+    }
+
+    private func end(_ account: ChappieAccount) -> String {
+        if account.requiresReauthentication {
+            return self.style.red("sign in again: chappie login --account \(account.name)")
+        }
+        guard let expiresAt = account.expiresAt, let clock = self.time.clockWords(expiresAt) else {
+            return "the token is renewed by itself"
+        }
+        guard let until = self.time.untilWords(expiresAt) else {
+            return "the token has ended (\(clock)); the next request renews it"
+        }
+        return "the token is good for \(until) (\(clock)), and is then renewed by itself"
+    }
+
+    private static func row(_ name: String, _ value: String) -> String {
+        "  " + name + String(repeating: " ", count: max(1, 11 - name.count)) + value
+    }
+}

@@ -1,0 +1,38 @@
+// Opens a page in the person's browser, without a shell.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Starts the program that opens pages.
+struct BrowserOpener {
+    /// The program, by name; nil where nobody would see a browser.
+    let program: String?
+
+    /// What the environment has: macOS's `open`, and elsewhere `xdg-open` where there is a display.
+    init(environment: [String: String]) {
+        #if canImport(Darwin)
+            self.program = "open"
+        #else
+            let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { !(environment[$0] ?? "").isEmpty }
+            self.program = hasDisplay ? "xdg-open" : nil
+        #endif
+    }
+
+    /// Starts it; false when it cannot be started.
+    ///
+    /// The page is its only argument, which every user of the machine can read while it runs.
+    func open(_ page: String) -> Bool {
+        guard let program = self.program else { return false }
+        let nowhere = unsafe systemOpen("/dev/null", O_RDWR | O_CLOEXEC)
+        guard nowhere >= 0 else { return false }
+        defer { _ = close(nowhere) }
+        var start = ProgramStart([program, page])
+        (start.input, start.output, start.errorOutput) = (nowhere, nowhere, nowhere)
+        // Nobody waits for it: it may be the browser itself, which stays.
+        return (try? start.run()) != nil
+    }
+}
+
+private func systemOpen(_ path: UnsafePointer<CChar>, _ flags: CInt) -> CInt { unsafe open(path, flags) }

@@ -1,0 +1,24 @@
+// Work that Ctrl-C cancels.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Runs work that signals cancel.
+enum InterruptibleWork {
+    /// Runs it to its end; SIGINT and SIGTERM cancel it, a second one ends the process.
+    static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        // Watched before the work begins: who is shown a code may press Ctrl-C at once.
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
+        let watcher = SignalWatcher([SIGINT, SIGTERM]) { count in
+            guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
+            continuation.yield()
+        }
+        defer { withExtendedLifetime(watcher) {} }
+        let work = Task { try await body() }
+        let listener = Task { for await _ in signals { work.cancel() } }
+        defer { listener.cancel() }
+        return try await work.value
+    }
+}

@@ -1,0 +1,96 @@
+// What a person sees who signs in. Pure.
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Lays out what `chappie login` shows.
+struct LoginScreen {
+    /// Colour and weight.
+    let style: TerminalStyle
+    /// How many columns the terminal has; nil when there is none.
+    let width: Int?
+
+    /// A page and a code, each on a line of its own.
+    func deviceCode(_ code: String, page: URL, completePage: URL?, lifetime: Duration) -> String {
+        var lines = ["Open this page in a browser, on any device:", ""]
+        lines += [self.standingOut(page.absoluteString), "", "and enter this code:", "", self.standingOut(code), ""]
+        if let completePage {
+            lines += ["This page has the code in it:", "", self.standingOut(completePage.absoluteString), ""]
+        }
+        lines.append("The code is good for \(Self.length(lifetime)). \(Self.goesOn)")
+        lines.append("Never enter a code that somebody else has sent you.")
+        return lines.map(self.wrapped).joined(separator: "\n") + "\n\n"
+    }
+
+    /// The page that a browser opens.
+    func browser(_ page: URL, isOpened: Bool) -> String {
+        let lines = [
+            isOpened
+                ? "Your browser opens this page; if it does not, open it yourself:"
+                : "Open this page in a browser on this machine:",
+            "", self.standingOut(page.absoluteString), "",
+            Self.goesOn,
+        ]
+        return lines.map(self.wrapped).joined(separator: "\n") + "\n\n"
+    }
+
+    private static let goesOn = "When you have agreed there, this goes on by itself."
+
+    /// From a minute on in whole minutes: some of the first one has passed on the way.
+    private static func length(_ lifetime: Duration) -> String {
+        let seconds = Int(lifetime.components.seconds)
+        return TimeText.length(seconds: seconds < 60 ? seconds : (seconds + 59) / 60 * 60)
+    }
+
+    /// Heavier, and indented where the line has room for that: what is broken over two lines is hard to copy.
+    private func standingOut(_ text: String) -> String {
+        let text = text.onOneLine()
+        let isNarrow = self.width.map { text.count + 2 > $0 } ?? false
+        return (isNarrow ? "" : "  ") + self.style.bold(text)
+    }
+
+    /// Breaks sentences at words; what stands out stays whole.
+    private func wrapped(_ line: String) -> String {
+        guard let width = self.width, line.first != " ", line.count > width, line.contains(" ") else { return line }
+        var lines: [String] = []
+        for word in line.split(separator: " ") {
+            guard let last = lines.last, last.count + 1 + word.count <= width else {
+                lines.append(String(word))
+                continue
+            }
+            lines[lines.count - 1] = last + " " + word
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// A line on a terminal that is written again and again in its place.
+///
+/// Without escape sequences: what was longer before is covered with spaces. Owned by the task that writes it.
+struct LiveLine {
+    /// What a terminal shows of Ctrl-C, behind the text.
+    private static let echo = "^C"
+
+    /// How many columns there are; a line that passed the last one would not be in one place.
+    let width: Int
+    private var shownCount = 0
+
+    /// A line that shows nothing yet.
+    init(width: Int) { self.width = width }
+
+    /// What puts a text into the place of the one before.
+    mutating func showing(_ text: String) -> String {
+        let text = String(text.prefix(max(0, self.width - 1 - Self.echo.count)))
+        defer { self.shownCount = text.count }
+        return "\r" + text + String(repeating: " ", count: max(0, self.shownCount - text.count))
+    }
+
+    /// What leaves an empty line, with the cursor at its beginning.
+    mutating func erased() -> String {
+        defer { self.shownCount = 0 }
+        return self.shownCount == 0
+            ? "" : "\r" + String(repeating: " ", count: self.shownCount + Self.echo.count) + "\r"
+    }
+}

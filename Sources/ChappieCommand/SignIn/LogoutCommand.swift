@@ -1,0 +1,49 @@
+// `chappie logout`: forgets accounts, and has their tokens revoked.
+import Chappie
+
+/// Signs accounts out.
+struct LogoutCommand {
+    /// What the command accepts.
+    static let syntax = CommandSyntax(
+        name: "logout",
+        summary: "Has the server revoke the tokens of an account, as far as it can be reached, and forgets them.",
+        options: [SignInOptions.accountOption, .init("all", "every account"), SignInOptions.storeOption]
+            + SignInOptions.connectionOptions,
+        notes: [SignInOptions.fileNote]
+    )
+
+    /// Where output goes.
+    let console: Console
+    /// The process's environment.
+    let environment: [String: String]
+
+    /// Signs out; an account that nobody is signed in as is no error.
+    func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        let options = try SignInOptions(arguments, environment: self.environment)
+        guard arguments.has("all") else {
+            try await self.signOut(options.account, options)
+            return .success
+        }
+        var status = ExitCode.success
+        for account in try options.storage.accounts() {
+            do {
+                try await self.signOut(account, options)
+            } catch {
+                let code = self.console.report(error, command: Self.syntax.name)
+                guard code != .interrupted else { return code }
+                if status == .success { status = code }
+            }
+        }
+        return status
+    }
+
+    private func signOut(_ account: String, _ options: SignInOptions) async throws {
+        guard let stored = try options.storage.credential(of: account) else {
+            self.console.note("Nobody was signed in as \(account).")
+            return
+        }
+        let session = Chappie.authSession(configuration: options.configuration(of: account, stored))
+        try await InterruptibleWork.run { try await session.signOut() }
+        self.console.note("Signed out: \(account).")
+    }
+}

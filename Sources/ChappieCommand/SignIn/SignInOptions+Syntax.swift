@@ -1,0 +1,33 @@
+// What the commands for accounts accept.
+
+extension SignInOptions {
+    /// Which account.
+    static let accountOption = CommandSyntax.Option(
+        "account", "NAME", "which of several accounts: a name of your choice; default: the file's, or 'default'")
+    /// Where credentials are kept.
+    static let storeOption = CommandSyntax.Option(
+        "store", "DIR", "where credentials are kept; default: 'credentials' beside the configuration file")
+    /// How the servers are reached.
+    static let connectionOptions: [CommandSyntax.Option] = [
+        .init("ca-file", "FILE", "trust the certification authorities in a PEM file, and no others"),
+        .init(
+            "proxy", "URL",
+            "go through a proxy, http://[USER:PASSWORD@]HOST[:PORT]; environment HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, "
+                + "NO_PROXY"),
+    ]
+    /// Who signs in, and at which server.
+    static let serverOptions: [CommandSyntax.Option] = [
+        .init("client-id", "ID", "the name by which the server knows the program; environment CHAPPIE_CLIENT_ID"),
+        .init("issuer", "URL", "the authorization server; default https://auth.openai.com"),
+        .init("token-endpoint", "URL", "the server keeps to the standards: where it gives tokens"),
+        .init("device-endpoint", "URL", "where that server gives device codes (RFC 8628)"),
+        .init("authorization-endpoint", "URL", "where a browser begins at that server"),
+        .init("revocation-endpoint", "URL", "where that server revokes tokens"),
+        .init("scope", "WORDS", "what that server is asked for; default 'openid profile email offline_access'"),
+    ]
+    /// Where the configuration file is, and what it may say.
+    static let fileNote =
+        "The configuration file is $CHAPPIE_HOME/config.json, $XDG_CONFIG_HOME/chappie/config.json or "
+        + "~/.config/chappie/config.json: a JSON object whose members, all texts, stand for options: "
+        + SignInFile.Member.allCases.map(\.rawValue).joined(separator: ", ") + "."
+}

@@ -1,0 +1,181 @@
+// The arguments, environment and file of the commands for accounts as values of the client.
+import Chappie
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Which account is meant, where it is kept, and who signs it in.
+struct SignInOptions {
+    /// The account's name.
+    let account: String
+    /// Where credentials are kept.
+    let storage: ChappieFileCredentialStorage
+    /// The client ID of the option, the environment or the file; nil when there is none.
+    let clientID: String?
+    private let server: ChappieAuthorizationServer
+    private let trust: String?
+    private let proxy: String?
+
+    /// Reads the arguments, the environment, and the file that it names.
+    init(_ arguments: ParsedArguments, environment: [String: String]) throws(UsageError) {
+        try self.init(arguments, environment: environment, file: SignInFile.find(environment))
+    }
+
+    /// Puts arguments, environment and file together, in this order of precedence.
+    init(_ arguments: ParsedArguments, environment: [String: String], file: SignInFile?) throws(UsageError) {
+        let source = SignInSource(arguments: arguments, file: file)
+        let variable = environment["CHAPPIE_CLIENT_ID"].flatMap { $0.isEmpty ? nil : $0 }
+        self.clientID = try arguments.filledText("client-id") ?? variable ?? file?[.clientID]
+        self.account = try Self.account(source)
+        self.server = try source.server()
+        self.storage = ChappieFileCredentialStorage(directory: try arguments.filledText("store"))
+        self.trust = arguments.text("ca-file")
+        self.proxy = arguments.text("proxy")
+    }
+
+    private static func account(_ source: SignInSource) throws(UsageError) -> String {
+        guard let (name, place) = try source.value("account", .account) else { return "default" }
+        guard (1...64).contains(name.utf8.count), name.first != ".", name.utf8.allSatisfy(Self.isAllowed) else {
+            throw UsageError(
+                "\(place): an account's name has 1 to 64 letters, digits, '_', '.' and '-', no '.' first, not '\(name)'"
+            )
+        }
+        return name
+    }
+
+    /// The rule of `ChappieCredentialStorage`.
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+
+    /// What the session of a sign-in is told.
+    ///
+    /// Throws where there is no client ID.
+    func configuration(signingInWith environment: [String: String]) throws(UsageError) -> ChappieConfiguration {
+        guard let clientID = self.clientID else {
+            throw UsageError(
+                "there is no client ID, and none is built in: give --client-id ID, set CHAPPIE_CLIENT_ID, or write "
+                    + #"{"client_id":"ID"} into \#(SignInFile.path(environment))"#)
+        }
+        return self.configuration(account: self.account, clientID: clientID, server: self.server)
+    }
+
+    /// What the session of an account is told that is signed in: its client and its issuer are those of its sign-in.
+    func configuration(of account: String, _ stored: ChappieStoredCredential) -> ChappieConfiguration {
+        var server = self.server
+        // Of an issuer that the file does not describe, the endpoints are taken to be where OpenAI's are.
+        if server.issuer.absoluteString != stored.issuer, let issuer = URL(string: stored.issuer) {
+            server = .openAI(issuer: issuer)
+        }
+        return self.configuration(account: account, clientID: stored.clientID, server: server)
+    }
+
+    /// What a session is told that only looks at what is stored.
+    var configurationForLooking: ChappieConfiguration {
+        self.configuration(account: self.account, clientID: self.clientID, server: self.server)
+    }
+
+    /// What is kept of the account; throws `SignedOutError` when nobody is signed in.
+    func storedCredential() throws -> ChappieStoredCredential {
+        guard let stored = try self.storage.credential(of: self.account) else {
+            throw SignedOutError(account: self.account)
+        }
+        return stored
+    }
+
+    private func configuration(
+        account: String, clientID: String?, server: ChappieAuthorizationServer
+    ) -> ChappieConfiguration {
+        var configuration = ChappieConfiguration(harness: .none, endpoint: .chatGPT)
+        configuration.signIn = ChappieSignInConfiguration(clientID: clientID, server: server, account: account)
+        // Servers that keep to the standards allow any port of loopback (RFC 8252 section 7.3).
+        if case .standard? = server.deviceGrant ?? .standard(deviceAuthorization: server.token) {
+            configuration.signIn.callbackPorts = [0]
+        }
+        configuration.credentialStorage = self.storage
+        if let trust = self.trust { configuration.tls.trust = .file(path: trust) }
+        if let proxy = self.proxy { configuration.proxy = .url(proxy) }
+        return configuration
+    }
+}
+
+/// Nobody is signed in under a name.
+struct SignedOutError: Error, Equatable {
+    /// The name; nil when there is no account at all.
+    var account: String?
+
+    /// What is wrong, and what to do.
+    var message: String {
+        "nobody is signed in" + (self.account.map { " as \($0)" } ?? "") + "; 'chappie login' signs in"
+    }
+}
+
+/// Options, and a file for what they leave open.
+private struct SignInSource {
+    let arguments: ParsedArguments
+    let file: SignInFile?
+
+    /// A value, and what to call the place where it stands.
+    func value(_ option: String, _ member: SignInFile.Member) throws(UsageError) -> (text: String, place: String)? {
+        if let text = try self.arguments.filledText(option) { return (text, "option --\(option)") }
+        guard let file = self.file, let text = file[member] else { return nil }
+        return (text, "\(file.path): member '\(member.rawValue)'")
+    }
+
+    /// The authorization server.
+    func server() throws(UsageError) -> ChappieAuthorizationServer {
+        let issuer = try self.url("issuer", .issuer)
+        let token = try self.url("token-endpoint", .tokenEndpoint)
+        let device = try self.url("device-endpoint", .deviceEndpoint)
+        let authorization = try self.url("authorization-endpoint", .authorizationEndpoint)
+        let revocation = try self.url("revocation-endpoint", .revocationEndpoint)
+        let scope = try self.value("scope", .scope)?.text
+        guard let token else {
+            guard device == nil, authorization == nil, revocation == nil, scope == nil else {
+                throw UsageError("a server with endpoints of its own needs --token-endpoint URL too")
+            }
+            return issuer.map { .openAI(issuer: $0) } ?? .openAI
+        }
+        guard let issuer else { throw UsageError("a server with endpoints of its own needs --issuer URL too") }
+        var server = ChappieAuthorizationServer(
+            issuer: issuer, authorization: authorization, token: token, revocation: revocation,
+            deviceAuthorization: device)
+        if let scope { server.scope = scope }
+        return server
+    }
+
+    private func url(_ option: String, _ member: SignInFile.Member) throws(UsageError) -> URL? {
+        guard let (text, place) = try self.value(option, member) else { return nil }
+        guard let url = URL(string: text), let host = url.host(), !host.isEmpty, Self.isAllowed(url, host) else {
+            throw UsageError(
+                "\(place) needs a URL that begins with https://, or http:// on this machine, not '\(text)'")
+        }
+        return url
+    }
+
+    /// RFC 6749 section 3: the endpoints need TLS; what does not leave the machine may do without.
+    private static func isAllowed(_ url: URL, _ host: String) -> Bool {
+        switch url.scheme?.lowercased() {
+        case "https": true
+        case "http": ["127.0.0.1", "localhost", "[::1]", "::1"].contains(host.lowercased())
+        default: false
+        }
+    }
+}
+
+extension ParsedArguments {
+    /// An option's value, which must not be empty.
+    func filledText(_ name: String) throws(UsageError) -> String? {
+        guard let text = self.text(name) else { return nil }
+        guard !text.isEmpty else { throw UsageError("option --\(name) needs a value that is not empty") }
+        return text
+    }
+}

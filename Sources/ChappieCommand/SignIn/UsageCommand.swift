@@ -1,0 +1,49 @@
+// `chappie usage`: how much of an account's limits is spent.
+import Chappie
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Asks the server, and prints what it says.
+struct UsageCommand {
+    /// What the command accepts.
+    static let syntax = CommandSyntax(
+        name: "usage",
+        summary: "Prints how much of a signed-in account's usage limits is spent, and when they begin anew.",
+        options: [
+            SignInOptions.accountOption,
+            .init("base-url", "URL", "the server; default \(ChappieEndpoint.chatGPT.baseURL.absoluteString)"),
+            SignInOptions.storeOption,
+        ] + SignInOptions.connectionOptions + [.init("json", "print a JSON object instead of text")],
+        notes: [SignInOptions.fileNote, "When nobody is signed in, the exit code is 77."]
+    )
+
+    /// Where output goes.
+    let console: Console
+    /// The process's environment.
+    let environment: [String: String]
+
+    /// Asks once.
+    func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        let options = try SignInOptions(arguments, environment: self.environment)
+        let address = try arguments.filledText("base-url").map { text throws(UsageError) in try BaseURL.read(text) }
+        var configuration = options.configuration(of: options.account, try options.storedCredential())
+        if let address { configuration.endpoint.baseURL = address }
+        let client = Chappie.client(configuration: configuration)
+        let usage = try await InterruptibleWork.run { try await client.usage() }
+        try self.console.write(
+            arguments.has("json")
+                ? UsagePrinter.line(usage, account: options.account) : self.printer.text(usage))
+        return .success
+    }
+
+    private var printer: UsagePrinter {
+        UsagePrinter(
+            style: self.console.outputStyle,
+            width: self.console.terminals.output ? self.console.output.columnCount ?? 80 : nil,
+            isUTF8: self.console.isUTF8, time: .current)
+    }
+}

@@ -1,0 +1,42 @@
+// `chappie whoami`: who is signed in, from what is stored; nothing is sent.
+import Chappie
+
+/// Prints accounts.
+struct WhoamiCommand {
+    /// What the command accepts.
+    static let syntax = CommandSyntax(
+        name: "whoami",
+        summary: "Prints who is signed in, as the stored tokens say; nothing is sent.",
+        options: [
+            SignInOptions.accountOption, .init("all", "every account"), SignInOptions.storeOption,
+            .init("json", "print one JSON object a line instead of text"),
+        ],
+        notes: [SignInOptions.fileNote, "When nobody is signed in, the exit code is 77."]
+    )
+
+    /// Where output goes.
+    let console: Console
+    /// The process's environment.
+    let environment: [String: String]
+
+    /// Prints the account, or all of them.
+    func run(_ arguments: ParsedArguments) throws -> ExitCode {
+        let options = try SignInOptions(arguments, environment: self.environment)
+        let printer = AccountPrinter(style: self.console.outputStyle, time: .current)
+        let accounts = try Self.accounts(options, all: arguments.has("all"))
+        try self.console.write(
+            accounts.map { arguments.has("json") ? AccountPrinter.line($0) : printer.text($0) }.joined())
+        return .success
+    }
+
+    private static func accounts(_ options: SignInOptions, all: Bool) throws -> [ChappieAccount] {
+        let session = Chappie.authSession(configuration: options.configurationForLooking)
+        guard all else {
+            guard let account = try session.account() else { throw SignedOutError(account: options.account) }
+            return [account]
+        }
+        let accounts = try session.accounts()
+        guard !accounts.isEmpty else { throw SignedOutError() }
+        return accounts
+    }
+}

@@ -1,0 +1,92 @@
+// Who is signed in, as text and as JSON.
+import Foundation
+import Testing
+
+@testable import Chappie
+@testable import ChappieCommand
+
+/// 2026-11-22, 07:57:00 UTC.
+private let now = Date(timeIntervalSince1970: 1_795_334_220)
+
+private func token(_ claims: String) -> String {
+    func part(_ text: String) -> String {
+        Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
+            "=", with: "")
+    }
+    return part(#"{"alg":"none"}"#) + "." + part(claims) + ".sig"
+}
+
+private func account(
+    _ claims: String, refreshToken: String? = "secret-refresh", expiresIn seconds: Double? = 3_600
+) -> ChappieAccount {
+    let stored = ChappieStoredCredential(
+        accessToken: token(claims), refreshToken: refreshToken, idToken: token(claims), accountID: "acc_1",
+        clientID: "app", issuer: "https://i", expiresAt: seconds.map { now.addingTimeInterval($0) }, refreshedAt: now)
+    return ChappieAccount(name: "work", credential: stored)
+}
+
+private let claims =
+    #"{"email":"person@example.com","https://api.openai.com/auth":{"chatgpt_plan_type":"plus","chatgpt_user_id":"u"}}"#
+
+private func text(_ account: ChappieAccount) throws -> String {
+    let time = TimeText(now: now, timeZone: try #require(TimeZone(secondsFromGMT: 0)))
+    return AccountPrinter(style: TerminalStyle(isColored: false), time: time).text(account)
+}
+
+@Suite struct AccountPrinterTests {
+    @Test func anAccountIsAFewLines() throws {
+        #expect(
+            try text(account(claims)) == """
+                work  person@example.com
+                  account    acc_1
+                  plan       plus
+                  signed in  the token is good for 1 h (08:57), and is then renewed by itself
+
+                """)
+    }
+
+    @Test func whatIsNotKnownIsLeftOut() throws {
+        let account = account("{}", expiresIn: nil)
+        #expect(
+            try text(account) == """
+                work  acc_1
+                  account    acc_1
+                  signed in  the token is renewed by itself
+
+                """)
+    }
+
+    @Test func aTokenThatHasEndedIsRenewedByTheNextRequest() throws {
+        #expect(
+            try text(account(claims, expiresIn: -60)).contains(
+                "the token has ended (07:56); the next request renews it"))
+    }
+
+    @Test func whereOnlyANewSignInHelpsItIsSaid() throws {
+        #expect(
+            try text(account(claims, refreshToken: nil)).contains("sign in again: chappie login --account work\n"))
+    }
+
+    @Test func whatTheTokenSaysCannotWriteOnTheTerminal() throws {
+        let hostile =
+            #"{"email":"a\u001b[2J\nroot  b\u202e","https://api.openai.com/auth":{"chatgpt_plan_type":"p\rq"}}"#
+        #expect(
+            try text(account(hostile)) == """
+                work  a[2J root  b
+                  account    acc_1
+                  plan       pq
+                  signed in  the token is good for 1 h (08:57), and is then renewed by itself
+
+                """)
+    }
+
+    @Test func asJSONItIsOneObjectOnALineWithoutAToken() {
+        let line = AccountPrinter.line(account(claims))
+        #expect(
+            line
+                == #"{"type":"account","name":"work","accountID":"acc_1","email":"person@example.com","planType":"plus","#
+                + #""userID":"u","expiresAt":"2026-11-22T08:57:00Z","requiresReauthentication":false}"# + "\n")
+        #expect(!line.contains("secret-refresh"))
+        #expect(AccountPrinter.line(account(claims, refreshToken: nil)).contains(#""requiresReauthentication":true"#))
+    }
+}
