@@ -65,8 +65,10 @@ private func window(_ members: String) -> ChappieUsageLimitWindow? {
         #expect(window(#""used_percent":0"#)?.resetsAt == nil)
     }
 
-    @Test func numbersThatAreTooLargeForMinutesAreLeftOut() {
-        #expect(window(#""used_percent":1e300,"limit_window_seconds":1e300"#)?.windowMinutes == nil)
+    @Test(arguments: ["1e300", "-1e300", "-1e19", "-120"])
+    func numbersThatAreNoMinutesAreLeftOut(seconds: String) throws {
+        let read = try #require(window(#""used_percent":1e300,"limit_window_seconds":\#(seconds)"#))
+        #expect(read.windowMinutes == nil)
     }
 
     @Test(arguments: [

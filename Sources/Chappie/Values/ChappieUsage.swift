@@ -91,7 +91,7 @@ extension ChappieUsage.Limit {
         let delay = try object.number("reset_after_seconds")
         let resetsAt = try object.number("reset_at").map { Date(timeIntervalSince1970: $0) }
         return ChappieUsageLimitWindow(
-            usedPercent: usedPercent, windowMinutes: minutes.flatMap { Int(exactly: $0) },
+            usedPercent: usedPercent, windowMinutes: minutes.flatMap { $0 < 0 ? nil : Int(exactly: $0) },
             resetsAt: resetsAt ?? delay.map { now.addingTimeInterval($0) })
     }
 }

@@ -52,7 +52,9 @@ struct UsagePrinter {
 
     private func row(_ window: ChappieUsageLimitWindow) -> Row {
         // A million days: what is above is no window.
-        let label = window.windowMinutes.map { TimeText.length(seconds: min($0, 1_440_000_000) * 60) }
+        let label = window.windowMinutes.flatMap { minutes in
+            minutes > 0 ? TimeText.length(seconds: min(minutes, 1_440_000_000) * 60) : nil
+        }
         return Row(
             label: label ?? "limit", usedPercent: window.usedPercent, percent: Self.percent(window.usedPercent),
             reset: window.resetsAt.map(self.reset) ?? "")

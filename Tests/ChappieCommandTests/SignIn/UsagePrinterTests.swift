@@ -100,6 +100,11 @@ private func usage(
 
     @Test func whatIsNotKnownIsLeftOut() throws {
         #expect(try printer(width: nil).text(usage(window(1, minutes: nil, resetsIn: nil))) == "limit  1 %\n")
+        for minutes in [0, -1, Int.min] {
+            #expect(try printer(width: nil).text(usage(window(1, minutes: minutes, resetsIn: nil))) == "limit  1 %\n")
+        }
+        #expect(
+            try printer(width: nil).text(usage(window(1, minutes: Int.max, resetsIn: nil))) == "1000000 d  1 %\n")
         #expect(try printer(width: nil).text(usage(window(1, resetsIn: -60))) == "5 h  1 %  has begun anew (08:56)\n")
         #expect(try printer(width: nil).text(usage(window(1, resetsIn: 1e15))) == "5 h  1 %\n")
         #expect(try printer().text(usage(nil)) == "no windows\n")
