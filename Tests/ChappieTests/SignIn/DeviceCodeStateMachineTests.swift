@@ -201,6 +201,10 @@ import Testing
         Row(
             403, #"{"error":{"code":"authorization_declined","message":"No."}}"#, .fails(.authorizationDenied("No."))),
         Row(403, #"{"error":{"code":"access_denied","message":""}}"#, .fails(.authorizationDenied("access_denied"))),
+        Row(400, #"{"error":"\u001b[2J\naccess_denied"}"#, .fails(.authorizationDenied("[2Jaccess_denied"))),
+        Row(
+            400, "{\"error\":\"\(String(repeating: "x", count: 9_000))access_denied\"}",
+            .fails(.authorizationDenied(String(repeating: "x", count: 500)))),
         // By the status code.
         Row(403, #"{"error":{"code":"something_else"}}"#, isStandard: false, .pending),
         Row(403, "", isStandard: false, .pending),

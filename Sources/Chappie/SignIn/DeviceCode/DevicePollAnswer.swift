@@ -44,8 +44,8 @@ enum DevicePollAnswer: Sendable, Equatable {
         if code.hasSuffix("slow_down") { return .slowDown }
         if code.contains("expired") { return .failed(.expiredDeviceCode) }
         guard code.hasSuffix("access_denied") || code.hasSuffix("authorization_declined") else { return nil }
-        let words = SecretRedaction(secrets).words(refusal.message ?? code)
-        return .failed(.authorizationDenied(words))
+        let words = refusal.message ?? AuthorizationRefusal.printable(code) ?? ""
+        return .failed(.authorizationDenied(SecretRedaction(secrets).words(words)))
     }
 
     private static func isObject(_ body: [UInt8]) -> Bool {
