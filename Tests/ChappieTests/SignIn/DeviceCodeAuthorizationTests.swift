@@ -124,6 +124,15 @@ import Testing
         #expect(throws: ChappieAuthError.invalidResponse) { try Self.read(body, isStandard: false) }
     }
 
+    @Test(arguments: [true, false])
+    func aDeviceCodeIsAsLongAsTheLimitAndNoLonger(isStandard: Bool) throws {
+        let body = { (count: Int) in
+            Self.body(#""x":1"#).replacing(#"":"d""#, with: "\":\"\(String(repeating: "d", count: count))\"")
+        }
+        #expect(try Self.read(body(4_096), isStandard: isStandard).deviceCode.utf8.count == 4_096)
+        #expect(throws: ChappieAuthError.invalidResponse) { try Self.read(body(4_097), isStandard: isStandard) }
+    }
+
     @Test func aServerWithoutDeviceLoginSaysSo() {
         #expect(throws: ChappieAuthError.unknown("Device login is not enabled for this account or workspace.")) {
             try Self.read("", isStandard: false, statusCode: 404)

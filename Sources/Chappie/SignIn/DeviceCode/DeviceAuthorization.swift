@@ -8,7 +8,7 @@ import ChappieTransport
 
 /// What a server gives a device that wants to sign in (RFC 8628 section 3.2).
 struct DeviceAuthorization: Sendable, Equatable {
-    /// What is polled with: `device_code`, or `device_auth_id`.
+    /// What is polled with: `device_code`, or `device_auth_id`; 1 to 4,096 bytes.
     let deviceCode: String
     /// What the person enters: 1 to 64 characters of printable ASCII.
     let userCode: String
@@ -23,6 +23,8 @@ struct DeviceAuthorization: Sendable, Equatable {
 
     /// No server is asked more often, or has a person wait for longer.
     private static let intervals: ClosedRange<Double> = 1...3_600
+    /// Each poll sends it.
+    private static let deviceCodeByteLimit = 4_096
     /// A URL that is longer cannot be shown.
     private static let urlByteLimit = 2_048
 
@@ -61,7 +63,9 @@ struct DeviceAuthorization: Sendable, Equatable {
     // MARK: Members
 
     private static func deviceCode(_ value: ChappieJSONValue?) throws(ChappieAuthError) -> String {
-        guard let code = value?.string, !code.isEmpty else { throw .invalidResponse }
+        guard let code = value?.string, (1...Self.deviceCodeByteLimit).contains(code.utf8.count) else {
+            throw .invalidResponse
+        }
         return code
     }
 
