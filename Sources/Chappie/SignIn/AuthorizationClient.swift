@@ -82,7 +82,10 @@ struct AuthorizationClient: Sendable {
     private static func withoutBeginnings(of secrets: [String], atEndOf text: String) -> String {
         let bytes = Array(text.utf8)
         let longest = secrets.compactMap { secret in
-            (6..<max(6, secret.utf8.count)).last { bytes.suffix($0).elementsEqual(secret.utf8.prefix($0)) }
+            // Of a secret that is longer than the text, the text may be a beginning.
+            (6..<max(6, min(secret.utf8.count, bytes.count + 1))).last {
+                bytes.suffix($0).elementsEqual(secret.utf8.prefix($0))
+            }
         }.max()
         return String(decoding: bytes.dropLast(longest ?? 0), as: UTF8.self)
     }

@@ -69,6 +69,14 @@ import Testing
         }
     }
 
+    /// A server may make a secret as long as its answers, and then repeat the beginning of it.
+    @Test(.timeLimit(.minutes(1))) func aSecretOfAMebibyteIsLookedForAtOnce() {
+        let secret = String(repeating: "a", count: 1 << 20)
+        let text = [UInt8](repeating: UInt8(ascii: "a"), count: 4_096)
+        #expect(AuthorizationClient.words(text, without: [secret]).isEmpty)
+        #expect(AuthorizationClient.words(text.dropLast() + [0x2E], without: [secret]).utf8.count == 4_096)
+    }
+
     @Test func anErrorKeepsFourKibibytes() throws {
         let answer = FetchedDocument(statusCode: 400, fields: [], body: [UInt8](repeating: 0x61, count: 100_000))
         let error = #expect(throws: ChappieAuthError.self) { try AuthorizationClient.grant(answer, secrets: []) }
