@@ -37,10 +37,10 @@ struct TokenClaims: Sendable, Equatable {
         else { return nil }
         let account = claims["https://api.openai.com/auth"]
         self.expiresAt = claims["exp"]?.number.flatMap { Self.date($0) }
-        self.email = (claims["email"] ?? claims["https://api.openai.com/profile"]?["email"])?.string
+        self.email = claims["email"]?.string ?? claims["https://api.openai.com/profile"]?["email"]?.string
         self.accountID = account?["chatgpt_account_id"]?.string
         self.planType = account?["chatgpt_plan_type"]?.string
-        self.userID = (account?["chatgpt_user_id"] ?? account?["user_id"])?.string
+        self.userID = account?["chatgpt_user_id"]?.string ?? account?["user_id"]?.string
         self.isFedRAMP = account?["chatgpt_account_is_fedramp"] == .bool(true)
     }
 

@@ -26,9 +26,11 @@ import Testing
         #expect(claims.userID == "u" && claims.isFedRAMP)
     }
 
-    @Test func someClaimsHaveASecondPlace() throws {
-        let payload =
-            #"{"https://api.openai.com/profile":{"email":"p@q"},"https://api.openai.com/auth":{"user_id":"u"}}"#
+    @Test(arguments: ["", #""email":null,"#, #""email":7,"#])
+    func someClaimsHaveASecondPlace(first: String) throws {
+        let user = first.replacing("email", with: "chatgpt_user_id")
+        let account = #""https://api.openai.com/auth":{\#(user)"user_id":"u"}"#
+        let payload = #"{\#(first)"https://api.openai.com/profile":{"email":"p@q"},\#(account)}"#
         let claims = try #require(TokenClaims(token: Self.token(payload)))
         #expect(claims.email == "p@q" && claims.userID == "u" && !claims.isFedRAMP)
     }
