@@ -251,10 +251,13 @@ import Testing
         }
     }
 
-    @Test func whatIsTypedCannotBecomePartOfThePage() throws {
+    /// U+0301 is an accent, which makes one character with what stands before it.
+    @Test(arguments: ["", "\u{301}"])
+    func whatIsTypedCannotBecomePartOfThePage(accent: String) throws {
         try withSignIn { server in
-            let typed = "\"><script>alert('&')</script>"
-            let escaped = "&quot;&gt;&lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt;"
+            let typed = "\"\(accent)><script>alert('\(accent)&\(accent)')</script>"
+            let escaped =
+                "&quot;\(accent)&gt;&lt;script&gt;alert(&#39;\(accent)&amp;\(accent)&#39;)&lt;/script&gt;"
             let prefilled = try server.get("/codex/device?user_code=" + SignInRequest.escaped(typed))
             let refused = try server.postForm("/codex/device", ["user_code": typed, "decision": "agree"])
             #expect(refused.status == 400)

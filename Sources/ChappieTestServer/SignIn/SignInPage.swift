@@ -50,15 +50,17 @@ struct SignInPage {
         """
 
     /// Text as it may stand in an element and in an attribute.
+    ///
+    /// Scalar by scalar: with an accent behind it, a quotation mark is another character, and ends a value all the same.
     static func escaped(_ text: String) -> String {
-        text.reduce(into: "") { result, character in
-            switch character {
+        text.unicodeScalars.reduce(into: "") { result, scalar in
+            switch scalar {
             case "&": result += "&amp;"
             case "<": result += "&lt;"
             case ">": result += "&gt;"
             case "\"": result += "&quot;"
             case "'": result += "&#39;"
-            default: result.append(character)
+            default: result.unicodeScalars.append(scalar)
             }
         }
     }
