@@ -20,7 +20,7 @@ extension StreamCommand {
             .init("api-key", "KEY", "environment CHAPPIE_API_KEY, then OPENAI_API_KEY"),
             .init(
                 "account", "NAME",
-                "speak for an account that 'chappie login' has signed in; the base URL is then by default "
+                "speak for an account that 'chappie login' has signed in; the base URL is then --base-url, or "
                     + "\(ChappieEndpoint.chatGPT.baseURL.absoluteString)"),
             SignInOptions.storeOption,
             .init("model", "NAME", "the model"),

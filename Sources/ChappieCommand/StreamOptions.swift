@@ -40,10 +40,10 @@ struct StreamOptions {
         if arguments.has("account"), arguments.has("api-key") {
             throw UsageError("--account and --api-key exclude each other")
         }
-        // An account that is named precedes a key that the environment happens to have.
-        let key =
-            arguments.has("account")
-            ? nil : Self.value(arguments.text("api-key"), environment, ["CHAPPIE_API_KEY", "OPENAI_API_KEY"])
+        // An account that is named precedes a key that the environment happens to have, and the token of an account goes
+        // to no address that was not given with it.
+        let environment = arguments.has("account") ? [:] : environment
+        let key = Self.value(arguments.text("api-key"), environment, ["CHAPPIE_API_KEY", "OPENAI_API_KEY"])
         let address = Self.value(arguments.text("base-url"), environment, ["CHAPPIE_BASE_URL"])
         self.endpoint = try Self.endpoint(address: address, hasKey: key != nil)
         self.credential = key.map { ChappieCredential(bearerToken: $0) }

@@ -38,6 +38,11 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         let named = try options(["hi", "--account", "work"], ["OPENAI_API_KEY": "k", "CHAPPIE_API_KEY": "k"])
         #expect(named.credential == nil)
         #expect(named.endpoint == .embedded)
+        // Nor does its token go where the environment's key goes.
+        #expect(try options(["hi", "--account", "work"], ["CHAPPIE_BASE_URL": "http://b/v1"]).endpoint == .embedded)
+        let address = try options(
+            ["hi", "--account", "work", "--base-url", "http://g/v1"], ["CHAPPIE_BASE_URL": "http://b/v1"])
+        #expect(address.endpoint == .remote(try #require(URL(string: "http://g/v1"))))
         #expect(throws: UsageError("--account and --api-key exclude each other")) {
             try options(["hi", "--account", "work", "--api-key", "k"])
         }
