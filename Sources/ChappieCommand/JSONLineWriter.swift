@@ -72,13 +72,17 @@ struct JSONLineWriter {
         text += "\""
     }
 
-    /// Beside what JSON asks for, everything that some reader takes for the end of a line: the object is one line.
     private static func needsEscape(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || scalar == "\"" || scalar == "\\" || Self.isLineEnd(scalar)
+        scalar == "\"" || scalar == "\\" || Self.needsDigits(scalar)
     }
 
-    private static func isLineEnd(_ scalar: Unicode.Scalar) -> Bool {
-        scalar == "\u{85}" || scalar == "\u{2028}" || scalar == "\u{2029}"
+    /// Beside what JSON asks for, everything that a terminal obeys or some reader takes for the end of a line: the
+    /// object is one line, wherever it is printed.
+    private static func needsDigits(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029: true
+        default: false
+        }
     }
 
     private static func append(_ scalar: Unicode.Scalar, to text: inout String) {
@@ -88,7 +92,7 @@ struct JSONLineWriter {
         case "\n": text += "\\n"
         case "\r": text += "\\r"
         case "\t": text += "\\t"
-        case _ where scalar.value < 0x20 || Self.isLineEnd(scalar):
+        case _ where Self.needsDigits(scalar):
             let digits = String(scalar.value, radix: 16)
             text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
         default: text.unicodeScalars.append(scalar)

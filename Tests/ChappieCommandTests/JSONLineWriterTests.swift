@@ -43,6 +43,13 @@ private func line(_ fill: (inout JSONLineWriter) -> Void) -> String {
         #expect(text == #"{"v":"\"\\\n\r\t\u0000\u001f/é"}"# + "\n")
     }
 
+    /// U+009B is what ESC and a bracket are together.
+    @Test func nothingIsLeftThatATerminalObeys() {
+        #expect(
+            line { $0.add("v", "\u{1B}[m\u{7F}\u{80}\u{9B}31m\u{9F}\u{A0}") }
+                == #"{"v":"\u001b[m\u007f\u0080\u009b31m\u009f\#u{A0}"}"# + "\n")
+    }
+
     @Test func everyKindOfLineEndIsEscaped() {
         let text = line { $0.add("v", "a\u{85}b\u{2028}c\u{2029}") }
         #expect(text == #"{"v":"a\u0085b\u2028c\u2029"}"# + "\n")
