@@ -76,7 +76,13 @@ import Testing
         // They are read to their ends, which only the listener makes.
         #expect(await BrowserRequests.answer(silent).text.isEmpty)
         #expect(await BrowserRequests.answer(slow).text.isEmpty)
-        try await Self.expectItWorks(listener)
+        // Others are answered; on a busy machine one may itself be too slow for this limit, and then comes again.
+        var answer = BrowserAnswer("")
+        while answer.text.isEmpty {
+            answer = try await BrowserRequests.send(BrowserRequests.get("/", port: listener.port), to: listener.port)
+        }
+        #expect(answer.statusCode == 404)
+        #expect(listener.currentOutcome == nil)
     }
 
     /// A browser opens connections that it may need, and a stranger as many as there are.
