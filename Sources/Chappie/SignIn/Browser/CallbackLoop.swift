@@ -12,7 +12,7 @@ struct CallbackLoop {
     struct Limits: Sendable {
         /// How large the head of a request may be.
         var headByteCount = 8 << 10
-        /// How many connections there may be; of more the oldest that has asked nothing goes.
+        /// How many connections there may be; of more the oldest goes that does not wait for the end of the sign-in.
         var connectionCount = 16
         /// How long a head may take, and an answer.
         var exchange: Duration = .seconds(10)
