@@ -92,7 +92,7 @@ struct AuthorizationClient: Sendable {
 
     /// Throws `unknown` for a URL that is neither https nor on this machine.
     static func check(_ url: URL) throws(ChappieAuthError) {
-        guard Self.isAllowed(url) else {
+        guard ChappieAuthorizationServer.allows(url) else {
             throw .unknown("The authorization server's address has to be https, or http on this machine.")
         }
     }
@@ -103,15 +103,6 @@ struct AuthorizationClient: Sendable {
         case ChappieClientError.transport(let failure) where failure.code == .eventTooLarge: .invalidResponse
         case let error as ChappieClientError: .networkFailure(error.safeDescription)
         default: .unknown("The exchange with the authorization server failed.")
-        }
-    }
-
-    /// RFC 6749 section 3: the endpoints need TLS; what does not leave the machine may do without.
-    private static func isAllowed(_ url: URL) -> Bool {
-        switch url.scheme?.lowercased() {
-        case "https": true
-        case "http": ["127.0.0.1", "localhost", "[::1]", "::1"].contains(url.host(percentEncoded: false)?.lowercased())
-        default: false
         }
     }
 }

@@ -63,6 +63,18 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
         self.authorizationParameters = []
     }
 
+    /// Whether an endpoint may be there.
+    ///
+    /// RFC 6749 section 3: the endpoints need TLS; what does not leave the machine may do without.
+    package static func allows(_ url: URL) -> Bool {
+        guard let host = url.host(percentEncoded: false)?.lowercased(), !host.isEmpty else { return false }
+        return switch url.scheme?.lowercased() {
+        case "https": true
+        case "http": ["127.0.0.1", "localhost", "[::1]", "::1"].contains(host)
+        default: false
+        }
+    }
+
     /// The server behind the accounts of ChatGPT.
     public static let openAI = Self.openAI(issuer: Self.openAIIssuer)
 

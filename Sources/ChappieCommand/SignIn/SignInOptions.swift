@@ -29,31 +29,23 @@ struct SignInOptions {
         let source = SignInSource(arguments: arguments, file: file)
         let variable = environment["CHAPPIE_CLIENT_ID"].flatMap { $0.isEmpty ? nil : $0 }
         self.clientID = try arguments.filledText("client-id") ?? variable ?? file?[.clientID]
-        self.account = try Self.account(source)
-        self.server = try source.server()
         self.storage = ChappieFileCredentialStorage(directory: try arguments.filledText("store"))
+        self.account = try Self.account(source, self.storage)
+        self.server = try source.server()
         self.trust = arguments.text("ca-file")
         self.proxy = arguments.text("proxy")
     }
 
-    private static func account(_ source: SignInSource) throws(UsageError) -> String {
+    private static func account(
+        _ source: SignInSource, _ storage: ChappieFileCredentialStorage
+    ) throws(UsageError) -> String {
         guard let (name, place) = try source.value("account", .account) else { return "default" }
-        guard (1...64).contains(name.utf8.count), name.first != ".", name.utf8.allSatisfy(Self.isAllowed) else {
+        guard (try? storage.check(account: name)) != nil else {
             throw UsageError(
                 "\(place): an account's name has 1 to 64 letters, digits, '_', '.' and '-', no '.' first, not '\(name)'"
             )
         }
         return name
-    }
-
-    /// The rule of `ChappieCredentialStorage`.
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):
-            true
-        default: false
-        }
     }
 
     /// What the session of a sign-in is told.
@@ -154,20 +146,11 @@ private struct SignInSource {
 
     private func url(_ option: String, _ member: SignInFile.Member) throws(UsageError) -> URL? {
         guard let (text, place) = try self.value(option, member) else { return nil }
-        guard let url = URL(string: text), let host = url.host(), !host.isEmpty, Self.isAllowed(url, host) else {
+        guard let url = URL(string: text), ChappieAuthorizationServer.allows(url) else {
             throw UsageError(
                 "\(place) needs a URL that begins with https://, or http:// on this machine, not '\(text)'")
         }
         return url
-    }
-
-    /// RFC 6749 section 3: the endpoints need TLS; what does not leave the machine may do without.
-    private static func isAllowed(_ url: URL, _ host: String) -> Bool {
-        switch url.scheme?.lowercased() {
-        case "https": true
-        case "http": ["127.0.0.1", "localhost", "[::1]", "::1"].contains(host.lowercased())
-        default: false
-        }
     }
 }
 

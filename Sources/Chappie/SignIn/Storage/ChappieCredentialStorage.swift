@@ -31,7 +31,7 @@ public protocol ChappieCredentialStorage: Sendable {
 
 extension ChappieCredentialStorage {
     /// Refuses what an account cannot be called: whatever could be another file, among others.
-    func check(account: String) throws(ChappieCredentialStorageError) {
+    package func check(account: String) throws(ChappieCredentialStorageError) {
         let bytes = account.utf8
         let isValid =
             (1...64).contains(bytes.count) && bytes.first != UInt8(ascii: ".")
