@@ -41,6 +41,12 @@ struct LoginCommand {
         let timeout = configuration.signIn.callbackTimeout
         let usesBrowser = arguments.has("browser")
         if arguments.has("no-open"), !usesBrowser { throw UsageError("--no-open needs --browser") }
+        if usesBrowser, configuration.signIn.server.authorization == nil {
+            throw UsageError("--browser needs --authorization-endpoint URL at such a server")
+        }
+        if !usesBrowser, configuration.signIn.server.deviceGrant == nil {
+            throw UsageError("a code needs --device-endpoint URL at such a server; --browser does without")
+        }
         let opener = BrowserOpener(environment: arguments.has("no-open") ? [:] : self.environment)
         let printsJSON = arguments.has("json")
         do {

@@ -202,6 +202,16 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: program.home.path(of: "arguments")))
     }
 
+    @Test(arguments: [[], ["--browser"]])
+    func aWayThatTheServerHasNoEndpointForIsAUsageError(words: [String]) async throws {
+        let program = try CommandProgram()
+        let client = program.client + ["--token-endpoint", program.issuer + "/oauth/token"]
+        let outcome = try await program.run(["login"] + client + words)
+        #expect(outcome.status == 64)
+        #expect(outcome.errorOutput.contains(words.isEmpty ? "--device-endpoint URL" : "--authorization-endpoint URL"))
+        #expect(program.server.signInLog.isEmpty)
+    }
+
     @Test func notOpeningWhatIsNotABrowsersIsAUsageError() async throws {
         let program = try CommandProgram()
         let outcome = try await program.run(["login", "--no-open"] + program.client)
