@@ -60,6 +60,7 @@ public final class ChappieAuthSession: Sendable {
         var stored = ChappieStoredCredential(
             accessToken: accessToken, refreshToken: refreshToken, idToken: grant.idToken, clientID: try self.clientID(),
             issuer: signIn.server.issuer.absoluteString, refreshedAt: self.clock.date())
+        stored.endpoints = signIn.server.keptEndpoints
         stored.accountID = stored.claims.accountID
         stored.expiresAt = grant.expiresAt(of: accessToken, now: stored.refreshedAt)
         let (storage, credential) = (self.storage, stored)

@@ -22,7 +22,7 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
     /// How the body of a request to refresh or to revoke is written.
     ///
     /// The exchange of a code is always a form.
-    public enum BodyCoding: Sendable, Equatable {
+    public enum BodyCoding: String, Sendable, Equatable {
         /// `application/x-www-form-urlencoded` (RFC 6749 appendix B).
         case form
         /// `application/json`.
@@ -96,6 +96,27 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
             ChappieEndpoint.Field(name: "codex_cli_simplified_flow", value: "true"),
         ]
         return server
+    }
+
+    /// Where a credential's tokens are refreshed and revoked, by what it says of its server; nil when its issuer is no
+    /// URL.
+    package init?(of credential: ChappieStoredCredential) {
+        guard let issuer = URL(string: credential.issuer) else { return nil }
+        guard let endpoints = credential.endpoints else {
+            self = .openAI(issuer: issuer)
+            return
+        }
+        self.init(issuer: issuer, token: endpoints.token, revocation: endpoints.revocation)
+        self.bodyCoding = endpoints.bodyCoding
+    }
+
+    /// What a credential keeps of the server; nil where the issuer says it all.
+    package var keptEndpoints: ChappieStoredCredential.Endpoints? {
+        let usual = Self.openAI(issuer: self.issuer)
+        let isUsual =
+            self.token == usual.token && self.revocation == usual.revocation && self.bodyCoding == usual.bodyCoding
+        return isUsual
+            ? nil : .init(token: self.token, revocation: self.revocation, bodyCoding: self.bodyCoding)
     }
 
     private static var openAIIssuer: URL {

@@ -60,13 +60,12 @@ struct SignInOptions {
         return self.configuration(account: self.account, clientID: clientID, server: self.server)
     }
 
-    /// What the session of an account is told that is signed in: its client and its issuer are those of its sign-in.
+    /// What the session of an account is told that is signed in: its client and its server are those of its sign-in.
+    ///
+    /// What the file says of the server's endpoints precedes what the credential says.
     func configuration(of account: String, _ stored: ChappieStoredCredential) -> ChappieConfiguration {
-        var server = self.server
-        // Of an issuer that the file does not describe, the endpoints are taken to be where OpenAI's are.
-        if server.issuer.absoluteString != stored.issuer, let issuer = URL(string: stored.issuer) {
-            server = .openAI(issuer: issuer)
-        }
+        let isDescribed = self.server.issuer.absoluteString == stored.issuer && self.server.keptEndpoints != nil
+        let server = isDescribed ? self.server : ChappieAuthorizationServer(of: stored) ?? self.server
         return self.configuration(account: account, clientID: stored.clientID, server: server)
     }
 

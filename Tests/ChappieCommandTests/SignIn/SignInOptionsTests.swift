@@ -205,9 +205,26 @@ private func message(_ body: () throws -> Void) -> String? {
         #expect(signIn.server == .openAI(issuer: try url("https://other")))
     }
 
-    @Test func anIssuerThatTheFileDescribesKeepsItsEndpoints() throws {
-        let stored = ChappieStoredCredential(
+    @Test(arguments: ["{}", #"{"issuer":"https://f","token_endpoint":"https://f/t"}"#, #"{"issuer":"https://i"}"#])
+    func aStoredCredentialBringsItsEndpoints(file: String) throws {
+        var stored = ChappieStoredCredential(
             accessToken: "a", refreshToken: "r", clientID: "theirs", issuer: "https://i", refreshedAt: Date())
+        stored.endpoints = .init(
+            token: try url("https://i/theirs"), revocation: try url("https://i/revoke"), bodyCoding: .form)
+        let server = try options([], file: file).configuration(of: "work", stored).signIn.server
+        #expect(
+            server
+                == ChappieAuthorizationServer(
+                    issuer: try url("https://i"), token: try url("https://i/theirs"),
+                    revocation: try url("https://i/revoke")))
+        stored.endpoints?.bodyCoding = .json
+        #expect(try options([], file: file).configuration(of: "work", stored).signIn.server.bodyCoding == .json)
+    }
+
+    @Test func anIssuerThatTheFileDescribesKeepsItsEndpoints() throws {
+        var stored = ChappieStoredCredential(
+            accessToken: "a", refreshToken: "r", clientID: "theirs", issuer: "https://i", refreshedAt: Date())
+        stored.endpoints = .init(token: try url("https://i/old"), revocation: nil, bodyCoding: .json)
         let server = try options([], file: #"{"issuer":"https://i","token_endpoint":"https://i/t"}"#)
             .configuration(of: "work", stored).signIn.server
         #expect(server.token == (try url("https://i/t")))

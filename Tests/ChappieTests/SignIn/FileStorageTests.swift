@@ -12,10 +12,16 @@ import Testing
     @Test func whatIsStoredIsReadBack() throws {
         var full = ChappieStoredCredential.sample()
         full.refreshFailure = "refresh_token_expired"
+        var plain = full
+        plain.endpoints = .init(
+            token: try #require(URL(string: "https://issuer.example/t?x=1")), revocation: nil, bodyCoding: .json)
+        full.endpoints = .init(
+            token: try #require(URL(string: "https://issuer.example/t")),
+            revocation: URL(string: "https://issuer.example/r"), bodyCoding: .form)
         let bare = ChappieStoredCredential(
             accessToken: "\"ä\\\n\u{0}", refreshToken: nil, clientID: "c", issuer: "i",
             refreshedAt: Date(timeIntervalSince1970: 1_764_000_000.25))
-        for credential in [full, bare] {
+        for credential in [full, plain, bare] {
             try self.directory.storage.store(credential, of: "default")
             #expect(try self.directory.storage.credential(of: "default") == credential)
         }
@@ -261,6 +267,19 @@ import Testing
     ])
     func whatMakesNoSenseIsDamaged(text: String) throws {
         try self.directory.write(text.utf8, to: "a.json")
+        self.expect { .unreadable(path: $0) }
+    }
+
+    @Test(arguments: [
+        "{}", "[]", "1", #"{"token_endpoint":"https://i/t"}"#, #"{"body_coding":"form"}"#,
+        #"{"token_endpoint":"","body_coding":"form"}"#, #"{"token_endpoint":"https://i/t","body_coding":"xml"}"#,
+        #"{"token_endpoint":"https://i/t","body_coding":"form","revocation_endpoint":1}"#,
+    ])
+    func endpointsThatMakeNoSenseAreDamaged(endpoints: String) throws {
+        let members = #""version":1,"account":"a","issuer":"i","client_id":"c","tokens":{"access_token":"t"}"#
+        try self.directory.write(#"{\#(members),"endpoints":null}"#.utf8, to: "a.json")
+        #expect(try self.directory.storage.credential(of: "a") != nil)
+        try self.directory.write(#"{\#(members),"endpoints":\#(endpoints)}"#.utf8, to: "a.json")
         self.expect { .unreadable(path: $0) }
     }
 

@@ -8,6 +8,7 @@ import Testing
     private static func guarded() throws -> CommandProgram {
         var signIn = ChappieTestServer.SignIn()
         signIn.guardsRequests = true
+        signIn.pendingPollCount = 0
         return try CommandProgram(signIn)
     }
 
@@ -120,6 +121,21 @@ import Testing
         let again = try await program.run(["logout"])
         #expect(again.status == 0)
         #expect(again.errorOutput == "Nobody was signed in as default.\n")
+    }
+
+    /// What only the options of `login` said is known to the other commands.
+    @Test func aServerThatOnlyTheOptionsNamedRefreshesAndRevokes() async throws {
+        let program = try Self.guarded()
+        let words = program.standardClient.map { $0 == program.issuer ? program.issuer + "/tenant" : $0 }
+        #expect(try await program.run(["login"] + words).status == 0)
+        program.server.expireAccessTokens()
+        #expect(try await program.run(["usage", "--base-url", program.chatGPT]).status == 0)
+        let refreshed = try #require(try program.storage.credential(of: "default")?.refreshToken)
+        #expect(try await program.run(["logout"]).status == 0)
+        #expect(program.server.state(ofToken: refreshed) == .revoked)
+        let log = program.server.signInLog.filter { [.refresh, .revoke].contains($0.endpoint) }
+        #expect(log.map(\.endpoint) == [.refresh, .revoke])
+        #expect(log.allSatisfy { $0.coding == .form })
     }
 
     @Test func everybodyCanBeSignedOut() async throws {

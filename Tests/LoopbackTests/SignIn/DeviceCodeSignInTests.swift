@@ -27,6 +27,12 @@ import Testing
         let stored = try #require(flow.storage.stored)
         #expect(stored.clientID == "client-1" && stored.issuer == "http://127.0.0.1:\(flow.server.port)")
         #expect(stored.accountID == "acc_1" && stored.idToken != nil && stored.expiresAt != nil)
+        // Whose endpoints are elsewhere than its issuer says is kept.
+        let issuer = "http://127.0.0.1:\(flow.server.port)"
+        let token = try #require(URL(string: issuer + "/oauth/token"))
+        #expect(
+            stored.endpoints
+                == (way == .standard ? .init(token: token, revocation: nil, bodyCoding: .form) : nil))
         #expect(flow.server.state(ofToken: stored.accessToken) == .good)
         #expect(try flow.server.state(ofToken: #require(stored.refreshToken)) == .good)
         // At once, and then at the server's interval.

@@ -15,6 +15,7 @@ extension ChappieStoredCredential {
             "version": .number(Double(Self.fileVersion)),
             "account": .string(account),
             "issuer": .string(self.issuer),
+            "endpoints": self.endpoints.map(Self.value) ?? .null,
             "client_id": .string(self.clientID),
             "tokens": [
                 "access_token": .string(self.accessToken),
@@ -51,6 +52,7 @@ extension ChappieStoredCredential {
                 issuer: try Self.required(root["issuer"]),
                 expiresAt: try Self.date(root["expires_at"]),
                 refreshedAt: try Self.date(root["refreshed_at"]) ?? Date(timeIntervalSince1970: 0))
+            self.endpoints = try Self.endpoints(root["endpoints"])
             self.refreshFailure = try Self.optional(root["refresh_failure"])
         } catch {
             throw .unreadable(path: path)
@@ -70,6 +72,28 @@ extension ChappieStoredCredential {
         case nil, .null: nil
         default: try self.required(value)
         }
+    }
+
+    private static func value(_ endpoints: Endpoints) -> ChappieJSONValue {
+        [
+            "token_endpoint": .string(endpoints.token.absoluteString),
+            "revocation_endpoint": endpoints.revocation.map { .string($0.absoluteString) } ?? .null,
+            "body_coding": .string(endpoints.bodyCoding.rawValue),
+        ]
+    }
+
+    private static func endpoints(_ value: ChappieJSONValue?) throws(Damage) -> Endpoints? {
+        guard let value, value != .null else { return nil }
+        guard let token = try Self.url(value["token_endpoint"]),
+            let coding = ChappieAuthorizationServer.BodyCoding(rawValue: try Self.required(value["body_coding"]))
+        else { throw Damage() }
+        return Endpoints(token: token, revocation: try Self.url(value["revocation_endpoint"]), bodyCoding: coding)
+    }
+
+    private static func url(_ value: ChappieJSONValue?) throws(Damage) -> URL? {
+        guard let text = try Self.optional(value) else { return nil }
+        guard let url = URL(string: text) else { throw Damage() }
+        return url
     }
 
     private static func date(_ value: ChappieJSONValue?) throws(Damage) -> Date? {

@@ -8,6 +8,23 @@
 ///
 /// Its description is redacted.
 public struct ChappieStoredCredential: Sendable, Equatable {
+    /// Where a server gives and revokes tokens, and how it is asked to.
+    public struct Endpoints: Sendable, Equatable {
+        /// The token endpoint (RFC 6749 section 3.2).
+        public var token: URL
+        /// Where tokens are revoked (RFC 7009); nil when there is no such place.
+        public var revocation: URL?
+        /// How requests to refresh and to revoke are written.
+        public var bodyCoding: ChappieAuthorizationServer.BodyCoding
+
+        /// The endpoints of a server.
+        public init(token: URL, revocation: URL?, bodyCoding: ChappieAuthorizationServer.BodyCoding) {
+            self.token = token
+            self.revocation = revocation
+            self.bodyCoding = bodyCoding
+        }
+    }
+
     /// Goes out with each request.
     public var accessToken: String
     /// Gives the next access token; good for one use where the server rotates it.
@@ -20,6 +37,10 @@ public struct ChappieStoredCredential: Sendable, Equatable {
     public var clientID: String
     /// The issuer's URL.
     public var issuer: String
+    /// Where the issuer has its endpoints; nil where they are those of `ChappieAuthorizationServer.openAI(issuer:)`.
+    ///
+    /// Default nil. For programs that know the server by the credential alone: a session uses its configuration's.
+    public var endpoints: Endpoints?
     /// When the access token ends; nil when that is not known.
     public var expiresAt: Date?
     /// When the access token was given.
