@@ -62,7 +62,8 @@ import Testing
         ("error=access_denied&error_description=The+person+said+no.", "The person said no."),
         ("error=access_denied", "access_denied"), ("error=server_error&error_description=", "server_error"),
         ("error=access_denied&error_description=missing_codex_entitlement", "missing_codex_entitlement"),
-        ("error=e&code=c", "e"), ("error=a%1B%5B31mb", "a[31mb"), ("error_description=alone", "alone"),
+        ("error=e&error_description=It+was+the-right-state.", "It was [redacted]."), ("error=e&code=c", "e"),
+        ("error=a%1B%5B31mb", "a[31mb"), ("error_description=alone", "alone"),
     ])
     func anErrorIsReportedInTheServersWords(query: String, words: String) throws {
         var machine = Self.machine()

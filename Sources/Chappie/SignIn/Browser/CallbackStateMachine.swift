@@ -1,3 +1,5 @@
+import ChappieTransport
+
 /// What the browser came back with.
 enum CallbackOutcome: Sendable, Equatable {
     /// An authorization code.
@@ -70,9 +72,10 @@ struct CallbackStateMachine: Sendable {
         }
         let error = AuthorizationRefusal(
             code: request.parameter("error"), message: request.parameter("error_description"))
-        guard let words = error.message ?? error.code.flatMap({ AuthorizationRefusal.printable($0) }) else {
+        guard let said = error.message ?? error.code.flatMap({ AuthorizationRefusal.printable($0) }) else {
             return .answerAndReport(.invalid, .invalid)
         }
+        let words = SecretRedaction([self.secret]).words(said)
         return .answerAndReport(.denied(words), .denied(words))
     }
 
