@@ -54,7 +54,8 @@ public final class ChappieAuthSession: Sendable {
 
     /// Keeps what a token endpoint gave at the end of a sign-in.
     func finish(_ grant: TokenGrant) async throws -> ChappieAccount {
-        guard let accessToken = grant.accessToken else { throw ChappieAuthError.invalidResponse }
+        // A token of a type that is not known must not be used (RFC 6749 section 7.1).
+        guard let accessToken = grant.accessToken, grant.isBearer else { throw ChappieAuthError.invalidResponse }
         guard let refreshToken = grant.refreshToken else { throw ChappieAuthError.missingRefreshToken }
         let signIn = self.configuration.signIn
         var stored = ChappieStoredCredential(

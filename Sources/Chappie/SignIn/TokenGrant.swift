@@ -14,6 +14,10 @@ struct TokenGrant: Sendable, Equatable {
     var idToken: String?
     /// How many seconds the access token lasts.
     var expiresIn: Double?
+    /// Whether the access token is one that whoever bears it may use, which is the only type that is known here.
+    ///
+    /// True where the server does not say.
+    var isBearer: Bool
 
     /// Reads an answer; nil when it is not an object of JSON, or has a token that is not text.
     init?(body: [UInt8]) {
@@ -29,6 +33,11 @@ struct TokenGrant: Sendable, Equatable {
         self.accessToken = Self.text(members["access_token"])
         self.refreshToken = Self.text(members["refresh_token"])
         self.idToken = Self.text(members["id_token"])
+        switch members["token_type"] {
+        case nil, .null: self.isBearer = true
+        // Not case-sensitive (RFC 6749 section 5.1).
+        case let type: self.isBearer = type?.string?.lowercased() == "bearer"
+        }
         // Some write numbers as texts.
         let seconds = members["expires_in"]?.number ?? members["expires_in"]?.string.flatMap { Double($0) }
         self.expiresIn = seconds.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }

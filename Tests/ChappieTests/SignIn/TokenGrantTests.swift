@@ -44,6 +44,26 @@ import Testing
         #expect(try #require(Self.grant(#"{"expires_in":\#(value)}"#)).expiresIn == seconds)
     }
 
+    /// RFC 6749 section 7.1: whoever does not know the type must not use the token.
+    @Test(arguments: [
+        (#""Bearer""#, true), (#""bearer""#, true), (#""BEARER""#, true), ("null", true), (#""""#, false), ("1", false),
+        (#""DPoP""#, false), (#""mac""#, false), (#""Bearer x""#, false),
+    ])
+    func onlyATokenForItsBearerSignsIn(type: String, signsIn: Bool) async throws {
+        var configuration = ChappieConfiguration()
+        let storage = ChappieMemoryCredentialStorage()
+        configuration.credentialStorage = storage
+        configuration.signIn.clientID = "client"
+        let session = Chappie.authSession(configuration: configuration)
+        let grant = try #require(Self.grant(#"{"access_token":"a","refresh_token":"r","token_type":\#(type)}"#))
+        if signsIn {
+            #expect(try await session.finish(grant).name == "default")
+        } else {
+            await #expect(throws: ChappieAuthError.invalidResponse) { try await session.finish(grant) }
+        }
+        #expect(try (storage.credential(of: "default") != nil) == signsIn)
+    }
+
     @Test func whatTheTokenSaysOfItsEndCountsBeforeWhatCameWithIt() throws {
         let grant = try #require(Self.grant(#"{"expires_in":60}"#))
         let now = Date(timeIntervalSince1970: 1_000)
