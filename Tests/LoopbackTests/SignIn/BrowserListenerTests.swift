@@ -176,6 +176,21 @@ import Testing
         #expect(asked.lowercased().contains("\r\nhost: 127.0.0.1:\(busy.port)\r\n"))
     }
 
+    @Test func nobodyIsAskedToLeaveForAPageThatCannotBeOpened() async throws {
+        let clock = FlowClock()
+        let first = try await Self.session([0], FlowClock(hangs: true)).startBrowserSignIn()
+        let session = try Flow.session(port: 1, clock: clock, storage: FlowStorage()) {
+            $0.callbackPorts = [first.port]
+            $0.server.authorization = URL(string: "http://issuer.example/authorize")
+        }
+        await #expect(throws: ChappieAuthError.self) { try await session.startBrowserSignIn() }
+        #expect(clock.sleeps == [])
+        // It listens still.
+        let answer = try await BrowserRequests.ask("/", of: first)
+        #expect(answer.statusCode == 404)
+        first.cancel()
+    }
+
     @Test func withoutAPortTheErrorNamesThem() async throws {
         let (one, other) = (try TakenPort(), try TakenPort())
         let session = try Self.session([one.port, other.port], FlowClock())

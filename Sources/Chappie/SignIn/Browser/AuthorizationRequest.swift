@@ -18,7 +18,7 @@ struct AuthorizationRequest: Sendable {
     /// What the program is called.
     let originator: String
     /// The port on which the browser comes back.
-    let port: UInt16
+    var port: UInt16
 
     /// The address that the browser comes back to.
     ///

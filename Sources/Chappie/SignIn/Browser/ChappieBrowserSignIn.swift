@@ -38,11 +38,13 @@ public final class ChappieBrowserSignIn: Sendable {
         let configuration = session.configuration.signIn
         let clientID = try session.clientID()
         let key = try ProofKey(random)
+        var request = AuthorizationRequest(
+            server: configuration.server, clientID: clientID, originator: configuration.originator, port: 0)
+        // For a page that cannot be opened nobody is asked to leave a port.
+        _ = try request.url(key)
         let listener = try await CallbackPort(configuration.callbackPorts, clock: session.clock)
             .listen(state: key.state)
-        let request = AuthorizationRequest(
-            server: configuration.server, clientID: clientID, originator: configuration.originator,
-            port: listener.port)
+        request.port = listener.port
         self.authorizationURL = try request.url(key)
         self.port = listener.port
         self.session = session
