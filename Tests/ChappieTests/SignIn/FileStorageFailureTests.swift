@@ -107,6 +107,26 @@ import Testing
         }
     }
 
+    /// The descriptor of a list of names goes with it, also when a signal interrupts it.
+    @Test func anInterruptedListIsReadAgainWithADescriptorOfItsOwn() throws {
+        let directory = StorageDirectory()
+        try directory.storage.store(.sample("old"), of: "a")
+        let lists = LockedValue(0)
+        let storage = directory.storage { call, body in
+            let result = body()
+            guard call == .list else { return result }
+            let number = lists.withLock { count in
+                count += 1
+                return count
+            }
+            guard number == 1 else { return result }
+            errno = EINTR
+            return -1
+        }
+        #expect(try storage.accounts() == ["a"])
+        #expect(lists.withLock { $0 } == 2)
+    }
+
     @Test(arguments: [ENOSPC, EIO, EACCES])
     func whatCannotBeReadIsAnErrorAndNotAbsent(code: CInt) throws {
         let calls = try Self.calls { _ = try $0.credential(of: "a") }
