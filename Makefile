@@ -35,7 +35,8 @@ RESULTS :=
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs benchmarks-build \
 	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample samples soak soak-sample bench bench-peers \
-	bench-compare bench-report bench-readme bench-screenshots runner-tests figures churn interop autobahn autobahn-quick autobahn-full \
+	bench-compare bench-report bench-readme bench-screenshots runner-tests figures churn \
+	credential-crashes browser-sign-in interop autobahn autobahn-quick autobahn-full \
 	autobahn-client clean
 
 help: ## List these targets
@@ -87,7 +88,7 @@ UNSAFE_TESTS := ServerSentEventsTests WebSocketProtocolTests DeflateTests Respon
 
 # What `make test` runs and a sanitizer need not: what starts programs of its own, which sanitizers do not see well; and
 # what is long, and about time, decisions or values of one thread.
-OF_OTHER_PROCESSES := DescriptorLimitTests|TLSEnvironmentTests
+OF_OTHER_PROCESSES := DescriptorLimitTests|TLSEnvironmentTests|FiftyProcessesTests|LoopbackTests.Command
 NOT_ABOUT_THREADS := ScenarioTests|SlowReaderTests|FrameQueueTests|AddressRaceTests|LookupQueueWalkTests|FaultProxyTests
 NOT_ABOUT_THREADS := $(NOT_ABOUT_THREADS)|ContinuationTests|CanaryTests|ClientEndpointTests|RateLimitContractTests
 NOT_ABOUT_MEMORY := ScenarioTests|SlowReaderTests|FaultProxyTests|TimeBudgetTests|TransportDeadlineTests|CanaryTests
@@ -240,6 +241,14 @@ figures: install ## Measure what recovery costs, each figure beside its bound; F
 churn: install ## Connect and cancel 100,000 times, and count what is left: descriptors, bytes
 	swift build -c release --product connection-churn
 	"$$(swift build -c release --show-bin-path)/connection-churn" --count 100000
+
+credential-crashes: install ## Kill a process at each call that replaces a credential: the file is the old or the new one
+	@Scripts/install.sh crashes
+	@Scripts/credential-crashes.sh
+
+browser-sign-in: install ## Sign in with Chromium at the test server, by code and by browser, agreeing and not
+	@Scripts/install.sh report
+	@Scripts/browser-sign-in.sh
 
 interop: install ## Hold the client and the server against other people's programs
 	@Scripts/install.sh interop

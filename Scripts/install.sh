@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the Makefile's targets need from the system's package manager, and only what is missing.
-# Usage: Scripts/install.sh [build|check|docs|proxy|budgets|bench|bench-peers|report|interop|autobahn|model]...
+# Usage: Scripts/install.sh [build|check|docs|proxy|budgets|bench|bench-peers|report|crashes|interop|autobahn|model]...
 #        (default: build)
 set -euo pipefail
 
@@ -27,10 +27,11 @@ debian_packages() {
         budgets | bench) echo python3 valgrind binutils ;;
         bench-peers) echo python3 python3-venv curl ca-certificates util-linux ;;
         report) echo python3 chromium fonts-dejavu-core ;;
+        crashes) echo python3 strace ;;
         interop) echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid ;;
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;
-        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, bench, bench-peers, report, interop, autobahn or model)" ;;
+        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, bench, bench-peers, report, crashes, interop, autobahn or model)" ;;
     esac
 }
 
@@ -44,11 +45,12 @@ homebrew_formulae() {
         budgets) ;; # They are counted on Linux only.
         bench) echo python ;; # Without valgrind: instructions are counted on Linux only.
         report) fail "the report is looked at in Debian's Chromium; run it on Linux" ;;
+        crashes) fail "processes are killed at their system calls by strace; run it on Linux" ;;
         interop) echo python node squid ;;
         autobahn) fail "the Autobahn suite is set up from Debian packages; run it on Linux" ;;
         model) echo spin ;;
         bench-peers) fail "the peers are measured on Linux only" ;;
-        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, bench, bench-peers, report, interop, autobahn or model)" ;;
+        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, bench, bench-peers, report, crashes, interop, autobahn or model)" ;;
     esac
 }
 
@@ -59,7 +61,7 @@ is_installed_on_debian() {
 # A program that came another way, such as a Node from its maker, is as good as the package.
 is_available_on_debian() {
     case $1 in
-        gcc | make | curl | python3 | shellcheck | spin | valgrind) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
+        gcc | make | curl | python3 | shellcheck | spin | strace | valgrind) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
         tinyproxy-bin) command -v tinyproxy >/dev/null || is_installed_on_debian "$1" ;;
         openssl) command -v openssl >/dev/null || is_installed_on_debian "$1" ;;
         nodejs) command -v node >/dev/null || is_installed_on_debian "$1" ;;

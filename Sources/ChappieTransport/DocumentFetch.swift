@@ -25,14 +25,25 @@ struct DocumentFetch {
         self.reader = DocumentReader(engine: engine)
     }
 
-    /// Fetches the document, or throws what a turn would.
+    /// Fetches the document, or throws what a turn would: without the credentials that were sent.
     func document() async throws -> FetchedDocument {
+        var redaction = SecretRedaction(self.engine.configuration)
+        do {
+            return try await self.document(&redaction)
+        } catch {
+            throw redaction.error(error)
+        }
+    }
+
+    private func document(_ redaction: inout SecretRedaction) async throws -> FetchedDocument {
         let source = self.engine.configuration.credential
         let credential = try await source(.connecting)
+        redaction.add(credential)
         let answer = try await self.answer(credential, attempt: 1)
         guard answer.statusCode == 401 else { return try self.judge(answer) }
         let fresh = try await source(.rejected(credential))
         guard let fresh, fresh != credential else { throw self.rejection(answer) }
+        redaction.add(fresh)
         let second = try await self.answer(fresh, attempt: 2)
         guard second.statusCode != 401 else { throw self.rejection(second) }
         return try self.judge(second)

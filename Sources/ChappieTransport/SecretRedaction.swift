@@ -1,6 +1,6 @@
 /// Takes secrets out of what a server said: some repeat what they were sent.
 ///
-/// A value of one turn. It knows the credentials that the turn has used, and the fields that look like another.
+/// A value of one turn or exchange. It knows the credentials that it has used, and the fields that look like another.
 package struct SecretRedaction: Sendable {
     /// Stands in the place of a secret.
     static let mark = "[redacted]"

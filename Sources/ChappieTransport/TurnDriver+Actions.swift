@@ -275,19 +275,7 @@ extension TurnDriver {
 
     private func pause(for delay: Duration, before opening: TurnStateMachine.Opening) async {
         let sleep = self.engine.clock.sleep
-        let pause = Task { try await sleep(delay) }
-        let isCancelled = self.shared.withLock { shared in
-            shared.pause = pause
-            return shared.isCancelled
-        }
-        if isCancelled { pause.cancel() }
-        let result = await withTaskCancellationHandler {
-            await pause.result
-        } onCancel: {
-            pause.cancel()
-        }
-        self.shared.withLock { $0.pause = nil }
-        guard case .success = result else { return self.stop() }
+        guard case .success = await self.result(of: Task { try await sleep(delay) }) else { return self.stop() }
         if self.isOverTotalBudget {
             self.action = self.machine.failed(.timeout(.total), attempt: opening.attempt, jitter: 0)
             return
@@ -295,14 +283,42 @@ extension TurnDriver {
         self.action = self.machine.timerFired(attempt: opening.attempt)
     }
 
+    /// What becomes of a task that ends when the turn is cancelled, by whom ever.
+    private func result<Value>(of task: Task<Value, any Error>) async -> Result<Value, any Error> {
+        let isCancelled = self.shared.withLock { shared in
+            shared.interrupt = { task.cancel() }
+            return shared.isCancelled
+        }
+        if isCancelled { task.cancel() }
+        let result = await withTaskCancellationHandler {
+            await task.result
+        } onCancel: {
+            task.cancel()
+        }
+        self.shared.withLock { $0.interrupt = nil }
+        return result
+    }
+
+    /// Whether nobody wants the turn any more.
+    var isGivenUp: Bool { self.shared.withLock { $0.isCancelled } || Task.isCancelled }
+
     // MARK: Credentials
+
+    /// Asks the program for a credential, which may take as long as a refresh does.
+    func askForCredential(
+        _ request: ChappieTransportConfiguration.CredentialRequest
+    ) async throws -> ChappieCredential? {
+        let source = self.engine.configuration.credential
+        return try await self.result(of: Task { try await source(request) }).get()
+    }
 
     private func refreshCredential(before opening: TurnStateMachine.Opening) async {
         let before = self.credential
         let start = self.engine.clock.now()
         do {
-            self.credential = try await self.engine.configuration.credential(.rejected(before))
+            self.credential = try await self.askForCredential(.rejected(before))
         } catch {
+            guard !self.isGivenUp else { return self.stop() }
             self.noteRefresh(since: start, error: error)
             self.end(.failed(error))
             return

@@ -15,7 +15,8 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
         var isCancelled = false
         var connection: (any TransportConnection)?
         var rivalConnection: (any TransportConnection)?
-        var pause: Task<Void, any Error>?
+        /// Ends what the turn waits for that is no connection: a delay, or the source of credentials.
+        var interrupt: (@Sendable () -> Void)?
         /// Events that the consumer can take without anything being done for them.
         var ready = EventQueue()
         var report = ChappieStreamReport()
@@ -258,7 +259,7 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
 
     /// One step of the turn: one action, or one thing from the connection.
     private func advance() async {
-        if self.shared.withLock({ $0.isCancelled }) || Task.isCancelled { return self.stop() }
+        if self.isGivenUp { return self.stop() }
         guard self.startedAt != nil else { return await self.begin() }
         switch self.performNow() {
         case .nothing: break
@@ -283,9 +284,9 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
         self.noteTurnBegan()
         guard self.makeBodies(), self.isPermitted() else { return }
         do {
-            self.credential = try await self.engine.configuration.credential(.connecting)
+            self.credential = try await self.askForCredential(.connecting)
         } catch {
-            return self.end(.failed(error))
+            return self.isGivenUp ? self.stop() : self.end(.failed(error))
         }
         self.start()
     }
@@ -372,11 +373,11 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
 
     /// Closes the connection and ends the stream with `CancellationError`.
     package func cancel() {
-        let (connections, pause) = self.shared.withLock { shared in
+        let (connections, interrupt) = self.shared.withLock { shared in
             shared.isCancelled = true
-            return ([shared.connection, shared.rivalConnection], shared.pause)
+            return ([shared.connection, shared.rivalConnection], shared.interrupt)
         }
-        pause?.cancel()
+        interrupt?()
         for connection in connections { connection?.cancel() }
     }
 

@@ -182,8 +182,80 @@ private let signIn = [
     Sentence("sign-out", "LoopbackTests/SignIn/CommandAccountTests.whoSignsOutIsForgottenAndRevoked"),
     Sentence("several accounts", "LoopbackTests/SignIn/CommandAccountTests.severalAccountsAreToldByName"),
     Sentence(
+        "a device code is polled for, first at once, and the server may slow that down (RFC 8628 section 3.5)",
+        "LoopbackTests/SignIn/DeviceCodeSignInTests.aPersonSignsIn",
+        "LoopbackTests/SignIn/DeviceCodeSignInTests.aServerThatWantsToBeAskedLessOftenIs",
+        "LoopbackTests/SignIn/DeviceCodeSignInTests.aPollThatFoundOutNothingIsMadeAgain"),
+    Sentence(
+        "`expiredDeviceCode`, by the server's word",
+        "LoopbackTests/SignIn/DeviceCodeFailureTests.aCodeThatTheServerCallsExpiredIsExpired"),
+    Sentence(
+        "`pollingTimeout`, by this side's clock",
+        "LoopbackTests/SignIn/DeviceCodeFailureTests.whoeverWaitsTooLongGivesUp"),
+    Sentence(
+        "`callbackTimeout`",
+        "LoopbackTests/SignIn/BrowserSignInTests.aBrowserThatDoesNotComeBackIsATimeout"),
+    Sentence(
+        "`cancelledSignIn`, at any moment",
+        "LoopbackTests/SignIn/DeviceCodeFailureTests.cancellingTheTaskEndsTheWait",
+        "LoopbackTests/SignIn/DeviceCodeFailureTests.cancellingTheTaskEndsARequestThatNobodyAnswers",
+        "LoopbackTests/SignIn/BrowserSignInTests.cancellingEndsTheWaitAndTheListener",
+        "LoopbackTests/SignIn/BrowserSignInTests.aPersonOrAProgramCancelsAtTheCallback"),
+    Sentence(
+        "`networkFailure(String)`",
+        "LoopbackTests/SignIn/DeviceCodeFailureTests.aServerThatIsNotThereIsAFailureOfTheNetwork",
+        "LoopbackTests/SignIn/RefreshFailureTests.aServerThatIsGoneIsANetworkFailure",
+        "LoopbackTests/SignIn/RefreshFailureTests.aServerThatSaysNothingIsWaitedForNoLongerThanItMay"),
+    Sentence(
+        "`missingRefreshToken`", "LoopbackTests/SignIn/DeviceCodeFailureTests.tokensWithoutARefreshTokenAreNotKept",
+        "LoopbackTests/SignIn/RefreshFailureTests.whoeverHasNoRefreshTokenIsTold"),
+    Sentence(
+        "`tokenExchangeFailed(statusCode: Int, body: String)`",
+        "LoopbackTests/SignIn/DeviceCodeFailureTests.anExchangeThatIsRefusedSaysHow",
+        "LoopbackTests/SignIn/RefreshFailureTests.aRefusalForGoodAsksForASignIn",
+        "LoopbackTests/SignIn/RefreshFailureTests.aRefusalForNowDoesNot"),
+    Sentence(
+        "`authorizationDenied(String)`", "LoopbackTests/SignIn/DeviceCodeFailureTests.aPersonWhoSaysNoIsHeard",
+        "LoopbackTests/SignIn/BrowserSignInTests.aPersonWhoSaysNoIsHeard"),
+    Sentence(
+        "`secureRandomFailed(statusCode: Int32)`",
+        "LoopbackTests/SignIn/BrowserSignInTests.withoutRandomBytesNothingBegins"),
+    Sentence(
+        "`invalidResponse`", "LoopbackTests/SignIn/DeviceCodeFailureTests.aBodyThatIsNoAnswerIsInvalid",
+        "LoopbackTests/SignIn/RefreshFailureTests.whatIsNoJSONMakesNoSense"),
+    Sentence(
+        "`unknown(String)`", "LoopbackTests/SignIn/DeviceCodeFailureTests.aServerWithoutDeviceLoginSaysSo",
+        "LoopbackTests/SignIn/DeviceCodeFailureTests.aSignInIsCompletedOnce"),
+    Sentence("`refreshAuth()`", "LoopbackTests/SignIn/RefreshTests.aSiblingsTokensAreTakenAndNotBurnt"),
+    Sentence(
         "tokens are refreshed before they expire",
+        "ChappieTests/SignIn/RefreshScheduleTests.anHourIsRefreshedFiveMinutesBeforeItsEnd",
+        "LoopbackTests/SignIn/RefreshTests.aTokenThatEndsSoonIsRefreshedBeforeTheRequest",
         "LoopbackTests/SignIn/CommandAccountTests.aTokenThatHasEndedIsRenewedFirst"),
+    Sentence(
+        "tokens are refreshed once after an unexpected 401, in band too",
+        "LoopbackTests/SignIn/RefreshTests.aTokenThatIsRejectedIsRefreshedOnce",
+        "LoopbackTests/SignIn/RefreshTests.aTokenThatIsRejectedOnAnOpenWebSocketIsRefreshedOnce",
+        "LoopbackTests/SignIn/RefreshTests.aServerThatRejectsTheNewTokenTooIsNotAskedAgain"),
+    Sentence(
+        "new tokens are stored before they are used",
+        "ChappieTests/SignIn/KeeperTests.theTokensAreStoredBeforeTheyAreGiven",
+        "LoopbackTests/SignIn/RefreshTests.theTokensAreInTheFileWhenTheRequestArrives"),
+    Sentence(
+        "fifty processes with one nearly expired credential: one refresh, and all go on",
+        "LoopbackTests/SignIn/FiftyProcessesTests.fiftyProcessesWithOneNearlyExpiredCredentialRefreshItOnce"),
+    Sentence(
+        "a process that dies at any moment leaves the old credential or the new one",
+        "LoopbackTests/SignIn/FiftyProcessesTests.aProcessThatDiesAtAnyCallLeavesTheOldFileOrTheNewOne",
+        "ChappieTests/SignIn/FileStorageFailureTests.whateverFailsTheOldOneIsThereOrTheNewOne"),
+    Sentence(
+        "tokens, codes and verifiers are in no log, error, report, output, list of processes or crash",
+        "LoopbackTests/SignIn/RefreshCanaryTests.noLineNoErrorAndNoReportNamesAToken",
+        "LoopbackTests/SignIn/SignInCanaryTests.noErrorAndNoAccountNamesASecretOfADevice",
+        "LoopbackTests/SignIn/SignInCanaryTests.noErrorNoPageAndNoAccountNamesASecretOfABrowser",
+        "LoopbackTests/SignIn/CommandCanaryTests.neitherItsWordsNorItsEnvironmentNorItsOutputHoldASecret",
+        "LoopbackTests/SignIn/CommandCanaryTests.theTextOfACrashHoldsNoToken",
+        "LoopbackTests/SignIn/CommandLoginTests.aBrowserSignsInAndNoProcessIsToldASecret"),
     Sentence(
         "the usage windows of an account", "LoopbackTests/SignIn/UsageTests.usageIsToldWhereTheBaseURLSuggests",
         "ChappieTests/UsageTests.aDocumentIsReadWhole"),

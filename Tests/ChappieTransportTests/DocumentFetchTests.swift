@@ -103,6 +103,22 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
+    /// Some servers repeat what they were sent.
+    @Test(arguments: [400, 401])
+    func noErrorRepeatsTheCredential(status: Int) async {
+        let words = #"{"error":{"code":"no-secret-token-2","message":"secret-token-1 secret-token-2 key-in-a-field"}}"#
+        let fixture = TurnFixture([.refusal(401), .refusal(status, body: words)]) {
+            $0.credential = { ChappieCredential(bearerToken: $0 == .connecting ? "secret-token-1" : "secret-token-2") }
+            $0.additionalFields = [(name: "X-Key", value: "key-in-a-field")]
+        }
+        let redacted = #"{"error":{"code":"no-[redacted]","message":"[redacted] [redacted] [redacted]"}}"#
+        let expected =
+            status == 401
+            ? ChappieClientError.reauthenticationRequired("no-[redacted]")
+            : .httpError(status, redacted)
+        #expect(await Self.error(fixture) as? ChappieClientError == expected)
+    }
+
     @Test func whatTheSourceOfCredentialsThrowsIsThrown() async {
         struct NoCredential: Error {}
         let fixture = TurnFixture([Self.answer]) { $0.credential = { _ in throw NoCredential() } }

@@ -65,6 +65,32 @@ import Testing
         #expect(fixture.transport.connections.count == 1)
     }
 
+    /// A refresh may take half a minute.
+    @Test(arguments: Canceller.allCases, [false, true])
+    func aCredentialThatIsWaitedForIsGivenUp(by canceller: Canceller, isRejected: Bool) async {
+        let signal = Signal()
+        let fixture = TurnFixture([.refusal(401)]) {
+            $0.credential = { request in
+                if isRejected, request == .connecting { return ChappieCredential(bearerToken: "old") }
+                let (stream, continuation) = AsyncStream<Void>.makeStream()
+                signal.send()
+                for await _ in stream {}
+                continuation.finish()
+                try Task.checkCancellation()
+                return nil
+            }
+        }
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        let reading = Task { await TurnFixture.read(handle) }
+        await signal.wait()
+        switch canceller {
+        case .handle: handle.cancel()
+        case .task: reading.cancel()
+        }
+        #expect(await reading.value.error is CancellationError)
+        #expect(fixture.transport.requests.count == (isRejected ? 1 : 0))
+    }
+
     @Test func aStreamCancelledBeforeItIsReadOpensNothing() async {
         let fixture = TurnFixture([])
         let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))

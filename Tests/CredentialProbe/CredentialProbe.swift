@@ -8,7 +8,9 @@ import Synchronization
 @main enum CredentialProbe {
     @MainActor static func main() async throws {
         let arguments = Arguments(CommandLine.arguments)
-        let calls = FatalCalls(arguments["kill"], printsCalls: arguments.has("print-calls"))
+        let calls = FatalCalls(
+            arguments["kill"], printsCalls: arguments.has("print-calls"),
+            makesRoom: arguments.has("room-for-the-rest"))
         let storage = ChappieFileCredentialStorage(directory: arguments["directory"], calls: calls.calls)
         switch arguments.command {
         case "store": try await self.store(storage, arguments)
@@ -16,7 +18,8 @@ import Synchronization
         case "write": try storage.store(self.credential(arguments), of: "default")
         case "hold": try await self.hold(storage)
         case "request": try await self.request(storage, arguments)
-        default: FileHandle.standardError.write(Data("store, write, hold or request\n".utf8))
+        case "trap", "throw": try await self.crash(storage, arguments)
+        default: FileHandle.standardError.write(Data("store, write, hold, request, trap or throw\n".utf8))
         }
     }
 
@@ -33,8 +36,7 @@ import Synchronization
         // The file may become no longer than this; a write beyond it fails, and says so.
         if let limit = arguments["file-size"].flatMap({ rlim_t($0) }) {
             signal(SIGXFSZ, SIG_IGN)
-            var value = rlimit(rlim_cur: limit, rlim_max: limit)
-            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &value)
+            FileSize.limit(limit)
         }
         let credential = self.credential(arguments)
         do {
@@ -80,7 +82,36 @@ import Synchronization
         }
     }
 
+    /// Refreshes what is stored, and ends as a program does that has a mistake: with its tokens in memory.
+    private static func crash(_ storage: ChappieFileCredentialStorage, _ arguments: Arguments) async throws {
+        guard let issuer = arguments["issuer"].flatMap({ URL(string: $0) }) else {
+            return self.say("failed: no server")
+        }
+        var configuration = ChappieConfiguration()
+        configuration.proxy = .none
+        configuration.credentialStorage = storage
+        configuration.signIn.server = .openAI(issuer: issuer)
+        let session = Chappie.authSession(configuration: configuration)
+        let credential = try await session.credential(for: .connecting)
+        do {
+            try await session.refreshAuth()
+        } catch {
+            if arguments.command == "throw" { throw error }
+            withExtendedLifetime((session, credential)) { preconditionFailure("stopped on purpose: \(error)") }
+        }
+    }
+
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+}
+
+/// How long a file may become.
+private enum FileSize {
+    static func limit(_ byteCount: rlim_t) {
+        var value = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &value)
+        value.rlim_cur = min(byteCount, value.rlim_max)
+        setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &value)
+    }
 }
 
 /// What the command line says: a command, and `--name value` or `--name`.
@@ -106,14 +137,17 @@ private final class FatalCalls: Sendable {
     /// `before:N` or `after:N` of all calls from 1, or `before:NAME:N` of those with that name.
     private let place: (isBefore: Bool, name: String?, number: Int)?
     private let printsCalls: Bool
+    /// Whether a file may become longer once something was written.
+    private let makesRoom: Bool
     private let counts = Mutex<[String: Int]>([:])
 
-    init(_ place: String?, printsCalls: Bool) {
+    init(_ place: String?, printsCalls: Bool, makesRoom: Bool) {
         let parts = place?.split(separator: ":").map(String.init) ?? []
         self.place = parts.last.flatMap { Int($0) }.map { number in
             (parts[0] == "before", parts.count > 2 ? parts[1] : nil, number)
         }
         self.printsCalls = printsCalls
+        self.makesRoom = makesRoom
     }
 
     var calls: FileSystemCalls {
@@ -123,6 +157,7 @@ private final class FatalCalls: Sendable {
             let result = body()
             let code = errno
             if isLast { kill(getpid(), SIGKILL) }
+            if self.makesRoom, call == .write { FileSize.limit(.max) }
             if self.printsCalls { FileHandle.standardOutput.write(Data("call \(call.rawValue)\n".utf8)) }
             errno = code
             return result

@@ -26,15 +26,17 @@ struct AuthorizationClient: Sendable {
     private let transport: ChappieStreamingTransport
     private let originator: String
 
-    /// A client with the security, the proxy and the limits of time of a configuration.
-    init(_ configuration: ChappieConfiguration) {
+    /// A client with the security, the proxy and the limit of time for connecting of a configuration.
+    ///
+    /// `timeout` is how long an answer may take, from the beginning of the request.
+    init(_ configuration: ChappieConfiguration, timeout: Duration = Self.timeout) {
         var settings = ChappieTransportConfiguration(baseURL: configuration.signIn.server.issuer)
         settings.tls = configuration.tls
         settings.proxy = configuration.proxy
         settings.offersCompression = configuration.offersCompression
         settings.timeouts.connect = configuration.timeouts.connect
-        settings.timeouts.firstEvent = Self.timeout
-        settings.timeouts.total = Self.timeout
+        settings.timeouts.firstEvent = timeout
+        settings.timeouts.total = timeout
         settings.limits.eventByteCount = Self.answerByteLimit
         settings.limits.errorBodyByteCount = Self.errorByteLimit
         self.transport = ChappieStreamingTransport(configuration: settings)

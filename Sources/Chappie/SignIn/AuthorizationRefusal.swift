@@ -18,11 +18,11 @@ struct AuthorizationRefusal: Sendable, Equatable {
 
     /// Reads an answer; nothing is known of one that is no object of JSON.
     init(body: [UInt8]) {
-        let text = String(validating: body, as: UTF8.self)
-        let answer = text.flatMap { ChappieJSONValue(jsonText: $0) }
+        // A message in another encoding than UTF-8 takes nothing away from the code.
+        let answer = ChappieJSONValue(jsonText: String(decoding: body, as: UTF8.self))
         let error = answer?["error"]
         self.init(
-            code: (error?["code"] ?? error ?? answer?["code"])?.string,
+            code: error?["code"]?.string ?? error?.string ?? answer?["code"]?.string,
             message: (error?["message"] ?? answer?["error_description"] ?? answer?["message"])?.string)
     }
 

@@ -129,6 +129,11 @@ public final class ChappieAuthSession: Sendable {
     public func signOut() async throws { try await self.keeper.signOut() }
 }
 
+extension ChappieAuthSession: CustomReflectable {
+    /// The name of the account, and nothing of its credential.
+    public var customMirror: Mirror { Mirror(self, children: ["account": self.configuration.signIn.account]) }
+}
+
 extension Chappie {
     /// A session that signs people in; nothing is sent before it is used.
     public static func authSession(configuration: ChappieConfiguration = ChappieConfiguration()) -> ChappieAuthSession {

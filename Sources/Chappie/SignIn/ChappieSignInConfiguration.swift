@@ -46,7 +46,7 @@ public struct ChappieSignInConfiguration: Sendable {
     public var refreshLead: Duration = .seconds(300)
     /// How long another process may hold the credential before a refresh is given up.
     ///
-    /// Default 60 s.
+    /// Default 60 s. A token that is still good is used after 10 s.
     public var lockTimeout: Duration = .seconds(60)
 
     /// How a program signs people in.

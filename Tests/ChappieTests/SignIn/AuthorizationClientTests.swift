@@ -99,6 +99,8 @@ import Testing
         (#"{"error":"invalid_grant","error_description":"m"}"#, "invalid_grant", "m"),
         (#"{"error":{"code":"refresh_token_reused","message":"m"}}"#, "refresh_token_reused", "m"),
         (#"{"code":"access_denied","message":"m"}"#, "access_denied", "m"),
+        (#"{"error":{"message":"m"},"code":"access_denied"}"#, "access_denied", "m"),
+        (#"{"error":{"code":null},"code":"access_denied"}"#, "access_denied", nil),
         (#"{"error":{"message":"m"}}"#, nil, "m"), (#"{"error":""}"#, nil, nil), (#"{"error":null}"#, nil, nil),
         (#"{"error":7}"#, nil, nil), ("[]", nil, nil), ("<html>", nil, nil), ("", nil, nil),
     ])

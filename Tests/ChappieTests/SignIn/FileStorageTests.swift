@@ -120,6 +120,17 @@ import Testing
         }
     }
 
+    @Test func aLinkAboveThatLeadsNowhereIsAnError() async throws {
+        try self.directory.write([], to: "x")
+        symlink("/nonexistent/disk", self.directory.path(of: "link"))
+        let storage = ChappieFileCredentialStorage(directory: self.directory.path(of: "link/chappie/credentials"))
+        #expect(try storage.credential(of: "a") == nil)
+        let error = ChappieCredentialStorageError.systemCallFailed(
+            operation: "mkdir", path: storage.directory, code: ENOENT)
+        #expect(throws: error) { try storage.store(.sample(), of: "a") }
+        await #expect(throws: error) { try await storage.withLock(of: "a", timeout: .zero) {} }
+    }
+
     // MARK: Names
 
     @Test(arguments: [

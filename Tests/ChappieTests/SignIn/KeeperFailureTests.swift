@@ -133,6 +133,15 @@ import Testing
         #expect(fixture.requests.count == 1)
     }
 
+    @Test func whatIsWrongOnThisSideIsNotTriedAgain() async throws {
+        let fixture = try KeeperFixture { _ in .failure(.unknown("The address has to be https.")) }
+        try fixture.signIn()
+        await #expect(throws: ChappieAuthError.unknown("The address has to be https.")) {
+            try await fixture.token(rejecting: "access-0")
+        }
+        #expect(fixture.requests.count == 1 && fixture.clock.sleeps.isEmpty)
+    }
+
     @Test func whoeverAsksForARefreshIsToldAtOnce() async throws {
         let fixture = try KeeperFixture { _ in .status(500, "") }
         try fixture.signIn()
@@ -154,7 +163,8 @@ import Testing
     }
 
     @Test func aLockThatIsHeldTooLongIsNoReasonToStopWhileTheTokenIsGood() async throws {
-        let fixture = try KeeperFixture(storage: ChappieMemoryCredentialStorage(clock: StorageClock().clock))
+        let waits = StorageClock()
+        let fixture = try KeeperFixture(storage: ChappieMemoryCredentialStorage(clock: waits.clock))
         try fixture.signIn()
         let (held, end) = (StorageEvent(), StorageEvent())
         let sibling = Task {
@@ -169,9 +179,46 @@ import Testing
         await #expect(throws: ChappieCredentialStorageError.locked(path: "default")) {
             try await fixture.token(rejecting: "access-0")
         }
+        #expect(waits.sleeps == [.seconds(10), .seconds(60)])
         end.happened()
         try await sibling.value
         #expect(try await fixture.token(rejecting: "access-0") == "access-1")
+    }
+
+    @Test func whoeverNeedsItWaitsOnForALockThatAnotherHasGivenUp() async throws {
+        let (held, end) = (StorageEvent(), StorageEvent())
+        let (waiting, timeIsUp) = (StorageEvent(), StorageEvent())
+        let count = LockedValue(0)
+        let standing = StorageClock.standing
+        let clock = SignInClock(now: standing.now, date: standing.date) { duration in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard number > 1 else {
+                waiting.happened()
+                return await timeIsUp.wait()
+            }
+            end.happened()
+            try await standing.sleep(duration)
+        }
+        let fixture = try KeeperFixture(storage: ChappieMemoryCredentialStorage(clock: clock))
+        try fixture.signIn()
+        let sibling = Task {
+            try await fixture.storage.withLock(of: "default", timeout: .zero) {
+                held.happened()
+                await end.wait()
+            }
+        }
+        await held.wait()
+        fixture.clock.setDate(9_700)
+        let early = Task { try await fixture.token() }
+        await waiting.wait()
+        let needed = Task { try await fixture.token(rejecting: "access-0") }
+        timeIsUp.happened()
+        #expect(try await early.value == "access-0")
+        #expect(try await needed.value == "access-1")
+        try await sibling.value
     }
 
     // MARK: Many at once

@@ -43,6 +43,16 @@ import Testing
         }
     }
 
+    /// Some write their messages in an encoding of their own.
+    @Test func aMessageThatIsNoUTF8TakesNothingFromTheCode() {
+        let body = Array(#"{"error":"invalid_grant","error_description":""#.utf8) + [0xE9] + Array(#""}"#.utf8)
+        let answer = RefreshAnswer(FetchedDocument(statusCode: 400, fields: [], body: body), secrets: [])
+        guard case .refused("invalid_grant", _) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+    }
+
     @Test(arguments: [100, 300, 400, 403, 404, 408, 418, 429, 500, 502, 503, 599])
     func everythingElseMayWorkLater(status: Int) {
         for body in ["", #"{"error":{"code":"server_error"}}"#, #"{"error":"temporarily_unavailable"}"#, "[]"] {

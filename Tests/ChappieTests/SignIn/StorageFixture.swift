@@ -22,6 +22,11 @@ final class StorageDirectory: Sendable {
     /// A storage in it.
     var storage: ChappieFileCredentialStorage { ChappieFileCredentialStorage(directory: self.path) }
 
+    /// A storage in it that waits for no disk: what a test has before it, and looks at behind it.
+    var hastyStorage: ChappieFileCredentialStorage {
+        self.storage { call, body in call == .synchronize ? 0 : body() }
+    }
+
     /// A storage in it, whose calls are performed by `perform`.
     func storage(
         _ perform: @escaping @Sendable (FileSystemCalls.Call, () -> Int) -> Int

@@ -46,9 +46,12 @@ struct CommandProgram {
         ]
     }
 
-    static var path: String {
+    static var path: String { Self.path(of: "chappie") }
+
+    /// A program that is built beside the tests.
+    static func path(of name: String) -> String {
         URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appendingPathComponent("chappie").path
+            .appendingPathComponent(name).path
     }
 
     /// Runs it to its end.

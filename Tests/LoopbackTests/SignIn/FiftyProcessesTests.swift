@@ -14,8 +14,7 @@ import Testing
         self.storage = ChappieFileCredentialStorage(directory: self.directory.path(of: "credentials"))
     }
 
-    private static let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        .appendingPathComponent("credential-probe").path
+    private static let program = CommandProgram.path(of: "credential-probe")
 
     /// Runs the probe to its end; the lines that it printed, and its exit status.
     private func run(_ command: String, _ arguments: [String] = []) async throws -> (lines: [String], status: Int32) {
@@ -126,6 +125,16 @@ import Testing
             #expect(try await self.run("store").lines == ["stored"])
             #expect(try self.storage.credential(of: "default")?.accessToken == self.accessToken("new"))
         }
+    }
+
+    /// A file may be no longer than 4 KiB until the first write was short.
+    @Test func aWriteThatIsShortIsGoneOnWith() async throws {
+        #expect(try await self.run("store", ["--text", "old"]).lines == ["stored"])
+        let (lines, status) = try await self.run(
+            "store", ["--text", "new", "--file-size", "4096", "--room-for-the-rest", "--print-calls"])
+        #expect(status == 0 && lines.last == "stored")
+        #expect(lines.count { $0 == "call write" } == 2)
+        #expect(try self.storage.credential(of: "default")?.accessToken == self.accessToken("new"))
     }
 
     /// A file may be no longer than 4 KiB: the first write is short, and the next one fails.

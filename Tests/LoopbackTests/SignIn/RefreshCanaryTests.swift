@@ -36,7 +36,7 @@ import Testing
                 canaries.expectNone(in: String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
             }
             canaries.expectNone(in: watched)
-            canaries.expectNone(in: session, isDeep: false)
+            canaries.expectNone(in: session)
             canaries.expectNone(in: client, isDeep: false)
             canaries.expectNone(in: try fixture.stored as Any)
             canaries.expectNone(in: try session.account() as Any)

@@ -111,6 +111,23 @@ import Testing
         }
     }
 
+    @Test func aServerThatSaysNothingIsWaitedForNoLongerThanItMay() async throws {
+        #expect(AuthorizationClient.timeout == .seconds(30))
+        try await RefreshFixture.run({ $0.signIn.faults = [.init(.refresh, .silence)] }) { fixture in
+            let configuration = try fixture.configuration()
+            let keeper = CredentialKeeper(
+                configuration: configuration.signIn, storage: fixture.storage,
+                client: AuthorizationClient(configuration, timeout: .milliseconds(300)), clock: .system)
+            let start = ContinuousClock.now
+            let error = await #expect(throws: ChappieAuthError.self) { try await keeper.refresh() }
+            #expect(ContinuousClock.now - start < AuthorizationClient.timeout)
+            #expect(error?.tag == "auth.network" && error?.isRetryable == true)
+            // Nobody is left with the lock, and the token is good.
+            #expect(try await fixture.storage.withLock(of: "default", timeout: .zero) { true })
+            #expect(try await keeper.credential(for: .connecting).bearerToken == fixture.tokens.accessToken)
+        }
+    }
+
     @Test func aTokenThatEndsSoonIsUsedWhileTheServerFails() async throws {
         let fault = ChappieTestServer.SignIn.Fault(.refresh, .refusal(statusCode: 503, body: ""))
         try await RefreshFixture.run({ $0.signIn.faults = [fault] }, lifetime: 120) { fixture in

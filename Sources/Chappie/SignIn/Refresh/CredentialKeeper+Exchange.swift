@@ -8,8 +8,6 @@ import ChappieTransport
 
 // What is done with the account's lock held: nobody else refreshes meanwhile, in this process or in another one.
 extension CredentialKeeper {
-    /// How long a token that is needed is tried for.
-    private static let patience: Duration = .seconds(10)
     /// The pause after the first try; it doubles.
     private static let firstPause: Duration = .milliseconds(500)
     /// How long a revocation may take.
@@ -34,7 +32,7 @@ extension CredentialKeeper {
         while true {
             do {
                 return try await self.exchange(try self.current())
-            } catch Failure.failed(let error) where purpose == .necessary {
+            } catch Failure.failed(let error) where purpose == .necessary && error.mayPass {
                 guard self.clock.now() + pause - start <= Self.patience else { throw Failure.failed(error) }
                 try await self.clock.sleep(pause * Double.random(in: 0.5...1))
                 pause *= 2
@@ -134,6 +132,18 @@ extension CredentialKeeper {
             group.addTask { try? await self.clock.sleep(Self.revocationTimeout) }
             await group.next()
             group.cancelAll()
+        }
+    }
+}
+
+extension ChappieAuthError {
+    /// Whether another try may come to something else: an address that must not be used stays one.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .networkFailure, .tokenExchangeFailed, .invalidResponse: true
+        case .expiredDeviceCode, .cancelledSignIn, .pollingTimeout, .callbackTimeout, .missingRefreshToken,
+            .authorizationDenied, .secureRandomFailed, .unknown:
+            false
         }
     }
 }

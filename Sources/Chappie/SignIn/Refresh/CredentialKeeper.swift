@@ -58,6 +58,8 @@ final class CredentialKeeper: Sendable {
 
     /// How long after a failure a token that is still good is left alone.
     static let pause: Duration = .seconds(30)
+    /// How long a token that is needed is tried for, and how long one that is still good waits for a sibling.
+    static let patience: Duration = .seconds(10)
 
     let configuration: ChappieSignInConfiguration
     let storage: any ChappieCredentialStorage
@@ -213,7 +215,7 @@ final class CredentialKeeper: Sendable {
                 if purpose == .early, !Failure.isFinal(error) { return seen }
                 // Somebody else's may have been tried less hard.
                 let isEnough = isOwn || flight.purpose == purpose || flight.purpose == .necessary
-                guard !isEnough, case Failure.failed = error else { throw error }
+                guard !isEnough, Failure.mayPass(error) else { throw error }
             }
         }
     }
@@ -244,9 +246,11 @@ final class CredentialKeeper: Sendable {
     private func run(
         _ seen: ChappieStoredCredential, for purpose: Purpose
     ) async throws -> ChappieStoredCredential {
-        let (account, timeout) = (self.configuration.account, self.configuration.lockTimeout)
+        // Whoever has a token that is good does not wait long for a sibling.
+        let limit = self.configuration.lockTimeout
+        let timeout = purpose == .early ? min(limit, Self.patience) : limit
         do {
-            return try await self.storage.withLock(of: account, timeout: timeout) {
+            return try await self.storage.withLock(of: self.configuration.account, timeout: timeout) {
                 try await self.rotate(seen, for: purpose)
             }
         } catch {
@@ -270,6 +274,14 @@ extension CredentialKeeper.Failure {
         switch error as? Self {
         case .missingCredential, .refused, .unsaved: true
         case .missingRefreshToken, .foreign, .failed, nil: false
+        }
+    }
+
+    /// Whether somebody who tries harder may get further.
+    fileprivate static func mayPass(_ error: any Error) -> Bool {
+        switch error {
+        case Self.failed, ChappieCredentialStorageError.locked: true
+        default: false
         }
     }
 

@@ -23,32 +23,14 @@ enum RefreshAnswer: Equatable {
             let isEmpty = grant.accessToken == nil && grant.refreshToken == nil
             self = isEmpty ? .failed(.invalidResponse) : .granted(grant)
         } catch {
-            let code = Self.code(answer.body)
-            guard answer.statusCode == 401 || code.map({ Self.finalCodes.contains($0) }) == true else {
+            let refusal = AuthorizationRefusal(body: answer.body)
+            guard answer.statusCode == 401 || refusal.code.map({ Self.finalCodes.contains($0) }) == true else {
                 self = .failed(error)
                 return
             }
-            let word = code.flatMap { Self.isWord($0, without: secrets) ? $0 : nil }
+            // Nothing that was sent is a code.
+            let word = refusal.shownCode.flatMap { SecretRedaction(secrets).words($0) == $0 ? $0 : nil }
             self = .refused(code: word ?? "the server answered \(answer.statusCode)", error: error)
         }
-    }
-
-    /// `error.code`, or `error`, or `code`.
-    private static func code(_ body: [UInt8]) -> String? {
-        guard let root = ChappieJSONValue(jsonText: String(decoding: body, as: UTF8.self)) else { return nil }
-        return (root["error"]?["code"] ?? root["error"])?.string ?? root["code"]?.string
-    }
-
-    /// Whether a server's code looks like one, and is nothing that was sent.
-    private static func isWord(_ code: String, without secrets: [String]) -> Bool {
-        (1...64).contains(code.utf8.count) && SecretRedaction(secrets).words(code) == code
-            && code.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"),
-                    UInt8(ascii: "-"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
     }
 }

@@ -59,11 +59,18 @@ struct CredentialDirectory {
     /// The names in it.
     func names() throws(ChappieCredentialStorageError) -> [String] {
         try self.describing(self.path) { () throws(FileSystemCalls.Failure) in
-            // Reading the names takes a descriptor of its own, which goes with it.
-            let listed = try self.calls.open(".", in: self.descriptor, flags: O_RDONLY | O_DIRECTORY)
-            var names: [String] = []
-            try self.calls.run(.list) { listNames(listed, into: &names) }
-            return names
+            while true {
+                // Reading the names takes a descriptor of its own, which goes with it.
+                let listed = try self.calls.open(".", in: self.descriptor, flags: O_RDONLY | O_DIRECTORY)
+                var names: [String] = []
+                do throws(FileSystemCalls.Failure) {
+                    try self.calls.runOnce(.list) { listNames(listed, into: &names) }
+                    return names
+                } catch {
+                    // Some file systems let a signal interrupt it: from the beginning.
+                    guard error.code == EINTR else { throw error }
+                }
+            }
         }
     }
 
@@ -234,17 +241,28 @@ struct CredentialDirectory {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         let above = path.distance(from: path.startIndex, to: slash) > 0 ? String(path[..<slash]) : nil
         do throws(FileSystemCalls.Failure) {
-            try calls.run(.makeDirectory) { Int(unsafe mkdir(path, 0o700)) }
+            guard try Self.makeOne(path, calls: calls) else { return }
         } catch {
-            if error.code == EEXIST { return }
             guard error.code == ENOENT, let above else { throw error }
             try Self.make(above, calls: calls)
-            return try Self.make(path, calls: calls)
+            // Once: what is above may be there and lead nowhere, as a link does whose disk is not there.
+            guard try Self.makeOne(path, calls: calls) else { return }
         }
         // Its owner may be somebody who lets nobody list it.
         guard let above, let parent = try? calls.open(above, flags: O_RDONLY | O_DIRECTORY) else { return }
         defer { try? calls.close(parent) }
         try Self.synchronizeNames(parent, calls: calls)
+    }
+
+    /// Makes a directory in one that is there; false when something of that name is there too.
+    private static func makeOne(_ path: String, calls: FileSystemCalls) throws(FileSystemCalls.Failure) -> Bool {
+        do throws(FileSystemCalls.Failure) {
+            try calls.run(.makeDirectory) { Int(unsafe mkdir(path, 0o700)) }
+            return true
+        } catch {
+            guard error.code == EEXIST else { throw error }
+            return false
+        }
     }
 
     // MARK: Errors
@@ -277,7 +295,7 @@ private func writeBytes(_ file: CInt, _ bytes: UnsafeRawBufferPointer) -> Int {
     unsafe write(file, bytes.baseAddress, bytes.count)
 }
 
-/// Reads all names of an open directory, which is closed.
+/// Reads all names of an open directory, which is closed whatever the result.
 private func listNames(_ descriptor: CInt, into names: inout [String]) -> Int {
     guard let stream = unsafe fdopendir(descriptor) else {
         let code = errno
@@ -285,10 +303,14 @@ private func listNames(_ descriptor: CInt, into names: inout [String]) -> Int {
         errno = code
         return -1
     }
-    defer { unsafe closedir(stream) }
     while true {
         errno = 0
-        guard let entry = unsafe readdir(stream) else { return errno == 0 ? 0 : -1 }
+        guard let entry = unsafe readdir(stream) else {
+            let code = errno
+            _ = unsafe closedir(stream)
+            errno = code
+            return code == 0 ? 0 : -1
+        }
         let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
             unsafe String(cString: UnsafeRawPointer(pointer).assumingMemoryBound(to: CChar.self))
         }

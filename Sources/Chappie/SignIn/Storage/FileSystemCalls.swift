@@ -60,18 +60,30 @@ package struct FileSystemCalls: Sendable {
     @discardableResult
     func run(_ call: Call, _ body: () -> Int) throws(Failure) -> Int {
         while true {
-            let result = self.perform(call, body)
-            if result >= 0 { return result }
-            let code = errno
-            guard code == EINTR else { throw Failure(call: call, code: code) }
+            do throws(Failure) {
+                return try self.runOnce(call, body)
+            } catch {
+                guard error.code == EINTR else { throw error }
+            }
         }
     }
 
-    /// Closes a descriptor, which is gone afterwards whatever the result: an interrupted call is not repeated.
-    func close(_ descriptor: CInt) throws(Failure) {
-        let result = self.perform(.close) { Int(closeDescriptor(descriptor)) }
+    /// Performs a call that cannot be repeated, because its descriptor is gone afterwards.
+    @discardableResult
+    func runOnce(_ call: Call, _ body: () -> Int) throws(Failure) -> Int {
+        let result = self.perform(call, body)
         let code = errno
-        guard result >= 0 || code == EINTR else { throw Failure(call: .close, code: code) }
+        guard result >= 0 else { throw Failure(call: call, code: code) }
+        return result
+    }
+
+    /// Closes a descriptor, which is gone afterwards whatever the result.
+    func close(_ descriptor: CInt) throws(Failure) {
+        do throws(Failure) {
+            try self.runOnce(.close) { Int(closeDescriptor(descriptor)) }
+        } catch {
+            guard error.code == EINTR else { throw error }
+        }
     }
 
     /// Opens a file; the path counts from the directory, where one is given.
