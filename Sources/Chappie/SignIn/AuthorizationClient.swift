@@ -103,7 +103,7 @@ struct AuthorizationClient: Sendable {
         switch error {
         case is CancellationError: .cancelledSignIn
         case ChappieClientError.transport(let failure) where failure.code == .eventTooLarge: .invalidResponse
-        case let error as ChappieClientError: .networkFailure(error.safeDescription)
+        case let error as ChappieClientError: .networkFailure(error.failureReason ?? error.tag)
         default: .unknown("The exchange with the authorization server failed.")
         }
     }

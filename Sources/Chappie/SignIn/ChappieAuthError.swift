@@ -13,7 +13,7 @@ public enum ChappieAuthError: Error, Sendable, Equatable {
     case expiredDeviceCode
     /// The sign-in was cancelled: by the task, or by the person at the callback.
     case cancelledSignIn
-    /// The authorization server cannot be reached; why, in words that are fit to show.
+    /// The authorization server cannot be reached, or the connection failed; why, in words that are fit to show.
     case networkFailure(String)
     /// Nobody entered the device code for as long as this side waits.
     case pollingTimeout
@@ -121,7 +121,7 @@ extension ChappieAuthError: LocalizedError {
         switch self {
         case .expiredDeviceCode: "The device code has expired."
         case .cancelledSignIn: "The sign-in was cancelled."
-        case .networkFailure(let reason): "The authorization server cannot be reached: \(reason)"
+        case .networkFailure(let reason): "The exchange with the authorization server failed: \(reason)"
         case .pollingTimeout: "Nobody entered the device code in time."
         case .callbackTimeout: "The browser did not come back in time."
         case .missingRefreshToken: "There is no refresh token."

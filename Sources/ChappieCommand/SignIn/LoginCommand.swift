@@ -60,6 +60,9 @@ struct LoginCommand {
         } catch let error as ChappieAuthError {
             if printsJSON { try self.console.write(Self.line(error)) }
             return self.report(error)
+        } catch let error as ChappieCredentialStorageError {
+            if printsJSON { try self.console.write(Self.line(error)) }
+            throw error
         }
     }
 
@@ -142,6 +145,18 @@ struct LoginCommand {
         writer.add("retryable", error.isRetryable)
         writer.add("safeDescription", error.safeDescription)
         writer.add("requiresReauthentication", error.requiresReauthentication)
+        return writer.line
+    }
+
+    /// The credential is there and cannot be kept; who signs in again meets the same.
+    private static func line(_ error: ChappieCredentialStorageError) -> String {
+        var writer = JSONLineWriter()
+        writer.add("type", "error")
+        writer.add("tag", error.tag)
+        writer.add("category", error.category.rawValue)
+        writer.add("retryable", false)
+        writer.add("safeDescription", error.safeDescription)
+        writer.add("requiresReauthentication", false)
         return writer.line
     }
 }

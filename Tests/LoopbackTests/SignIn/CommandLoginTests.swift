@@ -119,7 +119,23 @@ import Testing
         program.server.stop()
         let outcome = try await program.run(["login"] + program.client)
         #expect(outcome.status == 69)
-        #expect(outcome.errorOutput.hasPrefix("chappie: The authorization server cannot be reached"))
+        #expect(outcome.errorOutput.hasPrefix("chappie: The exchange with the authorization server failed: The server"))
+        // One piece of advice is enough.
+        #expect(outcome.errorOutput.components(separatedBy: "Check the network").count == 2)
+    }
+
+    @Test func aCredentialThatCannotBeKeptIsSaidInJSONToo() async throws {
+        let program = try CommandProgram()
+        try FileManager.default.createDirectory(atPath: program.storage.directory, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.storage.directory)
+        let outcome = try await program.run(["login", "--json"] + program.client)
+        #expect(outcome.status == 77)
+        let line = try #require(outcome.output.split(separator: "\n").last)
+        let error = ChappieJSONValue(jsonText: String(line))
+        #expect(error?["type"]?.string == "error")
+        #expect(error?["tag"]?.string == "credentials.insecure-permissions")
+        #expect(error?["requiresReauthentication"] == .bool(false))
+        #expect(!outcome.everything.contains(ChappieTestServer.tokenMarker))
     }
 
     @Test(arguments: ["INT", "TERM"])
