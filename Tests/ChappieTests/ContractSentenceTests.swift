@@ -57,6 +57,7 @@ private let streaming = [
         "`cancel()` stops the transport at once and finishes the stream",
         "LoopbackTests/CancellationTests.cancellingInMidTextClosesTheConnection",
         "LoopbackTests/CancellationTests.cancellingWhileTheAnswerIsAwaitedEndsTheWait",
+        "ChappieTransportTests/DriverCancellationTests.aCredentialThatIsWaitedForIsGivenUp",
         "LoopbackTests/ClientConversationTests.aCancelledTurnStopsItsToolsAndWaitsForNobody"),
     Sentence(
         "cancelling the consuming task, and dropping the stream, do the same",
