@@ -138,25 +138,28 @@ struct LoginCommand {
     }
 
     private static func line(_ error: ChappieAuthError) -> String {
-        var writer = JSONLineWriter()
-        writer.add("type", "error")
-        writer.add("tag", error.tag)
-        writer.add("category", error.category.rawValue)
-        writer.add("retryable", error.isRetryable)
-        writer.add("safeDescription", error.safeDescription)
-        writer.add("requiresReauthentication", error.requiresReauthentication)
-        return writer.line
+        Self.line(
+            error.tag, error.category, error.safeDescription, isRetryable: error.isRetryable,
+            requiresReauthentication: error.requiresReauthentication)
     }
 
     /// The credential is there and cannot be kept; who signs in again meets the same.
     private static func line(_ error: ChappieCredentialStorageError) -> String {
+        Self.line(
+            error.tag, error.category, error.safeDescription, isRetryable: false, requiresReauthentication: false)
+    }
+
+    private static func line(
+        _ tag: String, _ category: ChappieErrorCategory, _ words: String, isRetryable: Bool,
+        requiresReauthentication: Bool
+    ) -> String {
         var writer = JSONLineWriter()
         writer.add("type", "error")
-        writer.add("tag", error.tag)
-        writer.add("category", error.category.rawValue)
-        writer.add("retryable", false)
-        writer.add("safeDescription", error.safeDescription)
-        writer.add("requiresReauthentication", false)
+        writer.add("tag", tag)
+        writer.add("category", category.rawValue)
+        writer.add("retryable", isRetryable)
+        writer.add("safeDescription", words)
+        writer.add("requiresReauthentication", requiresReauthentication)
         return writer.line
     }
 }
