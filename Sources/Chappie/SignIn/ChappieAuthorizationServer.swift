@@ -76,7 +76,10 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
     }
 
     /// The server behind the accounts of ChatGPT.
-    public static let openAI = Self.openAI(issuer: Self.openAIIssuer)
+    ///
+    /// It is made each time: the leak sanitizer does not follow references that share their word with an enumeration's
+    /// case, and would take those of a constant for lost.
+    public static var openAI: Self { .openAI(issuer: Self.openAIIssuer) }
 
     /// A server with the endpoints of the one behind the accounts of ChatGPT, elsewhere.
     public static func openAI(issuer: URL) -> Self {
