@@ -143,10 +143,11 @@ struct LoginCommand {
             requiresReauthentication: error.requiresReauthentication)
     }
 
-    /// The credential is there and cannot be kept; who signs in again meets the same.
+    /// The credential is there and cannot be kept: to sign in again is no help.
     private static func line(_ error: ChappieCredentialStorageError) -> String {
         Self.line(
-            error.tag, error.category, error.safeDescription, isRetryable: false, requiresReauthentication: false)
+            error.tag, error.category, error.safeDescription, isRetryable: error.isRetryable,
+            requiresReauthentication: false)
     }
 
     private static func line(
