@@ -224,11 +224,9 @@ import Testing
     // MARK: Many at once
 
     @Test func aHundredTasksShareOneRefresh() async throws {
-        let asked = StorageEvent()
-        let end = StorageEvent()
+        let gate = StorageGate()
         let fixture = try KeeperFixture { number in
-            asked.happened()
-            await end.wait()
+            await gate.pass()
             return .rotation(number)
         }
         try fixture.signIn()
@@ -242,8 +240,8 @@ import Testing
                     }
                 }
             }
-            await asked.wait()
-            end.happened()
+            await gate.reached()
+            gate.open()
             return try await group.reduce(into: Set<String>()) { $0.insert($1) }
         }
         #expect(tokens == ["access-1"])
@@ -266,79 +264,71 @@ import Testing
     }
 
     @Test func whoeverIsCancelledGoesAndTheRefreshGoesOn() async throws {
-        let asked = StorageEvent()
-        let end = StorageEvent()
+        let gate = StorageGate()
         let fixture = try KeeperFixture { number in
-            asked.happened()
-            await end.wait()
+            await gate.pass()
             return .rotation(number)
         }
         try fixture.signIn()
         let first = Task { try await fixture.token(rejecting: "access-0") }
-        await asked.wait()
+        await gate.reached()
         let others = (1...10).map { _ in Task { try await fixture.token(rejecting: "access-0") } }
         // The one that began it, and half of the others.
         for task in [first] + others.prefix(5) {
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
         }
-        end.happened()
+        gate.open()
         for task in others.suffix(5) { #expect(try await task.value == "access-1") }
         #expect(fixture.stored?.accessToken == "access-1" && fixture.requests.count == 1)
     }
 
     @Test func aRefreshThatEverybodyHasLeftIsStoredAllTheSame() async throws {
-        let asked = StorageEvent()
-        let end = StorageEvent()
+        let gate = StorageGate()
         let fixture = try KeeperFixture { number in
-            asked.happened()
-            await end.wait()
+            await gate.pass()
             return .rotation(number)
         }
         try fixture.signIn()
         let task = Task { try await fixture.token(rejecting: "access-0") }
-        await asked.wait()
+        await gate.reached()
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        end.happened()
+        gate.open()
         #expect(try await fixture.token(rejecting: "access-0") == "access-1")
         #expect(fixture.requests.count == 1)
     }
 
     @Test func whoeverNeedsItMoreTriesOnWhenAnotherHasGivenUp() async throws {
-        let asked = StorageEvent()
-        let end = StorageEvent()
+        let gate = StorageGate()
         let fixture = try KeeperFixture { number in
             guard number == 1 else { return .rotation(number) }
-            asked.happened()
-            await end.wait()
+            await gate.pass()
             return .unreachable
         }
         try fixture.signIn()
         fixture.clock.setDate(9_700)
         let early = Task { try await fixture.token() }
-        await asked.wait()
+        await gate.reached()
         let needed = Task { try await fixture.token(rejecting: "access-0") }
-        end.happened()
+        gate.open()
         #expect(try await early.value == "access-0")
         #expect(try await needed.value == "access-2")
         #expect(fixture.requests.count == 2)
     }
 
     @Test func signingOutWaitsForTheRefreshAndRevokesItsTokens() async throws {
-        let asked = StorageEvent()
-        let end = StorageEvent()
+        let gate = StorageGate()
         let fixture = try KeeperFixture { number in
             guard number == 1 else { return .status(200, "") }
-            asked.happened()
-            await end.wait()
+            await gate.pass()
             return .rotation(number)
         }
         try fixture.signIn()
         let refresh = Task { try await fixture.keeper.refresh() }
-        await asked.wait()
+        await gate.reached()
         let signOut = Task { try await fixture.keeper.signOut() }
-        end.happened()
+        gate.open()
         #expect(try await refresh.value.accessToken == "access-1")
         try await signOut.value
         #expect(fixture.requests.last?["token"] == "refresh-1")

@@ -122,3 +122,18 @@ final class StorageEvent: Sendable {
 
     func wait() async { try? await self.outcome.value() }
 }
+
+/// Holds whoever comes by until the test lets them go.
+struct StorageGate: Sendable {
+    private let arrival = StorageEvent()
+    private let opening = StorageEvent()
+
+    func pass() async {
+        self.arrival.happened()
+        await self.opening.wait()
+    }
+
+    func reached() async { await self.arrival.wait() }
+
+    func open() { self.opening.happened() }
+}
