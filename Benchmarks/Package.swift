@@ -46,7 +46,9 @@ let package = Package(
         .systemLibrary(name: "CZlib", path: "Product/CZlib", pkgConfig: "zlib"),
 
         // What the programs say of what they have measured.
-        .target(name: "BenchmarkResults", path: "Sources/BenchmarkResults", swiftSettings: settings),
+        .target(
+            name: "BenchmarkResults", dependencies: ["CMachine"], path: "Sources/BenchmarkResults",
+            swiftSettings: settings),
         // Counts calls of the allocator, by standing in its place.
         .target(name: "CAllocationCounter", path: "Sources/CAllocationCounter"),
         // What the machine can do with bytes at best, and its cores.
@@ -93,6 +95,7 @@ let package = Package(
         .executableTarget(
             name: "stream-facts", dependencies: ["CStreamScript"], path: "Sources/stream-facts",
             linkerSettings: [.linkedLibrary("z")]),
+        .executableTarget(name: "machine-pace", dependencies: ["CMachine"], path: "Sources/machine-pace"),
         .executableTarget(
             name: "urlsession-peer", path: "Sources/urlsession-peer", swiftSettings: settings),
     ],

@@ -10,6 +10,7 @@ import json
 import resource
 import subprocess
 import sys
+import time
 import zlib
 
 
@@ -28,11 +29,11 @@ def processor_seconds():
 
 def run(task, size):
     """A pass that is timed, and how many bytes came over the connection."""
-    before = processor_seconds()
+    before, start = processor_seconds(), time.perf_counter()
     form = "%{time_total} %{size_download}"
     words = command(task, size, "--output", "/dev/null", "--write-out", form)
     output = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
-    times = {"seconds": float(output[0]), "processorSeconds": processor_seconds() - before}
+    times = {"start": start, "seconds": float(output[0]), "processorSeconds": processor_seconds() - before}
     return {**times, "deltaCount": size[0], "receivedByteCount": int(output[1])}
 
 

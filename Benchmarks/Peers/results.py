@@ -11,6 +11,38 @@ import sys
 import tempfile
 
 
+class CorePace:
+    """The core that something is measured on, looked at meanwhile by a program of its own, which takes half a percent.
+
+    A core that a machine shares with others is half as fast now and then. Nothing is known where there is no program.
+    """
+
+    def __init__(self, program, core):
+        self.process = subprocess.Popen([str(program), "--core", str(core)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def share(self, start, seconds):
+        """Which share of its speed the core had in a run, 1 at most; None when that is not known.
+
+        `start` is a moment of the monotonic clock: what `time.perf_counter()` tells, in any process.
+        """
+        try:
+            print(start, start + seconds, file=self.process.stdin, flush=True)
+            return json.loads(self.process.stdout.readline())
+        except (OSError, ValueError):
+            return None
+
+    def shares(self, spans):
+        """The same of several runs; None when it is not known of each."""
+        shares = [self.share(*span) for span in spans]
+        return None if None in shares else shares
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+        self.process.wait()
+
+
 class Results:
     """A file of lines, and a table on the terminal. Without a file there is only the table."""
 
@@ -22,9 +54,11 @@ class Results:
             with open(self.path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
 
-    def figure(self, *, version=None, decodes=None, amount=None, work=None, turn=None, **members):
+    def figure(self, *, version=None, decodes=None, amount=None, work=None, turn=None, paces=None,
+               **members):
         """Appends a figure; what is None is left out."""
-        optional = {"version": version or None, "decodes": decodes, "amount": amount, "work": work, "turn": turn}
+        optional = {"version": version or None, "decodes": decodes, "amount": amount, "work": work, "turn": turn,
+                    "paces": paces}
         self.append({**members, **{name: value for name, value in optional.items() if value is not None}})
 
     def own(self, program, arguments, turn, limit):

@@ -155,7 +155,8 @@ async function run(open, task, [deltaCount, url, certificate], checks) {
         const tallies = await Promise.all(streams.map((stream) => stream.read()));
         const seconds = Number(process.hrtime.bigint() - wall) / 1e9;
         const { user, system } = process.cpuUsage(processor);
-        return { seconds, processorSeconds: (user + system) / 1e6, streams: tallies.map((tally) => tally.members()) };
+        const times = { start: Number(wall) / 1e9, seconds, processorSeconds: (user + system) / 1e6 };
+        return { ...times, streams: tallies.map((tally) => tally.members()) };
     } finally {
         for (const stream of streams) stream.close();
     }

@@ -452,7 +452,8 @@ async def run(make, task, size, checks=False):
         await asyncio.gather(*(client.open() for client in clients))
         processor, wall = time.process_time(), time.perf_counter()
         tallies = await asyncio.gather(*(client.read() for client in clients))
-        times = {"seconds": time.perf_counter() - wall, "processorSeconds": time.process_time() - processor}
+        times = {"start": wall, "seconds": time.perf_counter() - wall,
+                 "processorSeconds": time.process_time() - processor}
     finally:
         await asyncio.gather(*(client.close() for client in clients), return_exceptions=True)
     return {**times, "streams": [tally.members() for tally in tallies]}

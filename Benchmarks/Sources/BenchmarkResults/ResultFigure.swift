@@ -69,6 +69,8 @@ public struct ResultFigure: Codable, Equatable, Sendable {
     public var better: Direction?
     /// The value of each run, in the order in which they were measured.
     public var runs: [Double]
+    /// Which share of its speed the core had in each run; nil when nobody has looked.
+    public var paces: [Double]?
     /// What the value in the middle may be, or another that it names; nil when there is no bar.
     public var bar: Bar?
     /// What went through in a run; nil when nothing did.

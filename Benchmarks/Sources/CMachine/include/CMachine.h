@@ -2,6 +2,7 @@
 #ifndef CMACHINE_H
 #define CMACHINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,5 +46,14 @@ void cmachine_give_back_freed_memory(void);
 
 /// Lets the process be ended by signals again, whoever has started it from a thread that blocks them.
 void cmachine_take_signals(void);
+
+/// The moment, in seconds of the monotonic clock.
+double cmachine_moment(void);
+
+/// Begins to look how fast a core is, from time to time and for half an hour; false where that cannot be.
+bool cmachine_pace_start(int core);
+
+/// Which share of its speed the core had between two moments, 1 at most; NaN when nobody has looked.
+double cmachine_pace(double start, double end);
 
 #endif

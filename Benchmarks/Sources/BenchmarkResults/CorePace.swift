@@ -1,0 +1,59 @@
+// How fast the core was while a run was measured, and what the run would have been on a core that nobody shares.
+import CMachine
+
+/// The core that something is measured on, looked at while it is measured.
+///
+/// A machine may share its cores with others, and a core that is shared is half as fast, now and then and for as long as
+/// it pleases the others. A loop that always does the same is timed every other millisecond, at higher priority than
+/// what is measured, of which it takes half a percent. One core of a process can be looked at.
+public enum CorePace {
+    /// Begins to look, until the process ends; nothing comes of it where the system does not do it.
+    /// - Parameter core: the number that the system gives it; a negative one is none
+    public static func start(onCore core: CInt) { _ = cmachine_pace_start(core) }
+
+    /// The moment, in seconds of a clock that never goes back.
+    public static var now: Double { cmachine_moment() }
+
+    /// Which share of its speed the core had since a moment, 1 at most; nil when nobody has looked.
+    public static func share(since start: Double) -> Double? {
+        let share = cmachine_pace(start, self.now)
+        return share.isFinite ? share : nil
+    }
+}
+
+/// Runs of which it is known how fast the core was meanwhile.
+public struct PacedRuns: Equatable, Sendable {
+    /// A run that had so much of its core is a calm one.
+    public static let calmShare = 0.9
+
+    /// The value of each run, by the clock.
+    public private(set) var runs: [Double] = []
+    /// Which share of its speed the core had in each; nil when that is not known of all.
+    public private(set) var paces: [Double]? = []
+    /// Which way is better: what it takes to read a run by its pace.
+    private let better: ResultFigure.Direction
+
+    /// Makes an empty list.
+    public init(better: ResultFigure.Direction) { self.better = better }
+
+    /// Adds a run.
+    public mutating func add(_ run: Double, pace: Double?) {
+        self.runs.append(run)
+        if let pace { self.paces?.append(pace) } else { self.paces = nil }
+    }
+
+    /// The calmer half of the runs, and three of them at least, as they would have been on a core that nobody shares.
+    ///
+    /// All runs as they were when nothing is known of the core.
+    public var undisturbed: [Double] {
+        guard let paces = self.paces else { return self.runs }
+        let calmest = paces.indices.sorted { (-paces[$0], $0) < (-paces[$1], $1) }.prefix(max(3, (paces.count + 1) / 2))
+        return calmest.map { self.better == .higher ? self.runs[$0] / paces[$0] : self.runs[$0] * paces[$0] }
+    }
+
+    /// Whether half of so many runs were calm; true when nothing is known of the core.
+    public func areEnough(of count: Int) -> Bool {
+        guard let paces = self.paces else { return true }
+        return paces.count { $0 >= Self.calmShare } * 2 >= count
+    }
+}

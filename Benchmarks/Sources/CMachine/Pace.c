@@ -1,0 +1,147 @@
+// How fast a core is while something else is measured on it: a loop that always does the same is timed now and then.
+#define _GNU_SOURCE
+#include "CMachine.h"
+
+#include <math.h>
+#include <time.h>
+
+static double seconds(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+double cmachine_moment(void) { return seconds(CLOCK_MONOTONIC); }
+
+#if defined(__linux__)
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    /// Microseconds between two samples.
+    PERIOD = 2000,
+    /// How many words are read, half of the nearest cache, and how often a sample reads them: some microseconds.
+    WORDS = 2048,
+    PASSES = 30,
+    /// How many samples are kept: half an hour of them.
+    CAPACITY = 900000,
+};
+
+/// A sample that is so near the fastest was taken on a core that nobody shared.
+static const double WHOLE = 0.85;
+
+static uint64_t memory[WORDS];
+static volatile uint64_t sink;
+
+typedef struct {
+    /// When it was taken, in seconds of the monotonic clock.
+    double moment;
+    /// What it took of the core, in seconds.
+    double time;
+} sample;
+
+static struct {
+    int core;
+    sample *samples;
+    atomic_size_t count;
+    pthread_t thread;
+} pace;
+
+// Four loads a step, from memory that is as near as can be: as many as a core has room for.
+static uint64_t read_through(int passes) {
+    uint64_t a = 0, b = 0, c = 0, d = 0;
+    for (int pass = 0; pass < passes; pass++)
+        for (size_t index = 0; index < WORDS; index += 4) {
+            a += memory[index], b ^= memory[index + 1], c += memory[index + 2], d ^= memory[index + 3];
+            __asm__ volatile("" ::"r"(a), "r"(b), "r"(c), "r"(d));
+        }
+    return a ^ b ^ c ^ d;
+}
+
+static sample take(void) {
+    // Once for nothing: whatever ran here before has taken its place.
+    sink += read_through(1);
+    sample taken = {.moment = cmachine_moment(), .time = seconds(CLOCK_THREAD_CPUTIME_ID)};
+    sink += read_through(PASSES);
+    taken.time = seconds(CLOCK_THREAD_CPUTIME_ID) - taken.time;
+    return taken;
+}
+
+static void *sample_for_ever(void *unused) {
+    (void)unused;
+    cmachine_pin_to_core(pace.core);
+    // Whoever may not do that takes its turn among the others.
+    pthread_setschedparam(pthread_self(), SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    for (size_t index = 0; index < CAPACITY; index++) {
+        pace.samples[index] = take();
+        atomic_store_explicit(&pace.count, index + 1, memory_order_release);
+        next.tv_nsec += PERIOD * 1000;
+        if (next.tv_nsec >= 1000000000) next.tv_sec++, next.tv_nsec -= 1000000000;
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+    }
+    return NULL;
+}
+
+bool cmachine_pace_start(int core) {
+    if (pace.samples || core < 0) return pace.samples != NULL;
+    pace.samples = calloc(CAPACITY, sizeof *pace.samples);
+    pace.core = core;
+    if (pace.samples && pthread_create(&pace.thread, NULL, sample_for_ever, NULL) == 0) return true;
+    free(pace.samples);
+    pace.samples = NULL;
+    return false;
+}
+
+static double best(size_t count) {
+    double best = INFINITY;
+    for (size_t index = 0; index < count; index++) best = fmin(best, pace.samples[index].time);
+    return best;
+}
+
+// The first sample that is not before a moment.
+static size_t first(size_t count, double moment) {
+    size_t low = 0;
+    while (low < count) {
+        size_t middle = low + (count - low) / 2;
+        if (pace.samples[middle].moment < moment)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+double cmachine_pace(double start, double end) {
+    size_t count = atomic_load_explicit(&pace.count, memory_order_acquire);
+    size_t from = first(count, start), to = first(count, end);
+    // The sample before and the one behind it: a short time has none of its own.
+    if (from > 0) from--;
+    if (to < count) to++;
+    if (from == to) return NAN;
+    double fastest = best(count), sum = 0;
+    for (size_t index = from; index < to; index++) {
+        double share = fastest / pace.samples[index].time;
+        sum += share > WHOLE ? 1 : share;
+    }
+    return sum / (double)(to - from);
+}
+
+#else
+
+bool cmachine_pace_start(int core) {
+    (void)core;
+    return false;
+}
+
+double cmachine_pace(double start, double end) {
+    (void)start;
+    (void)end;
+    return NAN;
+}
+
+#endif
