@@ -234,7 +234,7 @@ foundation_version() {
 
 # Usage: measure_clients [--filter TEXT]
 measure_clients() {
-    build Benchmarks stream-server stream-facts urlsession-peer connection-cost || return 1
+    build Benchmarks stream-server stream-facts machine-pace urlsession-peer connection-cost || return 1
     python3 "$sources/end_to_end.py" --bin "$bin" --python "$python" --node "$node" \
         --foundation-version "$(foundation_version)" ${results:+--results "$results"} "$@"
 }

@@ -5,7 +5,8 @@ Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--results FILE] [--
        end_to_end.py --in-turn TEXT
 
 FOLDER has the programs of the benchmarks. In each round every client is a process of its own, and so is this package:
-what the machine does meanwhile falls on all of them alike. A client takes the largest response for which a run has the
+what the machine does meanwhile falls on all of them alike. How fast the core was is known of each run, and who had to
+share it in most of them has up to as many rounds again. A client takes the largest response for which a run has the
 time, the same in all rounds. --in-turn prints the workloads that a filter makes this measure. What a client found is
 held against what stream-facts says is in the response: all of it in a first pass with a checksum, events and bytes or
 characters in each that is timed. A client that fails, or finds something else, is named.
@@ -13,6 +14,7 @@ characters in each that is timed. A client that fails, or finds something else, 
 
 import argparse
 import dataclasses
+import itertools
 import json
 import os
 import pathlib
@@ -21,12 +23,15 @@ import subprocess
 import sys
 import tempfile
 
-from results import Results, end_on_request, last_line, run_limited, scaled, spread
+import paced
+from results import CorePace, Results, end_on_request, last_line, run_limited, scaled, spread
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 SIZES = {1: [1024, 4096, 16384, 65536, 262144, 1048576, 4194304], 100: [64, 128, 256, 512, 1024, 2048, 4096, 8192]}
 # How many runs of a process are timed.
-RUN_COUNT = 3
+RUN_COUNT = 4
+# A run of a client whose machine code is made while it runs, and whose garbage comes and goes, is so much longer.
+LONG = 3
 # A client that takes so many seconds for all its runs hangs.
 PATIENCE = 60
 
@@ -121,8 +126,8 @@ def task_for(client, workload, servers, seconds):
     for size in sizes:
         key = (size, is_secure, bool(compression))
         described.append([size, f"{scheme}://127.0.0.1:{servers.port(*key)}", servers.certificate(*key)])
-    return {"sizes": described, "streamCount": int(stream_count), "isCompressed": bool(compression), "seconds": seconds,
-            "runCount": RUN_COUNT}
+    return {"sizes": described, "streamCount": int(stream_count), "isCompressed": bool(compression),
+            "seconds": seconds * (LONG if client.program == "node" else 1), "runCount": RUN_COUNT}
 
 
 def command(options, client, task):
@@ -174,7 +179,7 @@ def ask(options, client, task):
     return json.loads(last_line(process.stdout))
 
 
-def record(results, client, workload, answer, task, facts, version, turn):
+def record(results, client, workload, answer, task, facts, version, turn, paces):
     """Appends two figures; their values."""
     count = answer["deltaCount"] * task["streamCount"]
     rates = [count / run["seconds"] for run in answer["runs"]]
@@ -184,7 +189,8 @@ def record(results, client, workload, answer, task, facts, version, turn):
     work = {"eventCount": count, "byteCount": facts[f"{kind}ByteCount"] * task["streamCount"],
             "checksum": f"crc32:{facts[f'{kind}Checksum']:08x}"}
     common = {"group": "end-to-end", "workload": workload, "subject": client.subject, "way": client.way,
-              "work": work, "decodes": client.decodes, "amount": task["streamCount"], "version": version, "turn": turn}
+              "work": work, "decodes": client.decodes, "amount": task["streamCount"], "version": version, "turn": turn,
+              "paces": paces}
     results.figure(measure="throughput", unit="events/s", better="higher", runs=rates, **common)
     results.figure(measure="processor-time", unit="ns/event", better="lower", runs=costs, **common)
     return rates, costs
@@ -203,14 +209,19 @@ class Ours:
         for figure in results.own(self.options.bin / "connection-cost", words, turn, PATIENCE):
             who = f"{figure['subject']}, {figure['way']}", bool(figure.get("decodes"))
             if figure["measure"] in ("throughput", "processor-time"):
-                self.found.setdefault(who, {}).setdefault(figure["measure"], []).extend(figure["runs"])
+                measured = self.found.setdefault(who, {}).setdefault(figure["measure"], paced.Runs(figure["better"]))
+                measured.add(figure["runs"], figure.get("paces"))
+
+    @property
+    def wants_more(self):
+        return any(paced.needs_more(runs["throughput"]) for (_, decodes), runs in self.found.items() if decodes)
 
     def missing(self, results, error):
         results.missing("chappie", f"{self.workload}: {error}")
 
     def print(self):
         for (name, decodes), runs in self.found.items():
-            print_row(name, decodes, runs["throughput"], runs.get("processor-time", []))
+            print_row(name, decodes, runs["throughput"], runs.get("processor-time"))
 
 
 class Peer:
@@ -223,7 +234,7 @@ class Peer:
         self.workload = workload
         self.servers = servers
         self.task = None
-        self.rates, self.costs = [], []
+        self.rates, self.costs = paced.Runs("higher"), paced.Runs("lower")
 
     def measure(self, results, turn):
         self.task = self.task or task_for(self.client, self.workload, self.servers, self.options.seconds)
@@ -234,29 +245,41 @@ class Peer:
         # The size that was found to be right is that of all rounds.
         self.task["sizes"] = [size for size in self.task["sizes"] if size[0] == answer["deltaCount"]]
         version = answer["version"] or self.options.foundation_version
-        rates, costs = record(results, self.client, self.workload, answer, self.task, expected, version, turn)
-        self.rates += rates
-        self.costs += costs
+        paces = self.options.pace.shares([(run["start"], run["seconds"]) for run in answer["runs"]])
+        rates, costs = record(results, self.client, self.workload, answer, self.task, expected, version, turn, paces)
+        self.rates.add(rates, paces)
+        self.costs.add(costs, paces)
+
+    @property
+    def wants_more(self):
+        return paced.needs_more(self.rates)
 
     def missing(self, results, error):
         results.missing(self.client.subject, f"{self.workload}, {self.client.way}: {error}")
 
     def print(self):
         name = f"{self.client.subject}, {self.client.way}" if self.client.way else self.client.subject
-        if self.rates:
+        if self.rates.runs:
             print_row(name, self.client.decodes, self.rates, self.costs)
 
 
 def print_row(name, decodes, rates, costs):
-    cost = f"{scaled(statistics.median(costs)):>11} ns" if costs else ""
-    print(f"  {name:<44} {'decodes' if decodes else '':<8}{spread(rates):<42} events/s{cost}", flush=True)
+    cost = f"{scaled(statistics.median(costs.undisturbed)):>11} ns" if costs else ""
+    pace = f"{rates.pace * 100:>6.0f} % of its core" if rates.pace else ""
+    print(f"  {name:<44} {'decodes' if decodes else '':<8}{spread(rates.undisturbed):<42} events/s{cost}{pace}",
+          flush=True)
 
 
 def measure_in_turn(results, rounds, subjects):
-    """Measures each once a round; one that fails is named, and asked no more."""
-    for turn in range(1, rounds + 1):
+    """Measures each once a round; one that fails is named, and asked no more.
+
+    Who had a core that others used has as many rounds again, or as many of them as it takes.
+    """
+    for turn in range(1, 2 * rounds + 1):
         # Who is first in one round is last in the next.
         for subject in list(subjects if turn % 2 else reversed(subjects)):
+            if turn > rounds and not subject.wants_more:
+                continue
             try:
                 subject.measure(results, turn)
             except (RuntimeError, OSError, ValueError, KeyError) as error:
@@ -313,6 +336,7 @@ def main():
     facts = {item["deltaCount"]: item for item in map(json.loads, lines.stdout.splitlines())}
     with tempfile.TemporaryDirectory() as folder:
         servers = Servers(options.bin / "stream-server", options.server_core, pathlib.Path(folder))
+        options.pace = CorePace(options.bin / "machine-pace", options.client_core)
         try:
             for workload, clients in chosen(options.filter).items():
                 print(f"end-to-end {workload}", flush=True)
@@ -320,6 +344,7 @@ def main():
                 measure_in_turn(results, options.rounds, [Ours(options, workload), *peers])
         finally:
             servers.close()
+            options.pace.close()
 
 
 if __name__ == "__main__":

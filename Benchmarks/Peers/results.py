@@ -38,9 +38,7 @@ class CorePace:
         return None if None in shares else shares
 
     def close(self):
-        with contextlib.suppress(OSError):
-            self.process.stdin.close()
-        self.process.wait()
+        self.process.communicate()
 
 
 class Results:

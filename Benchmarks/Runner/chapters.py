@@ -30,7 +30,7 @@ class Absent:
     why: str
 
 
-HEADINGS = ["workload", "subject", "way", "median", "lowest", "highest", "runs", "chappie is"]
+HEADINGS = ["workload", "subject", "way", "median", "lowest", "highest", "runs", "of its core", "chappie is"]
 
 
 def rows(found: list[Figure], results: Results) -> list[list[str]]:
@@ -44,7 +44,7 @@ def row(figure: Figure, results: Results) -> list[str]:
     values = [quantities.quantity(value, figure.unit) for value in (figure.median, figure.low, figure.high)]
     version = f" {figure.version}" if figure.version else ""
     runs = f"{len(figure.runs)} in {figure.processes} processes" if figure.processes else str(len(figure.runs))
-    return [figure.workload, figure.subject + version, figure.way, *values, runs,
+    return [figure.workload, figure.subject + version, figure.way, *values, runs, quantities.core(figure.pace),
             quantities.times(ratio) if ratio else ""]
 
 

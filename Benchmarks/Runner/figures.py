@@ -8,12 +8,14 @@ import math
 import pathlib
 import statistics
 
+from Peers import paced
+
 OWN = "chappie"
 MACHINE = "machine"
 TEXTS = ["group", "workload", "subject", "measure", "unit"]
 # In a way's name: a program was started for it, and that took its time too.
 PROCESS = "process included"
-# Which part of the runs ratios are made of: the best ones.
+# Which part of the runs ratios are made of where nothing is known of the core: the best ones.
 QUARTER = 0.25
 
 
@@ -43,14 +45,23 @@ class Figure:
     # The round in which it was measured in turn with others; how many such processes it was put together from.
     turn: int | None = None
     processes: int | None = None
+    # Which share of its speed the core had in each run; what the values below are made of had the one in the middle.
+    paces: list[float] | None = None
+    pace: float | None = None
     median: float = math.nan
     low: float = math.nan
     high: float = math.nan
     ratios: dict[str, float] | None = None
 
     def __post_init__(self):
-        self.median = statistics.median(self.runs)
-        self.low, self.high = min(self.runs), max(self.runs)
+        self.pace = paced.Runs(self.better, self.runs, self.paces).pace if self.paces else None
+        self.median = statistics.median(self.values)
+        self.low, self.high = min(self.values), max(self.values)
+
+    @property
+    def values(self) -> list[float]:
+        """The runs; where it is known how fast the core was, the calmer half of them, each by its pace."""
+        return paced.Runs(self.better, self.runs, self.paces).undisturbed
 
     @property
     def question(self) -> tuple[str, str, str]:
@@ -97,21 +108,22 @@ class Figure:
 
     def value_at(self, quantile: float) -> float:
         """The run below which such a part of them lies."""
-        return sorted(self.runs)[min(len(self.runs) - 1, int(len(self.runs) * quantile))]
+        return sorted(self.values)[min(len(self.values) - 1, int(len(self.values) * quantile))]
 
     @property
     def undisturbed(self) -> float:
-        """The run at the end of the best quarter: what else a machine does makes a program slow, and never fast.
+        """What ratios are made of: the median where it is known how fast the core was, and the run at the end of the best
+        quarter otherwise, as what else a machine does makes a program slow, and never fast.
 
         Where neither way is better, the median.
         """
-        if self.better not in ("higher", "lower"):
+        if self.better not in ("higher", "lower") or self.paces:
             return self.median
         best_first = sorted(self.runs, reverse=self.better == "higher")
         return best_first[int((len(best_first) - 1) * QUARTER)]
 
     def ratio(self, other: Figure) -> float | None:
-        """How many times as good it is as another figure, by the best quarter of both; None where it means nothing."""
+        """How many times as good it is as another figure when nothing disturbs both; None where it means nothing."""
         own, others = self.undisturbed, other.undisturbed
         if self.better not in ("higher", "lower") or own <= 0 or others <= 0:
             return None
@@ -133,7 +145,7 @@ class Figure:
         check_optional(value)
         if value.get("better") not in (None, "higher", "lower"):
             raise ValueError("'better' is neither higher nor lower")
-        known = {field.name for field in dataclasses.fields(Figure)} - {"median", "low", "high"}
+        known = {field.name for field in dataclasses.fields(Figure)} - {"median", "low", "high", "pace"}
         return Figure(**{name: item for name, item in value.items() if name in known and item is not None})
 
 
@@ -159,6 +171,10 @@ def check_optional(value: dict) -> None:
         raise ValueError("'distribution' is not a list of pairs of numbers")
     if value.get("amount") is not None and not is_number(value["amount"]):
         raise ValueError("'amount' is not a number")
+    paces = value.get("paces")
+    if paces is not None and not (are_numbers(paces) and len(paces) == len(value["runs"]) and all(
+            0 < pace <= 1 for pace in paces)):
+        raise ValueError("'paces' is not a share of a core for each run")
     if not all(isinstance(value.get(name), (str, type(None))) for name in ["way", "version"]):
         raise ValueError("'way' or 'version' is not a text")
 
@@ -224,7 +240,9 @@ def merged(turns: dict[int | None, Figure]) -> Figure:
     found = [figure for turn, figure in turns.items() if turn is not None]
     if not found:
         return turns[None]
+    known = all(figure.paces for figure in found)
     return dataclasses.replace(found[0], runs=[run for figure in found for run in figure.runs],
+                               paces=[pace for figure in found for pace in figure.paces] if known else None,
                                bar=middle_bar([figure.bar for figure in found if figure.bar]), turn=None,
                                processes=len(found))
 

@@ -82,3 +82,8 @@ def percent(share: float) -> str:
 def listed(items: list[str]) -> str:
     """Words in a sentence: a, b and c."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""
+
+
+def core(pace: float | None) -> str:
+    """Which share of its speed a core had; empty where nobody has looked."""
+    return percent(pace) if pace else ""

@@ -81,7 +81,7 @@ def long_tables(results: Results) -> str:
         if own and group not in LEFT_OUT:
             rows = [long_row(figure, results) for figure in table.ordered(own)]
             parts.append(f"**{group}** (`make bench FILTER={group}`)\n\n" + markdown(
-                ["workload", "way", "measure", "median", "spread", "the machine's", "best peer"], rows))
+                ["workload", "way", "measure", "median", "spread", "of its core", "the machine's", "best peer"], rows))
     return "\n\n".join(parts)
 
 
@@ -95,4 +95,4 @@ def long_row(figure: Figure, results: Results) -> list[str]:
         name = f" {other.subject}" if other and index == 1 else ""
         beside[index] = f"{quantities.times(ratio)}{name}" if ratio else ""
     value = quantities.quantity(figure.median, figure.unit)
-    return [f"`{figure.workload}`", figure.way, figure.measure, value, spread, *beside]
+    return [f"`{figure.workload}`", figure.way, figure.measure, value, spread, quantities.core(figure.pace), *beside]

@@ -9,8 +9,8 @@ from .results import Results
 # The order of the groups; others follow.
 GROUPS = ["end-to-end", "latency", "first-text", "tool-loop", "memory", "processor", "connections", "recovery",
           "parser", "growth", "decoder", "engine", "verification", "machine"]
-HEADINGS = ["workload", "measure", "subject, way", "median", "spread", "to the limit", "bar"]
-WIDTHS = [30, 14, 42, 18, 8, 16]
+HEADINGS = ["workload", "measure", "subject, way", "median", "spread", "of its core", "to the limit", "bar"]
+WIDTHS = [30, 14, 42, 18, 8, 11, 16]
 
 
 def groups_of(results: Results) -> list[str]:
@@ -47,7 +47,7 @@ def cells(figure: Figure, results: Results, repeats: bool) -> list[str]:
     limit = quantities.times(ratio) if ratio else ""
     spread = f"{figure.spread * 100:.0f} %" if len(figure.runs) > 1 else ""
     who = f"  {figure.who}" if not figure.is_own else figure.who
-    return [*names, who, quantities.quantity(figure.median, figure.unit), spread, limit, verdict(figure)]
+    return [*names, who, quantities.quantity(figure.median, figure.unit), spread, quantities.core(figure.pace), limit, verdict(figure)]
 
 
 def verdict(figure: Figure) -> str:
@@ -67,7 +67,7 @@ def row(columns: list[str]) -> str:
     line = "  "
     for index, column in enumerate(columns):
         width = WIDTHS[index] if index < len(WIDTHS) else 0
-        line += (column.rjust(width) if 3 <= index <= 5 else column.ljust(width)) + "  "
+        line += (column.rjust(width) if 3 <= index <= 6 else column.ljust(width)) + "  "
     return line.rstrip()
 
 

@@ -43,6 +43,31 @@ class Summaries(unittest.TestCase):
         self.assertEqual(costs.ratio(figure([8], better="lower")), 4)
         self.assertEqual(figure([4, 1, 2], better=None).undisturbed, 2)
 
+    def test_where_the_pace_of_the_core_is_known_the_calmer_half_counts_and_each_run_by_its_pace(self):
+        shared = figure([100, 54, 60, 97, 30, 76], paces=[1, 0.6, 0.5, 0.97, 0.5, 0.8])
+        self.assertEqual(shared.values, [100, 100, 95])
+        self.assertEqual((shared.median, shared.low, shared.high, shared.pace), (100, 95, 100, 0.97))
+        cost = figure([10, 20, 16, 40], better="lower", paces=[1, 0.5, 0.75, 0.25])
+        self.assertEqual((cost.values, cost.pace), ([10, 12, 10], 0.75))
+        self.assertEqual(figure([1, 8], paces=[0.5, 0.5]).values, [2, 16])
+        self.assertEqual(figure([1, 8]).values, [1, 8])
+
+    def test_bars_and_ratios_are_about_the_core_that_nobody_shares(self):
+        shared = figure([100, 50, 10], paces=[1, 0.5, 0.1], bar={"atLeast": 100})
+        self.assertTrue(shared.is_held)
+        self.assertEqual(shared.ratio(figure([5, 25, 25], paces=[0.1, 0.5, 0.5])), 2)
+        self.assertEqual(shared.ratio(figure([25, 50, 10, 5])), 2)
+
+    def test_paces_go_with_their_runs(self):
+        results = Results()
+        results.take([figure([10], turn=1, paces=[0.5]), figure([3, 6], turn=2, paces=[1, 1]),
+                      figure([9], "picows", turn=1, paces=[0.3]), figure([9], "picows", turn=2)])
+        own, peer = results.figures
+        self.assertEqual((own.runs, own.paces, own.median), ([10, 3, 6], [0.5, 1, 1], 6))
+        self.assertEqual((peer.paces, peer.median), (None, 9))
+        again = Figure.from_json(own.to_json())
+        self.assertEqual((again.median, again.pace), (6, 1))
+
     def test_ratios_are_given_to_our_own_figures_at_the_same_question(self):
         found = [figure([6], way="batches()"), figure([2], "picows", "callback"), figure([12], "machine", "read"),
                  figure([1], "picows", "callback", measure="processor-time", better="lower")]
@@ -147,6 +172,8 @@ class Lines(unittest.TestCase):
             "no points": self.GOOD.replace('"other":3', '"distribution":[[0.5]]'),
             "no amount": self.GOOD.replace('"other":3', '"amount":"1"'),
             "no way": self.GOOD.replace('"other":3', '"way":1'),
+            "no paces": self.GOOD.replace('"other":3', '"paces":[1]'),
+            "no shares": self.GOOD.replace('"other":3', '"paces":[0.5,0]'),
             "no direction": self.GOOD.replace('"other":3', '"better":"more"'),
             "nothing missing": '{"missing":{"subject":"x"}}\n'}
         for name, text in broken.items():

@@ -61,8 +61,9 @@ class Turns(unittest.TestCase):
         asked = []
 
         class Subject:
-            def __init__(self, name):
+            def __init__(self, name, wants_more=False):
                 self.name = name
+                self.wants_more = wants_more
 
             def measure(self, results, turn):
                 asked.append((turn, self.name))
@@ -80,6 +81,52 @@ class Turns(unittest.TestCase):
         self.assertEqual(asked, [(1, "ours"), (1, "fails"), (1, "peer"), (2, "peer"), (2, "fails"), (2, "ours"),
                                  (3, "ours"), (3, "peer"), ("printed", "ours"), ("printed", "peer")])
         self.assertEqual(self.written(), [{"missing": {"subject": "fails", "why": "broken"}}])
+
+    def test_who_shared_the_core_has_more_rounds_and_as_many_again_at_most(self):
+        asked = []
+
+        class Subject:
+            def __init__(self, name, calm_from):
+                self.name, self.calm_from, self.turns = name, calm_from, 0
+
+            @property
+            def wants_more(self):
+                return self.turns < self.calm_from
+
+            def measure(self, results, turn):
+                self.turns += 1
+                asked.append((turn, self.name))
+
+            def print(self):
+                pass
+
+        module("end_to_end").measure_in_turn(self.results, 2, [Subject("calm", 0), Subject("at last", 3),
+                                                               Subject("never", 99)])
+        self.assertEqual(asked[6:], [(3, "at last"), (3, "never"), (4, "never")])
+
+    def test_fewer_than_half_calm_runs_are_not_enough(self):
+        paced = module("paced")
+        self.assertTrue(paced.needs_more(paced.Runs("higher", [1] * 4, [0.9, 0.89, 0.5, 0.5])))
+        self.assertFalse(paced.needs_more(paced.Runs("higher", [1] * 4, [0.9, 0.9, 0.5, 0.5])))
+        self.assertFalse(paced.needs_more(paced.Runs("higher", [1] * 4)))
+        self.assertFalse(paced.needs_more(paced.Runs("higher")))
+
+    def test_the_paces_of_one_process_that_are_not_known_make_all_unknown(self):
+        runs = module("paced").Runs("higher", [2, 2], [0.5, 1])
+        self.assertEqual((runs.undisturbed, runs.pace), ([2, 4], 0.75))
+        runs.add([3], None)
+        self.assertEqual((runs.undisturbed, runs.pace), ([2, 2, 3], None))
+
+    def test_the_pace_of_a_core_is_asked_of_a_program(self):
+        folder = self.folder / "pace"
+        folder.write_text("#!/bin/sh\nwhile read start end; do echo \"0.$end\"; done\n")
+        folder.chmod(0o755)
+        pace = module("results").CorePace(folder, 1)
+        self.assertEqual(pace.shares([(1, 4), (2, 3)]), [0.5, 0.5])
+        pace.close()
+        gone = module("results").CorePace("false", 1)
+        self.assertIsNone(gone.shares([(1, 4)]))
+        gone.close()
 
     def test_our_own_programs_figures_get_their_turn(self):
         # It is told `-c SCRIPT --results FILE`, and FILE is $1.

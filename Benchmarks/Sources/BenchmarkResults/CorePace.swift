@@ -36,6 +36,12 @@ public struct PacedRuns: Equatable, Sendable {
     /// Makes an empty list.
     public init(better: ResultFigure.Direction) { self.better = better }
 
+    /// Makes a list of runs of which nothing is known.
+    public init(_ runs: [Double]) {
+        self.init(better: .higher)
+        for run in runs { self.add(run, pace: nil) }
+    }
+
     /// Adds a run.
     public mutating func add(_ run: Double, pace: Double?) {
         self.runs.append(run)
@@ -47,13 +53,34 @@ public struct PacedRuns: Equatable, Sendable {
     /// All runs as they were when nothing is known of the core.
     public var undisturbed: [Double] {
         guard let paces = self.paces else { return self.runs }
-        let calmest = paces.indices.sorted { (-paces[$0], $0) < (-paces[$1], $1) }.prefix(max(3, (paces.count + 1) / 2))
-        return calmest.map { self.better == .higher ? self.runs[$0] / paces[$0] : self.runs[$0] * paces[$0] }
+        return self.calmest(of: paces).map { self.better == .higher ? self.runs[$0] / paces[$0] : self.runs[$0] * paces[$0] }
     }
 
-    /// Whether half of so many runs were calm; true when nothing is known of the core.
-    public func areEnough(of count: Int) -> Bool {
-        guard let paces = self.paces else { return true }
-        return paces.count { $0 >= Self.calmShare } * 2 >= count
+    /// The value in the middle of those; NaN when there are no runs.
+    public var median: Double { Self.middle(of: self.undisturbed) }
+
+    /// The pace in the middle of the calmer half; nil when nothing is known of the core.
+    public var pace: Double? {
+        guard let paces = self.paces, !paces.isEmpty else { return nil }
+        return Self.middle(of: self.calmest(of: paces).map { paces[$0] })
+    }
+
+    /// Whether another run is wanted behind those with these paces, a pace nil when it is not known.
+    ///
+    /// There are `count` at least. As long as fewer than half of so many were calm, there are up to three times as many.
+    public static func needsMore(after paces: [Double?], of count: Int) -> Bool {
+        if paces.count < count { return true }
+        guard paces.count < 3 * count, !paces.contains(nil) else { return false }
+        return 2 * paces.count { ($0 ?? 0) >= Self.calmShare } < count
+    }
+
+    private func calmest(of paces: [Double]) -> ArraySlice<Int> {
+        paces.indices.sorted { (-paces[$0], $0) < (-paces[$1], $1) }.prefix(max(3, (paces.count + 1) / 2))
+    }
+
+    private static func middle(of values: [Double]) -> Double {
+        let sorted = values.sorted()
+        guard !sorted.isEmpty else { return .nan }
+        return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
     }
 }

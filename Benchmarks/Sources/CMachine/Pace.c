@@ -5,13 +5,11 @@
 #include <math.h>
 #include <time.h>
 
-static double seconds(clockid_t clock) {
+double cmachine_moment(void) {
     struct timespec time;
-    clock_gettime(clock, &time);
+    clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
-
-double cmachine_moment(void) { return seconds(CLOCK_MONOTONIC); }
 
 #if defined(__linux__)
 
@@ -26,9 +24,12 @@ enum {
     /// How many words are read, half of the nearest cache, and how often a sample reads them: some microseconds.
     WORDS = 2048,
     PASSES = 30,
-    /// How many samples are kept: half an hour of them.
-    CAPACITY = 900000,
+    /// How many samples are kept: an hour of them.
+    CAPACITY = 1800000,
 };
+
+/// A sample says nothing of a moment that is so much later, in seconds.
+static const double LONGEST_GAP = 0.1;
 
 /// A sample that is so near the fastest was taken on a core that nobody shared.
 static const double WHOLE = 0.85;
@@ -39,7 +40,7 @@ static volatile uint64_t sink;
 typedef struct {
     /// When it was taken, in seconds of the monotonic clock.
     double moment;
-    /// What it took of the core, in seconds.
+    /// What it took, in seconds.
     double time;
 } sample;
 
@@ -64,10 +65,9 @@ static uint64_t read_through(int passes) {
 static sample take(void) {
     // Once for nothing: whatever ran here before has taken its place.
     sink += read_through(1);
-    sample taken = {.moment = cmachine_moment(), .time = seconds(CLOCK_THREAD_CPUTIME_ID)};
+    double start = cmachine_moment();
     sink += read_through(PASSES);
-    taken.time = seconds(CLOCK_THREAD_CPUTIME_ID) - taken.time;
-    return taken;
+    return (sample){.moment = start, .time = cmachine_moment() - start};
 }
 
 static void *sample_for_ever(void *unused) {
@@ -122,7 +122,7 @@ double cmachine_pace(double start, double end) {
     // The sample before and the one behind it: a short time has none of its own.
     if (from > 0) from--;
     if (to < count) to++;
-    if (from == to) return NAN;
+    if (from == to || end - pace.samples[to - 1].moment > LONGEST_GAP) return NAN;
     double fastest = best(count), sum = 0;
     for (size_t index = from; index < to; index++) {
         double share = fastest / pace.samples[index].time;

@@ -50,6 +50,7 @@ enum EndToEndFigures {
         let server = try StreamServer(
             .flood(messageCount: expected.messageCount), isSecure: wire.isSecure, compresses: wire.form.isCompressed)
         var readings: [Reading] = []
+        Cores.watchPace()
         for kind in [Consumer.Kind.events, .batches] {
             let consumer = Consumer(kind: kind, server: server, form: wire.form)
             readings += try await Self.measure(consumer, wire, expected, options)
@@ -77,11 +78,12 @@ enum EndToEndFigures {
                 amount: Double(wire.streamCount), decodes: true)
         }
         let throughput = Reading(
-            "\(consumer.way)", times.map { eventCount / $0.wall }, "events/s", atLeast: bars.throughput)
+            "\(consumer.way)", times.paced(.higher) { eventCount / $0.wall }, "events/s", atLeast: bars.throughput)
         let processor = Reading(
-            "  its processor time", times.map { $0.processor / eventCount * 1e9 }, "ns/event",
+            "  its processor time", times.paced(.lower) { $0.processor / eventCount * 1e9 }, "ns/event",
             bar: bars.processorTime)
-        let service = Reading("  of it the service thread", times.map { $0.service / eventCount * 1e9 }, "ns/event")
+        let service = Reading(
+            "  of it the service thread", times.paced(.lower) { $0.service / eventCount * 1e9 }, "ns/event")
         return [
             report(throughput, "throughput", .higher), report(processor, "processor-time", .lower), service,
         ]

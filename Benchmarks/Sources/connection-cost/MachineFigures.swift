@@ -93,9 +93,9 @@ enum MachineFigures {
             let expected = ExpectedResponse(messageCount: EndToEndFigures.messageCount(wire))
             let server = try StreamServer(.flood(messageCount: expected.messageCount), isSecure: isSecure)
             let results = try MachineReadings(server, wire, expected).reads(options)
-            let byteCount = results.first.map { Int($0.wire_count) } ?? 0
+            let byteCount = results.first.map { Int($0.result.wire_count) } ?? 0
             let work = ResultFigure.Work(eventCount: expected.messageCount, byteCount: byteCount)
-            let values = results.map { Double(byteCount) / $0.elapsed }
+            let values = results.map { Double(byteCount) / $0.result.elapsed }
             return isSecure
                 ? Self.report("SSL_read from the loopback", values, "tls-read", "", work)
                 : Self.report("read from the loopback", values, "loopback-read", "", work)
@@ -133,7 +133,7 @@ enum MachineFigures {
         let results = try MachineReadings(server, wire, expected).inflations(options)
         let byteCount = expected.messageCount * Int(CSS_MESSAGE_SIZE)
         let work = ResultFigure.Work(eventCount: expected.messageCount, byteCount: byteCount)
-        let values = results.map { Double(byteCount) / $0.elapsed }
+        let values = results.map { Double(byteCount) / $0.result.elapsed }
         return [Self.report("inflate, what comes out", values, "inflate", "", work)]
     }
 

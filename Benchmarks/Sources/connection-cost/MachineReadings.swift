@@ -17,7 +17,7 @@ struct MachineReadings {
     /// Measures the loops that make sense for the wire.
     func measure(_ options: Options) throws -> [Reading] {
         let read = try self.reads(options)
-        let bytes = read.first.map { Int($0.wire_count) } ?? 0
+        let bytes = read.first.map { Int($0.result.wire_count) } ?? 0
         var readings = self.report(read, way: "read", "the machine: \(self.wire.isSecure ? "SSL_read" : "read")", bytes)
         if self.wire.form.isCompressed {
             readings += self.report(try self.inflations(options), way: "inflate", "the machine: inflate", bytes)
@@ -32,14 +32,14 @@ struct MachineReadings {
         let results = try isCompressed ? self.inflations(options) : self.reads(options)
         let name = isCompressed ? "inflate alone" : "\(self.wire.isSecure ? "SSL_read" : "read") and frame headers"
         let count = Double(self.expected.messageCount)
-        return Reading("the machine: \(name)", results.map { $0.seconds / count * 1e9 }, "ns/event")
+        return Reading("the machine: \(name)", results.paced(.lower) { $0.seconds / count * 1e9 }, "ns/event")
     }
 
     /// Reads the response several times, and finds its frames or chunks.
-    func reads(_ options: Options) throws -> [cbc_result] { try self.several(options) { try self.read() } }
+    func reads(_ options: Options) throws -> [PacedResult] { try self.several(options) { try self.read() } }
 
     /// Inflates the response several times, from memory.
-    func inflations(_ options: Options) throws -> [cbc_result] { try self.several(options) { try self.inflate() } }
+    func inflations(_ options: Options) throws -> [PacedResult] { try self.several(options) { try self.inflate() } }
 
     private func read() throws -> cbc_result {
         let pieces = self.wire.pieces(messageCount: self.expected.messageCount)
@@ -69,13 +69,18 @@ struct MachineReadings {
         return result
     }
 
-    /// A first run is for nothing but to warm up.
-    private func several(_ options: Options, _ run: () throws -> cbc_result) throws -> [cbc_result] {
+    /// A first run is for nothing but to warm up. They are short, and there are more of them than of others.
+    private func several(_ options: Options, _ run: () throws -> cbc_result) throws -> [PacedResult] {
         _ = try run()
-        return try (0..<options.repetitions).map { _ in try run() }
+        var results: [PacedResult] = []
+        while PacedRuns.needsMore(after: results.map(\.pace), of: 3 * options.repetitions) {
+            let start = CorePace.now
+            results.append(PacedResult(result: try run(), pace: CorePace.share(since: start)))
+        }
+        return results
     }
 
-    private func report(_ results: [cbc_result], way: String, _ label: String, _ byteCount: Int) -> [Reading] {
+    private func report(_ results: [PacedResult], way: String, _ label: String, _ byteCount: Int) -> [Reading] {
         let count = Double(self.expected.messageCount)
         let work = ResultFigure.Work(eventCount: self.expected.messageCount, byteCount: byteCount)
         func report(_ reading: Reading, _ measure: String, _ better: ResultFigure.Direction) -> Reading {
@@ -84,11 +89,25 @@ struct MachineReadings {
                 measure: measure, better: better, work: work, amount: 1, decodes: false)
         }
         return [
-            report(Reading(label, results.map { count / $0.elapsed }, "events/s"), "throughput", .higher),
+            report(Reading(label, results.paced(.higher) { count / $0.elapsed }, "events/s"), "throughput", .higher),
             report(
-                Reading("  its processor time", results.map { $0.seconds / count * 1e9 }, "ns/event"),
+                Reading("  its processor time", results.paced(.lower) { $0.seconds / count * 1e9 }, "ns/event"),
                 "processor-time", .lower),
         ]
+    }
+}
+
+/// What a loop of C has found, and which share of its speed the core had meanwhile.
+struct PacedResult {
+    let result: cbc_result
+    /// Nil when nobody has looked.
+    let pace: Double?
+}
+
+extension [PacedResult] {
+    /// A speed or a cost of each, with the pace of the core.
+    func paced(_ better: ResultFigure.Direction, _ value: (cbc_result) -> Double) -> PacedRuns {
+        self.reduce(into: PacedRuns(better: better)) { runs, paced in runs.add(value(paced.result), pace: paced.pace) }
     }
 }
 

@@ -28,6 +28,7 @@ enum ProcessorFigures {
             try await crowd.grow(to: streams)
             try await Task.sleep(for: .milliseconds(300))
             var windows: [Window] = []
+            Cores.watchPace()
             for _ in 0..<Self.windowCount { windows.append(try await Self.look(at: crowd)) }
             guard crowd.deltaCount < streams * messageCount else { throw WrongResultError("the streams have ended") }
             try await crowd.finish(messageCount: messageCount)
@@ -40,14 +41,17 @@ enum ProcessorFigures {
         let processorTime: Double
         let seconds: Double
         let eventCount: Int
+        /// Which share of its speed the core had; nil when nobody has looked.
+        let pace: Double?
     }
 
     private static func look(at crowd: Crowd) async throws -> Window {
-        let (time, start, count) = (ProcessUse.processorTime, ContinuousClock.now, crowd.deltaCount)
+        let (time, start, count) = (ProcessUse.processorTime, CorePace.now, crowd.deltaCount)
         try await Task.sleep(for: self.window)
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let seconds = CorePace.now - start
         return Window(
-            processorTime: ProcessUse.processorTime - time, seconds: seconds, eventCount: crowd.deltaCount - count)
+            processorTime: ProcessUse.processorTime - time, seconds: seconds, eventCount: crowd.deltaCount - count,
+            pace: CorePace.share(since: start))
     }
 
     private static func readings(
@@ -55,16 +59,21 @@ enum ProcessorFigures {
     ) -> [Reading] {
         let workload = name == "active" ? Self.slowWorkload : name
         let due = Double(streams * perSecond)
+        func paced(_ value: (Window) -> Double) -> PacedRuns {
+            windows.reduce(into: PacedRuns(better: .lower)) { runs, window in
+                runs.add(value(window), pace: window.pace)
+            }
+        }
         return [
             Reading(
-                "whole process, an event", windows.map { $0.processorTime / Double($0.eventCount) * 1e6 }, "µs",
+                "whole process, an event", paced { $0.processorTime / Double($0.eventCount) * 1e6 }, "µs",
                 bar: bar
             ).reported(
                 "processor", workload, measure: "processor-time", unit: "µs/event", amount: Double(streams),
                 decodes: true),
             Reading(
                 "share of a core, a stream",
-                windows.map { $0.processorTime / $0.seconds / Double(streams) * 100 }, "%"
+                paced { $0.processorTime / $0.seconds / Double(streams) * 100 }, "%"
             ).reported("processor", workload, measure: "share", unit: "% of a core/stream", amount: Double(streams)),
             // Below 100 the client, or the server, does not keep up, and the streams are slower than they should be.
             Reading(

@@ -8,22 +8,32 @@ struct Reading {
     /// What the values are in.
     let unit: String
     /// In the order in which they were measured.
-    private let runs: [Double]
+    private let runs: PacedRuns
     /// What the median may be; nil for what is measured only for comparison.
     let bar: ResultFigure.Bar?
     private var figure: ResultFigure?
 
     /// Makes one whose value may be `bar` at most.
     init(_ label: String, _ runs: [Double], _ unit: String, bar: Double? = nil) {
+        self.init(label, PacedRuns(runs), unit, bar: bar)
+    }
+
+    /// The same, of runs of which it is known how fast the core was.
+    init(_ label: String, _ runs: PacedRuns, _ unit: String, bar: Double? = nil) {
         self.init(label, runs, unit, barred: bar.map { ResultFigure.Bar(atMost: $0) })
     }
 
     /// Makes one whose value is at least something.
     init(_ label: String, _ runs: [Double], _ unit: String, atLeast: Double?) {
+        self.init(label, PacedRuns(runs), unit, atLeast: atLeast)
+    }
+
+    /// The same, of runs of which it is known how fast the core was.
+    init(_ label: String, _ runs: PacedRuns, _ unit: String, atLeast: Double?) {
         self.init(label, runs, unit, barred: atLeast.map { ResultFigure.Bar(atLeast: $0) })
     }
 
-    private init(_ label: String, _ runs: [Double], _ unit: String, barred: ResultFigure.Bar?) {
+    private init(_ label: String, _ runs: PacedRuns, _ unit: String, barred: ResultFigure.Bar?) {
         self.label = label
         self.unit = unit
         self.runs = runs
@@ -36,7 +46,8 @@ struct Reading {
     func reported(as figure: ResultFigure) -> Self {
         var copy = self
         copy.figure = figure
-        copy.figure?.runs = self.runs
+        copy.figure?.runs = self.runs.runs
+        copy.figure?.paces = self.runs.paces
         copy.figure?.bar = self.bar
         return copy
     }
@@ -51,7 +62,7 @@ struct Reading {
     ) -> Self {
         var figure = ResultFigure(
             group: group, workload: workload, subject: subject, way: way, measure: measure, unit: unit ?? self.unit,
-            better: better, runs: self.runs, work: work)
+            better: better, runs: self.runs.runs, work: work)
         figure.amount = amount
         figure.distribution = distribution
         figure.decodes = decodes
@@ -66,12 +77,7 @@ struct Reading {
     }
 
     /// The value in the middle.
-    var median: Double {
-        let sorted = self.runs.sorted()
-        guard let last = sorted.last else { return .nan }
-        let middle = sorted.count / 2
-        return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + min(last, sorted[middle])) / 2
-    }
+    var median: Double { self.runs.median }
 
     /// Whether it is what it may be; a reading without runs is not.
     var isHeld: Bool {
@@ -84,16 +90,17 @@ struct Reading {
         let isLarge = abs(self.median) >= 100_000
         func number(_ value: Double) -> String { fixed(isLarge ? value / 1e6 : value) }
         let spread =
-            if let low = self.runs.min(), let high = self.runs.max(), self.runs.count > 1 {
+            if let low = self.runs.undisturbed.min(), let high = self.runs.undisturbed.max(), self.runs.runs.count > 1 {
                 "\(number(low))–\(number(high))"
             } else {
                 ""
             }
         let limits = [self.bar?.atMost.map { "<= \(number($0))" }, self.bar?.atLeast.map { ">= \(number($0))" }]
         let verdict = self.bar == nil ? "" : "  \(self.isHeld ? "ok" : "MISSED")"
+        let pace = self.runs.pace.map { "  \(fixed($0 * 100)) % of its core" } ?? ""
         return "  " + padded(self.label, to: 46) + padded(number(self.median), to: -9) + " "
             + padded((isLarge ? "M " : "") + self.unit, to: 11) + padded(spread, to: 16)
-            + limits.compactMap(\.self).joined(separator: " ") + verdict
+            + limits.compactMap(\.self).joined(separator: " ") + verdict + pace
     }
 }
 

@@ -1,4 +1,5 @@
 // The clocks that a run is measured by.
+import BenchmarkResults
 import Foundation
 
 /// What a run has taken, in seconds.
@@ -9,21 +10,31 @@ struct RunTimes {
     private(set) var processor: Double
     /// Of it that of the transport's service threads.
     private(set) var service: Double
+    /// Which share of its speed the client's core had; nil when nobody has looked.
+    private(set) var pace: Double?
 
     /// Measures a run.
     init(of run: () async throws -> Void) async throws {
         let service = try ProcessUse.serviceTime()
-        let (processor, wall) = (ProcessUse.processorTime, ContinuousClock.now)
+        let (processor, start) = (ProcessUse.processorTime, CorePace.now)
         try await run()
-        self.wall = (ContinuousClock.now - wall) / .seconds(1)
+        self.wall = CorePace.now - start
+        self.pace = CorePace.share(since: start)
         self.processor = ProcessUse.processorTime - processor
         self.service = try ProcessUse.serviceTime() - service
     }
 
-    /// Several runs, one after another.
+    /// Several runs, one after another: more than so many as long as the core was shared in most of them.
     static func several(_ count: Int, of run: () async throws -> Void) async throws -> [Self] {
         var times: [Self] = []
-        for _ in 0..<count { times.append(try await Self(of: run)) }
+        while PacedRuns.needsMore(after: times.map(\.pace), of: count) { times.append(try await Self(of: run)) }
         return times
+    }
+}
+
+extension Collection<RunTimes> {
+    /// A speed or a cost of each run, with the pace of the core.
+    func paced(_ better: ResultFigure.Direction, _ value: (RunTimes) -> Double) -> PacedRuns {
+        self.reduce(into: PacedRuns(better: better)) { runs, times in runs.add(value(times), pace: times.pace) }
     }
 }

@@ -1,4 +1,5 @@
 // The process and the machine: cores, descriptors, memory, processor time.
+import BenchmarkResults
 import CBareClient
 import CMachine
 import Foundation
@@ -18,6 +19,9 @@ enum Cores {
     static func takeClientCore() {
         if let pair = Self.pair { _ = cmachine_pin_process_to_core(pair.client) }
     }
+
+    /// Looks from now on how fast the client's core is.
+    static func watchPace() { CorePace.start(onCore: Self.pair?.client ?? -1) }
 }
 
 /// How many descriptors the process may have.

@@ -25,13 +25,14 @@ enum ThroughputFigures {
             .flood(messageCount: expected.messageCount), isSecure: wire.isSecure, compresses: wire.form.isCompressed)
         let consumer = Consumer(kind: .arena, server: server, form: wire.form)
         try await consumer.read(expected, isThorough: true)
+        Cores.watchPace()
         let times = try await RunTimes.several(options.repetitions) {
             try await consumer.read(expected, isThorough: false)
         }
         let machine = try MachineReadings(server, wire, expected).processorTime(options)
         let count = Double(expected.messageCount)
         let isCompressed = wire.form.isCompressed
-        let values = times.map { (isCompressed ? $0.processor : $0.service) / count * 1e9 }
+        let values = times.paced(.lower) { (isCompressed ? $0.processor : $0.service) / count * 1e9 }
         let reading = Reading(
             isCompressed ? "whole process" : "service thread", values, "ns/event",
             bar: isCompressed ? machine.median + 100 : bar)

@@ -44,18 +44,16 @@ struct URLSessionPeer {
     /// One pass over all streams.
     private static func run(_ task: PeerTask, _ size: PeerTask.Size, checks: Bool = false) async throws -> PeerRun {
         guard let url = URL(string: size.url + "/responses") else { throw PeerError("no URL: \(size.url)") }
-        let processor = Self.processorSeconds
-        let clock = ContinuousClock()
-        let start = clock.now
+        let (processor, start) = (Self.processorSeconds, Self.now)
         let bodies = try await withThrowingTaskGroup(of: BodyReader.Body.self) { group in
             for _ in 0..<task.streamCount {
                 group.addTask { try await BodyReader(checks: checks, isCompressed: task.isCompressed).read(url) }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        let seconds = (clock.now - start) / .seconds(1)
+        let seconds = Self.now - start
         return PeerRun(
-            seconds: seconds, processorSeconds: Self.processorSeconds - processor,
+            start: start, seconds: seconds, processorSeconds: Self.processorSeconds - processor,
             streams: bodies.map {
                 PeerRun.Stream(
                     eventCount: size.deltaCount, bodyByteCount: $0.byteCount,
@@ -77,6 +75,13 @@ struct URLSessionPeer {
         } catch {
             return PeerError("URLSession's WebSocket: \(error.localizedDescription)")
         }
+    }
+
+    /// The moment, in seconds of the system's monotonic clock, which no other process has otherwise.
+    private static var now: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     /// The seconds that all threads of the process have used.

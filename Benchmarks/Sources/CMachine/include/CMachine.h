@@ -50,7 +50,7 @@ void cmachine_take_signals(void);
 /// The moment, in seconds of the monotonic clock.
 double cmachine_moment(void);
 
-/// Begins to look how fast a core is, from time to time and for half an hour; false where that cannot be.
+/// Begins to look how fast a core is, from time to time and for an hour; false where that cannot be.
 bool cmachine_pace_start(int core);
 
 /// Which share of its speed the core had between two moments, 1 at most; NaN when nobody has looked.
