@@ -288,8 +288,9 @@ if [[ $filter == parser* ]]; then
 fi
 
 build . chappie
+build Benchmarks recovery-figures
 first_text=(
-    python3 "$sources/first_text.py" --python "$python" ${results:+--results "$results"} --filter "$filter"
+    python3 "$sources/first_text.py" --bin "$bin" --python "$python" ${results:+--results "$results"} --filter "$filter"
     --chappie "$(swift build --configuration release --show-bin-path)/chappie"
     --codex "$(find "$cache/python" -path '*/codex_cli_bin/bin/codex' -print -quit)"
 )

@@ -1,12 +1,12 @@
-"""Times the first text of a response: codex, openai, and this package's command line, process included.
+"""Times the first text of a response: codex, openai, this package, and its command line, process included.
 
-Usage: first_text.py --chappie FILE --python FILE --codex FILE [--results FILE] [--filter TEXT]
+Usage: first_text.py --chappie FILE --bin FOLDER --python FILE --codex FILE [--results FILE] [--filter TEXT]
                      [--waiting only|without|too]
        first_text.py --names
 
 `chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has
 had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and
-never answered. All are measured in turn, in each round once. codex prints whole items, so its time is that of the
+never answered. All are measured in turn, in each round once; FOLDER has the program that does it for this package. codex prints whole items, so its time is that of the
 answer, which has one delta.
 
 The black hole of codex takes minutes in which nothing is computed, so it can be run beside other things: --waiting
@@ -30,13 +30,15 @@ from results import Results, end_on_request, last_line, run_limited, spread
 FOLDER = pathlib.Path(__file__).resolve().parent
 INTEROPERABILITY = FOLDER.parents[1] / "Tests" / "Interoperability"
 TEXT = "There is a ship in it."
-ROUNDS = 5
+ROUNDS = 9
 # Behind the black hole, where each run waits.
-WAITING_ROUNDS = 3
+WAITING_ROUNDS = 5
 # One that waits for minutes is measured twice, at the same time; it uses no processor meanwhile.
 SLOW_RUN_COUNT = 2
 SLOW_LIMIT = 180
 LIMIT = 60
+# How often this package is timed in a round, by its own program and against its own server.
+OWN_RUN_COUNT = 10
 WAITING = ("codex", "black-holed-upgrade")
 SCENARIOS = {"cold": [], "warm": [], "refused-upgrade": ["--scenario", "hs-426"],
              "black-holed-upgrade": ["--scenario", "hs-hang"]}
@@ -52,7 +54,9 @@ class Subject:
     workloads: tuple
 
 
+OWN = Subject("chappie", "", "own", ("cold", "warm"))
 SUBJECTS = [
+    OWN,
     Subject("chappie", "chappie stream, process included", "chappie",
             ("cold", "refused-upgrade", "black-holed-upgrade")),
     Subject("codex", "exec --json, whole answer, process included", "codex",
@@ -180,6 +184,13 @@ def time_in_process(options, subject, workload, url):
     return json.loads(process.stdout)
 
 
+def time_own(options, results, workload, number):
+    """The runs of a round of this package, in one process."""
+    words = ["--runs", str(OWN_RUN_COUNT), f"first-text/{workload}"]
+    figure, = results.own(options.bin / "recovery-figures", words, number + 1, LIMIT)
+    return figure["runs"]
+
+
 def runs_of(options, subject, workload, recording, folder, number):
     """The runs of a round; several of a client that stays in one process, and of one that waits for minutes."""
     if subject.kind not in TIMERS:
@@ -224,17 +235,23 @@ def measure(options, results, subjects, workload, recording, folder):
     for number in range(ROUNDS):
         for subject in list(runs):
             try:
-                if number < rounds_of(subject, workload):
+                if number >= rounds_of(subject, workload):
+                    continue
+                if subject == OWN:
+                    runs[subject] += time_own(options, results, workload, number)
+                else:
                     runs[subject] += runs_of(options, subject, workload, recording, folder, number)
             except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
                 results.missing(subject.name, f"first-text {workload}, {subject.way}: {error}")
                 del runs[subject]
     for subject, found in runs.items():
-        record(options, results, subject, workload, found)
+        if subject != OWN:
+            record(options, results, subject, workload, found)
+        print(f"  {subject.name + ', ' + subject.way:<60}{spread(found)} ms", flush=True)
 
 
 def record(options, results, subject, workload, runs):
-    """Appends a figure and prints its row."""
+    """Appends a figure."""
     try:
         version = version_of(options, subject)
     except (OSError, IndexError) as error:
@@ -243,12 +260,12 @@ def record(options, results, subject, workload, runs):
     results.figure(group="first-text", workload=workload, subject=subject.name, way=subject.way, measure="time",
                    unit="ms", better="lower", runs=runs, version=version, decodes=True,
                    work={"eventCount": 1, "byteCount": len(TEXT.encode())})
-    print(f"  {subject.name + ', ' + subject.way:<60}{spread(runs)} ms", flush=True)
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chappie", required=True)
+    parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--python", required=True)
     parser.add_argument("--codex", required=True)
     parser.add_argument("--results")

@@ -15,6 +15,8 @@ MACHINE = "machine"
 TEXTS = ["group", "workload", "subject", "measure", "unit"]
 # In a way's name: a program was started for it, and that took its time too.
 PROCESS = "process included"
+# The last messages of a hundred are late by what else the machine does, whoever reads them: they have no ratio to it.
+TAILS = {"latency-p99", "latency-p99.9"}
 # Which part of the runs ratios are made of where nothing is known of the core: the best ones.
 QUARTER = 0.25
 
@@ -125,7 +127,7 @@ class Figure:
     def ratio(self, other: Figure) -> float | None:
         """How many times as good it is as another figure when nothing disturbs both; None where it means nothing."""
         own, others = self.undisturbed, other.undisturbed
-        if self.better not in ("higher", "lower") or own <= 0 or others <= 0:
+        if self.better not in ("higher", "lower") or self.measure in TAILS or own <= 0 or others <= 0:
             return None
         return own / others if self.better == "higher" else others / own
 

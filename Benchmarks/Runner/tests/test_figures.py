@@ -33,6 +33,8 @@ class Summaries(unittest.TestCase):
         self.assertEqual(figure([2], better="lower").ratio(figure([6], better="lower")), 3)
         self.assertIsNone(figure([6], better=None).ratio(figure([2])))
         self.assertIsNone(figure([0], better="lower").ratio(figure([2])))
+        late = figure([0.2], better="lower", measure="latency-p99")
+        self.assertIsNone(late.ratio(late))
 
     def test_a_ratio_is_made_of_the_best_quarter_of_both(self):
         disturbed = figure([10, 9, 9, 9, 2, 2, 2, 2, 2])

@@ -34,41 +34,51 @@ enum ConnectionFigures {
             // What is made once: threads, the context, a session of TLS.
             try await Self.openAndCancel(50, tasks: 5, instance)
             var readings: [Reading] = []
+            var machine = PacedRuns(better: .higher)
+            Cores.watchPace()
             for way in Way.all(isSecure: isSecure) {
-                let runs = try await Self.runs(way, max(5, options.repetitions), instance)
+                var runs: [Run] = []
+                while PacedRuns.needsMore(after: runs.map(\.pace), of: max(5, options.repetitions)) {
+                    runs.append(try await Self.run(way, instance))
+                    // In turns: what else the machine does falls on both.
+                    if !isSecure, way.taskCount == 1 { try Self.addBare(to: &machine, server) }
+                }
                 readings += Self.readings(runs, name, way)
             }
-            return readings + (isSecure ? [] : [try Self.bare(server, max(5, options.repetitions), name)])
+            return readings + (isSecure ? [] : [Self.reading(machine, name)])
         }
     }
 
     private struct Run {
         let rate: Double
         let processorTime: Double
+        /// Which share of its speed the core had; nil when nobody has looked.
+        let pace: Double?
     }
 
-    private static func runs(_ way: Way, _ count: Int, _ instance: ChappieStreamingTransport) async throws -> [Run] {
+    private static func run(_ way: Way, _ instance: ChappieStreamingTransport) async throws -> Run {
         let descriptorCount = try await self.settledDescriptors(atMost: nil)
-        var runs: [Run] = []
-        for _ in 0..<count {
-            let (start, time) = (ContinuousClock.now, ProcessUse.processorTime)
-            try await self.openAndCancel(way.streamCount, tasks: way.taskCount, instance)
-            let seconds = (ContinuousClock.now - start) / .seconds(1)
-            // Closing is a part of what a connection costs, and nothing may be left of it.
-            _ = try await self.settledDescriptors(atMost: descriptorCount)
-            let used = ProcessUse.processorTime - time
-            runs.append(Run(rate: Double(way.streamCount) / seconds, processorTime: used / Double(way.streamCount)))
-        }
-        return runs
+        let (start, time) = (CorePace.now, ProcessUse.processorTime)
+        try await self.openAndCancel(way.streamCount, tasks: way.taskCount, instance)
+        let seconds = CorePace.now - start
+        // Closing is a part of what a connection costs, and nothing may be left of it.
+        _ = try await self.settledDescriptors(atMost: descriptorCount)
+        let used = ProcessUse.processorTime - time
+        return Run(
+            rate: Double(way.streamCount) / seconds, processorTime: used / Double(way.streamCount),
+            pace: CorePace.share(since: start))
     }
 
     private static func readings(_ runs: [Run], _ workload: String, _ way: Way) -> [Reading] {
-        [
-            Reading(way.name, runs.map(\.rate), "/s", atLeast: nil).reported(
+        func paced(_ better: ResultFigure.Direction, _ value: (Run) -> Double) -> PacedRuns {
+            runs.reduce(into: PacedRuns(better: better)) { $0.add(value($1), pace: $1.pace) }
+        }
+        return [
+            Reading(way.name, paced(.higher, \.rate), "/s", atLeast: nil).reported(
                 "connections", workload, way: way.name, measure: "rate", better: .higher,
                 work: .init(eventCount: way.streamCount, byteCount: way.streamCount * self.firstText.utf8.count),
                 amount: Double(way.taskCount), decodes: true),
-            Reading("  processor time of each", runs.map { $0.processorTime * 1e6 }, "µs").reported(
+            Reading("  processor time of each", paced(.lower) { $0.processorTime * 1e6 }, "µs").reported(
                 "connections", workload, way: way.name, measure: "processor-time", unit: "µs/connection",
                 amount: Double(way.taskCount)),
         ]
@@ -119,16 +129,18 @@ enum ConnectionFigures {
 
     // MARK: The machine
 
-    private static func bare(_ server: StreamServer, _ repetitions: Int, _ workload: String) throws -> Reading {
-        let count = 400
-        let rates = try (0..<repetitions).map { _ in
-            let start = ContinuousClock.now
-            let opened = cbc_connections(server.port, count)
-            guard opened == count else { throw WrongResultError("the bare loop failed after \(opened)") }
-            return Double(count) / ((ContinuousClock.now - start) / .seconds(1))
-        }
-        return Reading("the machine: connect, read, close", rates, "/s").reported(
+    private static let bareCount = 400
+
+    private static func addBare(to machine: inout PacedRuns, _ server: StreamServer) throws {
+        let start = CorePace.now
+        let opened = cbc_connections(server.port, self.bareCount)
+        guard opened == self.bareCount else { throw WrongResultError("the bare loop failed after \(opened)") }
+        machine.add(Double(self.bareCount) / (CorePace.now - start), pace: CorePace.share(since: start))
+    }
+
+    private static func reading(_ machine: PacedRuns, _ workload: String) -> Reading {
+        Reading("the machine: connect, read, close", machine, "/s").reported(
             "connections", workload, subject: "machine", way: "one after another", measure: "rate", better: .higher,
-            work: .init(eventCount: count, byteCount: count * self.firstText.utf8.count), amount: 1)
+            work: .init(eventCount: self.bareCount, byteCount: self.bareCount * self.firstText.utf8.count), amount: 1)
     }
 }
