@@ -53,7 +53,9 @@ public struct PacedRuns: Equatable, Sendable {
     /// All runs as they were when nothing is known of the core.
     public var undisturbed: [Double] {
         guard let paces = self.paces else { return self.runs }
-        return self.calmest(of: paces).map { self.better == .higher ? self.runs[$0] / paces[$0] : self.runs[$0] * paces[$0] }
+        return self.calmest(of: paces).map {
+            self.better == .higher ? self.runs[$0] / paces[$0] : self.runs[$0] * paces[$0]
+        }
     }
 
     /// The value in the middle of those; NaN when there are no runs.

@@ -69,7 +69,7 @@ struct MachineReadings {
         return result
     }
 
-    /// A first run is for nothing but to warm up. They are short, and there are more of them than of others.
+    /// Runs behind a first one that only warms up: three times as many as of others, as they are short.
     private func several(_ options: Options, _ run: () throws -> cbc_result) throws -> [PacedResult] {
         _ = try run()
         var results: [PacedResult] = []
