@@ -15,8 +15,11 @@ public enum CorePace {
     public static var now: Double { cmachine_moment() }
 
     /// Which share of its speed the core had since a moment, 1 at most; nil when nobody has looked.
-    public static func share(since start: Double) -> Double? {
-        let share = cmachine_pace(start, self.now)
+    public static func share(since start: Double) -> Double? { self.share(from: start, to: self.now) }
+
+    /// The same between two moments; what is shorter than the time between two looks needs the one behind it.
+    public static func share(from start: Double, to end: Double) -> Double? {
+        let share = cmachine_pace(start, end)
         return share.isFinite ? share : nil
     }
 }
@@ -51,9 +54,21 @@ public struct PacedRuns: Equatable, Sendable {
         return calmest.map { self.better == .higher ? self.runs[$0] / paces[$0] : self.runs[$0] * paces[$0] }
     }
 
+    /// The value in the middle of those; not a number when there are no runs.
+    public var undisturbedMedian: Double {
+        let sorted = self.undisturbed.sorted()
+        guard !sorted.isEmpty else { return .nan }
+        return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+    }
+
     /// Whether half of so many runs were calm; true when nothing is known of the core.
     public func areEnough(of count: Int) -> Bool {
         guard let paces = self.paces else { return true }
         return paces.count { $0 >= Self.calmShare } * 2 >= count
+    }
+
+    /// Whether so many runs are wanted that there is to be another: up to three times as many while few were calm.
+    public func needAnother(of count: Int) -> Bool {
+        self.runs.count < count || self.runs.count < 3 * count && !self.areEnough(of: count)
     }
 }
