@@ -41,8 +41,8 @@ BAR = 2.5
 BAR_WORKLOAD = WORKLOADS[0]
 # How many more rounds there are at most for those that others disturbed.
 MORE_ROUNDS = 3
-# How long they wait for a calm core, in seconds, and how long it has to have been calm.
-PATIENCE = 10
+# How long they all wait for a calm core, in seconds, and how long it has to have been calm.
+PATIENCE = 30
 LONG_ENOUGH = 0.3
 # A peer that takes so many seconds hangs.
 TIME_LIMIT = 600
@@ -228,19 +228,23 @@ def disturbed(options, results, name):
     return found
 
 
-def wait_for_calm(pace):
-    """Waits until nobody shares the core, for a while: what reads much memory is slowed less than its pace says."""
-    end = time.perf_counter() + PATIENCE
-    while time.perf_counter() < end:
+def wait_for_calm(pace, patience):
+    """Waits until nobody shares the core: what reads much memory is slowed less than its pace says.
+
+    Returns how much is left of the seconds that it may take.
+    """
+    while patience > 0:
         time.sleep(LONG_ENOUGH)
+        patience -= LONG_ENOUGH
         share = pace.share(time.perf_counter() - LONG_ENOUGH, LONG_ENOUGH)
         if share is None or share >= CALM:
-            return
+            break
+    return patience
 
 
 def measure(options, facts, written, pace):
     """All answers, and the names of those that gave none."""
-    results, silent = [], []
+    results, silent, patience = [], [], PATIENCE
     for turn in range(1, options.rounds + MORE_ROUNDS + 1):
         for peer in [{"peer": OURS}, *options.peers]:
             name = peer["peer"]
@@ -248,7 +252,7 @@ def measure(options, facts, written, pace):
             if name in silent or not workloads:
                 continue
             if turn > options.rounds and pace:
-                wait_for_calm(pace)
+                patience = wait_for_calm(pace, patience)
             if name == OURS:
                 results += run_ours(options, workloads, written, turn)
                 continue
