@@ -63,9 +63,8 @@ let package = Package(
         .executableTarget(
             name: "event-cost",
             dependencies: [
-                "BenchmarkResults", "CAllocationCounter", "ChappieTransport", "ResponseEvents", "ServerSentEvents",
-                "StreamSession",
-                "StreamTransport",
+                "BenchmarkResults", "CAllocationCounter", "CMachine", "ChappieTransport", "ResponseEvents",
+                "ServerSentEvents", "StreamSession", "StreamTransport",
             ], path: "Sources/event-cost", swiftSettings: settings),
 
         // What a connection costs: a server, the machine's limits beside it, and the client's side.

@@ -216,14 +216,15 @@ measure_parsers() {
     add_go_parsers
     ((${#parsers[@]} > 0)) || return 0
     # Who calls this asks for its status, so nothing here ends the script by itself.
-    build Benchmarks sse-throughput || return 1
+    build Benchmarks sse-throughput machine-pace || return 1
     log "Writing streams"
     "$bin/sse-throughput" --write-corpus "$cache/streams" \
         model-deltas model-deltas-crlf tiny-events long-lines multi-line-data || return 1
     list=$(IFS=, && printf '[%s]' "${parsers[*]}")
     printf 'parser\n'
     "$python" "$sources/compare.py" --ours "$bin/sse-throughput" --corpora "$cache/streams" --rounds "$rounds" \
-        --workloads "$(IFS=, && printf '%s' "${chosen[*]}")" ${results:+--results "$results"} "$@" -- "$list"
+        --pace "$bin/machine-pace" --workloads "$(IFS=, && printf '%s' "${chosen[*]}")" \
+        ${results:+--results "$results"} "$@" -- "$list"
 }
 
 # MARK: Clients

@@ -1,13 +1,15 @@
 """Runs this parser and its peers over the same streams on one core, and prints them side by side.
 
-Usage: compare.py --ours SSE-THROUGHPUT --corpora FOLDER [--core N] [--json FILE] [--results FILE] [--rounds N]
-           [--workloads W,W...] -- PEERS
+Usage: compare.py --ours SSE-THROUGHPUT --corpora FOLDER [--core N] [--pace MACHINE-PACE] [--json FILE]
+           [--results FILE] [--rounds N] [--workloads W,W...] -- PEERS
 
 PEERS is a JSON list of {"peer": name, "command": [program, argument...]}; each command is given the folder, the name
 and the workloads. FILE of --results gets the figures, as ../RESULTS.md has them. In each round
-every parser is a process of its own, and so is this one; the best pass of all is printed. Ends with status 1 when this
-parser is not fast enough beside the fastest peer that is right on model deltas in chunks of 16 KiB, or when a peer gave
-no answer.
+every parser is a process of its own, and so is this one. MACHINE-PACE looks how fast the core is meanwhile: what is
+printed is the middle of the calmer half of all passes, as on a core that nobody shares, and the best pass where nothing
+is known of the core. Who had it for itself in less than half of the passes has up to three more rounds. Ends with
+status 1 when this parser is not fast enough beside the fastest peer that is right on model deltas in chunks of 16 KiB,
+or when a peer gave no answer.
 """
 
 import argparse
@@ -15,11 +17,13 @@ import json
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 
-from results import Results, end_on_request, last_line, run_limited
+from paced import Runs
+from results import CorePace, Results, end_on_request, last_line, run_limited
 
 WORKLOADS = [
     "model-deltas/16384",
@@ -34,6 +38,10 @@ WORKLOADS = [
 # How many times as fast as the fastest peer this parser has to be, and on which workload.
 BAR = 2.5
 BAR_WORKLOAD = WORKLOADS[0]
+# How many more rounds there are at most for those that others disturbed.
+MORE_ROUNDS = 3
+# How long they all wait for a calm core, in seconds.
+PATIENCE = 30
 # A peer that takes so many seconds hangs.
 TIME_LIMIT = 600
 OURS = "ServerSentEvents"
@@ -45,6 +53,7 @@ def arguments():
     parser.add_argument("--ours", required=True)
     parser.add_argument("--corpora", type=pathlib.Path, required=True)
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
+    parser.add_argument("--pace")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--results")
     parser.add_argument("--rounds", type=int, default=1)
@@ -53,25 +62,26 @@ def arguments():
     return parser.parse_args()
 
 
-def run_ours(options, written, turn):
+def run_ours(options, workloads, written, turn):
     """This parser's results, in the form of a peer's. sse-throughput checks the outcome itself."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "ours.json"
-        words = ["--core", str(options.core), "--repetitions", "5", "--json", file, *options.workloads]
+        words = ["--core", str(options.core), "--repetitions", "5", "--json", file, *workloads]
         written.own(options.ours, words, turn, TIME_LIMIT)
         run = json.loads(file.read_text())
     return [
         {"peer": OURS, "version": "this checkout", "workload": item["workload"], "byteCount": item["byteCount"],
-         "eventCount": item["eventCount"], "speed": item["byteCount"] / item["bestSeconds"], "verdict": "right"}
+         "eventCount": item["eventCount"], "seconds": item["seconds"], "paces": item.get("paces"),
+         "speed": item["byteCount"] / item["bestSeconds"], "verdict": "right"}
         for item in run["measurements"]
     ]
 
 
-def run_peer(options, facts, peer):
+def run_peer(options, facts, peer, workloads=None, pace=None):
     """A peer's answers; raises RuntimeError with the reason when it gives none."""
     pinned = ["taskset", "--cpu-list", str(options.core)] if shutil.which("taskset") else []
     try:
-        words = [*pinned, *peer["command"], options.corpora, peer["peer"], *options.workloads]
+        words = [*pinned, *peer["command"], options.corpora, peer["peer"], *(workloads or options.workloads)]
         process = run_limited(words, TIME_LIMIT)
     except subprocess.TimeoutExpired as error:
         raise RuntimeError(f"no answer after {TIME_LIMIT} s") from error
@@ -81,6 +91,8 @@ def run_peer(options, facts, peer):
         raise RuntimeError(last_line(process.stderr))
     try:
         answers = [judged(json.loads(line), facts) for line in process.stdout.splitlines()]
+        for answer in answers:
+            answer["paces"] = pace.shares(answer["spans"]) if pace and answer["verdict"] == "right" else None
     except (ValueError, KeyError) as error:
         raise RuntimeError(f"an answer that cannot be read: {error!r}") from error
     for answer in answers:
@@ -112,7 +124,7 @@ def append_figures(results, measured, turn):
         speeds = [result["byteCount"] / seconds for seconds in result["seconds"]]
         results.figure(group="parser", workload=result["workload"], subject=result["peer"], way="",
                        measure="throughput", unit="bytes/s", better="higher", runs=speeds, work=work,
-                       version=result["version"], turn=turn)
+                       version=result["version"], turn=turn, paces=result["paces"])
 
 
 def append_missing(results, measured):
@@ -132,6 +144,24 @@ def best_of_rounds(results):
                 result["verdict"] != "right" or result["speed"] > best[key]["speed"])):
             best[key] = result
     return list(best.values())
+
+
+def passes_of(results, peer, workload):
+    """The speeds of all passes, with the paces of their core."""
+    passes = Runs("higher")
+    for item in results:
+        if (item["peer"], item["workload"], item["verdict"]) == (peer, workload, "right"):
+            passes.add([item["byteCount"] / seconds for seconds in item["seconds"]], item["paces"])
+    return passes
+
+
+def with_undisturbed_speeds(best, results):
+    """The best answers, with the speed in the middle of the calmer passes; that of the best where no pace is known."""
+    for result in best:
+        passes = passes_of(results, result["peer"], result["workload"])
+        if result["verdict"] == "right" and passes.paces:
+            result["speed"] = statistics.median(passes.undisturbed)
+    return best
 
 
 def cell(result, ours):
@@ -186,26 +216,52 @@ def keeps_bar(options, results):
     return factor >= BAR
 
 
+def disturbed(options, results, name):
+    """The workloads at which somebody had the core for itself in less than half of the passes that it needs."""
+    found = []
+    for workload in options.workloads:
+        passes = passes_of(results, name, workload)
+        rounds = sum((item["peer"], item["workload"]) == (name, workload) for item in results)
+        if passes.runs and not passes.are_enough(len(passes.runs) * options.rounds // rounds):
+            found.append(workload)
+    return found
+
+
+def measure(options, facts, written, pace):
+    """All answers, and the names of those that gave none."""
+    results, silent, patience = [], [], PATIENCE
+    for turn in range(1, options.rounds + MORE_ROUNDS + 1):
+        for peer in [{"peer": OURS}, *options.peers]:
+            name = peer["peer"]
+            workloads = options.workloads if turn <= options.rounds else disturbed(options, results, name)
+            if name in silent or not workloads:
+                continue
+            if turn > options.rounds and pace:
+                patience = pace.wait_for_calm(patience)
+            if name == OURS:
+                results += run_ours(options, workloads, written, turn)
+                continue
+            try:
+                answers = run_peer(options, facts, peer, workloads, pace)
+            except RuntimeError as error:
+                written.missing(name, f"parser: {error}")
+                silent.append(name)
+                continue
+            append_figures(written, answers, turn)
+            results += answers
+    return results, silent
+
+
 def main():
     options = arguments()
     facts = {item["corpus"]: item["prefixes"] for item in json.loads((options.corpora / "facts.json").read_text())}
     end_on_request()
     written = Results(options.results)
-    results, silent = [], []
-    for turn in range(1, options.rounds + 1):
-        results += run_ours(options, written, turn)
-        for peer in options.peers:
-            if peer["peer"] in silent:
-                continue
-            try:
-                answers = run_peer(options, facts, peer)
-            except RuntimeError as error:
-                written.missing(peer["peer"], f"parser: {error}")
-                silent.append(peer["peer"])
-                continue
-            append_figures(written, answers, turn)
-            results += answers
-    results = best_of_rounds(results)
+    pace = CorePace(options.pace, options.core) if options.pace else None
+    results, silent = measure(options, facts, written, pace)
+    if pace:
+        pace.close()
+    results = with_undisturbed_speeds(best_of_rounds(results), results)
     append_missing(written, results)
     if options.json:
         options.json.write_text(json.dumps(results, indent=2) + "\n")

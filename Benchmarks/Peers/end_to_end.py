@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 
-import paced
+from paced import Runs
 from results import CorePace, Results, end_on_request, last_line, run_limited, scaled, spread
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -32,6 +32,8 @@ SIZES = {1: [1024, 4096, 16384, 65536, 262144, 1048576, 4194304], 100: [64, 128,
 RUN_COUNT = 4
 # A run of a client whose machine code is made while it runs, and whose garbage comes and goes, is so much longer.
 LONG = 3
+# How many seconds all together wait for a calm core when they were disturbed.
+CALM_PATIENCE = 60
 # A client that takes so many seconds for all its runs hangs.
 PATIENCE = 60
 
@@ -209,12 +211,13 @@ class Ours:
         for figure in results.own(self.options.bin / "connection-cost", words, turn, PATIENCE):
             who = f"{figure['subject']}, {figure['way']}", bool(figure.get("decodes"))
             if figure["measure"] in ("throughput", "processor-time"):
-                measured = self.found.setdefault(who, {}).setdefault(figure["measure"], paced.Runs(figure["better"]))
+                measured = self.found.setdefault(who, {}).setdefault(figure["measure"], Runs(figure["better"]))
                 measured.add(figure["runs"], figure.get("paces"))
 
     @property
     def wants_more(self):
-        return any(paced.needs_more(runs["throughput"]) for (_, decodes), runs in self.found.items() if decodes)
+        return any(decodes and not runs["throughput"].are_enough(self.options.rounds * RUN_COUNT)
+                   for (_, decodes), runs in self.found.items())
 
     def missing(self, results, error):
         results.missing("chappie", f"{self.workload}: {error}")
@@ -234,7 +237,7 @@ class Peer:
         self.workload = workload
         self.servers = servers
         self.task = None
-        self.rates, self.costs = paced.Runs("higher"), paced.Runs("lower")
+        self.rates, self.costs = Runs("higher"), Runs("lower")
 
     def measure(self, results, turn):
         self.task = self.task or task_for(self.client, self.workload, self.servers, self.options.seconds)
@@ -252,7 +255,7 @@ class Peer:
 
     @property
     def wants_more(self):
-        return paced.needs_more(self.rates)
+        return not self.rates.are_enough(self.options.rounds * RUN_COUNT)
 
     def missing(self, results, error):
         results.missing(self.client.subject, f"{self.workload}, {self.client.way}: {error}")
@@ -270,16 +273,18 @@ def print_row(name, decodes, rates, costs):
           flush=True)
 
 
-def measure_in_turn(results, rounds, subjects):
+def measure_in_turn(results, rounds, subjects, wait=lambda: None):
     """Measures each once a round; one that fails is named, and asked no more.
 
-    Who had a core that others used has as many rounds again, or as many of them as it takes.
+    Who had a core that others used has as many rounds again, or as many of them as it takes; `wait` is called before.
     """
     for turn in range(1, 2 * rounds + 1):
         # Who is first in one round is last in the next.
         for subject in list(subjects if turn % 2 else reversed(subjects)):
-            if turn > rounds and not subject.wants_more:
-                continue
+            if turn > rounds:
+                if not subject.wants_more:
+                    continue
+                wait()
             try:
                 subject.measure(results, turn)
             except (RuntimeError, OSError, ValueError, KeyError) as error:
@@ -336,12 +341,17 @@ def main():
     facts = {item["deltaCount"]: item for item in map(json.loads, lines.stdout.splitlines())}
     with tempfile.TemporaryDirectory() as folder:
         servers = Servers(options.bin / "stream-server", options.server_core, pathlib.Path(folder))
-        options.pace = CorePace(options.bin / "machine-pace", options.client_core)
+        options.pace, patience = CorePace(options.bin / "machine-pace", options.client_core), CALM_PATIENCE
+
+        def wait():
+            nonlocal patience
+            patience = options.pace.wait_for_calm(patience)
+
         try:
             for workload, clients in chosen(options.filter).items():
                 print(f"end-to-end {workload}", flush=True)
                 peers = [Peer(options, facts, servers, client, workload) for client in clients]
-                measure_in_turn(results, options.rounds, [Ours(options, workload), *peers])
+                measure_in_turn(results, options.rounds, [Ours(options, workload), *peers], wait)
         finally:
             servers.close()
             options.pace.close()

@@ -1,48 +1,54 @@
-"""What runs would have been on a core that nobody shares, by how fast the core was meanwhile (see ../RESULTS.md)."""
+"""Runs of which it is known how fast the core was meanwhile: the same rule as `PacedRuns` of ../Sources/BenchmarkResults.
+
+A machine may share its cores with others, and a core that is shared is half as fast (see ../RESULTS.md). A pace is the
+share of its speed that the core had in a run, 1 at most.
+"""
 
 import statistics
 
 # A run that had so much of its core is a calm one.
-CALM_SHARE = 0.9
-LEAST_COUNT = 3
+CALM = 0.9
+# At least so many runs are read.
+LEAST = 3
 
 
 class Runs:
-    """Runs of the same thing, and which share of its speed the core had in each."""
+    """Runs of the same thing: speeds when `better` is `higher`, costs when it is `lower`, and their paces."""
 
-    def __init__(self, better, runs=(), paces=None):
+    def __init__(self, better, runs=(), paces=()):
         self.better = better
         self.runs = []
+        # None when they are not known of all.
         self.paces = []
-        self.add(runs, list(paces) if paces is not None else None)
+        self.add(runs, paces)
 
     def add(self, runs, paces):
-        """Adds some; when the paces of one are not known, none count."""
+        """Adds some; `paces` is None when nothing is known of them."""
         self.runs += runs
-        known = self.paces is not None and (paces is not None or not runs)
-        self.paces = self.paces + (paces or []) if known else None
+        self.paces = None if self.paces is None or paces is None else [*self.paces, *paces]
 
     @property
     def calmest(self):
-        """The places of the calmer half of the runs, three at least."""
-        count = max(LEAST_COUNT, (len(self.paces) + 1) // 2)
-        return sorted(range(len(self.paces)), key=lambda index: -self.paces[index])[:count]
+        """The places of the calmer half of the runs, three of them at least, and of equals those that came first."""
+        order = sorted(range(len(self.paces)), key=lambda index: (-self.paces[index], index))
+        return order[:max(LEAST, (len(self.paces) + 1) // 2)]
 
     @property
     def undisturbed(self):
-        """The calmer half of the runs, each by its pace; all as they were when the paces are not known."""
-        if self.paces is None or self.better not in ("higher", "lower"):
-            return self.runs
+        """The calmer half of the runs, as they would have been on a core that nobody shares.
+
+        All as they were when nothing is known of the core, or when neither way is better.
+        """
+        if not self.paces or self.better not in ("higher", "lower"):
+            return list(self.runs)
         return [self.runs[index] / self.paces[index] if self.better == "higher" else
                 self.runs[index] * self.paces[index] for index in self.calmest]
 
     @property
     def pace(self):
-        """The pace in the middle of the calmer half; None when it is not known."""
+        """The pace in the middle of that half; None when nothing is known of the core."""
         return statistics.median(self.paces[index] for index in self.calmest) if self.paces else None
 
-
-def needs_more(measured):
-    """Whether fewer than half of some runs were calm; False when the paces are not known."""
-    paces = measured.paces
-    return bool(paces) and 2 * sum(pace >= CALM_SHARE for pace in paces) < len(paces)
+    def are_enough(self, count):
+        """Whether half of so many runs were calm; true when nothing is known of the core."""
+        return self.paces is None or 2 * sum(pace >= CALM for pace in self.paces) >= count

@@ -9,6 +9,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+
+from paced import CALM
+
+# How long a core has to have been calm before somebody is measured who was disturbed, in seconds.
+LONG_ENOUGH = 0.3
 
 
 class CorePace:
@@ -36,6 +42,19 @@ class CorePace:
         """The same of several runs; None when it is not known of each."""
         shares = [self.share(*span) for span in spans]
         return None if None in shares else shares
+
+    def wait_for_calm(self, patience):
+        """Waits until nobody shares the core: what reads much memory is slowed less than its pace says.
+
+        Returns how much is left of the seconds that it may take.
+        """
+        while patience > 0:
+            time.sleep(LONG_ENOUGH)
+            patience -= LONG_ENOUGH
+            share = self.share(time.perf_counter() - LONG_ENOUGH, LONG_ENOUGH)
+            if share is None or share >= CALM:
+                break
+        return patience
 
     def close(self):
         self.process.communicate()

@@ -56,7 +56,7 @@ class Figure:
     ratios: dict[str, float] | None = None
 
     def __post_init__(self):
-        self.pace = paced.Runs(self.better, self.runs, self.paces).pace if self.paces else None
+        self.pace = paced.Runs(self.better, self.runs, self.paces).pace
         self.median = statistics.median(self.values)
         self.low, self.high = min(self.values), max(self.values)
 

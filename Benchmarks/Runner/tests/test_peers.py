@@ -105,11 +105,29 @@ class Turns(unittest.TestCase):
         self.assertEqual(asked[6:], [(3, "at last"), (3, "never"), (4, "never")])
 
     def test_fewer_than_half_calm_runs_are_not_enough(self):
-        paced = module("paced")
-        self.assertTrue(paced.needs_more(paced.Runs("higher", [1] * 4, [0.9, 0.89, 0.5, 0.5])))
-        self.assertFalse(paced.needs_more(paced.Runs("higher", [1] * 4, [0.9, 0.9, 0.5, 0.5])))
-        self.assertFalse(paced.needs_more(paced.Runs("higher", [1] * 4)))
-        self.assertFalse(paced.needs_more(paced.Runs("higher")))
+        Runs = module("paced").Runs
+        calm = Runs("higher", [1] * 4, [0.9, 0.89, 0.9, 0.5])
+        self.assertEqual([calm.are_enough(count) for count in [4, 5]], [True, False])
+        self.assertTrue(Runs("higher", [1] * 4, None).are_enough(9))
+        self.assertFalse(Runs("higher").are_enough(1))
+
+    def test_of_runs_of_the_same_pace_the_first_count(self):
+        Runs = module("paced").Runs
+        self.assertEqual(Runs("higher", [1, 2, 3, 4, 5, 6, 7, 8], [1] * 8).undisturbed, [1, 2, 3, 4])
+        self.assertEqual(Runs("lower", [40, 8, 14, 12, 36], [0.25, 1, 0.5, 0.75, 0.25]).undisturbed, [8, 9, 7])
+        self.assertEqual(Runs(None, [3, 1], [0.5, 1]).undisturbed, [3, 1])
+
+    def test_a_calm_core_is_waited_for_and_not_for_ever(self):
+        results = module("results")
+        shares = iter([0.5, 0.9, 0.5, 0.5, 0.5, None])
+        pace = unittest.mock.Mock(spec=results.CorePace, share=lambda *_: next(shares))
+        with unittest.mock.patch.object(results.time, "sleep"), \
+                unittest.mock.patch.object(results, "LONG_ENOUGH", 0.5):
+            left = results.CorePace.wait_for_calm(pace, 5 * results.LONG_ENOUGH)
+            self.assertEqual(left, 3 * results.LONG_ENOUGH)
+            self.assertEqual(results.CorePace.wait_for_calm(pace, left), 0)
+            self.assertEqual(results.CorePace.wait_for_calm(pace, 9), 9 - results.LONG_ENOUGH)
+            self.assertEqual(results.CorePace.wait_for_calm(pace, 0), 0)
 
     def test_the_paces_of_one_process_that_are_not_known_make_all_unknown(self):
         runs = module("paced").Runs("higher", [2, 2], [0.5, 1])

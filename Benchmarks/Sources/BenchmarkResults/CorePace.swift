@@ -15,8 +15,11 @@ public enum CorePace {
     public static var now: Double { cmachine_moment() }
 
     /// Which share of its speed the core had since a moment, 1 at most; nil when nobody has looked.
-    public static func share(since start: Double) -> Double? {
-        let share = cmachine_pace(start, self.now)
+    public static func share(since start: Double) -> Double? { self.share(from: start, to: self.now) }
+
+    /// The same between two moments; what is shorter than the time between two looks needs the one behind it.
+    public static func share(from start: Double, to end: Double) -> Double? {
+        let share = cmachine_pace(start, end)
         return share.isFinite ? share : nil
     }
 }
@@ -74,6 +77,11 @@ public struct PacedRuns: Equatable, Sendable {
         if paces.count < count { return true }
         guard paces.count < 3 * count, !paces.contains(nil) else { return false }
         return 2 * paces.count { ($0 ?? 0) >= Self.calmShare } < count
+    }
+
+    /// Whether another run is wanted behind these.
+    public func needAnother(of count: Int) -> Bool {
+        Self.needsMore(after: self.paces ?? self.runs.map { _ in nil }, of: count)
     }
 
     private func calmest(of paces: [Double]) -> ArraySlice<Int> {

@@ -8,17 +8,18 @@ struct EventCostFigure {
     let workload: Workload
     let passCount: Int
     /// Nanoseconds an event, of each run.
-    let times: [Double]
+    let times: PacedRuns
     /// Calls of the allocator an event.
     let allocations: Double
 
     /// The row of the table.
     var line: String {
-        let sorted = self.times.sorted()
+        let sorted = self.times.runs.sorted()
         let name = "\(self.path.rawValue) \(self.workload.name)"
         let figures = String(
-            format: "%4.0f ns best %4.0f ns median %6.3f allocations, %.1f bytes of delta an event", sorted[0],
-            sorted[sorted.count / 2], self.allocations,
+            format: "%4.0f ns undisturbed %4.0f ns best %4.0f ns median %6.3f allocations, "
+                + "%.1f bytes of delta an event",
+            self.times.median, sorted[0], sorted[sorted.count / 2], self.allocations,
             Double(self.workload.deltaByteCount) / Double(self.workload.eventCount))
         return name + String(repeating: " ", count: max(0, 24 - name.utf8.count)) + figures
     }
@@ -28,9 +29,10 @@ struct EventCostFigure {
         let work = ResultFigure.Work(
             eventCount: self.passCount * self.workload.eventCount,
             byteCount: self.passCount * self.workload.deltaByteCount, seed: self.workload.seed)
+        var time = self.figure("processor-time", "ns/event", self.times.runs, work)
+        time.paces = self.times.paces
         return [
-            self.figure("processor-time", "ns/event", self.times, work),
-            self.figure("allocations", "/event", [self.allocations], work),
+            time, self.figure("allocations", "/event", [self.allocations], work),
         ]
     }
 

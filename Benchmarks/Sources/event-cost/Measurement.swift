@@ -1,4 +1,5 @@
 // Runs one workload over one path: for the clock, for the allocation counter, or for somebody else's instruments.
+import BenchmarkResults
 import CAllocationCounter
 import ChappieTransport
 import Foundation
@@ -52,15 +53,18 @@ struct Measurement {
 
     /// What an event costs, after a pass that warms everything up.
     ///
-    /// Of `replay` what a comparison costs alone: the same without a cut is measured in turn, and taken off.
+    /// Of `replay` what a comparison costs alone: the same without a cut is measured in turn, and taken off. Three times
+    /// as many repetitions are made at most while others have a share of the core.
     func measure(repetitions: Int) async throws -> EventCostFigure {
         let passCount = max(1, 100_000 / self.workload.eventCount)
         try await self.run(passCount: 1)
         let delivery = self.path == .replay ? Self(path: .webSocket, workload: self.workload) : nil
-        var times: [Double] = []
-        for _ in 0..<repetitions {
+        var times = PacedRuns(better: .lower)
+        while times.needAnother(of: repetitions) {
+            let start = CorePace.now
             let time = try await self.time(passCount: passCount)
-            times.append(time - (try await delivery?.time(passCount: passCount) ?? 0))
+            let rest = try await delivery?.time(passCount: passCount) ?? 0
+            times.add(time - rest, pace: CorePace.share(since: start))
         }
         let allocations = try await self.allocationsPerEvent() - (delivery?.allocationsPerEvent() ?? 0)
         return EventCostFigure(

@@ -60,7 +60,7 @@ struct Bar {
         }
     }
 
-    /// Whether the best pass of a measurement reaches it.
+    /// Whether a measurement reaches it, on a core that nobody shares.
     func isReached(by measurement: Measurement, among measurements: [Measurement]) -> Bool {
         self.bytesPerSecond(of: measurement, among: measurements).map { measurement.bytesPerSecond >= $0 } ?? false
     }

@@ -1,5 +1,6 @@
 // What the machine does with the same bytes when nothing is parsed: no parser that reads and copies can be faster.
 
+import BenchmarkResults
 import CMachine
 
 /// Bytes a second of the simplest passes over a corpus.
@@ -15,23 +16,13 @@ struct MachineLimits: Codable {
     /// `memchr` from LF to LF.
     var memchrSweep: Speed
 
-    /// The speed of a pass that was repeated.
-    struct Speed: Codable {
-        /// Bytes a second of each repetition.
-        var runs: [Double]
-        /// Of the fastest.
-        var best: Double { self.runs.max() ?? 0 }
-    }
-
     /// Measures them over a stream.
-    init(corpus: Corpus, bytes: UnsafeRawBufferPointer, clock: Clock, repetitions: Int) throws(WrongResultError) {
+    init(corpus: Corpus, bytes: UnsafeRawBufferPointer, repetition: Repetition) throws(WrongResultError) {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 64)
         defer { copy.deallocate() }
         func rate(_ pass: () -> Void) -> Speed {
-            var timing = Timing()
             pass()
-            for _ in 0..<repetitions { timing.add(clock.measure(pass)) }
-            return Speed(runs: timing.times.map { Double(bytes.count) / $0 })
+            return Speed(repetition.speeds(of: bytes.count) { clock in clock.measure(pass) })
         }
         let base = bytes.baseAddress, count = bytes.count
         var terminators = 0, lineFeeds = 0

@@ -9,13 +9,14 @@ struct MeasureCommand {
     let options: Options
 
     private static let limitsTable = Table(widths: [20, 13, 13, 13, 13])
-    private static let table = Table(widths: [26, 9, 9, 10, 11, 9, 8, 8])
+    private static let table = Table(widths: [26, 9, 9, 7, 11, 11, 10, 8, 8])
 
     /// Measures everything.
     ///
     /// - Returns: whether every bar was reached, or none was asked for
     func run() throws -> Bool {
         let core = self.options.pin()
+        if let core { CorePace.start(onCore: CInt(core)) }
         var run = Run(
             settings: RunSettings(
                 clock: self.options.clock.rawValue, repetitions: self.options.repetitions, core: core,
@@ -44,21 +45,25 @@ struct MeasureCommand {
 
     private func measure(_ corpus: Corpus, _ workloads: [Workload], into run: inout Run) throws {
         let measurer = try CorpusMeasurer(
-            corpus, workloads: workloads, clock: self.options.clock, repetitions: self.options.repetitions)
+            corpus, workloads: workloads,
+            repetition: Repetition(clock: self.options.clock, least: self.options.repetitions))
         run.limits.append(measurer.limits)
         for workload in workloads { run.measurements.append(try measurer.measure(workload)) }
     }
 
     private func printLimits(_ run: Run) {
         let core = run.settings.core.map { "core \($0)" } ?? "no fixed core"
-        print("\(self.options.clock.rawValue) clock, \(core), best of \(run.settings.repetitions)")
+        print("\(self.options.clock.rawValue) clock, \(core), \(run.settings.repetitions) passes or more")
+        print("Speeds are those of a core that nobody shares: in the middle of the calmer half of the passes.")
+        print(
+            "The best pass counts where nothing is known of the core; its pace is the share of its speed that it had.")
         print("\nThe machine, MB/s (memcpy by 16 KiB; whole; masks of CR and LF by", terminator: " ")
         print("\(run.settings.instructionSet); memchr from LF to LF):\n")
         Self.limitsTable.print(["corpus", "memcpy 16 KiB", "memcpy whole", "masks", "memchr", "seed"])
         for limit in run.limits {
             let speeds = [limit.copyInPieces, limit.copyWhole, limit.lineTerminatorMasks, limit.memchrSweep]
             let seed = String(run.settings.seeds[limit.corpus] ?? 0, radix: 16)
-            Self.limitsTable.print([limit.corpus] + speeds.map { fixed($0.best / 1e6, 0) } + ["0x" + seed])
+            Self.limitsTable.print([limit.corpus] + speeds.map { fixed($0.calm / 1e6, 0) } + ["0x" + seed])
         }
     }
 
@@ -66,7 +71,7 @@ struct MeasureCommand {
         print("\nThe parser:\n")
         let bar = self.options.appliesBars ? ["bar"] : []
         Self.table.print(
-            ["workload", "MB/s", "median", "M events/s", "ns/event", "allocs/ev", "% copy", "% masks"] + bar)
+            ["workload", "MB/s", "best", "pace", "M events/s", "ns/event", "allocs/ev", "% copy", "% masks"] + bar)
         var isReached = true
         for measurement in run.measurements {
             let verdict = self.options.appliesBars ? self.verdict(measurement, among: run.measurements) : nil
@@ -74,9 +79,10 @@ struct MeasureCommand {
             Self.table.print(
                 [
                     measurement.workload, fixed(measurement.bytesPerSecond / 1e6, 0),
-                    fixed(measurement.medianBytesPerSecond / 1e6, 0), fixed(measurement.eventsPerSecond / 1e6, 2),
-                    fixed(measurement.nanosecondsPerEvent, 1), fixed(measurement.allocationsPerEvent, 3),
-                    fixed(measurement.shareOfCopy * 100, 1), fixed(measurement.shareOfMasks * 100, 1),
+                    fixed(measurement.bestBytesPerSecond / 1e6, 0), measurement.pace.map { fixed($0, 2) } ?? "-",
+                    fixed(measurement.eventsPerSecond / 1e6, 2), fixed(measurement.nanosecondsPerEvent, 1),
+                    fixed(measurement.allocationsPerEvent, 3), fixed(measurement.shareOfCopy * 100, 1),
+                    fixed(measurement.shareOfMasks * 100, 1),
                 ] + (verdict.map { [$0.text] } ?? []))
         }
         return isReached

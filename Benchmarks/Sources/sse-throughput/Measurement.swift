@@ -1,5 +1,6 @@
 // Measures workloads: checks the outcome first, counts allocations, then times bare passes.
 
+import BenchmarkResults
 import CAllocationCounter
 import ServerSentEvents
 
@@ -11,23 +12,29 @@ struct Measurement: Codable {
     var byteCount: Int
     /// How many events are in it.
     var eventCount: Int
-    /// The shortest pass, and the one in the middle, in seconds.
-    var bestSeconds: Double, medianSeconds: Double
+    /// The shortest pass, in seconds.
+    var bestSeconds: Double
     /// Each pass, in seconds.
     var seconds: [Double]
+    /// Which share of its speed the core had in each; nil when that is not known.
+    var paces: [Double]?
+    /// Bytes a second on a core that nobody shares: in the middle of the calmer half of the passes.
+    ///
+    /// Of the shortest pass when nothing is known of the core.
+    var bytesPerSecond: Double
     /// Calls of the allocator by an event, once the parser has seen such a stream.
     var allocationsPerEvent: Double
-    /// The speed of the shortest pass as a share of two limits of the machine over the same bytes.
+    /// That speed as a share of two limits of the machine over the same bytes, which are read in the same way.
     var shareOfCopy: Double, shareOfMasks: Double
 
     /// Bytes a second, of the shortest pass.
-    var bytesPerSecond: Double { Double(self.byteCount) / self.bestSeconds }
-    /// Bytes a second, of the pass in the middle.
-    var medianBytesPerSecond: Double { Double(self.byteCount) / self.medianSeconds }
-    /// Events a second, of the shortest pass.
-    var eventsPerSecond: Double { Double(self.eventCount) / self.bestSeconds }
-    /// Nanoseconds an event, of the shortest pass.
-    var nanosecondsPerEvent: Double { self.bestSeconds / Double(self.eventCount) * 1e9 }
+    var bestBytesPerSecond: Double { Double(self.byteCount) / self.bestSeconds }
+    /// Events a second, on a core that nobody shares.
+    var eventsPerSecond: Double { self.bytesPerSecond / Double(self.byteCount) * Double(self.eventCount) }
+    /// Nanoseconds an event, on a core that nobody shares.
+    var nanosecondsPerEvent: Double { 1e9 / self.eventsPerSecond }
+    /// Which share of its speed the core had in all passes together; nil when that is not known.
+    var pace: Double? { self.paces.map { $0.reduce(0, +) / Double($0.count) } }
 }
 
 /// Everything that one run measured.
@@ -44,7 +51,7 @@ struct Run: Codable {
 struct RunSettings: Codable {
     /// The name of the clock.
     var clock: String
-    /// How often each pass was timed.
+    /// How often each pass was timed at least.
     var repetitions: Int
     /// The core that the thread was kept on; nil when it was not.
     var core: Int?
@@ -58,20 +65,18 @@ struct RunSettings: Codable {
 struct CorpusMeasurer {
     private let corpus: Corpus
     private let input: EventStreamInput
-    private let clock: Clock
-    private let repetitions: Int
+    private let repetition: Repetition
     /// What the machine does with the stream.
     let limits: MachineLimits
 
     /// Builds the stream, large enough for all `workloads`, and measures the machine over it.
-    init(_ corpus: Corpus, workloads: [Workload], clock: Clock, repetitions: Int) throws {
+    init(_ corpus: Corpus, workloads: [Workload], repetition: Repetition) throws {
         self.corpus = corpus
-        self.clock = clock
-        self.repetitions = repetitions
+        self.repetition = repetition
         let sizes = Set(workloads.map(\.byteCount)).sorted()
         self.input = corpus.makeInput(byteCount: sizes.last ?? 0, marks: sizes)
         self.limits = try self.input.bytes.withUnsafeBytes { bytes in
-            try MachineLimits(corpus: corpus, bytes: bytes, clock: clock, repetitions: repetitions)
+            try MachineLimits(corpus: corpus, bytes: bytes, repetition: repetition)
         }
     }
 
@@ -93,29 +98,28 @@ struct CorpusMeasurer {
             let allocationCount = cac_allocation_count() - allocations
             let expected = Tally(eventCount: prefix.facts.eventCount, dataByteCount: prefix.facts.dataByteCount)
             try expectSame(workload.name, expected: expected, found: tally)
-            let timing = try self.time(workload, bytes, expected)
-            let speed = Double(bytes.count) / timing.best
+            let speed = Speed(try self.time(workload, bytes, expected))
+            let seconds = speed.runs.map { Double(bytes.count) / $0 }
             return Measurement(
                 workload: workload.name, byteCount: bytes.count, eventCount: expected.eventCount,
-                bestSeconds: timing.best, medianSeconds: timing.median, seconds: timing.times,
+                bestSeconds: seconds.min() ?? .infinity, seconds: seconds, paces: speed.paces,
+                bytesPerSecond: speed.calm,
                 allocationsPerEvent: Double(allocationCount) / Double(expected.eventCount),
-                shareOfCopy: speed / self.limits.copyInPieces.best,
-                shareOfMasks: speed / self.limits.lineTerminatorMasks.best)
+                shareOfCopy: speed.calm / self.limits.copyInPieces.calm,
+                shareOfMasks: speed.calm / self.limits.lineTerminatorMasks.calm)
         }
     }
 
     /// Times bare passes of fresh parsers, each of which must count the same.
-    private func time(_ workload: Workload, _ bytes: UnsafeRawBufferPointer, _ expected: Tally) throws -> Timing {
-        var timing = Timing()
-        for _ in 0..<self.repetitions {
+    private func time(_ workload: Workload, _ bytes: UnsafeRawBufferPointer, _ expected: Tally) throws -> PacedRuns {
+        try self.repetition.speeds(of: bytes.count) { clock in
             var tally = Tally()
-            let time = try self.clock.measure {
+            let time = try clock.measure {
                 var parser = EventStreamParser()
                 tally = try parser.tally(of: bytes, chunkByteCount: workload.chunkByteCount)
             }
             try expectSame(workload.name, expected: expected, found: tally)
-            timing.add(time)
+            return time
         }
-        return timing
     }
 }

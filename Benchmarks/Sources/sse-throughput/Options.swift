@@ -21,7 +21,7 @@ struct Options {
     var command = Command.measure
     /// What to do it with; all when there are none.
     var workloads: [Workload] = []
-    /// How often each pass is timed.
+    /// How often each pass is timed at least.
     var repetitions = 7
     /// The clock.
     var clock = Clock.thread
@@ -47,7 +47,7 @@ struct Options {
           --bars             print the bars, and end with status 1 when one is missed
           --json FILE        write everything that was measured
           --results FILE     append the figures as lines of results
-          --repetitions N    time each pass N times, 5 or more (7)
+          --repetitions N    time each pass N times or more, 5 or more (7)
           --clock NAME       thread: the thread's processor time (default); wall: the time of the world
           --core N           stay on this core; default: the one that the thread is on
           --no-pin           do not stay on one core

@@ -14,13 +14,16 @@ extension Run {
             eventCount: measurement.eventCount, byteCount: measurement.byteCount, seed: self.settings.seeds[corpus])
         let speeds = measurement.seconds.map { Double(measurement.byteCount) / $0 }
         let limits = self.limits.first { $0.corpus == corpus }
-        // The bars are for the best pass: the others tell of the machine.
         let least = Workload.named(measurement.workload)?.first.flatMap { Bar(of: $0) }
             .flatMap { $0.bytesPerSecond(of: measurement, among: self.measurements) }
+        // Where nothing is known of the core, the best pass tells of the parser and the others of the machine.
+        let quantile = measurement.paces == nil ? 1.0 : nil
+        var throughput = ResultFigure(
+            group: "parser", workload: measurement.workload, measure: "throughput", unit: "bytes/s",
+            better: .higher, runs: speeds, bar: least.map { .init(atLeast: $0, quantile: quantile) }, work: work)
+        throughput.paces = measurement.paces
         return [
-            ResultFigure(
-                group: "parser", workload: measurement.workload, measure: "throughput", unit: "bytes/s",
-                better: .higher, runs: speeds, bar: least.map { .init(atLeast: $0, quantile: 1) }, work: work),
+            throughput,
             ResultFigure(
                 group: "parser", workload: measurement.workload, measure: "allocations", unit: "/event",
                 runs: [measurement.allocationsPerEvent], work: work),
@@ -36,9 +39,11 @@ extension MachineLimits {
             ("masks of CR and LF", self.lineTerminatorMasks), ("memchr from LF to LF", self.memchrSweep),
         ]
         return speeds.map { way, speed in
-            ResultFigure(
+            var figure = ResultFigure(
                 group: "parser", workload: workload, subject: ResultFigure.machineSubject, way: way,
                 measure: "throughput", unit: "bytes/s", better: .higher, runs: speed.runs)
+            figure.paces = speed.paces
+            return figure
         }
     }
 }

@@ -42,13 +42,6 @@ struct Timing {
 
     /// The shortest.
     var best: Double { self.times.min() ?? .infinity }
-
-    /// The one in the middle.
-    var median: Double {
-        let sorted = self.times.sorted()
-        guard !sorted.isEmpty else { return .infinity }
-        return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
-    }
 }
 
 /// Keeps the thread on one core: the one that is named, or the one it is on.
