@@ -20,6 +20,9 @@ named() {
 output=Benchmarks/.build/results
 if [[ -n ${BENCH_OUTPUT:-} ]]; then output=$(named "$BENCH_OUTPUT"); fi
 readonly output
+# Where programs that look how fast a core is find what others before them have seen.
+readonly cache=${CHAPPIE_BENCHMARKS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/chappie-benchmarks}
+export CORE_PACE_FILE=${CORE_PACE_FILE:-$cache/core-pace}
 readonly base_tree=Benchmarks/.build/base
 
 fail() {
@@ -52,6 +55,7 @@ load() {
 measure() {
     local filter=$1 said=$2 before programs
     shift 2
+    mkdir -p "$cache"
     before=$(load)
     programs=$(build .) || fail "the benchmarks cannot be built"
     runner run --programs "$programs" --filter "$filter" --output "$output" --load-before "$before" \

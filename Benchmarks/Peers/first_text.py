@@ -6,8 +6,8 @@ Usage: first_text.py --chappie FILE --bin FOLDER --python FILE --codex FILE [--r
 
 `chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has
 had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and
-never answered. All are measured in turn, in each round once; FOLDER has the program that does it for this package. codex prints whole items, so its time is that of the
-answer, which has one delta.
+never answered. All are measured in turn, in each round once; FOLDER has the program that does it for this package.
+codex prints whole items, so its time is that of the answer, which has one delta.
 
 The black hole of codex takes minutes in which nothing is computed, so it can be run beside other things: --waiting
 only.

@@ -1,4 +1,4 @@
-"""Runs of which it is known how fast the core was meanwhile: the same rule as `PacedRuns` of ../Sources/BenchmarkResults.
+"""Runs of which it is known how fast the core was: the same rule as `PacedRuns` of ../Sources/BenchmarkResults.
 
 A machine may share its cores with others, and a core that is shared is half as fast (see ../RESULTS.md). A pace is the
 share of its speed that the core had in a run, 1 at most.

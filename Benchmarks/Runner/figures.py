@@ -12,6 +12,8 @@ from Peers import paced
 
 OWN = "chappie"
 MACHINE = "machine"
+# A way of the machine that says what the server can send, and not what a reader could do with it.
+CEILING = "server's ceiling"
 TEXTS = ["group", "workload", "subject", "measure", "unit"]
 # In a way's name: a program was started for it, and that took its time too.
 PROCESS = "process included"
@@ -275,10 +277,10 @@ def add_ratios(figures: list[Figure]) -> None:
 def is_comparable(own: Figure, other: Figure, own_ways: set[str]) -> bool:
     """Whether both did the same.
 
-    Both are with the start of a process, or neither; what was done in a way of the package is beside that way alone;
-    and a way that does not decode is a part of the package's work, which no peer does alone.
+    Both are with the start of a process, or neither; what was done in a way of the package is beside that way alone; a
+    way that does not decode is a part of the package's work, which no peer does alone; and no reader is a server.
     """
-    if own.decodes is False and other.subject != MACHINE:
+    if own.decodes is False and other.subject != MACHINE or other.way == CEILING:
         return False
     return own.has_process == other.has_process and (other.way == own.way or other.way not in own_ways or not other.way)
 

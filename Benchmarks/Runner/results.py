@@ -10,8 +10,6 @@ from . import figures
 from .figures import Figure, ResultsError
 
 SCHEMA = 1
-# A way of the machine that says what the server can send, and not what a reader could do with it.
-CEILING = "server's ceiling"
 
 
 @dataclasses.dataclass
@@ -78,7 +76,7 @@ class Results:
     def limit(self, own: Figure) -> Figure | None:
         """What the machine does at best with the same bytes."""
         found = self.beside(own, self.select(own.group, own.measure, own.workload, figures.MACHINE))
-        return best_of([figure for figure in found if figure.way != CEILING])
+        return best_of(found)
 
     def peers(self, group: str, measure: str, workload: str, decodes: bool | None = None) -> list[Figure]:
         """The peers' figures, the best first; those that decode, or those that do not, or all."""

@@ -98,6 +98,8 @@ class Summaries(unittest.TestCase):
         read = figure([12], "machine", "read")
         results = Results(figures=[own, read, figure([100], "machine", "server's ceiling")])
         self.assertIs(results.limit(own), read)
+        figures.add_ratios(results.figures)
+        self.assertEqual(own.ratios, {"machine, read": 0.5})
 
     def test_a_bar_may_be_about_another_run_than_the_median(self):
         late = figure([1, 1, 1, 9], bar={"atMost": 5, "quantile": 0.99})

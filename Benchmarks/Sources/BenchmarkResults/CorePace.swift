@@ -72,16 +72,22 @@ public struct PacedRuns: Equatable, Sendable {
 
     /// Whether another run is wanted behind those with these paces, a pace nil when it is not known.
     ///
-    /// There are `count` at least. As long as fewer than half of so many were calm, there are up to three times as many.
+    /// There are `count` at least. As long as fewer than half of so many were calm, there are up to twice as many.
     public static func needsMore(after paces: [Double?], of count: Int) -> Bool {
         if paces.count < count { return true }
-        guard paces.count < 3 * count, !paces.contains(nil) else { return false }
+        guard paces.count < 2 * count, !paces.contains(nil) else { return false }
         return 2 * paces.count { ($0 ?? 0) >= Self.calmShare } < count
     }
 
     /// Whether another run is wanted behind these.
     public func needAnother(of count: Int) -> Bool {
         Self.needsMore(after: self.paces ?? self.runs.map { _ in nil }, of: count)
+    }
+
+    /// Whether half of so many runs were calm; true when nothing is known of the core.
+    public func areCalm(of count: Int) -> Bool {
+        guard let paces = self.paces else { return true }
+        return 2 * paces.count { $0 >= Self.calmShare } >= count
     }
 
     private func calmest(of paces: [Double]) -> ArraySlice<Int> {

@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+void *cmachine_place(void *room, const void *bytes) {
+    const uintptr_t page = 4096, line = 64;
+    uintptr_t start = ((uintptr_t)room + page - 1) / page * page;
+    uintptr_t offset = ((uintptr_t)bytes + page / 2) % page / line * line;
+    return (char *)room + (start + offset - (uintptr_t)room);
+}
+
 void cmachine_fill(void *memory, size_t count) { memset(memory, 0x55, count); }
 
 #if defined(__GLIBC__)

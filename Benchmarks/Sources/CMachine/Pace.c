@@ -16,7 +16,10 @@ double cmachine_moment(void) {
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum {
     /// Microseconds between two samples.
@@ -26,6 +29,8 @@ enum {
     PASSES = 30,
     /// How many samples are kept: an hour of them.
     CAPACITY = 1800000,
+    /// The fastest sample is the one of which there are so many, or faster ones: a single one may be an accident.
+    FASTEST = 5,
 };
 
 /// A sample says nothing of a moment that is so much later, in seconds.
@@ -49,6 +54,10 @@ static struct {
     sample *samples;
     atomic_size_t count;
     pthread_t thread;
+    /// The times of the fastest ones, the last one first to go.
+    _Atomic double fastest[FASTEST];
+    /// The fastest that any process has seen since the machine was started, in seconds; infinite when none has.
+    double known;
 } pace;
 
 // Four loads a step, from memory that is as near as can be: as many as a core has room for.
@@ -70,6 +79,63 @@ static sample take(void) {
     return (sample){.moment = start, .time = cmachine_moment() - start};
 }
 
+static void note(double time) {
+    for (int index = 0; index < FASTEST; index++) {
+        double other = pace.fastest[index];
+        if (time >= other) continue;
+        pace.fastest[index] = time;
+        time = other;
+    }
+}
+
+// MARK: What other processes have seen
+
+// CORE_PACE_FILE names a file with the machine's start, the size of a sample and the time of the fastest one: a process
+// that is short may never see a core that nobody shares.
+static void boot_identifier(char *text, size_t capacity) {
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (!file || !fgets(text, (int)capacity, file)) snprintf(text, capacity, "unknown");
+    text[strcspn(text, "\n")] = 0;
+    if (file) fclose(file);
+}
+
+static double read_known(void) {
+    const char *path = getenv("CORE_PACE_FILE");
+    FILE *file = path ? fopen(path, "r") : NULL;
+    if (!file) return INFINITY;
+    char machine[64], expected[64];
+    int words, passes;
+    double time;
+    boot_identifier(expected, sizeof expected);
+    bool is_read = fscanf(file, "%63s %d %d %lf", machine, &words, &passes, &time) == 4;
+    fclose(file);
+    return is_read && strcmp(machine, expected) == 0 && words == WORDS && passes == PASSES && time > 0 ? time : INFINITY;
+}
+
+static void write_known(void) {
+    const char *path = getenv("CORE_PACE_FILE");
+    if (!path) return;
+    char unfinished[4096], machine[64];
+    boot_identifier(machine, sizeof machine);
+    snprintf(unfinished, sizeof unfinished, "%s.%d", path, (int)getpid());
+    FILE *file = fopen(unfinished, "w");
+    if (!file) return;
+    fprintf(file, "%s %d %d %.9f\n", machine, WORDS, PASSES, pace.known);
+    if (fclose(file) != 0 || rename(unfinished, path) != 0) remove(unfinished);
+}
+
+// The time of the fastest sample.
+static double fastest(void) {
+    double seen = pace.fastest[FASTEST - 1];
+    if (seen < pace.known * 0.99) {
+        pace.known = seen;
+        write_known();
+    }
+    return fmin(seen, pace.known);
+}
+
+// MARK: Sampling
+
 static void *sample_for_ever(void *unused) {
     (void)unused;
     cmachine_pin_to_core(pace.core);
@@ -79,6 +145,7 @@ static void *sample_for_ever(void *unused) {
     clock_gettime(CLOCK_MONOTONIC, &next);
     for (size_t index = 0; index < CAPACITY; index++) {
         pace.samples[index] = take();
+        note(pace.samples[index].time);
         atomic_store_explicit(&pace.count, index + 1, memory_order_release);
         next.tv_nsec += PERIOD * 1000;
         if (next.tv_nsec >= 1000000000) next.tv_sec++, next.tv_nsec -= 1000000000;
@@ -91,16 +158,12 @@ bool cmachine_pace_start(int core) {
     if (pace.samples || core < 0) return pace.samples != NULL;
     pace.samples = calloc(CAPACITY, sizeof *pace.samples);
     pace.core = core;
+    pace.known = read_known();
+    for (int index = 0; index < FASTEST; index++) pace.fastest[index] = INFINITY;
     if (pace.samples && pthread_create(&pace.thread, NULL, sample_for_ever, NULL) == 0) return true;
     free(pace.samples);
     pace.samples = NULL;
     return false;
-}
-
-static double best(size_t count) {
-    double best = INFINITY;
-    for (size_t index = 0; index < count; index++) best = fmin(best, pace.samples[index].time);
-    return best;
 }
 
 // The first sample that is not before a moment.
@@ -123,9 +186,10 @@ double cmachine_pace(double start, double end) {
     if (from > 0) from--;
     if (to < count) to++;
     if (from == to || end - pace.samples[to - 1].moment > LONGEST_GAP) return NAN;
-    double fastest = best(count), sum = 0;
+    double time = fastest(), sum = 0;
+    if (!isfinite(time)) return NAN;
     for (size_t index = from; index < to; index++) {
-        double share = fastest / pace.samples[index].time;
+        double share = time / pace.samples[index].time;
         sum += share > WHOLE ? 1 : share;
     }
     return sum / (double)(to - from);

@@ -27,11 +27,14 @@ enum MachineFigures {
 
     private static func memory(_ options: Options) throws -> [Reading] {
         let bytes = Self.eventStream()
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.memoryByteCount, alignment: 64)
-        defer { copy.deallocate() }
+        let room = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: Self.memoryByteCount + Int(CMACHINE_PLACE_COUNT), alignment: 64)
+        defer { room.deallocate() }
         let work = ResultFigure.Work(
             eventCount: bytes.eventCount, byteCount: bytes.bytes.count, checksum: "lines:\(bytes.lineCount)")
         return try bytes.bytes.withUnsafeBytes { bytes in
+            let copy = UnsafeMutableRawBufferPointer(
+                start: cmachine_place(room.baseAddress, bytes.baseAddress), count: Self.memoryByteCount)
             func copies(_ piece: Int) throws -> [Double] {
                 try Self.speeds(bytes.count, options) {
                     copy.initializeMemory(as: UInt8.self, repeating: 0)

@@ -53,7 +53,7 @@ struct Measurement {
 
     /// What an event costs, after a pass that warms everything up.
     ///
-    /// Of `replay` what a comparison costs alone: the same without a cut is measured in turn, and taken off. Three times
+    /// Of `replay` what a comparison costs alone: the same without a cut is measured in turn, and taken off. Twice
     /// as many repetitions are made at most while others have a share of the core.
     func measure(repetitions: Int) async throws -> EventCostFigure {
         let passCount = max(1, 100_000 / self.workload.eventCount)

@@ -2,7 +2,9 @@
 
 import BenchmarkResults
 
-/// Times a pass as often as fits in a tenth of a second, and more often while others have a share of the core.
+/// Times a pass as often as fits in a twentieth of a second, and more often while others have a share of the core.
+///
+/// Passes are short, and so are the moments in which nobody else uses the core: it can wait for some of them.
 struct Repetition {
     /// The clock.
     let clock: Clock
@@ -10,12 +12,17 @@ struct Repetition {
     let least: Int
 
     /// How long passes go on, in seconds, when there are enough of them before.
-    private static let duration = 0.1
+    private static let duration = 0.05
     /// How many of them there are at most on a core that nobody shares.
     private static let most = 60
 
+    /// How long it waits for calm moments, in seconds.
+    static let patience = 0.8
+
     /// The speed of each pass over so many bytes, in bytes a second; a pass is told the clock, and says its seconds.
-    func speeds(of byteCount: Int, _ pass: (Clock) throws -> Double) rethrows -> PacedRuns {
+    func speeds(
+        of byteCount: Int, patience: Double = Self.patience, _ pass: (Clock) throws -> Double
+    ) rethrows -> PacedRuns {
         var spans: [(start: Double, end: Double)] = []
         var speeds: [Double] = []
         func paced() -> PacedRuns {
@@ -35,7 +42,7 @@ struct Repetition {
             try add()
         } while speeds.count < self.least || speeds.count < Self.most && CorePace.now - start < Self.duration
         let count = speeds.count
-        while paced().needAnother(of: count) { for _ in 0..<count { try add() } }
+        while CorePace.now - start < patience, !paced().areCalm(of: count) { for _ in 0..<count { try add() } }
         return paced()
     }
 }

@@ -50,8 +50,9 @@ enum SelfCheck {
         try expectSame("a run of no pace", expected: [3, 4], found: undisturbed([3, 4], [0.5, nil], .higher))
         let runs = paced([4, 6, 100, 100], [0.9, 1, 0.5, 0.5], .lower)
         try expectSame("the middle", expected: 6, found: runs.median)
+        try expectSame("calm runs", expected: [true, false], found: [4, 5].map(runs.areCalm))
         let few = paced([1, 1, 1, 1, 1, 1], [1, 0.5, 0.5, 0.5, 0.5, 0.5], .lower)
-        try expectSame("another run", expected: [false, true, false], found: [2, 3, 1].map(few.needAnother))
+        try expectSame("another run", expected: [false, true, false], found: [3, 4, 1].map(few.needAnother))
         try expectSame("a first run", expected: [false, true], found: [4, 7].map(runs.needAnother))
     }
 
