@@ -68,14 +68,14 @@ def where(results: Results) -> str:
 def short_table(results: Results) -> str:
     """The table of the README at the top: a row a key figure."""
     rows = [[row.name, row.value, row.beside, f"`{row.command}`"] for row in key_figures.all_of(results)]
-    return f"{where(results)}. Medians; × is how many times as good, by the best quarter of the runs.\n\n" + markdown(
+    return f"{where(results)}. Medians, of a core that nobody else uses where that is known; × is how many times as good.\n\n" + markdown(
         ["figure", "value", "beside", "command"], rows)
 
 
 def long_tables(results: Results) -> str:
     """The tables of the benchmarks' README: a table a group, with every figure of the package."""
     parts = [f"`{results.command}` on {where(results)}. × is how many times as good this package is as the machine's "
-             "limit, and as the best peer, by the best quarter of the runs of both."]
+             "limit, and as the best peer (RESULTS.md says by what)."]
     for group in table.groups_of(results):
         own = [figure for figure in results.select(group) if figure.is_own or group == "machine"]
         if own and group not in LEFT_OUT:
