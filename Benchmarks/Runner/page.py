@@ -48,8 +48,9 @@ def heading(results: Results) -> str:
     return (f"<header><h1>chappie-transport, measured</h1>"
             f'<p class="lede">{len(results.figures):,} figures of one run{beside}, and of what the machine can do. '
             f"What a value is the median of, its spread and its checks are in the tables below the charts. "
-            "× is how many times as good, by the best quarter of the runs of both: what else a machine does makes a "
-            "program slow, and never fast. What has runs of several processes was measured in turn with what stands "
+            "× is how many times as good. Where a table says how much of its core a program had, the value is that of "
+            "the calmer half of its runs, as they would have been on a core that nobody else uses; the runs by the "
+            "clock are in results.json. What has runs of several processes was measured in turn with what stands "
             f"beside it.{scope}</p>"
             f'<p class="where">{escape(readme.where(results))}</p>'
             f'<p class="where"><code>{escape(results.command)}</code>, {results.seconds:,.0f} s; load before: '
