@@ -14,7 +14,6 @@ characters in each that is timed. A client that fails, or finds something else, 
 
 import argparse
 import dataclasses
-import itertools
 import json
 import os
 import pathlib

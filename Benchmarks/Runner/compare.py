@@ -72,15 +72,22 @@ def changes(base: list[Figure], new: list[Figure]) -> list[Change]:
     return sorted(found, key=lambda change: -abs(change.share))
 
 
+def read_alike(sides: list[list[Figure]]) -> list[list[Figure]]:
+    """The figures of both sides, read in the same way: where one knows nothing of the core, the other forgets it."""
+    unknown = {figure.key for side in sides for figure in side if figure.paces is None}
+    return [[dataclasses.replace(figure, paces=None) if figure.key in unknown and figure.paces else figure
+             for figure in side] for side in sides]
+
+
 def pooled(rounds: list[list[Figure]]) -> list[Figure]:
-    """One figure of several rounds: its runs are the medians of the rounds."""
+    """One figure of several rounds: its runs are the medians of the rounds, each read by its own paces."""
     runs: dict[tuple, list[float]] = {}
     last: dict[tuple, Figure] = {}
     for figures in rounds:
         for figure in figures:
             runs.setdefault(figure.key, []).append(figure.median)
             last[figure.key] = figure
-    return [dataclasses.replace(figure, runs=runs[key]) for key, figure in last.items()]
+    return [dataclasses.replace(figure, runs=runs[key], paces=None) for key, figure in last.items()]
 
 
 def text(base: list[Figure], new: list[Figure]) -> str:
@@ -136,7 +143,9 @@ def in_turn(given: argparse.Namespace, base: pathlib.Path) -> tuple[list[Figure]
             outcomes = measuring.run_all(folder, given.filter, given.output / side, has_counts=not given.no_counts,
                                          left_out=lacking)
             rounds[side].append(figures_of(outcomes, side))
-    return pooled(rounds["before"]), pooled(rounds["after"])
+    alike = read_alike(rounds["before"] + rounds["after"])
+    count = len(rounds["before"])
+    return pooled(alike[:count]), pooled(alike[count:])
 
 
 def figures_of(outcomes: list[Outcome], side: str) -> list[Figure]:
@@ -156,7 +165,8 @@ def command(given: argparse.Namespace) -> int:
     if base.is_dir():
         before, after = in_turn(given, base)
     else:
-        before, after = (asked_for(Results.load(path).figures, given.filter) for path in (base, given.results))
+        before, after = read_alike([asked_for(Results.load(path).figures, given.filter)
+                                    for path in (base, given.results)])
     if not any(figure.is_own for figure in after):
         raise ResultsError("there is nothing to compare")
     print(text(before, after))

@@ -47,6 +47,19 @@ class Verdicts(unittest.TestCase):
     def test_rounds_are_pooled_by_their_medians(self):
         self.assertEqual(compare.pooled([[time(1, 2, 9)], [time(3)], [time(4)]])[0].runs, [2, 3, 4])
 
+    def test_rounds_are_read_by_their_paces_once(self):
+        rounds = [[Figure("g", "w", "chappie", "time", "ms", [8, 4, 4], better="lower", paces=[0.5, 1, 1])]] * 3
+        pooled, = compare.pooled(rounds)
+        self.assertEqual((pooled.runs, pooled.paces, pooled.median), ([4, 4, 4], None, 4))
+
+    def test_what_one_side_does_not_know_the_other_forgets(self):
+        def paced(workload):
+            return Figure("g", workload, "chappie", "time", "ms", [8], better="lower", paces=[0.5])
+
+        before, after = compare.read_alike([[time(8, workload="a"), paced("b")], [paced("a"), paced("b")]])
+        self.assertEqual([figure.median for figure in before], [8, 4])
+        self.assertEqual([figure.median for figure in after], [8, 4])
+
     def test_the_largest_change_comes_first_and_sides_that_lack_a_figure_are_named(self):
         base = [time(10, 10, 10, workload="a"), time(10, 10, 10, workload="b"), time(1, workload="gone")]
         new = [time(11, 11, 11, workload="a"), time(5, 5, 5, workload="b"), time(1, workload="added")]

@@ -39,11 +39,14 @@ public struct PacedRuns: Equatable, Sendable {
     /// Makes an empty list.
     public init(better: ResultFigure.Direction) { self.better = better }
 
-    /// Makes a list of runs of which nothing is known.
-    public init(_ runs: [Double]) {
-        self.init(better: .higher)
-        for run in runs { self.add(run, pace: nil) }
+    /// Makes a list of runs with their paces.
+    public init(_ runs: [(value: Double, pace: Double?)], better: ResultFigure.Direction) {
+        self.init(better: better)
+        for run in runs { self.add(run.value, pace: run.pace) }
     }
+
+    /// Makes a list of runs of which nothing is known.
+    public init(_ runs: [Double]) { self.init(runs.map { ($0, nil) }, better: .higher) }
 
     /// Adds a run.
     public mutating func add(_ run: Double, pace: Double?) {

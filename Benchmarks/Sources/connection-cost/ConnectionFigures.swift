@@ -71,7 +71,7 @@ enum ConnectionFigures {
 
     private static func readings(_ runs: [Run], _ workload: String, _ way: Way) -> [Reading] {
         func paced(_ better: ResultFigure.Direction, _ value: (Run) -> Double) -> PacedRuns {
-            runs.reduce(into: PacedRuns(better: better)) { $0.add(value($1), pace: $1.pace) }
+            PacedRuns(runs.map { (value($0), $0.pace) }, better: better)
         }
         return [
             Reading(way.name, paced(.higher, \.rate), "/s", atLeast: nil).reported(

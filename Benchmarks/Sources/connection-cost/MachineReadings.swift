@@ -115,7 +115,7 @@ struct PacedResult {
 extension [PacedResult] {
     /// A speed or a cost of each, with the pace of the core.
     func paced(_ better: ResultFigure.Direction, _ value: (cbc_result) -> Double) -> PacedRuns {
-        self.reduce(into: PacedRuns(better: better)) { runs, paced in runs.add(value(paced.result), pace: paced.pace) }
+        PacedRuns(self.map { (value($0.result), $0.pace) }, better: better)
     }
 }
 

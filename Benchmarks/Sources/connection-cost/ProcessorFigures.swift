@@ -60,9 +60,7 @@ enum ProcessorFigures {
         let workload = name == "active" ? Self.slowWorkload : name
         let due = Double(streams * perSecond)
         func paced(_ value: (Window) -> Double) -> PacedRuns {
-            windows.reduce(into: PacedRuns(better: .lower)) { runs, window in
-                runs.add(value(window), pace: window.pace)
-            }
+            PacedRuns(windows.map { (value($0), $0.pace) }, better: .lower)
         }
         return [
             Reading(

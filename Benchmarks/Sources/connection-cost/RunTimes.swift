@@ -18,10 +18,11 @@ struct RunTimes {
         let service = try ProcessUse.serviceTime()
         let (processor, start) = (ProcessUse.processorTime, CorePace.now)
         try await run()
-        self.wall = CorePace.now - start
-        self.pace = CorePace.share(since: start)
+        let end = CorePace.now
+        self.wall = end - start
         self.processor = ProcessUse.processorTime - processor
         self.service = try ProcessUse.serviceTime() - service
+        self.pace = CorePace.share(from: start, to: end)
     }
 
     /// Several runs, one after another: more than so many as long as the core was shared in most of them.
@@ -35,6 +36,6 @@ struct RunTimes {
 extension Collection<RunTimes> {
     /// A speed or a cost of each run, with the pace of the core.
     func paced(_ better: ResultFigure.Direction, _ value: (RunTimes) -> Double) -> PacedRuns {
-        self.reduce(into: PacedRuns(better: better)) { runs, times in runs.add(value(times), pace: times.pace) }
+        PacedRuns(self.map { (value($0), $0.pace) }, better: better)
     }
 }
