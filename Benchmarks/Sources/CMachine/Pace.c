@@ -33,7 +33,7 @@ enum {
     FASTEST = 5,
 };
 
-/// A sample says nothing of a moment that is so much later, in seconds.
+/// A sample says nothing of a moment that is so much earlier or later, in seconds.
 static const double LONGEST_GAP = 0.1;
 
 /// A sample that is so near the fastest was taken on a core that nobody shared.
@@ -50,10 +50,8 @@ typedef struct {
 } sample;
 
 static struct {
-    int core;
     sample *samples;
     atomic_size_t count;
-    pthread_t thread;
     /// The times of the fastest ones, the last one first to go.
     _Atomic double fastest[FASTEST];
     /// The fastest that any process has seen since the machine was started, in seconds; infinite when none has.
@@ -138,7 +136,6 @@ static double fastest(void) {
 
 static void *sample_for_ever(void *unused) {
     (void)unused;
-    cmachine_pin_to_core(pace.core);
     // Whoever may not do that takes its turn among the others.
     pthread_setschedparam(pthread_self(), SCHED_FIFO, &(struct sched_param){.sched_priority = 1});
     struct timespec next;
@@ -154,13 +151,27 @@ static void *sample_for_ever(void *unused) {
     return NULL;
 }
 
+// Starts the thread on its core; false when there is no such core.
+static bool start_on(int core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(core, &cores);
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    bool is_started = pthread_attr_setaffinity_np(&attributes, sizeof cores, &cores) == 0 &&
+                      pthread_create(&thread, &attributes, sample_for_ever, NULL) == 0;
+    pthread_attr_destroy(&attributes);
+    return is_started;
+}
+
 bool cmachine_pace_start(int core) {
-    if (pace.samples || core < 0) return pace.samples != NULL;
+    if (pace.samples || core < 0 || core >= CPU_SETSIZE) return pace.samples != NULL;
     pace.samples = calloc(CAPACITY, sizeof *pace.samples);
-    pace.core = core;
     pace.known = read_known();
     for (int index = 0; index < FASTEST; index++) pace.fastest[index] = INFINITY;
-    if (pace.samples && pthread_create(&pace.thread, NULL, sample_for_ever, NULL) == 0) return true;
+    if (pace.samples && start_on(core)) return true;
     free(pace.samples);
     pace.samples = NULL;
     return false;
@@ -185,7 +196,8 @@ double cmachine_pace(double start, double end) {
     // The sample before and the one behind it: a short time has none of its own.
     if (from > 0) from--;
     if (to < count) to++;
-    if (from == to || end - pace.samples[to - 1].moment > LONGEST_GAP) return NAN;
+    if (from == to) return NAN;
+    if (pace.samples[from].moment - start > LONGEST_GAP || end - pace.samples[to - 1].moment > LONGEST_GAP) return NAN;
     double time = fastest(), sum = 0;
     if (!isfinite(time)) return NAN;
     for (size_t index = from; index < to; index++) {
