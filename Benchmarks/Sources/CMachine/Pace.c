@@ -107,7 +107,8 @@ static double read_known(void) {
     boot_identifier(expected, sizeof expected);
     bool is_read = fscanf(file, "%63s %d %d %lf", machine, &words, &passes, &time) == 4;
     fclose(file);
-    return is_read && strcmp(machine, expected) == 0 && words == WORDS && passes == PASSES && time > 0 ? time : INFINITY;
+    bool is_same = is_read && strcmp(machine, expected) == 0 && words == WORDS && passes == PASSES;
+    return is_same && time > 0 ? time : INFINITY;
 }
 
 static void write_known(void) {
