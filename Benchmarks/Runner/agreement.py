@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 
+from Peers import paced
+
 from . import figures, quantities
 from .figures import OWN, Figure
 
@@ -25,6 +27,8 @@ class Pair:
     before: float
     after: float
     unit: str
+    # Whether all that it is made of had a core that nobody shared; what has no paces is not known to.
+    is_calm: bool = False
 
     @property
     def distance(self) -> float:
@@ -48,13 +52,20 @@ def ratios(base: list[Figure], new: list[Figure]) -> list[Pair]:
     for side in (base, new):
         figures.add_ratios(side)
     before = {figure.key: figure for figure in base}
+    beside = [{(figure.question, figure.who): figure for figure in side} for side in (base, new)]
     for figure in new:
         other = before.get(figure.key)
         for who in (figure.ratios or {}) if other else {}:
             if who in (other.ratios or {}):
+                parts = [figure, other, *(side[figure.question, who] for side in beside)]
                 found.append(Pair(figure.group, f"{described(figure)}, beside {who}", other.ratios[who],
-                                  figure.ratios[who], "×"))
+                                  figure.ratios[who], "×", all(was_calm(part) for part in parts)))
     return found
+
+
+def was_calm(figure: Figure) -> bool:
+    """Whether the runs that are read had a core that nobody shared."""
+    return figure.pace is not None and figure.pace >= paced.CALM
 
 
 def counts(base: list[Figure], new: list[Figure], measure: str) -> list[Pair]:
@@ -79,6 +90,8 @@ def text(base: list[Figure], new: list[Figure]) -> str:
     lines = []
     if found := ratios(base, new):
         lines.append(f"ratios within {RATIOS * 100:.0f} %: {within(found, RATIOS)}")
+        if calm := [pair for pair in found if pair.is_calm]:
+            lines.append(f"  on a core that nobody shared in either run: {within(calm, RATIOS)}")
         groups = dict.fromkeys(pair.group for pair in found)
         lines += [f"  {group}: {within([pair for pair in found if pair.group == group], RATIOS)}" for group in groups]
         lines += worst(found, RATIOS)

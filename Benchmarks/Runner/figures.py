@@ -14,6 +14,8 @@ OWN = "chappie"
 MACHINE = "machine"
 # A way of the machine that says what the server can send, and not what a reader could do with it.
 CEILING = "server's ceiling"
+# Who does nothing but read waits for the server: what it takes is its own, but its speed is the server's.
+READ = "read"
 TEXTS = ["group", "workload", "subject", "measure", "unit"]
 # In a way's name: a program was started for it, and that took its time too.
 PROCESS = "process included"
@@ -130,6 +132,8 @@ class Figure:
         """How many times as good it is as another figure when nothing disturbs both; None where it means nothing."""
         own, others = self.undisturbed, other.undisturbed
         if self.better not in ("higher", "lower") or self.measure in TAILS or own <= 0 or others <= 0:
+            return None
+        if other.subject == MACHINE and other.way == READ and self.measure == "throughput":
             return None
         return own / others if self.better == "higher" else others / own
 

@@ -70,7 +70,7 @@ def parser_takeaway(results: Results, workloads: list[str]) -> str:
                  if "16 KiB" in figure.way and figure.median > 0), None)
     peer = best_of(results.peers("parser", "throughput", workload))
     ratio = own.ratio(peer) if peer else None
-    beside = [f"{quantities.percent(own.ratio(copy))} of what copying the same bytes reaches"] if copy else []
+    beside = [f"{quantities.percent(own.ratio(copy))} of what copying out of a core's own cache reaches"] if copy else []
     beside += [f"{quantities.times(ratio)} the fastest peer, {peer.who}"] if peer and ratio else []
     return f"{parts[0]}{': ' if beside else ''}{quantities.listed(beside)}."
 

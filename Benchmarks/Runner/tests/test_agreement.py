@@ -6,8 +6,9 @@ from Runner import agreement
 from Runner.figures import Figure
 
 
-def throughput(value, subject="chappie", group="end-to-end", better="higher"):
-    return Figure(group, "w", subject, "throughput", "events/s", [value], better=better)
+def throughput(value, subject="chappie", group="end-to-end", better="higher", pace=None):
+    return Figure(group, "w", subject, "throughput", "events/s", [value], better=better,
+                  paces=None if pace is None else [pace])
 
 
 def counted(measure, value, way=""):
@@ -35,6 +36,17 @@ class Agreement(unittest.TestCase):
         after = [throughput(10), throughput(5, "picows"), throughput(5, "new")]
         self.assertEqual([pair.name for pair in agreement.ratios(before, after)],
                          ["end-to-end/w, throughput, beside picows"])
+
+    def test_ratios_of_an_idle_machine_are_counted_by_themselves(self):
+        before = [throughput(10, pace=1), throughput(5, "calm", pace=0.9), throughput(4.5, "shared", pace=0.89),
+                  throughput(5, "later", pace=1), throughput(5, "unknown")]
+        after = [throughput(10, pace=1), throughput(5, "calm", pace=1), throughput(5, "shared", pace=1),
+                 throughput(2, "later", pace=0.5), throughput(5, "unknown", pace=1)]
+        found = {pair.name.split()[-1]: pair.is_calm for pair in agreement.ratios(before, after)}
+        self.assertEqual(found, {"calm": True, "shared": False, "later": False, "unknown": False})
+        self.assertIn("\n  on a core that nobody shared in either run: 1 of 1\n", agreement.text(before, after))
+        disturbed = [throughput(5, pace=0.8), throughput(5, "calm", pace=1)]
+        self.assertNotIn("nobody", agreement.text(disturbed, after))
 
     def test_instructions_agree_by_their_share(self):
         before = [counted("instructions", 1000, "a"), counted("instructions", 1000, "b")]

@@ -71,10 +71,10 @@ class Summaries(unittest.TestCase):
         self.assertEqual((again.median, again.pace), (6, 1))
 
     def test_ratios_are_given_to_our_own_figures_at_the_same_question(self):
-        found = [figure([6], way="batches()"), figure([2], "picows", "callback"), figure([12], "machine", "read"),
+        found = [figure([6], way="batches()"), figure([2], "picows", "callback"), figure([12], "machine", "inflate"),
                  figure([1], "picows", "callback", measure="processor-time", better="lower")]
         figures.add_ratios(found)
-        self.assertEqual(found[0].ratios, {"picows, callback": 3, "machine, read": 0.5})
+        self.assertEqual(found[0].ratios, {"picows, callback": 3, "machine, inflate": 0.5})
         self.assertIsNone(found[1].ratios)
 
     def test_ratios_are_given_only_for_the_same_work(self):
@@ -88,9 +88,9 @@ class Summaries(unittest.TestCase):
     def test_a_part_of_the_work_has_no_ratio_to_peers(self):
         whole, part = figure([6], way="batches()", decodes=True), figure([60], way="to the arena", decodes=False)
         peer = figure([1], "picows", "callback")
-        found = [whole, part, peer, figure([120], "machine", "read")]
+        found = [whole, part, peer, figure([120], "machine", "inflate")]
         figures.add_ratios(found)
-        self.assertEqual(part.ratios, {"machine, read": 0.5})
+        self.assertEqual(part.ratios, {"machine, inflate": 0.5})
         self.assertIs(Results(figures=found).like(peer), whole)
 
     def test_the_limit_is_what_a_reader_can_do(self):
@@ -98,8 +98,14 @@ class Summaries(unittest.TestCase):
         read = figure([12], "machine", "read")
         results = Results(figures=[own, read, figure([100], "machine", "server's ceiling")])
         self.assertIs(results.limit(own), read)
-        figures.add_ratios(results.figures)
-        self.assertEqual(own.ratios, {"machine, read": 0.5})
+
+    def test_who_does_nothing_but_read_has_no_speed_of_its_own(self):
+        found = [figure([6]), figure([12], "machine", "read"), figure([3], "curl", "read"),
+                 figure([6], measure="processor-time", better="lower"),
+                 figure([3], "machine", "read", measure="processor-time", better="lower")]
+        figures.add_ratios(found)
+        self.assertEqual(found[0].ratios, {"curl, read": 2})
+        self.assertEqual(found[3].ratios, {"machine, read": 0.5})
 
     def test_a_bar_may_be_about_another_run_than_the_median(self):
         late = figure([1, 1, 1, 9], bar={"atMost": 5, "quantile": 0.99})

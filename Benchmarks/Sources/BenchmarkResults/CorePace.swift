@@ -75,10 +75,11 @@ public struct PacedRuns: Equatable, Sendable {
 
     /// Whether another run is wanted behind those with these paces, a pace nil when it is not known.
     ///
-    /// There are `count` at least. As long as fewer than half of so many were calm, there are up to twice as many.
-    public static func needsMore(after paces: [Double?], of count: Int) -> Bool {
+    /// There are `count` at least. As long as fewer than half of so many were calm, there are up to `most`: twice as many
+    /// when nothing is said.
+    public static func needsMore(after paces: [Double?], of count: Int, most: Int? = nil) -> Bool {
         if paces.count < count { return true }
-        guard paces.count < 2 * count, !paces.contains(nil) else { return false }
+        guard paces.count < most ?? 2 * count, !paces.contains(nil) else { return false }
         return 2 * paces.count { ($0 ?? 0) >= Self.calmShare } < count
     }
 

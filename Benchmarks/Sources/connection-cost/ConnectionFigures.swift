@@ -34,7 +34,7 @@ enum ConnectionFigures {
             // What is made once: threads, the context, a session of TLS.
             try await Self.openAndCancel(50, tasks: 5, instance)
             var readings: [Reading] = []
-            var machine = PacedRuns(better: .higher)
+            var machine: [Double] = []
             Cores.watchPace()
             for way in Way.all(isSecure: isSecure) {
                 var runs: [Run] = []
@@ -70,15 +70,14 @@ enum ConnectionFigures {
     }
 
     private static func readings(_ runs: [Run], _ workload: String, _ way: Way) -> [Reading] {
-        func paced(_ better: ResultFigure.Direction, _ value: (Run) -> Double) -> PacedRuns {
-            PacedRuns(runs.map { (value($0), $0.pace) }, better: better)
-        }
+        let times = PacedRuns(runs.map { ($0.processorTime * 1e6, $0.pace) }, better: .lower)
         return [
-            Reading(way.name, paced(.higher, \.rate), "/s", atLeast: nil).reported(
+            // Each connection waits for the server, and nobody looks at its core.
+            Reading(way.name, runs.map(\.rate), "/s").reported(
                 "connections", workload, way: way.name, measure: "rate", better: .higher,
                 work: .init(eventCount: way.streamCount, byteCount: way.streamCount * self.firstText.utf8.count),
                 amount: Double(way.taskCount), decodes: true),
-            Reading("  processor time of each", paced(.lower) { $0.processorTime * 1e6 }, "µs").reported(
+            Reading("  processor time of each", times, "µs").reported(
                 "connections", workload, way: way.name, measure: "processor-time", unit: "µs/connection",
                 amount: Double(way.taskCount)),
         ]
@@ -131,14 +130,14 @@ enum ConnectionFigures {
 
     private static let bareCount = 400
 
-    private static func addBare(to machine: inout PacedRuns, _ server: StreamServer) throws {
+    private static func addBare(to machine: inout [Double], _ server: StreamServer) throws {
         let start = CorePace.now
         let opened = cbc_connections(server.port, self.bareCount)
         guard opened == self.bareCount else { throw WrongResultError("the bare loop failed after \(opened)") }
-        machine.add(Double(self.bareCount) / (CorePace.now - start), pace: CorePace.share(since: start))
+        machine.append(Double(self.bareCount) / (CorePace.now - start))
     }
 
-    private static func reading(_ machine: PacedRuns, _ workload: String) -> Reading {
+    private static func reading(_ machine: [Double], _ workload: String) -> Reading {
         Reading("the machine: connect, read, close", machine, "/s").reported(
             "connections", workload, subject: "machine", way: "one after another", measure: "rate", better: .higher,
             work: .init(eventCount: self.bareCount, byteCount: self.bareCount * self.firstText.utf8.count), amount: 1)

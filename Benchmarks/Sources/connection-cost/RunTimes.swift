@@ -25,10 +25,15 @@ struct RunTimes {
         self.pace = CorePace.share(from: start, to: end)
     }
 
+    /// How many runs are waited for a calm core: they take some tenths of a second each.
+    private static let patience = 25
+
     /// Several runs, one after another: more than so many as long as the core was shared in most of them.
     static func several(_ count: Int, of run: () async throws -> Void) async throws -> [Self] {
         var times: [Self] = []
-        while PacedRuns.needsMore(after: times.map(\.pace), of: count) { times.append(try await Self(of: run)) }
+        while PacedRuns.needsMore(after: times.map(\.pace), of: count, most: max(2 * count, Self.patience)) {
+            times.append(try await Self(of: run))
+        }
         return times
     }
 }

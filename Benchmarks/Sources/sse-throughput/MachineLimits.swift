@@ -4,37 +4,43 @@ import BenchmarkResults
 import CMachine
 
 /// Bytes a second of the simplest passes over a corpus.
+///
+/// They go over the beginning of the corpus again and again, as much of it as a core's own cache holds: memory is what
+/// all cores of a machine share, and its speed is what they leave of it.
 struct MachineLimits: Codable {
     /// The corpus.
     var corpus: String
     /// `memcpy` in pieces of 16 KiB to one buffer.
-    var copyInPieces: Speed
-    /// One `memcpy` of the whole to a buffer of the same size.
-    var copyWhole: Speed
+    var copy: Speed
     /// Masks of CR and LF, counted.
     var lineTerminatorMasks: Speed
     /// `memchr` from LF to LF.
     var memchrSweep: Speed
 
+    /// How much of the corpus there is in a pass, and how often: a millisecond of the fastest pass, about.
+    private static let (byteCount, passCount) = (256 << 10, 128)
+    private static let pieceByteCount = 16 << 10
+
     /// Measures them over a stream.
     init(corpus: Corpus, bytes: UnsafeRawBufferPointer, repetition: Repetition) throws(WrongResultError) {
+        let bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(Self.byteCount))
         let room = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: bytes.count + Int(CMACHINE_PLACE_COUNT), alignment: 64)
+            byteCount: Self.pieceByteCount + Int(CMACHINE_PLACE_COUNT), alignment: 64)
         defer { room.deallocate() }
         let copy = cmachine_place(room.baseAddress, bytes.baseAddress)
-        func rate(_ pass: () -> Void) -> Speed {
+        func speed(_ pass: () -> Void) -> Speed {
             pass()
-            let passes = repetition.speeds(of: bytes.count, patience: 0) { clock in clock.measure(pass) }
-            // Memory limits them, and whoever shares the core shares that anyway: their paces would say too much.
-            return Speed(PacedRuns(passes.runs))
+            return Speed(
+                repetition.speeds(of: bytes.count * Self.passCount) { clock in
+                    clock.measure { for _ in 0..<Self.passCount { pass() } }
+                })
         }
         let base = bytes.baseAddress, count = bytes.count
         var terminators = 0, lineFeeds = 0
         self.corpus = corpus.rawValue
-        self.copyInPieces = rate { _ = cmachine_copy(copy, base, count, 16 << 10) }
-        self.copyWhole = rate { _ = cmachine_copy(copy, base, count, count) }
-        self.lineTerminatorMasks = rate { terminators = cmachine_count_line_terminators(base, count) }
-        self.memchrSweep = rate { lineFeeds = cmachine_count_line_feeds_by_memchr(base, count) }
+        self.copy = speed { _ = cmachine_copy(copy, base, count, Self.pieceByteCount) }
+        self.lineTerminatorMasks = speed { terminators = cmachine_count_line_terminators(base, count) }
+        self.memchrSweep = speed { lineFeeds = cmachine_count_line_feeds_by_memchr(base, count) }
         let expected = bytes.reduce(into: (0, 0)) { counts, byte in
             counts.0 += byte == 0x0A || byte == 0x0D ? 1 : 0
             counts.1 += byte == 0x0A ? 1 : 0

@@ -24,7 +24,7 @@ struct Measurement: Codable {
     var bytesPerSecond: Double
     /// Calls of the allocator by an event, once the parser has seen such a stream.
     var allocationsPerEvent: Double
-    /// That speed as a share of two limits of the machine over the same bytes, which are read in the same way.
+    /// That speed as a share of two limits of the machine over such bytes, which are read in the same way.
     var shareOfCopy: Double, shareOfMasks: Double
 
     /// Bytes a second, of the shortest pass.
@@ -105,7 +105,7 @@ struct CorpusMeasurer {
                 bestSeconds: seconds.min() ?? .infinity, seconds: seconds, paces: speed.paces,
                 bytesPerSecond: speed.calm,
                 allocationsPerEvent: Double(allocationCount) / Double(expected.eventCount),
-                shareOfCopy: speed.calm / self.limits.copyInPieces.calm,
+                shareOfCopy: speed.calm / self.limits.copy.calm,
                 shareOfMasks: speed.calm / self.limits.lineTerminatorMasks.calm)
         }
     }

@@ -17,12 +17,10 @@ struct Repetition {
     private static let most = 60
 
     /// How long it waits for calm moments, in seconds.
-    static let patience = 0.8
+    private static let patience = 0.8
 
     /// The speed of each pass over so many bytes, in bytes a second; a pass is told the clock, and says its seconds.
-    func speeds(
-        of byteCount: Int, patience: Double = Self.patience, _ pass: (Clock) throws -> Double
-    ) rethrows -> PacedRuns {
+    func speeds(of byteCount: Int, _ pass: (Clock) throws -> Double) rethrows -> PacedRuns {
         var spans: [(start: Double, end: Double)] = []
         var speeds: [Double] = []
         func paced() -> PacedRuns {
@@ -42,7 +40,7 @@ struct Repetition {
             try add()
         } while speeds.count < self.least || speeds.count < Self.most && CorePace.now - start < Self.duration
         let count = speeds.count
-        while CorePace.now - start < patience, !paced().areCalm(of: count) { for _ in 0..<count { try add() } }
+        while CorePace.now - start < Self.patience, !paced().areCalm(of: count) { for _ in 0..<count { try add() } }
         return paced()
     }
 }

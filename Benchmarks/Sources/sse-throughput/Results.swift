@@ -3,18 +3,21 @@
 import BenchmarkResults
 
 extension Run {
-    /// The parser's figures, and beside them what the machine does with the same bytes.
+    /// The parser's figures, and beside those of the usual chunks what the machine does with such bytes.
     var figures: [ResultFigure] {
         self.measurements.flatMap { self.figures(of: $0) }
     }
 
     private func figures(of measurement: Measurement) -> [ResultFigure] {
         let corpus = String(measurement.workload.prefix { $0 != "/" })
+        let workload = Workload.named(measurement.workload)?.first
         let work = ResultFigure.Work(
             eventCount: measurement.eventCount, byteCount: measurement.byteCount, seed: self.settings.seeds[corpus])
         let speeds = measurement.seconds.map { Double(measurement.byteCount) / $0 }
-        let limits = self.limits.first { $0.corpus == corpus }
-        let least = Workload.named(measurement.workload)?.first.flatMap { Bar(of: $0) }
+        // Smaller chunks are limited by their number, and not by what the machine does with bytes.
+        let isLimited = workload?.chunkByteCount == Workload.standardChunkByteCount
+        let limits = isLimited ? self.limits.first { $0.corpus == corpus } : nil
+        let least = workload.flatMap { Bar(of: $0) }
             .flatMap { $0.bytesPerSecond(of: measurement, among: self.measurements) }
         // Where nothing is known of the core, the best pass tells of the parser and the others of the machine.
         let quantile = measurement.paces == nil ? 1.0 : nil
@@ -35,8 +38,8 @@ extension MachineLimits {
     /// The speeds of the simplest passes over the bytes of a workload.
     fileprivate func figures(workload: String) -> [ResultFigure] {
         let speeds = [
-            ("memcpy, 16 KiB at a time", self.copyInPieces), ("memcpy, all at once", self.copyWhole),
-            ("masks of CR and LF", self.lineTerminatorMasks), ("memchr from LF to LF", self.memchrSweep),
+            ("memcpy, 16 KiB at a time", self.copy), ("masks of CR and LF", self.lineTerminatorMasks),
+            ("memchr from LF to LF", self.memchrSweep),
         ]
         return speeds.map { way, speed in
             var figure = ResultFigure(
