@@ -57,8 +57,8 @@ struct MeasureCommand {
         print("Speeds are those of a core that nobody shares: in the middle of the calmer half of the passes.")
         print(
             "The best pass counts where nothing is known of the core; its pace is the share of its speed that it had.")
-        print("\nThe machine, MB/s, out of a core's own cache (memcpy by 16 KiB; masks of CR and LF by", terminator: " ")
-        print("\(run.settings.instructionSet); memchr from LF to LF):\n")
+        print("\nThe machine, MB/s, out of a core's own cache (memcpy by 16 KiB; masks of CR and LF", terminator: " ")
+        print("by \(run.settings.instructionSet); memchr from LF to LF):\n")
         Self.limitsTable.print(["corpus", "memcpy 16 KiB", "masks", "memchr", "seed"])
         for limit in run.limits {
             let speeds = [limit.copy, limit.lineTerminatorMasks, limit.memchrSweep]
