@@ -104,9 +104,16 @@ struct PendingEvent: Sendable {
     @inline(__always)
     mutating func continueData(with chunk: Chunk) -> Bool {
         guard chunk.count < LineTerminatorScanner.blockByteCount,
-            chunk.count <= min(self.remainingByteCount, self.remainingLineByteCount),
-            !chunk.isShortAndHasTerminator
+            chunk.count <= min(self.remainingByteCount, self.remainingLineByteCount)
         else { return false }
+        if chunk.count == 1 {
+            guard !chunk.hasTerminator(at: 0) else { return false }
+            self.remainingByteCount &-= 1
+            self.remainingLineByteCount &-= 1
+            self.data.buffer.append(chunk[0])
+            return true
+        }
+        guard !chunk.isShortAndHasTerminator else { return false }
         self.remainingByteCount &-= chunk.count
         self.remainingLineByteCount &-= chunk.count
         self.data.buffer.append(ChunkRange(start: 0, count: chunk.count), of: chunk)
