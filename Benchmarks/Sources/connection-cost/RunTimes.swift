@@ -25,14 +25,16 @@ struct RunTimes {
         self.pace = CorePace.share(from: start, to: end)
     }
 
-    /// How many runs are waited for a calm core: they take some tenths of a second each.
-    private static let patience = 25
+    /// How long it waits for a calm core beyond twice as many runs, in seconds.
+    private static let patience = 2.0
 
     /// Several runs, one after another: more than so many as long as the core was shared in most of them.
     static func several(_ count: Int, of run: () async throws -> Void) async throws -> [Self] {
         var times: [Self] = []
-        while PacedRuns.needsMore(after: times.map(\.pace), of: count, most: max(2 * count, Self.patience)) {
+        var end = Double.infinity
+        while PacedRuns.needsMore(after: times.map(\.pace), of: count, most: .max), CorePace.now < end {
             times.append(try await Self(of: run))
+            if times.count == 2 * count { end = CorePace.now + Self.patience }
         }
         return times
     }
