@@ -18,7 +18,8 @@ import shutil
 import subprocess
 import tempfile
 
-ALLOCATING = {"malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign"}
+# The last one is the C library's own, behind those that align.
+ALLOCATING = {"malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign", "_mid_memalign"}
 # What a program calls in a pause, while nothing is on its way.
 PAUSE = "cmachine_note_pause"
 ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=4096", "SWIFT_DETERMINISTIC_HASHING": "1"}
@@ -82,8 +83,8 @@ def read_profile(lines):
 
 
 def is_allocating(name):
-    """Whether a function is one of the allocator's; callgrind numbers those that recurse."""
-    return re.sub(r"'\d+$", "", name) in ALLOCATING
+    """Whether a function is one of the allocator's; compilers name their variants, and callgrind those that recurse."""
+    return re.sub(r"(\.constprop\.\d+)?('\d+)?$", "", name) in ALLOCATING
 
 
 def profile(program, arguments, passes, options=(), part=""):

@@ -53,3 +53,12 @@ class Counting(unittest.TestCase):
     def test_without_events_there_is_no_count(self):
         with self.assertRaisesRegex(counting.CountingError, "no events"):
             counting.count_between_pauses("program", ["empty"], 2, 4)
+
+
+class Profiles(unittest.TestCase):
+    def test_what_the_allocator_calls_of_itself_is_one_allocation(self):
+        lines = ["fn=(1) one", "cfn=(2) posix_memalign", "calls=3 0",
+                 "fn=(2)", "cfn=(3) _mid_memalign.constprop.0", "calls=3 0",
+                 "fn=(3)", "cfn=(4) malloc", "calls=3 0",
+                 "fn=(1)", "cfn=(5) malloc'2", "calls=4 0", "summary: 80"]
+        self.assertEqual(counting.read_profile(lines), counting.Profile(80, 7))
