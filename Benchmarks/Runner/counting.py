@@ -1,6 +1,7 @@
 """Counts what a program does for an event: instructions and calls of the allocator, by callgrind.
 
-A program is run twice, with few and with many passes over its workload; what both runs do once cancels out. Counts
+A program is run twice, with few and with many passes over its workload; what both runs do once cancels out. One that
+can pause is run once: between its two pauses there is nothing but passes, and nothing is on its way at either. Counts
 depend on no clock and hardly on the machine: callgrind shows programs a processor of its own choice, without AVX-512,
 so that libraries choose the same code on any that has AVX2. Another compiler or another library counts anew.
 
@@ -17,7 +18,10 @@ import shutil
 import subprocess
 import tempfile
 
-ALLOCATING = {"malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign"}
+# The last one is the C library's own, behind those that align.
+ALLOCATING = {"malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign", "_mid_memalign"}
+# What a program calls in a pause, while nothing is on its way.
+PAUSE = "cmachine_note_pause"
 ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=4096", "SWIFT_DETERMINISTIC_HASHING": "1"}
 # A run takes seconds; one that takes this long hangs.
 TIME_LIMIT = 300
@@ -79,17 +83,16 @@ def read_profile(lines):
 
 
 def is_allocating(name):
-    """Whether a function is one of the allocator's; callgrind numbers those that recurse."""
-    return re.sub(r"'\d+$", "", name) in ALLOCATING
+    """Whether a function is one of the allocator's; compilers name their variants, and callgrind those that recurse."""
+    return re.sub(r"(\.constprop\.\d+)?('\d+)?$", "", name) in ALLOCATING
 
 
-def profile(program, arguments, passes, inside=None):
-    """Runs a program once; its totals, and how many events went through."""
+def profile(program, arguments, passes, options=(), part=""):
+    """Runs a program once; the totals of a part of it, and how many events went through."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "profile"
-        only = [f"--toggle-collect={inside}"] if inside else []
         # Threads that take turns in order meet in the same way each time.
-        command = ["valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={file}", *only,
+        command = ["valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={file}", *options,
                    program, "--iterations", str(passes), *arguments]
         try:
             run = subprocess.run(command, env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,
@@ -98,7 +101,11 @@ def profile(program, arguments, passes, inside=None):
             raise CountingError(f"{described(program, arguments)} did not end in {TIME_LIMIT} s") from error
         if run.returncode != 0:
             raise CountingError(f"{described(program, arguments)} failed:\n{run.stdout}{run.stderr}")
-        with open(file, errors="replace") as lines:
+        try:
+            lines = open(f"{file}{part}", errors="replace")
+        except FileNotFoundError as error:
+            raise CountingError(f"{described(program, arguments)} did not pause") from error
+        with lines:
             return read_profile(lines), events_of(run.stdout, program, arguments)
 
 
@@ -121,12 +128,27 @@ def count(program, arguments, short, long, inside=None):
     `inside` is a pattern of the functions alone that are counted, with all that they call. The program must be without
     debug information (`strip`).
     """
-    if shutil.which("valgrind") is None:
-        raise CountingError("valgrind is not there: Scripts/install.sh budgets")
-    few, few_events = profile(program, arguments, short, inside)
-    many, many_events = profile(program, arguments, long, inside)
+    require_valgrind()
+    only = [f"--toggle-collect={inside}"] if inside else []
+    few, few_events = profile(program, arguments, short, only)
+    many, many_events = profile(program, arguments, long, only)
     events = many_events - few_events
     if events <= 0:
         raise CountingError(f"{described(program, arguments)}: the long run has no more events than the short one")
     return Counted(
         (many.instructions - few.instructions) / events, (many.allocations - few.allocations) / events, events)
+
+
+def count_between_pauses(program, arguments, before, passes):
+    """What an event costs of `passes` that a program makes between two pauses, behind `before` others."""
+    require_valgrind()
+    # The part that ends where the program says for the second time that it pauses.
+    counted, events = profile(program, arguments, f"{before}+{passes}", [f"--dump-before={PAUSE}"], part=".2")
+    if events <= 0:
+        raise CountingError(f"{described(program, arguments)}: there are no events between the pauses")
+    return Counted(counted.instructions / events, counted.allocations / events, events)
+
+
+def require_valgrind():
+    if shutil.which("valgrind") is None:
+        raise CountingError("valgrind is not there: Scripts/install.sh budgets")

@@ -37,10 +37,21 @@ struct EventQueue {
         return true
     }
 
+    /// For how many events a queue has room that was emptied: about as many as one read brings.
+    private static let largestRoom = 256
+
     /// Takes all events that wait.
+    ///
+    /// Room for as many, up to a bound, is made at once: a queue that grows from nothing allocates at each doubling.
     mutating func takeAll() -> [ChappieStreamEvent] {
+        // A consumer looks before anything is read, and the room is for what comes then.
+        guard self.count > 0 else {
+            self.removeAll()
+            return []
+        }
         let taken = self.next == 0 ? self.events : Array(self.events[self.next...])
         self.events = []
+        self.events.reserveCapacity(min(taken.count, Self.largestRoom))
         self.next = 0
         return taken
     }

@@ -137,7 +137,7 @@ class Counting:
     def strip(self, program, folder):
         return program
 
-    def count(self, program, arguments, short, long):
+    def count_between_pauses(self, program, arguments, before, passes):
         if arguments[0] == "sse-tls-1":
             raise RuntimeError("it cannot be counted")
         return argparse.Namespace(instructions=1430.04, allocations=-0.00001, events=10)

@@ -58,6 +58,9 @@ final class ChildProcess {
         return status
     }
 
+    /// Writes one byte to its input.
+    func nudge() throws { try self.input.write(contentsOf: Data([0])) }
+
     /// What it has written, once it has.
     func availableText() -> String { String(decoding: self.output.availableData, as: UTF8.self) }
 

@@ -34,7 +34,6 @@ struct ConnectionCost {
             return true
         }
         if let iterations = options.iterations {
-            Cores.takeClientCore()
             try await iterations.run()
             return true
         }

@@ -20,6 +20,8 @@ struct Consumer {
     let kind: Kind
     let server: StreamServer
     var form = Wire.Form.webSocket
+    /// Whether a connection may take as long as it does: a program that is counted is slow.
+    var isPatient = false
 
     /// What the results call a way to read.
     var way: String {
@@ -66,7 +68,9 @@ struct Consumer {
 
     /// A transport that makes connections of its own.
     func instance() throws -> ChappieStreamingTransport {
-        ChappieStreamingTransport(configuration: try .benchmark(self.server, form: self.form))
+        var configuration = try ChappieTransportConfiguration.benchmark(self.server, form: self.form)
+        if self.isPatient { configuration.timeouts.connect = nil }
+        return ChappieStreamingTransport(configuration: configuration)
     }
 
     // MARK: The transport's level

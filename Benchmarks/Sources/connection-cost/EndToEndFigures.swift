@@ -27,7 +27,20 @@ enum EndToEndFigures {
                 try await consumer.read(expected, isThorough: true)
             }
         }
+        for form in Wire.Form.allCases { try await Self.checkPauses(Wire(form: form, streamCount: 3)) }
         Line.print("What the server sends and what each way of reading gives are the same.")
+    }
+
+    /// Reads responses with pauses, and checks that all came, and in batches nothing before its time.
+    private static func checkPauses(_ wire: Wire) async throws {
+        let expected = ExpectedResponse(messageCount: 2_000)
+        for kind in [Consumer.Kind.events, .batches] {
+            let server = try StreamServer(
+                .flood(messageCount: expected.messageCount, pauseAfter: 600), compresses: wire.form.isCompressed)
+            let pauses = Pauses(streamCount: wire.streamCount, first: 600, last: expected.messageCount)
+            let consumer = Consumer(kind: kind, server: server, form: wire.form)
+            try await consumer.read(wire.streamCount, expected, with: pauses, isThorough: true)
+        }
     }
 
     /// The names of some of the readings.

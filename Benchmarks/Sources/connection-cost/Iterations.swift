@@ -2,11 +2,17 @@
 
 /// Reads one response over each stream that is the longer the more passes there are.
 ///
-/// Two runs with different counts of passes differ by those passes alone: start-up, connections and handshakes cancel
-/// out. The server is another process, which nobody counts, and is always ahead: a program that is counted is slow.
+/// The server is another process, which nobody counts, and is always ahead: a program that is counted is slow. Neither
+/// is on a core of its own, because nothing is timed.
+///
+/// With passes before the others, the server stops behind them, and once more behind the last. Whoever counts between
+/// these pauses has no start, no connection, no handshake and no end in it, and as much is on its way at the first as
+/// at the second: nothing.
 struct Iterations {
     /// How many passes.
     let count: Int
+    /// How many there are before the pause behind which they begin; 0 without a pause.
+    let countBefore: Int
     /// The name of a wire.
     let workload: String
     /// `events` or `batches`.
@@ -24,11 +30,18 @@ struct Iterations {
         }
         let kinds: [String: Consumer.Kind] = ["events": .events, "batches": .batches]
         guard let kind = kinds[self.way] else { throw UsageError("'\(self.way)' is neither events nor batches") }
-        let expected = ExpectedResponse(messageCount: Self.messagesPerPass(wire) * self.count)
+        let countBefore = Self.messagesPerPass(wire) * self.countBefore
+        let expected = ExpectedResponse(messageCount: countBefore + Self.messagesPerPass(wire) * self.count)
         let server = try StreamServer(
-            .flood(messageCount: expected.messageCount), isSecure: wire.isSecure, compresses: wire.form.isCompressed)
-        let consumer = Consumer(kind: kind, server: server, form: wire.form)
-        try await consumer.read(wire.streamCount, expected, isThorough: false)
+            .flood(messageCount: expected.messageCount, pauseAfter: countBefore),
+            isSecure: wire.isSecure, compresses: wire.form.isCompressed, isPinned: false)
+        let consumer = Consumer(kind: kind, server: server, form: wire.form, isPatient: true)
+        if countBefore == 0 {
+            try await consumer.read(wire.streamCount, expected, isThorough: false)
+        } else {
+            let pauses = Pauses(streamCount: wire.streamCount, first: countBefore, last: expected.messageCount)
+            try await consumer.read(wire.streamCount, expected, with: pauses)
+        }
         let eventsPerPass = Self.messagesPerPass(wire) * wire.streamCount
         Line.print(
             #"{"workload":"\#(wire.name) \#(self.way)","passes":\#(self.count),"eventsPerPass":\#(eventsPerPass)}"#)

@@ -26,7 +26,7 @@ struct Options {
         usage: connection-cost [--repetitions N] [--full] [--results FILE] [--without NAMES] [NAME]
                connection-cost --figure NAME --part [--repetitions N] [--results FILE]
                connection-cost self-check
-               connection-cost --iterations N WORKLOAD events|batches
+               connection-cost --iterations N[+N] WORKLOAD events|batches
 
         NAME is a part of a figure's name; without one, all are measured:
         \(Figure.all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
@@ -36,7 +36,8 @@ struct Options {
           --without NAMES   leave those out that have one of these names, with commas between them
           --figure NAME     measure one in this process; --part: once, as a part of what several processes measure
           --results FILE    append the figures to a file, a line of JSON each (see RESULTS.md)
-          --iterations N    only read N passes of a workload such as websocket-plain-1, to count instructions
+          --iterations N    only read N passes of a workload such as websocket-plain-1, to count instructions;
+                            2+4: read two, stop, call cmachine_note_pause, read four, and call it again
         """
 
     /// Reads the arguments.
@@ -55,10 +56,12 @@ struct Options {
                 guard let path = arguments.next() else { throw UsageError("--results: a file") }
                 self.results = path
             case "--iterations":
-                guard let count = arguments.next().flatMap({ Int($0) }), count > 0, let workload = arguments.next(),
-                    let way = arguments.next()
-                else { throw UsageError("--iterations: a number, a workload and a way") }
-                self.iterations = Iterations(count: count, workload: workload, way: way)
+                let counts = arguments.next()?.split(separator: "+").map { Int($0) ?? 0 } ?? []
+                guard let count = counts.last, counts.count <= 2, counts.allSatisfy({ $0 > 0 }),
+                    let workload = arguments.next(), let way = arguments.next()
+                else { throw UsageError("--iterations: one number or two, a workload and a way") }
+                self.iterations = Iterations(
+                    count: count, countBefore: counts.count == 2 ? counts[0] : 0, workload: workload, way: way)
             case "--repetitions":
                 guard let count = arguments.next().flatMap({ Int($0) }), count > 0 else {
                     throw UsageError("--repetitions: a number")

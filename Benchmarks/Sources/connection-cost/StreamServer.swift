@@ -6,8 +6,8 @@ import Foundation
 final class StreamServer {
     /// What it sends.
     enum Mode {
-        /// So many messages, as fast as they are read.
-        case flood(messageCount: Int)
+        /// So many messages, as fast as they are read; with a pause behind some of them, and behind all.
+        case flood(messageCount: Int, pauseAfter: Int = 0)
         /// The beginning of a response, and nothing more.
         case idle
         /// So many messages, so many a second, with the moment in them.
@@ -15,7 +15,8 @@ final class StreamServer {
 
         var arguments: [String] {
             switch self {
-            case .flood(let count): ["flood", "--messages", String(count)]
+            case .flood(let count, let pause):
+                ["flood", "--messages", String(count), "--pause-after", String(pause)]
             case .idle: ["idle"]
             case .pace(let count, let rate): ["pace", "--messages", String(count), "--rate", String(rate)]
             }
@@ -27,17 +28,22 @@ final class StreamServer {
     let certificatePath: String?
     private let process: ChildProcess
 
-    init(_ mode: Mode, isSecure: Bool = false, compresses: Bool = false) throws {
+    /// Starts it; on a core of its own when it `isPinned`.
+    init(_ mode: Mode, isSecure: Bool = false, compresses: Bool = false, isPinned: Bool = true) throws {
         self.certificatePath = isSecure ? NSTemporaryDirectory() + "connection-cost-\(UUID().uuidString).pem" : nil
+        let core = isPinned ? Cores.pair?.server : nil
         let arguments =
             mode.arguments + (self.certificatePath.map { ["--tls", $0] } ?? [])
-            + (compresses ? ["--deflate", "--gzip"] : []) + (Cores.pair.map { ["--core", String($0.server)] } ?? [])
+            + (compresses ? ["--deflate", "--gzip"] : []) + (core.map { ["--core", String($0)] } ?? [])
         self.process = try ChildProcess(Programs.server, arguments)
         // One line, and then nothing more.
         let line = self.process.availableText()
         guard let port = UInt16(line.filter(\.isNumber)) else { throw WrongResultError("the server did not start") }
         self.port = port
     }
+
+    /// Lets every response go on behind its pause.
+    func goOn() throws { try self.process.nudge() }
 
     deinit {
         if let path = self.certificatePath { try? FileManager.default.removeItem(atPath: path) }

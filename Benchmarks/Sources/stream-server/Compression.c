@@ -10,8 +10,9 @@
 
 enum { COMPRESSED_SIZE = 2048 };
 
-static uint64_t block_count(uint64_t message_count) {
-    return message_count < CSS_BLOCK_COUNT ? message_count : CSS_BLOCK_COUNT;
+static uint64_t block_count(const options *options) {
+    if (options->mode != MODE_FLOOD) return 0;
+    return options->message_count < CSS_BLOCK_COUNT ? options->message_count : CSS_BLOCK_COUNT;
 }
 
 static void begin(z_stream *stream) {
@@ -33,11 +34,12 @@ static size_t compress_with(z_stream *stream, int how, const void *bytes, size_t
 // RFC 7692 section 7.2.1, with context takeover: each message ends with a sync flush whose last four bytes are left
 // out. The first message of the block refers to nothing before it, so that blocks can follow each other; the events at
 // the edges are not compressed.
-static block deflated_messages(uint64_t count) {
-    block made = {malloc((size_t)count * (CSS_MESSAGE_SIZE + FORM_OVERHEAD)), 0};
+static block deflated_messages(uint64_t count, uint64_t pause_after) {
+    block made = {malloc((size_t)count * (CSS_MESSAGE_SIZE + FORM_OVERHEAD)), 0, 0};
     z_stream stream;
     begin(&stream);
     for (uint64_t number = 0; number < count; number++) {
+        if (number == pause_after) made.pause = made.count;
         uint8_t message[CSS_MESSAGE_SIZE], compressed[COMPRESSED_SIZE];
         css_message(number, message);
         int how = number + 1 == count ? Z_FULL_FLUSH : Z_SYNC_FLUSH;
@@ -49,16 +51,16 @@ static block deflated_messages(uint64_t count) {
 }
 
 static block frame_of(const char *text) {
-    block made = {malloc(strlen(text) + FORM_OVERHEAD), 0};
+    block made = {malloc(strlen(text) + FORM_OVERHEAD), 0, 0};
     made.count = write_frame(made.bytes, 0x81, text, strlen(text));
     return made;
 }
 
-script make_deflated(uint64_t message_count, bool has_messages) {
+script make_deflated(const options *options) {
     return (script){
         .start = frame_of(css_created()),
-        .messages = deflated_messages(has_messages ? block_count(message_count) : 0),
-        .first = deflated_messages(1),
+        .messages = deflated_messages(block_count(options), options->pause_after),
+        .first = deflated_messages(1, 0),
         .end = frame_of(css_completed()),
     };
 }
@@ -80,11 +82,12 @@ typedef struct {
 } clear;
 
 // Each piece begins with an empty window, so that blocks can follow each other.
-static block gzipped_deltas(uint64_t count, clear *clear) {
-    block made = {malloc((size_t)count * (CSS_MESSAGE_SIZE + FORM_OVERHEAD)), 0};
+static block gzipped_deltas(uint64_t count, uint64_t pause_after, clear *clear) {
+    block made = {malloc((size_t)count * (CSS_MESSAGE_SIZE + FORM_OVERHEAD)), 0, 0};
     z_stream stream;
     begin(&stream);
     for (uint64_t number = 0; number < count; number++) {
+        if (number == pause_after) made.pause = made.count;
         uint8_t message[CSS_MESSAGE_SIZE], event[1024], compressed[COMPRESSED_SIZE];
         css_message(number, message);
         size_t size = css_stream_event(event, css_delta_type(), message, sizeof message);
@@ -109,7 +112,7 @@ static block gzipped_edge(const char *type, const char *message, int how, const 
     begin(&stream);
     size_t size = compress_with(&stream, how, event, count, bytes + head_count);
     deflateEnd(&stream);
-    block made = {malloc(COMPRESSED_SIZE + FORM_OVERHEAD), 0};
+    block made = {malloc(COMPRESSED_SIZE + FORM_OVERHEAD), 0, 0};
     add_chunk(&made, bytes, head_count + size);
     return made;
 }
@@ -132,18 +135,18 @@ static clear joined(clear first, clear second) {
     return (clear){checksum, first.byte_count + second.byte_count};
 }
 
-script make_gzipped(uint64_t message_count, bool has_messages) {
+script make_gzipped(const options *options) {
     static const uint8_t head[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF};
     clear start = {0}, deltas = {0}, first = {0}, end = {0};
-    uint64_t count = has_messages ? block_count(message_count) : 0;
+    uint64_t count = block_count(options);
     script made = {
         .start = gzipped_edge(css_created_type(), css_created(), Z_FULL_FLUSH, head, sizeof head, &start),
-        .messages = gzipped_deltas(count, &deltas),
-        .first = gzipped_deltas(1, &first),
+        .messages = gzipped_deltas(count, options->pause_after, &deltas),
+        .first = gzipped_deltas(1, 0, &first),
         .end = gzipped_edge(css_completed_type(), css_completed(), Z_FINISH, NULL, 0, &end),
     };
     clear whole = start;
-    for (uint64_t sent = 0; count > 0 && sent < message_count; sent += count) whole = joined(whole, deltas);
+    for (uint64_t sent = 0; count > 0 && sent < options->message_count; sent += count) whole = joined(whole, deltas);
     add_trailer(&made.end, joined(whole, end));
     return made;
 }

@@ -100,6 +100,20 @@ bool receive(connection *connection, const options *options, const script script
 
 // MARK: Sending
 
+// The next messages of a flood; none during a pause.
+static block next_messages(connection *connection, const options *options, const block *messages) {
+    bool has_pause = options->pause_after > 0, is_paused = has_pause && connection->sent_count == options->pause_after;
+    if (is_paused && options->permitted == 0) return (block){0};
+    size_t start = is_paused ? messages->pause : 0, end = has_pause && !is_paused ? messages->pause : messages->count;
+    uint64_t count = options->message_count < CSS_BLOCK_COUNT ? options->message_count : CSS_BLOCK_COUNT;
+    if (has_pause) count = is_paused ? count - options->pause_after : options->pause_after;
+    connection->sent_count += count;
+    return (block){messages->bytes + start, end - start, 0};
+}
+
+// Whether the end of a response may be sent.
+static bool may_end(const options *options) { return options->pause_after == 0 || options->permitted > 1; }
+
 // The next bytes of a response; false when there are none for the moment.
 static bool refill(connection *connection, const options *options, const script *script) {
     uint64_t count = options->message_count;
@@ -115,9 +129,9 @@ static bool refill(connection *connection, const options *options, const script 
         next = script->first;
         connection->sent_count = 1;
     } else if (options->mode == MODE_FLOOD && connection->sent_count < count) {
-        next = script->messages;
-        connection->sent_count += count < CSS_BLOCK_COUNT ? count : CSS_BLOCK_COUNT;
-    } else if (options->mode != MODE_IDLE && connection->sent_count >= count && !connection->has_ended) {
+        next = next_messages(connection, options, &script->messages);
+    } else if (options->mode != MODE_IDLE && connection->sent_count >= count && !connection->has_ended
+               && may_end(options)) {
         next = script->end;
         connection->has_ended = true;
     }

@@ -39,16 +39,17 @@ size_t write_delta(form form, uint8_t *target, const uint8_t *message) {
 
 static block edge(form form, const char *type, const char *message) {
     size_t count = strlen(message);
-    block made = {malloc(count + strlen(type) + FORM_OVERHEAD), 0};
+    block made = {malloc(count + strlen(type) + FORM_OVERHEAD), 0, 0};
     made.count = form == FORM_EVENT_STREAM ? write_chunk(made.bytes, type, message, count)
                                            : write_frame(made.bytes, 0x81, message, count);
     return made;
 }
 
-static block deltas(form form, uint64_t message_count) {
+static block deltas(form form, uint64_t message_count, uint64_t pause_after) {
     uint64_t count = message_count < CSS_BLOCK_COUNT ? message_count : CSS_BLOCK_COUNT;
-    block made = {malloc((size_t)count * (CSS_MESSAGE_SIZE + FORM_OVERHEAD)), 0};
+    block made = {malloc((size_t)count * (CSS_MESSAGE_SIZE + FORM_OVERHEAD)), 0, 0};
     for (uint64_t number = 0; number < count; number++) {
+        if (number == pause_after) made.pause = made.count;
         uint8_t message[CSS_MESSAGE_SIZE];
         css_message(number, message);
         made.count += write_delta(form, made.bytes + made.count, message);
@@ -56,7 +57,7 @@ static block deltas(form form, uint64_t message_count) {
     return made;
 }
 
-static script make_plain(form form, uint64_t message_count, bool has_messages) {
+static script make_plain(form form, const options *options) {
     script made = {.start = edge(form, css_created_type(), css_created())};
     made.end = edge(form, css_completed_type(), css_completed());
     if (form == FORM_EVENT_STREAM) {
@@ -65,16 +66,14 @@ static script make_plain(form form, uint64_t message_count, bool has_messages) {
         memcpy(made.end.bytes + made.end.count, last_chunk, sizeof last_chunk - 1);
         made.end.count += sizeof last_chunk - 1;
     }
-    made.messages = deltas(form, has_messages ? message_count : 0);
-    made.first = deltas(form, 1);
+    made.messages = deltas(form, options->mode == MODE_FLOOD ? options->message_count : 0, options->pause_after);
+    made.first = deltas(form, 1, 0);
     return made;
 }
 
 void make_scripts(const options *options, script scripts[FORM_COUNT]) {
-    bool has_messages = options->mode == MODE_FLOOD;
-    uint64_t count = options->message_count;
-    scripts[FORM_WEBSOCKET] = make_plain(FORM_WEBSOCKET, count, has_messages);
-    scripts[FORM_EVENT_STREAM] = make_plain(FORM_EVENT_STREAM, count, has_messages);
-    if (options->deflates) scripts[FORM_WEBSOCKET_DEFLATE] = make_deflated(count, has_messages);
-    if (options->gzips) scripts[FORM_EVENT_STREAM_GZIP] = make_gzipped(count, has_messages);
+    scripts[FORM_WEBSOCKET] = make_plain(FORM_WEBSOCKET, options);
+    scripts[FORM_EVENT_STREAM] = make_plain(FORM_EVENT_STREAM, options);
+    if (options->deflates) scripts[FORM_WEBSOCKET_DEFLATE] = make_deflated(options);
+    if (options->gzips) scripts[FORM_EVENT_STREAM_GZIP] = make_gzipped(options);
 }

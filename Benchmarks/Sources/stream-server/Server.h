@@ -18,6 +18,8 @@ typedef enum {
 typedef struct {
     mode mode;
     uint64_t message_count;
+    uint64_t pause_after; // so many messages; 0: it does not pause
+    uint64_t permitted;   // how often it was told to go on after a pause
     double rate; // messages a second on each connection
     bool uses_tls;
     bool deflates;  // messages, for WebSocket clients that offer permessage-deflate
@@ -40,6 +42,7 @@ typedef enum {
 typedef struct {
     uint8_t *bytes;
     size_t count;
+    size_t pause; // how many of them are before the pause
 } block;
 
 // A response, as frames or as chunks of a body.
@@ -77,7 +80,7 @@ typedef struct connection {
     form form;
     bool wants_write;
     bool keeps_alive;       // after an event stream
-    bool is_paced;          // is in the list of those that a tick looks at
+    bool is_listed;         // is in the list of those that begin to write without having been asked
     bool has_begun;         // its response
     bool has_ended;
     bool says_goodbye;      // when what is left to say is said, it closes
@@ -104,8 +107,8 @@ size_t write_frame(uint8_t *target, uint8_t first_byte, const void *payload, siz
 size_t write_delta(form form, uint8_t *target, const uint8_t *message);
 
 // Compression.c: the same, compressed.
-script make_deflated(uint64_t message_count, bool has_messages);
-script make_gzipped(uint64_t message_count, bool has_messages);
+script make_deflated(const options *options);
+script make_gzipped(const options *options);
 
 // Request.c: the heads and bodies of requests.
 const char *field_value(const char *head, const char *name, size_t *count);

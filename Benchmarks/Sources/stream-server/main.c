@@ -1,9 +1,10 @@
-// usage: stream-server flood|idle|pace [--messages N] [--rate N] [--tls FILE] [--deflate] [--gzip] [--unasked]
-//            [--core N]
+// usage: stream-server flood|idle|pace [--messages N] [--pause-after N] [--rate N] [--tls FILE] [--deflate] [--gzip]
+//            [--unasked] [--core N]
 //
 // Prints the port it listens on at 127.0.0.1, and lives as long as its standard input. With --tls it writes its
 // certificate to FILE. Responses over a WebSocket begin with any message of the client, or, with --unasked, at once;
-// any other request has an event stream for an answer. What is paced is not compressed.
+// any other request has an event stream for an answer. What is paced is not compressed. With --pause-after a flood
+// stops behind so many messages, and once more behind the last: each time until a byte comes on its standard input.
 #define _GNU_SOURCE
 #include "Server.h"
 
@@ -30,7 +31,7 @@ static options settings = {.core = -1};
 static script content[FORM_COUNT];
 static SSL_CTX *tls_context;
 int poller;
-static connection *paced; // those that a tick looks at
+static connection *listed; // those that begin to write when time or standard input says so
 
 uint64_t moment(void) {
     struct timespec now;
@@ -39,7 +40,7 @@ uint64_t moment(void) {
 }
 
 static void drop(connection *dropped) {
-    for (connection **link = &paced; *link; link = &(*link)->next)
+    for (connection **link = &listed; *link; link = &(*link)->next)
         if (*link == dropped) {
             *link = dropped->next;
             break;
@@ -58,10 +59,11 @@ static bool serve(connection *served) {
         served->state = STATE_HEAD;
     }
     if (!receive(served, &settings, content)) return false;
-    if (settings.mode == MODE_PACE && served->state == STATE_STREAM && !served->is_paced) {
-        served->is_paced = true;
-        served->next = paced;
-        paced = served;
+    bool pauses = settings.mode == MODE_PACE || settings.pause_after > 0;
+    if (pauses && served->state == STATE_STREAM && !served->is_listed) {
+        served->is_listed = true;
+        served->next = listed;
+        listed = served;
     }
     return flush(served, &settings, content);
 }
@@ -86,7 +88,7 @@ static void welcome(int listener) {
 // Gives every connection that is due its next message.
 static void tick(void) {
     double now = (double)moment();
-    for (connection *due = paced, *next; due; due = next) {
+    for (connection *due = listed, *next; due; due = next) {
         next = due->next;
         bool is_waiting = due->state == STATE_STREAM && due->has_begun && due->output_count == 0;
         if (!is_waiting || due->next_due > now || due->sent_count >= settings.message_count) continue;
@@ -97,6 +99,16 @@ static void tick(void) {
         // The loop drops it: an event of it may wait there.
         if (!flush(due, &settings, content)) shutdown(due->descriptor, SHUT_RDWR);
     }
+}
+
+// Lets every connection go on behind a pause; false when nobody wants anything any more.
+static bool go_on(void) {
+    char byte;
+    if (read(STDIN_FILENO, &byte, 1) <= 0) return false;
+    settings.permitted++;
+    for (connection *paused = listed; paused; paused = paused->next)
+        if (!flush(paused, &settings, content)) shutdown(paused->descriptor, SHUT_RDWR);
+    return true;
 }
 
 static int listen_anywhere(void) {
@@ -144,6 +156,7 @@ static bool read_options(int count, char **arguments) {
         }
         if (++index == count) return false;
         if (strcmp(name, "--messages") == 0) settings.message_count = strtoull(arguments[index], NULL, 10);
+        else if (strcmp(name, "--pause-after") == 0) settings.pause_after = strtoull(arguments[index], NULL, 10);
         else if (strcmp(name, "--rate") == 0) settings.rate = strtod(arguments[index], NULL);
         else if (strcmp(name, "--core") == 0) settings.core = atoi(arguments[index]);
         else if (strcmp(name, "--tls") == 0) settings.certificate_path = arguments[index];
@@ -153,7 +166,11 @@ static bool read_options(int count, char **arguments) {
     // A response of more than a block is whole blocks, unless its messages are made one by one.
     bool is_whole = settings.message_count <= CSS_BLOCK_COUNT || settings.message_count % CSS_BLOCK_COUNT == 0
                     || settings.mode == MODE_PACE;
-    return is_whole && (settings.mode != MODE_PACE || settings.rate > 0);
+    // A pause is in the middle of a block.
+    bool can_pause = settings.pause_after == 0
+                     || (settings.mode == MODE_FLOOD && settings.message_count <= CSS_BLOCK_COUNT
+                         && settings.pause_after < settings.message_count);
+    return is_whole && can_pause && (settings.mode != MODE_PACE || settings.rate > 0);
 }
 
 static void prepare_process(void) {
@@ -177,10 +194,11 @@ int main(int count, char **arguments) {
     if (!read_options(count, arguments)) {
         fprintf(
             stderr,
-            "usage: stream-server flood|idle|pace [--messages N] [--rate N] [--tls FILE] [--deflate] [--gzip]\n"
-            "           [--unasked] [--core N]\n"
-            "N messages are at most %d, or a multiple of it, unless they are paced.\n",
-            CSS_BLOCK_COUNT);
+            "usage: stream-server flood|idle|pace [--messages N] [--pause-after N] [--rate N] [--tls FILE]\n"
+            "           [--deflate] [--gzip] [--unasked] [--core N]\n"
+            "N messages are at most %d, or a multiple of it, unless they are paced. A flood of at most %d pauses\n"
+            "behind fewer than all of them, and behind all.\n",
+            CSS_BLOCK_COUNT, CSS_BLOCK_COUNT);
         return 2;
     }
     prepare_process();
@@ -206,8 +224,7 @@ int main(int count, char **arguments) {
                 uint64_t expired;
                 if (read(timer, &expired, sizeof expired) > 0) tick();
             } else if (source == &own[2]) {
-                char byte;
-                if (read(STDIN_FILENO, &byte, 1) <= 0) return 0;
+                if (!go_on()) return 0;
             } else if (!serve(source)) {
                 drop(source);
             }

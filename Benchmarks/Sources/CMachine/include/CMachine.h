@@ -59,6 +59,9 @@ void cmachine_take_signals(void);
 /// The moment, in seconds of the monotonic clock.
 double cmachine_moment(void);
 
+/// Does nothing: whoever counts instructions begins anew where it is called.
+void cmachine_note_pause(void);
+
 /// Begins to look how fast a core is, from time to time and for an hour; false where that cannot be.
 ///
 /// What the file has that the environment variable CORE_PACE_FILE names, other processes have seen.
