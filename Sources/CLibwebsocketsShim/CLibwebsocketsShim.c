@@ -117,6 +117,12 @@ static clws_failure failure_of(struct lws *wsi, const char *text, size_t count) 
 }
 
 static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length) {
+    // Before anything is looked up: a server that sends each event as a chunk makes one such call for each.
+    if (reason == LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ) {
+        // A chunk size of 2^31 or more arrives here as a length near 2^64 (libwebsockets before 4.5.3).
+        if (length > CLWS_BUFFER_SIZE) return -1;
+        return clws_gather(wsi, in, length);
+    }
     clws_service *service = service_of(wsi);
     if (!service) return 0;
     switch (reason) {
@@ -136,10 +142,6 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
         return report(service, wsi, CLWS_EVENT_HEAD_RECEIVED, NULL, lws_http_client_http_response(wsi));
     case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
         return report(service, wsi, CLWS_EVENT_READABLE, NULL, 0);
-    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
-        // A chunk size of 2^31 or more arrives here as a length near 2^64 (libwebsockets before 4.5.3).
-        if (length > CLWS_BUFFER_SIZE) return -1;
-        return clws_gather(wsi, in, length);
     case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
         return report(service, wsi, CLWS_EVENT_WRITABLE, NULL, 0);
     case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:

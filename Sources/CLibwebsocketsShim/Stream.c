@@ -74,7 +74,7 @@ int clws_report_gathered(struct lws *wsi) {
 
 int clws_gather(struct lws *wsi, uint8_t *bytes, size_t count) {
     // What came with the header section lies in a buffer of libwebsockets, which is gone when the read is over.
-    bool is_ours = bytes >= read_buffer && bytes < read_buffer + sizeof read_buffer;
+    bool is_ours = (uintptr_t)bytes - (uintptr_t)read_buffer < sizeof read_buffer;
     if (gathered.wsi != wsi || !is_ours) {
         int verdict = clws_report_gathered(wsi);
         return verdict ? verdict : clws_report(wsi, CLWS_EVENT_BYTES_RECEIVED, bytes, count);
