@@ -90,7 +90,9 @@ import WebSocketProtocol
     @Test func onlyFreeMemoryIsOnesOwn() throws {
         let buffer = PaddedBuffer(capacity: 8)
         let memory = UnsafeRawBufferPointer(buffer.lend())
-        func place(_ range: Range<Int>) -> Int? { buffer.freePlace(of: UnsafeRawBufferPointer(rebasing: memory[range])) }
+        func place(_ range: Range<Int>) -> Int? {
+            buffer.freePlace(of: UnsafeRawBufferPointer(rebasing: memory[range]))
+        }
         #expect(place(0..<8) == 0)
         #expect(place(3..<8) == 3)
         buffer.keep(4)
