@@ -116,7 +116,9 @@ static clws_failure failure_of(struct lws *wsi, const char *text, size_t count) 
     return CLWS_FAILURE_OTHER;
 }
 
-static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length) {
+// Not a part of `callback`, which is short for the sake of chunks.
+__attribute__((noinline)) static int
+handle(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length) {
     clws_service *service = service_of(wsi);
     if (!service) return 0;
     switch (reason) {
@@ -136,10 +138,6 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
         return report(service, wsi, CLWS_EVENT_HEAD_RECEIVED, NULL, lws_http_client_http_response(wsi));
     case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
         return report(service, wsi, CLWS_EVENT_READABLE, NULL, 0);
-    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
-        // A chunk size of 2^31 or more arrives here as a length near 2^64 (libwebsockets before 4.5.3).
-        if (length > CLWS_BUFFER_SIZE) return -1;
-        return clws_gather(wsi, in, length);
     case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
         return report(service, wsi, CLWS_EVENT_WRITABLE, NULL, 0);
     case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
@@ -159,6 +157,13 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     default:
         return 0;
     }
+}
+
+static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length) {
+    // A server that sends each event as a chunk makes one such call for each: nothing is looked up for it.
+    if (reason != LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ) return handle(wsi, reason, user, in, length);
+    // A chunk size of 2^31 or more arrives here as a length near 2^64 (libwebsockets before 4.5.3).
+    return length > CLWS_BUFFER_SIZE ? -1 : clws_gather(wsi, in, length);
 }
 
 static const struct lws_protocols protocols[] = {

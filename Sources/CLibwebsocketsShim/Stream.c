@@ -58,12 +58,13 @@ void clws_release_head(clws_stream *stream) { lws_http_headers_detach((struct lw
 // read: reported together they cost as much as one.
 typedef struct {
     struct lws *wsi; // NULL: nothing is being read
+    uint8_t *memory; // what it is read into
     uint8_t *bytes;
     size_t count;
 } gathering;
 
 static _Thread_local gathering gathered;
-static _Thread_local uint8_t read_buffer[LWS_PRE + CLWS_BUFFER_SIZE];
+_Static_assert(CLWS_READ_BYTE_COUNT >= LWS_PRE + CLWS_BUFFER_SIZE, "a read needs more memory");
 
 int clws_report_gathered(struct lws *wsi) {
     if (gathered.wsi != wsi || gathered.count == 0) return 0;
@@ -74,7 +75,7 @@ int clws_report_gathered(struct lws *wsi) {
 
 int clws_gather(struct lws *wsi, uint8_t *bytes, size_t count) {
     // What came with the header section lies in a buffer of libwebsockets, which is gone when the read is over.
-    bool is_ours = bytes >= read_buffer && bytes < read_buffer + sizeof read_buffer;
+    bool is_ours = (uintptr_t)bytes - (uintptr_t)gathered.memory < CLWS_READ_BYTE_COUNT;
     if (gathered.wsi != wsi || !is_ours) {
         int verdict = clws_report_gathered(wsi);
         return verdict ? verdict : clws_report(wsi, CLWS_EVENT_BYTES_RECEIVED, bytes, count);
@@ -88,16 +89,16 @@ int clws_gather(struct lws *wsi, uint8_t *bytes, size_t count) {
     return 0;
 }
 
-bool clws_read(clws_stream *stream) {
+clws_reading clws_read(clws_stream *stream, uint8_t *memory) {
     // libwebsockets reads at most `length` bytes into the buffer behind LWS_PRE, and hands the body bytes on.
     struct lws *wsi = (struct lws *)stream;
-    char *start = (char *)read_buffer + LWS_PRE;
+    char *start = (char *)memory + LWS_PRE;
     int length = CLWS_BUFFER_SIZE;
-    gathered = (gathering){.wsi = wsi};
+    gathered = (gathering){.wsi = wsi, .memory = memory};
     bool is_alive = lws_http_client_read(wsi, &start, &length) >= 0;
-    if (clws_report_gathered(wsi) != 0) is_alive = false;
-    gathered.wsi = NULL;
-    return is_alive;
+    clws_reading reading = {.bytes = gathered.bytes, .count = gathered.count, .is_alive = is_alive};
+    gathered = (gathering){.wsi = NULL};
+    return reading;
 }
 
 void clws_request_write(clws_stream *stream) { lws_callback_on_writable((struct lws *)stream); }

@@ -7,7 +7,10 @@ extension TurnDriver {
     /// Handles the JSON of one event.
     func receivedEvent(_ json: UnsafeRawBufferPointer, attempt: Int) {
         do throws(ResponseEventError) {
-            unsafe try self.follow(self.reader.read(json, attempt: attempt), of: json, attempt: attempt)
+            let reading = unsafe try self.reader.read(json, attempt: attempt)
+            // Nearly every event: nothing is called for it.
+            if case .queued = reading { return }
+            unsafe try self.follow(reading, of: json, attempt: attempt)
         } catch {
             self.failed(toDecode: error)
         }

@@ -8,7 +8,7 @@ import StreamTransport
 /// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()` and
 /// `report` may be called from anywhere.
 /// - Safety: everything but `shared` is touched inside `next()` only, and `shared.isBusy` lets one `next()` in at a time.
-package final class TurnDriver: StreamedTurn, @unchecked Sendable {
+@safe package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     /// What other tasks may touch.
     struct Shared {
         var isBusy = false
@@ -51,8 +51,9 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     let watch: RequestWatch
     let shared = LockedValue(Shared())
 
-    /// Everything that an event goes through, in one place: what is in it is changed together.
-    var reader: ResponseReader
+    /// Everything that an event goes through, behind a pointer: as a property of a class it would be checked for
+    /// exclusive access with every event.
+    private let readerMemory: UnsafeMutablePointer<ResponseReader>
     var action: TurnStateMachine.Action?
     /// What the stream ends with once no event waits any more: nil while it runs.
     var outcome: Outcome?
@@ -119,15 +120,27 @@ package final class TurnDriver: StreamedTurn, @unchecked Sendable {
         self.redaction = SecretRedaction(engine.configuration)
         self.transport = engine.configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
         let limit = engine.configuration.limits.eventByteCount
-        self.reader = ResponseReader(
-            machine: TurnStateMachine(policy: RetryPolicy(engine.configuration)), eventByteCountLimit: limit)
+        unsafe self.readerMemory = .allocate(capacity: 1)
+        unsafe self.readerMemory.initialize(
+            to: ResponseReader(
+                machine: TurnStateMachine(policy: RetryPolicy(engine.configuration)), eventByteCountLimit: limit))
         self.parser = EventStreamParser(maximumEventByteCount: limit)
         self.record = ResponseRecord(byteCountLimit: limit)
         self.turnState = request.turnState
         self.shared.withLock { $0.report.requestID = self.identity.requestID }
     }
 
-    deinit { self.noteDropped() }
+    deinit {
+        self.noteDropped()
+        unsafe self.readerMemory.deinitialize(count: 1)
+        unsafe self.readerMemory.deallocate()
+    }
+
+    /// Everything that an event goes through, in one place: what is in it is changed together.
+    var reader: ResponseReader {
+        _read { yield unsafe self.readerMemory.pointee }
+        _modify { yield unsafe &self.readerMemory.pointee }
+    }
 
     /// Decides what the turn does.
     var machine: TurnStateMachine {

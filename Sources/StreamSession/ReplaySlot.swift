@@ -2,9 +2,9 @@
 ///
 /// Immutable values, owned by nobody. Identifiers are no part of it: a server that is asked again gives new ones, and
 /// only positions can be compared.
-package struct ReplaySlot: Hashable, Sendable {
+@usableFromInline package struct ReplaySlot: Hashable, Sendable {
     /// What a slot holds.
-    package enum Kind: Hashable, Sendable, CaseIterable {
+    @usableFromInline package enum Kind: Hashable, Sendable, CaseIterable {
         /// Text of a message.
         case text
         /// A refusal of a message.
@@ -18,13 +18,14 @@ package struct ReplaySlot: Hashable, Sendable {
     }
 
     /// What the slot holds.
-    package let kind: Kind
+    @usableFromInline package let kind: Kind
     /// The item's position in the response's output.
-    package let outputIndex: Int
+    @usableFromInline package let outputIndex: Int
     /// The content part's or the summary part's position in the item; 0 for a tool call.
-    package let partIndex: Int
+    @usableFromInline package let partIndex: Int
 
     /// A slot.
+    @inlinable @inline(__always)
     package init(_ kind: Kind, outputIndex: Int, partIndex: Int = 0) {
         self.kind = kind
         self.outputIndex = outputIndex

@@ -90,6 +90,13 @@
         return unsafe UnsafeMutableRawBufferPointer(start: self.memory.advanced(by: self.count), count: free)
     }
 
+    /// Where bytes begin that lie in the free memory; nil for bytes that lie elsewhere.
+    package func freePlace(of bytes: UnsafeRawBufferPointer) -> Int? {
+        guard let start = bytes.baseAddress else { return nil }
+        let place = unsafe Int(bitPattern: start) &- Int(bitPattern: self.memory)
+        return place >= self.count && place <= self.capacity && bytes.count <= self.capacity - place ? place : nil
+    }
+
     /// Counts bytes that were written to memory that is lent.
     package func keep(_ byteCount: Int) {
         precondition(byteCount >= 0 && byteCount <= self.capacity - self.count, "there is no room for so many bytes")

@@ -56,6 +56,12 @@ import Testing
         }
     }
 
+    /// Messages with a control frame in their midst.
+    private static func joined(_ messages: [[UInt8]], around control: [UInt8]) -> [UInt8] {
+        let middle = messages.count / 2
+        return messages[..<middle].joined() + control + messages[middle...].joined()
+    }
+
     // MARK: Broken rules
 
     private static let masked: [UInt8] = [0x81, 0x82, 1, 2, 3, 4, 0x69, 0x6B]
@@ -111,6 +117,8 @@ import Testing
         let packed = try RawCompression.message(Self.plain)
         let final = try RawCompression.message(Self.plain, isFinal: true)
         let many = (0..<200).map { "\($0) \(Self.text)" }
+        // More than one read brings.
+        let long = (0..<40).map { "\($0) " + String(repeating: "x", count: 3_000 + $0) }
         let large = String(repeating: "x", count: 3_000_000)
         let emoji = String(repeating: "aé😀", count: 20_011)
         let marked = Self.frame(1, packed, reserved: Self.marked)
@@ -147,6 +155,16 @@ import Testing
                 try RawCompression.messages(many.map { Array($0.utf8) }).flatMap { Self.frame(1, $0, reserved: 4) },
                 .messages(many)),
             Case("200 messages at once", many.flatMap { Self.frame(1, Array($0.utf8)) }, .messages(many)),
+            Case(
+                "200 compressed messages around a ping", isCompressed: true,
+                Self.joined(
+                    try RawCompression.messages(many.map { Array($0.utf8) }).map { Self.frame(1, $0, reserved: 4) },
+                    around: Self.frame(9, [4])),
+                .messages(many, pongs: [[4]])),
+            Case(
+                "long messages around a ping",
+                Self.joined(long.map { Self.frame(1, Array($0.utf8)) }, around: Self.frame(9, [5])),
+                .messages(long, pongs: [[5]])),
             Case(
                 "a text in fragments around a ping",
                 Self.fragments(Self.plain, cuts: [5], reserved: 0, between: Self.frame(9, [2])),

@@ -78,6 +78,8 @@ enum {
     CLWS_HEADER_SECTION_LIMIT = 65536,
     /// The most bytes of one `CLWS_EVENT_BYTES_RECEIVED` and of one `clws_write`.
     CLWS_BUFFER_SIZE = 65536,
+    /// The memory that a read needs: libwebsockets wants some of it for itself.
+    CLWS_READ_BYTE_COUNT = CLWS_BUFFER_SIZE + 64,
     /// libwebsockets cuts longer request targets silently.
     CLWS_TARGET_LIMIT = 2000,
     /// libwebsockets cuts longer hosts silently.
@@ -221,8 +223,19 @@ int clws_copy_field(clws_stream *stream, const char *name, char *buffer, int cap
 /// and only when the status code was 101: how the end of a body is reported depends on the head.
 void clws_release_head(clws_stream *stream);
 
-/// Reads what is there; false when the stream has to end.
-bool clws_read(clws_stream *stream);
+/// What a read has given.
+typedef struct {
+    /// The bytes of the body that were not reported, in the memory that was lent.
+    const uint8_t *bytes;
+    size_t count;
+    /// False when the stream has to end.
+    bool is_alive;
+} clws_reading;
+
+/// Reads what is there into `memory`, which has `CLWS_READ_BYTE_COUNT` bytes and belongs to the caller again afterwards.
+///
+/// Bytes before something else that came are reported at once, and those that lie elsewhere.
+clws_reading clws_read(clws_stream *stream, uint8_t *memory);
 /// Asks for `CLWS_EVENT_WRITABLE`.
 void clws_request_write(clws_stream *stream);
 /// Where the bytes for the next `clws_write` go: `CLWS_BUFFER_SIZE` bytes.

@@ -6,33 +6,39 @@ import WebSocketProtocol
 extension ServiceConnection {
     // MARK: Reading
 
-    /// Reads frames; `moment` is the time since the start.
+    /// Reads frames; `moment` is the time since the start, and of `reserve` see `InboundArena.append`.
     ///
     /// Control frames are handled here, and at once; data goes to the consumer, as much of it together as there is.
-    func receivedFrames(_ bytes: UnsafeRawBufferPointer, at moment: Duration) {
+    func receivedFrames(
+        _ bytes: UnsafeRawBufferPointer, at moment: Duration, reserve: inout InboundBuffer?
+    ) {
         // RFC 6455 section 7.1.7: what follows a violation is not processed.
         guard let channel = self.channel, channel.pendingFailure == nil else { return }
         var position = 0
         var records = self.service.pieces.take()
         do throws(FrameError) {
-            var control: WebSocketChannel.Control?
-            repeat {
-                control = try self.channel?.read(bytes, at: &position, into: &records)
-                self.store(&records, of: bytes, at: moment)
-                if let control { self.handle(control, at: moment) }
-            } while control != nil
+            while let control = try self.channel?.read(bytes, at: &position, into: &records) {
+                // More is read of these bytes: they cannot be the arena's yet.
+                var other: InboundBuffer? = records.isEmpty ? nil : self.service.takeReserve()
+                self.store(&records, of: bytes, at: moment, reserve: &other)
+                self.service.putBackReserve(other)
+                self.handle(control, at: moment)
+            }
+            self.store(&records, of: bytes, at: moment, reserve: &reserve)
         } catch {
-            self.store(&records, of: bytes, at: moment)
+            self.store(&records, of: bytes, at: moment, reserve: &reserve)
             self.violated(error)
         }
         self.service.pieces.giveBack(records)
         self.service.wake(self)
     }
 
-    private func store(_ records: inout [InboundBuffer.Record], of bytes: UnsafeRawBufferPointer, at moment: Duration) {
+    private func store(
+        _ records: inout [InboundBuffer.Record], of bytes: UnsafeRawBufferPointer, at moment: Duration,
+        reserve: inout InboundBuffer?
+    ) {
         guard !records.isEmpty else { return }
-        self.service.refillReserve()
-        self.plan.arena.append(records, of: bytes, at: moment, reserve: &self.service.reserve)
+        self.plan.arena.append(records, of: bytes, at: moment, reserve: &reserve)
         records.removeAll(keepingCapacity: true)
     }
 

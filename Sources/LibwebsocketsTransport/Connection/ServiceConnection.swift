@@ -151,9 +151,11 @@ final class ServiceConnection {
         case .headReceived:
             self.headReceived(statusCode: event.count, on: stream)
         case .readable:
-            if !self.plan.arena.isPaused, !clws_read(stream) { self.mustClose = true }
+            if !self.plan.arena.isPaused, !self.read(from: stream) { self.mustClose = true }
         case .bytesReceived:
-            self.received(event.bytes)
+            var reserve: InboundBuffer? = self.service.takeReserve()
+            self.received(event.bytes, reserve: &reserve)
+            self.service.putBackReserve(reserve)
         case .writable:
             self.write(on: stream)
         case .completed:
@@ -208,7 +210,23 @@ final class ServiceConnection {
         }
     }
 
-    private func received(_ bytes: UnsafeRawBufferPointer) {
+    /// Reads what is there, into a buffer that the arena takes as it is when no other has room; false at an end.
+    private func read(from stream: OpaquePointer) -> Bool {
+        let buffer = self.service.takeReserve()
+        let memory = buffer.lend()
+        precondition(memory.count >= Int(CLWS_READ_BYTE_COUNT), "a read needs more memory")
+        let reading = clws_read(stream, memory.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        var reserve: InboundBuffer? = buffer
+        if reading.count > 0 {
+            self.received(UnsafeRawBufferPointer(start: reading.bytes, count: reading.count), reserve: &reserve)
+            if self.mustClose { self.service.close(self) }
+        }
+        self.service.putBackReserve(reserve)
+        return reading.is_alive && !self.mustClose
+    }
+
+    /// Takes what was read; of `reserve` see `InboundArena.append`.
+    private func received(_ bytes: UnsafeRawBufferPointer, reserve: inout InboundBuffer?) {
         let now = ContinuousClock.now
         let moment = now - self.plan.started
         self.channel?.liveness.received(at: now)
@@ -218,11 +236,10 @@ final class ServiceConnection {
         }
         switch self.phase {
         case .receivingBody:
-            self.service.refillReserve()
-            self.plan.arena.append(bytes, at: moment, reserve: &self.service.reserve)
+            self.plan.arena.append(bytes, at: moment, reserve: &reserve)
             self.service.wake(self)
         case .upgraded, .ended:
-            self.receivedFrames(bytes, at: moment)
+            self.receivedFrames(bytes, at: moment, reserve: &reserve)
         case .resolving, .connecting, .requesting:
             preconditionFailure("body bytes before the header section")
         }
@@ -282,7 +299,7 @@ final class ServiceConnection {
     func resumeReading() {
         guard let stream = self.stream else { return }
         self.isInsideCallback = true
-        let isAlive = clws_read(stream)
+        let isAlive = self.read(from: stream)
         self.isInsideCallback = false
         if !isAlive || self.mustClose { clws_kill(stream) }
     }

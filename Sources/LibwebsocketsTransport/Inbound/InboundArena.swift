@@ -77,14 +77,15 @@ final class InboundArena: Sendable {
 
     // MARK: Service thread
 
-    /// Copies a run of a body in, and pauses reading at the high watermark.
+    /// Takes a run of a body in, and pauses reading at the high watermark.
     ///
-    /// `moment` is the time since the start. `reserve` is a large buffer, which is taken when it is needed.
+    /// `moment` is the time since the start. `reserve` is a large buffer, which is taken when no other has room. Bytes
+    /// that lie in it are copied when another has, and are the arena's otherwise: then the caller is done with them.
     func append(_ bytes: UnsafeRawBufferPointer, at moment: Duration, reserve: inout InboundBuffer?) {
         self.append(bytes.count, at: moment, reserve: &reserve) { $0.append(bytes) }
     }
 
-    /// Copies the pieces of messages in that lie in one read, and pauses reading at the high watermark.
+    /// Takes the pieces of messages in that lie in one read, and pauses reading at the high watermark.
     func append(
         _ records: [InboundBuffer.Record], of bytes: UnsafeRawBufferPointer, at moment: Duration,
         reserve: inout InboundBuffer?
@@ -101,14 +102,14 @@ final class InboundArena: Sendable {
     }
 
     private func append(
-        _ byteCount: Int, at moment: Duration?, reserve: inout InboundBuffer?, _ copy: (InboundBuffer) -> Void
+        _ byteCount: Int, at moment: Duration?, reserve: inout InboundBuffer?, _ take: (InboundBuffer) -> Void
     ) {
         self.state.withLock { state in
             if let moment { state.statistics.lastHeard = moment }
             guard !state.hasEnded else { return }
             let buffer = state.buffer(for: byteCount, reserve: &reserve)
             let weight = buffer.weight
-            copy(buffer)
+            take(buffer)
             state.weight += buffer.weight - weight
             state.isPaused = state.weight + state.inHand >= self.highWatermark
         }

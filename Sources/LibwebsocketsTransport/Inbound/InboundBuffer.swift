@@ -1,3 +1,4 @@
+import CLibwebsocketsShim
 import WebSocketProtocol
 
 /// Bytes with boundaries, and what happened between them, in memory of which 64 more bytes can be read.
@@ -23,8 +24,8 @@ final class InboundBuffer: @unchecked Sendable {
         var count: Int
     }
 
-    /// What one read can bring.
-    static let largeByteCount = 64 << 10
+    /// What one read needs.
+    static let largeByteCount = Int(CLWS_READ_BYTE_COUNT)
     /// What a stream keeps while nothing comes: room for a few events.
     static let smallByteCount = 2 << 10
 
@@ -57,23 +58,39 @@ final class InboundBuffer: @unchecked Sendable {
         UnsafeRawBufferPointer(rebasing: self.memory.bytes[record.offset..<record.offset + record.count])
     }
 
+    /// Lends what is free, for a read.
+    ///
+    /// Valid until the buffer changes.
+    func lend() -> UnsafeMutableRawBufferPointer { self.memory.lend(atLeast: 0) }
+
     /// Appends a run of a body.
     func append(_ bytes: UnsafeRawBufferPointer) {
-        if let last = self.records.indices.last, self.records[last].content == .body {
+        let end = self.memory.count
+        let offset = self.take(bytes)
+        if offset == end, let last = self.records.indices.last, self.records[last].content == .body {
             self.records[last].count += bytes.count
         } else {
-            self.records.append(Record(content: .body, offset: self.memory.count, count: bytes.count))
+            self.records.append(Record(content: .body, offset: offset, count: bytes.count))
         }
-        self.memory.append(bytes)
+    }
+
+    /// Takes bytes in, and says where they lie: those that were read into what was lent stay there, others are copied.
+    private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let end = self.memory.count
+        guard let place = self.memory.freePlace(of: bytes) else {
+            self.memory.append(bytes)
+            return end
+        }
+        self.memory.keep(place + bytes.count - end)
+        return place
     }
 
     /// Appends pieces of messages that lie in one read, in which their offsets are places.
     ///
-    /// One copy takes them all, with the frame headers between them, which nobody looks at again.
+    /// They are taken in together, with the frame headers between them, which nobody looks at again.
     func append(_ records: [Record], of bytes: UnsafeRawBufferPointer) {
         let run = Self.run(of: records)
-        let shift = self.memory.count - run.lowerBound
-        self.memory.append(UnsafeRawBufferPointer(rebasing: bytes[run]))
+        let shift = self.take(UnsafeRawBufferPointer(rebasing: bytes[run])) - run.lowerBound
         self.records.reserveCapacity(self.records.count + records.count)
         for var record in records {
             record.offset += shift

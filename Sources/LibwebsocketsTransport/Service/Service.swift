@@ -27,8 +27,8 @@ final class Service: @unchecked Sendable {
     private var deadlines = DeadlineQueue()
     /// For whichever connection is being read.
     var pieces = PieceScratch()
-    /// For the connection that needs one next; `refillReserve()` sees to it.
-    var reserve: InboundBuffer?
+    /// For the connection that is read next.
+    private var reserve: InboundBuffer?
     /// What the loop's timer is set to.
     private var timerDeadline: ContinuousClock.Instant?
     private let lastID = LockedValue<UInt>(0)
@@ -208,9 +208,13 @@ final class Service: @unchecked Sendable {
         for connection in self.waking.take() { connection.resumeWaiter() }
     }
 
-    /// Has a large buffer at hand, so that none is looked for under an arena's lock.
-    func refillReserve() {
-        if self.reserve == nil { self.reserve = self.buffers.take() }
+    /// Takes a large buffer, empty.
+    func takeReserve() -> InboundBuffer { self.reserve.take() ?? self.buffers.take() }
+
+    /// Keeps a large buffer that is empty, unless an arena has taken it.
+    func putBackReserve(_ buffer: InboundBuffer?) {
+        guard let buffer else { return }
+        if self.reserve == nil { self.reserve = buffer } else { self.buffers.giveBack(buffer) }
     }
 
     /// Remembers that a connection's consumer has something to read when the round ends.
