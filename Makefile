@@ -72,6 +72,7 @@ lint: ## Check format, documentation rules, file sizes and shell scripts
 	@Scripts/install.sh check
 	swift format lint --strict --parallel --configuration .swift-format --recursive $(LINT_PATHS)
 	Scripts/check-sizes.sh
+	! git grep -nE '^(<<<<<<<|>>>>>>>) '
 	shellcheck $(SHELL_SCRIPTS)
 	@$(MAKE) --no-print-directory runner-tests
 	@Scripts/bench.sh readme --check

@@ -151,7 +151,7 @@ final class ServiceConnection {
         case .headReceived:
             self.headReceived(statusCode: event.count, on: stream)
         case .readable:
-            if !self.plan.arena.isPaused, !self.read(from: stream) { self.mustClose = true }
+            if !self.readOften(from: stream) { self.mustClose = true }
         case .bytesReceived:
             var reserve: InboundBuffer? = self.service.takeReserve()
             self.received(event.bytes, reserve: &reserve)
@@ -210,8 +210,22 @@ final class ServiceConnection {
         }
     }
 
-    /// Reads what is there, into a buffer that the arena takes as it is when no other has room; false at an end.
-    private func read(from stream: OpaquePointer) -> Bool {
+    /// How many reads there are at most before others have their turn, and the consumer is woken.
+    private static let readCount = 4
+    /// So much in a read says that there is more.
+    private static let plentifulByteCount = 32 << 10
+
+    /// Reads as long as there is much and the arena takes it; false at an end.
+    private func readOften(from stream: OpaquePointer) -> Bool {
+        for _ in 0..<Self.readCount where !self.plan.arena.isPaused {
+            guard let byteCount = self.read(from: stream) else { return false }
+            if byteCount < Self.plentifulByteCount { break }
+        }
+        return true
+    }
+
+    /// Reads what is there, into a buffer that the arena takes as it is when no other has room; nil at an end.
+    private func read(from stream: OpaquePointer) -> Int? {
         let buffer = self.service.takeReserve()
         let memory = buffer.lend()
         precondition(memory.count >= Int(CLWS_READ_BYTE_COUNT), "a read needs more memory")
@@ -222,7 +236,7 @@ final class ServiceConnection {
             if self.mustClose { self.service.close(self) }
         }
         self.service.putBackReserve(reserve)
-        return reading.is_alive && !self.mustClose
+        return reading.is_alive && !self.mustClose ? reading.count : nil
     }
 
     /// Takes what was read; of `reserve` see `InboundArena.append`.
@@ -299,7 +313,7 @@ final class ServiceConnection {
     func resumeReading() {
         guard let stream = self.stream else { return }
         self.isInsideCallback = true
-        let isAlive = self.read(from: stream)
+        let isAlive = self.read(from: stream) != nil
         self.isInsideCallback = false
         if !isAlive || self.mustClose { clws_kill(stream) }
     }
