@@ -94,9 +94,13 @@ public struct EventStreamParser: Sendable {
         if let failure = self.failure { throw failure }
         guard let base = chunk.baseAddress, chunk.count > 0 else { return }
         let lent = unsafe Chunk(base: base, count: chunk.count, streamOffset: self.streamOffset)
-        if case .value(.data) = self.line, self.event.continueData(with: lent) {
-            self.streamOffset &+= lent.count
-            return
+        if case .value(.data) = self.line {
+            let isTaken =
+                lent.count == 1 ? self.event.continueData(withByte: lent[0]) : self.event.continueData(with: lent)
+            if isTaken {
+                self.streamOffset &+= lent.count
+                return
+            }
         }
         do throws(EventStreamError) {
             if lent.count < Self.maskedByteCount {

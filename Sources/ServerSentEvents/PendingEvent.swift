@@ -106,17 +106,21 @@ struct PendingEvent: Sendable {
         guard chunk.count < LineTerminatorScanner.blockByteCount,
             chunk.count <= min(self.remainingByteCount, self.remainingLineByteCount)
         else { return false }
-        if chunk.count == 1 {
-            guard !chunk.hasTerminator(at: 0) else { return false }
-            self.remainingByteCount &-= 1
-            self.remainingLineByteCount &-= 1
-            self.data.buffer.append(chunk[0])
-            return true
-        }
         guard !chunk.isShortAndHasTerminator else { return false }
         self.remainingByteCount &-= chunk.count
         self.remainingLineByteCount &-= chunk.count
         self.data.buffer.append(ChunkRange(start: 0, count: chunk.count), of: chunk)
+        return true
+    }
+
+    /// Adds a chunk of one byte in the same way.
+    @inline(__always)
+    mutating func continueData(withByte byte: UInt8) -> Bool {
+        guard byte != .lineFeed, byte != .carriageReturn, self.remainingByteCount > 0, self.remainingLineByteCount > 0
+        else { return false }
+        self.remainingByteCount &-= 1
+        self.remainingLineByteCount &-= 1
+        self.data.buffer.append(byte)
         return true
     }
 
