@@ -65,7 +65,7 @@ struct GrowthCommand: ~Copyable {
     /// How many streams of each size are timed in a repetition: the small ones are over in microseconds.
     private static let passesPerRepetition = 5
     /// How often a shape is measured again that seems to break the limit: noise goes away, a quadratic parser does not.
-    private static let rounds = 4
+    private static let rounds = 16
     /// How long one stream may take, in seconds, for it to be timed again and for larger ones to be timed at all.
     ///
     /// A linear parser stays far below; one that is not would take hours.
