@@ -157,15 +157,18 @@ def draw_row(canvas: Canvas, row: Row, series: list[Series], scale: Scale, y: fl
 
 def draw_grid(canvas: Canvas, scale: Scale, unit: str, top: float, bottom: float) -> None:
     """Vertical lines at round numbers, with the numbers below."""
-    before = -1e9
+    # Where the number before ends.
+    end = -1e9
     for tick in scale.ticks(5):
         x = scale.place(tick)
         text = quantities.short(tick, unit)
-        if x - before < text_width(text, 11) + 14:
+        is_first = x <= scale.start + 1
+        left = x if is_first else x - text_width(text, 11) / 2
+        if left < end + 14:
             continue
         canvas.line(x, top, x, bottom, "grid")
-        canvas.text(x, bottom + 13, text, "soft", "middle" if x > scale.start + 1 else "start", 11)
-        before = x
+        canvas.text(x, bottom + 13, text, "soft", "start" if is_first else "middle", 11)
+        end = left + text_width(text, 11)
 
 
 def curves(series: list[Series], x_name: str, unit: str, is_logarithmic: bool = True):

@@ -9,7 +9,7 @@ import unittest
 import xml.etree.ElementTree
 from html.parser import HTMLParser
 
-from Runner import page, quantities, readme, table
+from Runner import charts, drawing, page, quantities, readme, table
 from Runner.figures import Figure, ResultsError
 from Runner.results import Results
 from Runner.tests import made_up
@@ -96,6 +96,17 @@ class Reports(unittest.TestCase):
             elif figure.group == "processor":
                 figure.median = -figure.median
         Balance().feed(page.html(results))
+
+    def test_numbers_below_a_chart_do_not_overlap(self):
+        for width in range(150, 800, 10):
+            canvas = drawing.Canvas(width)
+            charts.draw_grid(canvas, drawing.Scale([1e7, 1.3e11], 0, width, True), "bytes/s", 0, 10)
+            end = 0
+            for number in xml.etree.ElementTree.fromstring(f"<g>{''.join(canvas.parts)}</g>").iter("text"):
+                size = drawing.text_width(number.text, 11)
+                left = float(number.get("x")) - (size / 2 if number.get("text-anchor") == "middle" else 0)
+                self.assertGreaterEqual(left, end, f"{number.text} at a width of {width}")
+                end = left + size
 
     def test_names_are_no_markup(self):
         results = made_up.results()
