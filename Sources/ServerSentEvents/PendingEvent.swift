@@ -104,9 +104,9 @@ struct PendingEvent: Sendable {
     @inline(__always)
     mutating func continueData(with chunk: Chunk) -> Bool {
         guard chunk.count < LineTerminatorScanner.blockByteCount,
-            chunk.count <= min(self.remainingByteCount, self.remainingLineByteCount)
+            chunk.count <= min(self.remainingByteCount, self.remainingLineByteCount),
+            !chunk.isShortAndHasTerminator
         else { return false }
-        guard !chunk.isShortAndHasTerminator else { return false }
         self.remainingByteCount &-= chunk.count
         self.remainingLineByteCount &-= chunk.count
         self.data.buffer.append(ChunkRange(start: 0, count: chunk.count), of: chunk)
