@@ -23,8 +23,8 @@ package final class ContentDecoder {
         var hasPendingOutput = false
         var hasInput = false
 
-        init(format: Inflater.Format) throws(DeflateError) {
-            self.inflater = try Inflater(format: format)
+        init(format: Inflater.Format) {
+            self.inflater = Inflater(format: format)
             self.acceptsMembers = format == .gzip
         }
     }
@@ -39,7 +39,7 @@ package final class ContentDecoder {
         for coding in FieldValue.tokens(of: contentEncoding ?? "").reversed() {
             guard let format = try Self.format(of: coding) else { continue }
             guard stages.count < Self.codingLimit else { throw .tooManyContentCodings(limit: Self.codingLimit) }
-            stages.append(try Stage(format: format))
+            stages.append(Stage(format: format))
         }
         self.stages = stages
     }

@@ -38,7 +38,7 @@ package final class Inflater {
 
     private struct State {
         var failure: DeflateError?
-        /// Whether zlib's state exists; with `zlibOrRaw` it waits for the first byte.
+        /// Whether zlib's state exists: it waits for the first byte.
         var isInitialized = false
         var isAtStreamEnd = false
     }
@@ -51,8 +51,8 @@ package final class Inflater {
 
     /// Makes an inflater.
     ///
-    /// It takes about 10 KiB, and the window besides once there is output.
-    package init(format: Format) throws(DeflateError) {
+    /// It takes about 10 KiB from the first byte on, and the window besides once there is output.
+    package init(format: Format) {
         if case .raw(let windowBits) = format {
             precondition((8...15).contains(windowBits), "a window has 8 to 15 bits")
         }
@@ -61,18 +61,10 @@ package final class Inflater {
         self.stream.initialize(to: z_stream())
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: State())
-        switch format {
-        // Some servers' zlib makes a window of 9 bits when 8 were agreed; reading with 9 costs 256 bytes.
-        case .raw(let windowBits): try self.initialize(windowBits: -CInt(max(9, windowBits)))
-        // 16 more than the bits of the window is how zlib is told gzip.
-        case .gzip: try self.initialize(windowBits: 15 + 16)
-        case .zlib: try self.initialize(windowBits: 15)
-        case .zlibOrRaw: break
-        }
     }
 
     deinit {
-        if self.state.pointee.isInitialized { inflateEnd(self.stream) }
+        self.releaseMemory()
         self.stream.deallocate()
         self.state.deallocate()
     }
@@ -87,7 +79,10 @@ package final class Inflater {
     ) throws(DeflateError) -> Progress {
         if let failure = self.state.pointee.failure { throw failure }
         do throws(DeflateError) {
-            try self.detectFormat(input, at: position)
+            if !self.state.pointee.isInitialized {
+                guard position < input.count else { return .needsInput }
+                try self.initialize(firstByte: input[position])
+            }
             while true {
                 if let progress = try self.step(input, at: &position, into: output, upTo: limit) { return progress }
             }
@@ -102,6 +97,12 @@ package final class Inflater {
         self.state.pointee.isAtStreamEnd = false
         self.state.pointee.failure = nil
         if self.state.pointee.isInitialized { inflateReset(self.stream) }
+    }
+
+    /// Begins a new stream with an empty window, and has no memory until the first byte of it comes.
+    func releaseMemory() {
+        if self.state.pointee.isInitialized { inflateEnd(self.stream) }
+        self.state.pointee = State()
     }
 
     /// Begins a new deflate stream that may refer to the output of the one before.
@@ -119,15 +120,18 @@ package final class Inflater {
         self.stream.pointee.data_type & 0xFF == 128
     }
 
-    private func detectFormat(_ input: UnsafeRawBufferPointer, at position: Int) throws(DeflateError) {
-        guard !self.state.pointee.isInitialized, position < input.count else { return }
-        // RFC 1950 section 2.2: the low four bits are 8, the high four at most 7. A raw stream can only begin so with a
-        // stored block whose padding is not zero, which no compressor writes.
-        let isZlib = input[position] & 0x8F == 0x08
-        try self.initialize(windowBits: isZlib ? 15 : -15)
-    }
-
-    private func initialize(windowBits: CInt) throws(DeflateError) {
+    private func initialize(firstByte: UInt8) throws(DeflateError) {
+        let windowBits: CInt =
+            switch self.format {
+            // Some servers' zlib makes a window of 9 bits when 8 were agreed; reading with 9 costs 256 bytes.
+            case .raw(let windowBits): -CInt(max(9, windowBits))
+            // 16 more than the bits of the window is how zlib is told gzip.
+            case .gzip: 15 + 16
+            case .zlib: 15
+            // RFC 1950 section 2.2: the low four bits are 8, the high four at most 7. A raw stream can only begin so with
+            // a stored block whose padding is not zero, which no compressor writes.
+            case .zlibOrRaw: firstByte & 0x8F == 0x08 ? 15 : -15
+            }
         // `inflateInit2` is a macro around this.
         let result = inflateInit2_(self.stream, windowBits, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
         guard result == Z_OK else { throw .outOfMemory }
@@ -141,7 +145,6 @@ package final class Inflater {
         into output: PaddedBuffer,
         upTo limit: Int
     ) throws(DeflateError) -> Progress? {
-        guard self.state.pointee.isInitialized else { return .needsInput }
         guard !self.isAtStreamEnd else { return .streamEnd }
         guard output.count < limit else { return .outputFull }
         // zlib counts in 32 bits.

@@ -11,10 +11,9 @@ package final class MessageInflater {
     /// The most bytes an inflated message may have.
     package let limit: Int
 
-    private let windowBits: Int
     private let keepsWindow: Bool
-    /// Made with the first byte, because not every connection that may compress does: it takes up to 40 KiB.
-    private var inflater: Inflater?
+    /// It has no memory until the first byte comes, because not every connection that may compress does.
+    private let inflater: Inflater
     /// Of the current message.
     private var inflatedByteCount = 0
     private var isMessageStart = true
@@ -28,7 +27,7 @@ package final class MessageInflater {
         precondition(limit >= 0, "a limit cannot be negative")
         self.limit = limit
         self.keepsWindow = !agreement.serverNoContextTakeover
-        self.windowBits = agreement.serverMaxWindowBits
+        self.inflater = Inflater(format: .raw(windowBits: agreement.serverMaxWindowBits))
     }
 
     /// Whether no message was begun and not ended.
@@ -36,7 +35,7 @@ package final class MessageInflater {
 
     /// Gives the memory for the window back, unless a message in hand or the next one may refer to it.
     package func releaseWindow() {
-        if self.isMessageStart, !self.keepsWindow { self.inflater = nil }
+        if self.isMessageStart, !self.keepsWindow { self.inflater.releaseMemory() }
     }
 
     /// Appends what the next piece of a message inflates to, which the limit stops while it is inflated.
@@ -50,7 +49,7 @@ package final class MessageInflater {
         do throws(DeflateError) {
             if !piece.isEmpty {
                 self.isMessageStart = false
-                try self.inflateAll(piece, upTo: piece.count, into: output, with: try self.makeInflater())
+                try self.inflateAll(piece, upTo: piece.count, into: output)
             }
             if isLast { try self.endMessage(into: output) }
         } catch {
@@ -75,45 +74,37 @@ package final class MessageInflater {
         defer { room.storeBytes(of: saved, as: UInt32.self) }
         let input = UnsafeRawBufferPointer(start: start, count: message.count + Self.tail.count)
         do throws(DeflateError) {
-            let inflater = try self.makeInflater()
-            try self.inflateAll(input, tailPosition: message.count, into: output, with: inflater)
+            try self.inflateAll(input, tailPosition: message.count, into: output)
             self.inflatedByteCount = 0
-            if !self.keepsWindow { inflater.reset() }
+            if !self.keepsWindow { self.inflater.reset() }
         } catch {
             self.failure = error
             throw error
         }
     }
 
-    private func makeInflater() throws(DeflateError) -> Inflater {
-        if let inflater = self.inflater { return inflater }
-        let made = try Inflater(format: .raw(windowBits: self.windowBits))
-        self.inflater = made
-        return made
-    }
-
     /// Inflates a message with its tail, which begins at `tailPosition`.
     private func inflateAll(
-        _ input: UnsafeRawBufferPointer, tailPosition: Int, into output: PaddedBuffer, with inflater: Inflater
+        _ input: UnsafeRawBufferPointer, tailPosition: Int, into output: PaddedBuffer
     ) throws(DeflateError) {
-        let position = try self.inflateAll(input, upTo: tailPosition, into: output, with: inflater)
+        let position = try self.inflateAll(input, upTo: tailPosition, into: output)
         // Ended by BFINAL at the end of the message's own bytes, it needs no tail; ended in the tail, it was cut off.
-        guard !inflater.isAtStreamEnd || position == tailPosition, inflater.isAtStreamEnd || inflater.isBetweenBlocks
-        else { throw .truncatedData }
+        let isAtEnd = self.inflater.isAtStreamEnd ? position == tailPosition : self.inflater.isBetweenBlocks
+        guard isAtEnd else { throw .truncatedData }
     }
 
     /// Inflates to the end of the input, or to the end of a deflate stream that lies at or behind `end`; how far it has
     /// come.
     @discardableResult
     private func inflateAll(
-        _ input: UnsafeRawBufferPointer, upTo end: Int, into output: PaddedBuffer, with inflater: Inflater
+        _ input: UnsafeRawBufferPointer, upTo end: Int, into output: PaddedBuffer
     ) throws(DeflateError) -> Int {
         var position = 0
         repeat {
             // RFC 7692 section 7.2.3.4: a block with BFINAL ends the deflate stream, not the message, and not the window.
-            if inflater.isAtStreamEnd {
+            if self.inflater.isAtStreamEnd {
                 if position >= end { return position }
-                inflater.resetKeepingWindow()
+                self.inflater.resetKeepingWindow()
             }
             let countBefore = output.count
             // One byte more than allowed is room enough to see that there is more.
@@ -121,7 +112,7 @@ package final class MessageInflater {
             let (outputLimit, isUnbounded) = countBefore.addingReportingOverflow(room)
             let progress: Inflater.Progress
             do throws(DeflateError) {
-                progress = try inflater.inflate(
+                progress = try self.inflater.inflate(
                     input, at: &position, into: output,
                     upTo: isUnbounded || outputLimit == .max ? .max : outputLimit + 1)
             } catch {
@@ -146,20 +137,20 @@ package final class MessageInflater {
     private func endMessage(into output: PaddedBuffer) throws(DeflateError) {
         // A compressed message has at least one byte. None at all can only mean that the message is empty, and a tail
         // alone would leave zlib in the middle of a block.
-        if !self.isMessageStart, let inflater = self.inflater { try self.endStream(of: inflater, into: output) }
+        if !self.isMessageStart { try self.endStream(into: output) }
         self.isMessageStart = true
         self.inflatedByteCount = 0
     }
 
-    private func endStream(of inflater: Inflater, into output: PaddedBuffer) throws(DeflateError) {
+    private func endStream(into output: PaddedBuffer) throws(DeflateError) {
         // A sender that ended with BFINAL owes an empty block after it (RFC 7692 section 7.2.3.4). Without that block
         // the message is complete, and the tail would be the beginning of another one.
-        if !inflater.isAtStreamEnd {
+        if !self.inflater.isAtStreamEnd {
             _ = try Self.tail.withUnsafeBufferPointer { bytes throws(DeflateError) in
-                try self.inflateAll(UnsafeRawBufferPointer(bytes), upTo: bytes.count, into: output, with: inflater)
+                try self.inflateAll(UnsafeRawBufferPointer(bytes), upTo: bytes.count, into: output)
             }
-            guard !inflater.isAtStreamEnd, inflater.isBetweenBlocks else { throw .truncatedData }
+            guard !self.inflater.isAtStreamEnd, self.inflater.isBetweenBlocks else { throw .truncatedData }
         }
-        if !self.keepsWindow { inflater.reset() }
+        if !self.keepsWindow { self.inflater.reset() }
     }
 }

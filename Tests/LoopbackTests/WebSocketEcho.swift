@@ -89,7 +89,7 @@ enum RawCompression {
     /// What a client's message says, when it was compressed by itself.
     static func inflate(_ frame: RawPeer.Frame, windowBits: Int = 15) throws -> [UInt8] {
         guard frame.isCompressed else { return frame.payload }
-        let inflater = try Inflater(format: .raw(windowBits: windowBits))
+        let inflater = Inflater(format: .raw(windowBits: windowBits))
         let output = PaddedBuffer()
         let bytes = frame.payload + [0x00, 0x00, 0xFF, 0xFF]
         var position = 0

@@ -66,7 +66,9 @@ struct PayloadDecoder {
     /// `InboundBuffer`, which has them.
     mutating func decode(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) throws(Failure) -> InboundPayload? {
         guard let piece else { return try self.decodeBody(bytes) }
-        guard !piece.isCompressed else { return try self.inflate(bytes, of: piece) }
+        if piece.isCompressed {
+            return piece.isWhole ? try self.inflateWhole(bytes, as: piece.kind) : try self.inflate(bytes, of: piece)
+        }
         if !piece.isWhole {
             try self.validate(bytes, of: piece)
         } else if bytes.count <= self.limit {
@@ -126,28 +128,37 @@ struct PayloadDecoder {
         self.output.trim()
     }
 
+    /// Inflates a message that came whole, as most do.
+    private func inflateWhole(
+        _ bytes: UnsafeRawBufferPointer, as kind: MessageKind
+    ) throws(Failure) -> InboundPayload {
+        // The frame reader lets no message be marked when that was not agreed.
+        guard case .messages(let inflater) = self.content else { throw .invalidPayload }
+        self.output.removeAll()
+        do throws(DeflateError) {
+            try inflater.inflateWhole(UnsafeMutableRawBufferPointer(mutating: bytes), into: self.output)
+        } catch {
+            throw Failure(inMessage: error)
+        }
+        let inflated = self.output.bytes
+        self.count.add(compressed: bytes.count, inflated: inflated.count)
+        return InboundPayload(kind: kind.payloadKind, bytes: inflated)
+    }
+
     private mutating func inflate(
         _ bytes: UnsafeRawBufferPointer, of piece: MessagePiece
     ) throws(Failure) -> InboundPayload? {
-        // The frame reader lets no message be marked when that was not agreed.
         guard case .messages(let inflater) = self.content else { throw .invalidPayload }
         if piece.isFirst { self.output.removeAll() }
         let start = self.output.count
         do throws(DeflateError) {
-            if piece.isWhole {
-                try inflater.inflateWhole(UnsafeMutableRawBufferPointer(mutating: bytes), into: self.output)
-            } else {
-                try inflater.inflate(bytes, isLast: piece.isLast, into: self.output)
-            }
+            try inflater.inflate(bytes, isLast: piece.isLast, into: self.output)
         } catch {
             throw Failure(inMessage: error)
         }
         self.count.add(compressed: bytes.count, inflated: self.output.count - start)
-        if !piece.isWhole {
-            try self.validate(UnsafeRawBufferPointer(rebasing: self.output.bytes[start...]), of: piece)
-        }
-        guard piece.isLast else { return nil }
-        return InboundPayload(kind: piece.kind.payloadKind, bytes: self.output.bytes)
+        try self.validate(UnsafeRawBufferPointer(rebasing: self.output.bytes[start...]), of: piece)
+        return piece.isLast ? InboundPayload(kind: piece.kind.payloadKind, bytes: self.output.bytes) : nil
     }
 
     private mutating func validate(_ bytes: UnsafeRawBufferPointer, of piece: MessagePiece) throws(Failure) {
