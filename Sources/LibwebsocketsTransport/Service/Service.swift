@@ -204,8 +204,7 @@ final class Service: @unchecked Sendable {
 
     /// Once per round, so that a consumer is woken once for everything that came with it.
     private func resumeWaiters() {
-        guard !self.waking.isEmpty else { return }
-        for connection in self.waking.take() { connection.resumeWaiter() }
+        while let connection = self.waking.popLast() { connection.resumeWaiter() }
     }
 
     /// Takes a large buffer, empty.
