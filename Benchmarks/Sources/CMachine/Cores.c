@@ -45,6 +45,8 @@ int cmachine_pin_process_to_core(int core) {
 int cmachine_usable_core(int index) {
     cpu_set_t cores;
     if (sched_getaffinity(0, sizeof cores, &cores) != 0) return -1;
+    int count = CPU_COUNT(&cores);
+    if (index < 0) index += count;
     for (int core = 0; core < CPU_SETSIZE; core++)
         if (CPU_ISSET(core, &cores) && index-- == 0) return core;
     return -1;

@@ -1,4 +1,5 @@
 // The server, in a process of its own and on a core of its own.
+import BenchmarkResults
 import CStreamScript
 import Foundation
 

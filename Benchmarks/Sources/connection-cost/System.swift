@@ -1,28 +1,7 @@
 // The process and the machine: cores, descriptors, memory, processor time.
 import BenchmarkResults
 import CBareClient
-import CMachine
 import Foundation
-
-/// Two cores: one for the server, one for the client.
-enum Cores {
-    /// Nil when there is one only.
-    static let pair: (server: CInt, client: CInt)? = {
-        let first = cmachine_usable_core(0)
-        let second = cmachine_usable_core(1)
-        return second < 0 ? nil : (server: first, client: second)
-    }()
-
-    /// Keeps this process on its core; the threads that it starts later stay there too.
-    ///
-    /// Asynchronous code runs on threads that were there before it.
-    static func takeClientCore() {
-        if let pair = Self.pair { _ = cmachine_pin_process_to_core(pair.client) }
-    }
-
-    /// Looks from now on how fast the client's core is.
-    static func watchPace() { CorePace.start(onCore: Self.pair?.client ?? -1) }
-}
 
 /// How many descriptors the process may have.
 enum Descriptors {

@@ -18,11 +18,9 @@ struct EventCost {
         }
     }
 
-    /// Stays on the second core, where there is one, and looks how fast it is.
+    /// Stays on the last core, and looks how fast it is.
     private static func takeCore() {
-        let second = cmachine_usable_core(1)
-        let core = cmachine_pin_to_core(second < 0 ? cmachine_usable_core(0) : second)
-        CorePace.start(onCore: core)
+        CorePace.start(onCore: cmachine_pin_to_core(cmachine_usable_core(-1)))
     }
 
     private static func run(_ options: Options) async throws {

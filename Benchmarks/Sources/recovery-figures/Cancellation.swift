@@ -1,4 +1,5 @@
 // How soon a cancelled stream's socket is closed.
+import BenchmarkResults
 import ChappieTestServer
 import ChappieTransport
 
@@ -10,9 +11,11 @@ enum Cancellation {
 
     /// Streams that are cancelled in the middle of a response that never ends.
     private static func closed(runs: Int) async throws -> Figure {
-        let server = try ChappieTestServer(
-            configuration: .init(
-                model: .scripted(.text(byteCount: 200)), faults: [.init(.hang(afterEvent: 6))]))
+        let server = try Cores.onServerCore {
+            try ChappieTestServer(
+                configuration: .init(
+                    model: .scripted(.text(byteCount: 200)), faults: [.init(.hang(afterEvent: 6))]))
+        }
         defer { server.stop() }
         let transport = ChappieStreamingTransport(configuration: try .loopback(server.baseURL))
         var values: [Double] = []

@@ -1,4 +1,5 @@
 // How soon a peer that has gone without a word is noticed.
+import BenchmarkResults
 import ChappieTestServer
 import ChappieTransport
 
@@ -13,9 +14,11 @@ enum DeadPeer {
 
     /// The peer stops reading and writing in the middle of a response.
     private static func found(runs: Int) async throws -> Figure {
-        let server = try ChappieTestServer(
-            configuration: .init(
-                model: .scripted(.text(byteCount: 600)), faults: [.init(.stall(afterByte: 1_000, origin: .body))]))
+        let server = try Cores.onServerCore {
+            try ChappieTestServer(
+                configuration: .init(
+                    model: .scripted(.text(byteCount: 600)), faults: [.init(.stall(afterByte: 1_000, origin: .body))]))
+        }
         defer { server.stop() }
         let configuration = try ChappieTransportConfiguration.loopback(server.baseURL) { configuration in
             configuration.policy = .init(maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)

@@ -131,7 +131,9 @@ enum FirstText {
     private static let model = ChappieTestServer.ScriptedModel.text(byteCount: 60)
 
     private static func server(_ faults: [ChappieTestServer.Fault] = []) throws -> ChappieTestServer {
-        try ChappieTestServer(configuration: .init(model: .scripted(self.model), faults: faults))
+        try Cores.onServerCore {
+            try ChappieTestServer(configuration: .init(model: .scripted(self.model), faults: faults))
+        }
     }
 
     private static func withoutWebSocket(_ server: ChappieTestServer) throws -> ChappieTransportConfiguration {

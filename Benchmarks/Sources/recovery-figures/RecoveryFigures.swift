@@ -23,6 +23,7 @@ import Foundation
     private static func measure(_ settings: Settings) async throws -> Bool {
         let measurements = Measurement.all.filter { $0.matches(settings.filter) }
         guard !measurements.isEmpty else { throw UsageError("no figure is called like '\(settings.filter)'") }
+        Cores.takeClientCore()
         let file = settings.resultsPath.map { ResultFile(path: $0) }
         let context = Context(runs: settings.runs)
         Self.print(Figure.heading)

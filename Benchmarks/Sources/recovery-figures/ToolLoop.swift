@@ -66,7 +66,9 @@ enum ToolLoop {
     private static func run(_ callCount: Int, _ policy: ChappieStreamingTransportPolicy) async throws -> Loop {
         var model = ChappieTestServer.ScriptedModel(seed: self.seed, textByteCount: 500)
         model.toolRounds = callCount
-        let server = try ChappieTestServer(configuration: .init(model: .scripted(model)))
+        let server = try Cores.onServerCore {
+            try ChappieTestServer(configuration: .init(model: .scripted(model)))
+        }
         defer { server.stop() }
         let calls = Calls()
         let client = Chappie.client(configuration: try self.configuration(server, policy, callCount, calls))

@@ -44,7 +44,9 @@ int cmachine_pin_to_core(int core);
 /// Returns the core, or -1 when the system does not do it.
 int cmachine_pin_process_to_core(int core);
 
-/// The cores that the process may use, in order: the one with this index, or -1 when there are no more.
+/// The cores that the process may use, in order: the one with this index, or -1 when there are not so many.
+///
+/// A negative index counts from behind: the last one has -1.
 int cmachine_usable_core(int index);
 
 /// Makes the allocator keep what is freed, so that no page is given to the process twice.
