@@ -301,7 +301,7 @@ def arguments():
     parser.add_argument("--results")
     parser.add_argument("--filter", default="")
     parser.add_argument("--seconds", type=float, default=0.2)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--foundation-version", default="")
     parser.add_argument("--server-core", type=int, default=min(os.sched_getaffinity(0)))
     parser.add_argument("--client-core", type=int, default=max(os.sched_getaffinity(0)))

@@ -212,12 +212,10 @@ def runs_of(options, subject, workload, recording, folder, number):
 
 
 def rounds_of(subject, workload):
-    """How often a subject has its turn: a client that stays in one process has several runs each time."""
+    """How often a subject has its turn."""
     if (subject.kind, workload) == WAITING:
         return 1
-    if workload == "black-holed-upgrade" or subject.kind not in TIMERS:
-        return WAITING_ROUNDS
-    return ROUNDS
+    return WAITING_ROUNDS if workload == "black-holed-upgrade" else ROUNDS
 
 
 def version_of(options, subject):
