@@ -14,15 +14,21 @@ OWN = "chappie"
 MACHINE = "machine"
 # A way of the machine that says what the server can send, and not what a reader could do with it.
 CEILING = "server's ceiling"
-# Who does nothing but read waits for the server: what it takes is its own, but its speed is the server's.
+# Who does nothing but read waits: for the server, whose speed it has, or for a core to wake up. What it takes of a core is
+# its own; what a consumer adds to its latency is a figure by itself.
 READ = "read"
+WAITS = {"throughput", "latency", "latency-p50"}
 TEXTS = ["group", "workload", "subject", "measure", "unit"]
 # In a way's name: a program was started for it, and that took its time too.
 PROCESS = "process included"
 # The last messages of a hundred are late by what else the machine does, whoever reads them: they have no ratio to it.
 TAILS = {"latency-p99", "latency-p99.9"}
-# Which part of the runs ratios are made of where nothing is known of the core: the best ones.
+# Which part of the runs ratios are made of: the best ones.
 QUARTER = 0.25
+# A run that had so much of its core is read by the clock, where so many of the runs had it: by less than that a loop on
+# a core that is shared says nothing of another program on it.
+NEARLY_WHOLE = 0.75
+MOST = 0.75
 
 
 class ResultsError(Exception):
@@ -118,14 +124,17 @@ class Figure:
 
     @property
     def undisturbed(self) -> float:
-        """What ratios are made of: the median where it is known how fast the core was, and the run at the end of the best
-        quarter otherwise, as what else a machine does makes a program slow, and never fast.
+        """What ratios are made of: the run at the end of the best quarter, as what else a machine does makes a program
+        slow, and never fast.
 
-        Where neither way is better, the median.
+        The median, read by paces, where others had a large part of the core in too many runs for that; and where
+        neither way is better.
         """
-        if self.better not in ("higher", "lower") or self.paces:
+        paces = self.paces or [1] * len(self.runs)
+        by_clock = [run for run, pace in zip(self.runs, paces) if pace >= NEARLY_WHOLE]
+        if self.better not in ("higher", "lower") or len(by_clock) < MOST * len(self.runs):
             return self.median
-        best_first = sorted(self.runs, reverse=self.better == "higher")
+        best_first = sorted(by_clock, reverse=self.better == "higher")
         return best_first[int((len(best_first) - 1) * QUARTER)]
 
     def ratio(self, other: Figure) -> float | None:
@@ -133,7 +142,7 @@ class Figure:
         own, others = self.undisturbed, other.undisturbed
         if self.better not in ("higher", "lower") or self.measure in TAILS or own <= 0 or others <= 0:
             return None
-        if other.subject == MACHINE and other.way == READ and self.measure == "throughput":
+        if other.subject == MACHINE and other.way == READ and self.measure in WAITS:
             return None
         return own / others if self.better == "higher" else others / own
 

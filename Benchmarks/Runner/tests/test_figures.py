@@ -45,6 +45,16 @@ class Summaries(unittest.TestCase):
         self.assertEqual(costs.ratio(figure([8], better="lower")), 4)
         self.assertEqual(figure([4, 1, 2], better=None).undisturbed, 2)
 
+    def test_a_core_of_which_little_was_missing_is_read_by_the_clock(self):
+        nearly = figure([9, 10, 8, 6, 2], paces=[0.82, 0.75, 1, 0.9, 0.5])
+        # Of four runs, as the fifth had half of its core: 10, 9, 8, 6.
+        self.assertEqual(nearly.undisturbed, 10)
+        self.assertEqual(figure([9, 10, 8, 6, 7], paces=[1] * 5).undisturbed, 9)
+        costs = figure([9, 10, 8, 6, 7], better="lower", paces=[0.8] * 5)
+        self.assertEqual(costs.undisturbed, 7)
+        shared = figure([9, 10, 8, 3], paces=[0.8, 0.8, 0.5, 0.5])
+        self.assertEqual(shared.undisturbed, shared.median)
+
     def test_where_the_pace_of_the_core_is_known_the_calmer_half_counts_and_each_run_by_its_pace(self):
         shared = figure([100, 54, 60, 97, 30, 76], paces=[1, 0.6, 0.5, 0.97, 0.5, 0.8])
         self.assertEqual(shared.values, [100, 100, 95])
@@ -106,6 +116,14 @@ class Summaries(unittest.TestCase):
         figures.add_ratios(found)
         self.assertEqual(found[0].ratios, {"curl, read": 2})
         self.assertEqual(found[3].ratios, {"machine, read": 0.5})
+
+    def test_what_is_added_to_a_latency_is_no_ratio(self):
+        for measure in ["latency", "latency-p50"]:
+            found = [figure([6], measure=measure, better="lower"),
+                     figure([3], "machine", "read", measure=measure, better="lower"),
+                     figure([12], "curl", measure=measure, better="lower")]
+            figures.add_ratios(found)
+            self.assertEqual(found[0].ratios, {"curl": 2})
 
     def test_a_bar_may_be_about_another_run_than_the_median(self):
         late = figure([1, 1, 1, 9], bar={"atMost": 5, "quantile": 0.99})
