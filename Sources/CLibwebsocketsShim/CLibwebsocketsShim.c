@@ -163,7 +163,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     // A server that sends each event as a chunk makes one such call for each: nothing is looked up for it.
     if (reason != LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ) return handle(wsi, reason, user, in, length);
     // A chunk size of 2^31 or more arrives here as a length near 2^64 (libwebsockets before 4.5.3).
-    return length > CLWS_BUFFER_SIZE ? -1 : clws_gather(wsi, in, length);
+    return length > CLWS_READ_SIZE ? -1 : clws_gather(wsi, in, length);
 }
 
 static const struct lws_protocols protocols[] = {
@@ -229,7 +229,7 @@ static struct lws_context *create_context(clws_service *service) {
     info.port = CONTEXT_PORT_NO_LISTEN;
     info.protocols = protocols;
     info.user = service;
-    info.pt_serv_buf_size = LWS_PRE + CLWS_BUFFER_SIZE;
+    info.pt_serv_buf_size = LWS_PRE + CLWS_READ_SIZE;
     info.max_http_header_data2 = CLWS_HEADER_SECTION_LIMIT;
     info.timeout_secs = LIBRARY_TIMEOUT_SECONDS;
     info.connect_timeout_secs = LIBRARY_TIMEOUT_SECONDS;

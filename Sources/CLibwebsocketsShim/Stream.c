@@ -27,7 +27,7 @@ bool clws_write_fields(void *cursor, size_t room, const uint8_t *fields, size_t 
 ptrdiff_t clws_take_back(void *cursor, size_t room, uint8_t *buffer, size_t capacity) {
     char **position = cursor;
     // libwebsockets says how much room is left of a buffer whose size is ours, less these few bytes.
-    const size_t reserve = 12, size = LWS_PRE + CLWS_BUFFER_SIZE - reserve;
+    const size_t reserve = 12, size = LWS_PRE + CLWS_READ_SIZE - reserve;
     if (room > size) return -1;
     const char *end = *position, *start = end - (size - room);
     if (end - start < 5 || memcmp(start, "POST ", 5) != 0) return -1;
@@ -64,7 +64,7 @@ typedef struct {
 } gathering;
 
 static _Thread_local gathering gathered;
-_Static_assert(CLWS_READ_BYTE_COUNT >= LWS_PRE + CLWS_BUFFER_SIZE, "a read needs more memory");
+_Static_assert(CLWS_READ_BYTE_COUNT >= LWS_PRE + CLWS_READ_SIZE, "a read needs more memory");
 
 int clws_report_gathered(struct lws *wsi) {
     if (gathered.wsi != wsi || gathered.count == 0) return 0;
@@ -93,7 +93,7 @@ clws_reading clws_read(clws_stream *stream, uint8_t *memory) {
     // libwebsockets reads at most `length` bytes into the buffer behind LWS_PRE, and hands the body bytes on.
     struct lws *wsi = (struct lws *)stream;
     char *start = (char *)memory + LWS_PRE;
-    int length = CLWS_BUFFER_SIZE;
+    int length = CLWS_READ_SIZE;
     gathered = (gathering){.wsi = wsi, .memory = memory};
     bool is_alive = lws_http_client_read(wsi, &start, &length) >= 0;
     clws_reading reading = {.bytes = gathered.bytes, .count = gathered.count, .is_alive = is_alive};

@@ -76,10 +76,13 @@ typedef enum CLWS_CLOSED_ENUM clws_failure {
 enum {
     /// The largest header section, in bytes of names and values as libwebsockets stores them.
     CLWS_HEADER_SECTION_LIMIT = 65536,
-    /// The most bytes of one `CLWS_EVENT_BYTES_RECEIVED` and of one `clws_write`.
+    /// The most bytes of one `clws_write`.
     CLWS_BUFFER_SIZE = 65536,
+    /// The most bytes of one read and of one `CLWS_EVENT_BYTES_RECEIVED`: a buffer of 128 KiB an allocator would map and
+    /// unmap each time.
+    CLWS_READ_SIZE = 122880,
     /// The memory that a read needs: libwebsockets wants some of it for itself.
-    CLWS_READ_BYTE_COUNT = CLWS_BUFFER_SIZE + 64,
+    CLWS_READ_BYTE_COUNT = CLWS_READ_SIZE + 64,
     /// libwebsockets cuts longer request targets silently.
     CLWS_TARGET_LIMIT = 2000,
     /// libwebsockets cuts longer hosts silently.

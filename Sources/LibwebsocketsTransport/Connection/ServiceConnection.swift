@@ -213,7 +213,7 @@ final class ServiceConnection {
     /// How many reads there are at most before others have their turn, and the consumer is woken.
     private static let readCount = 4
     /// So much in a read says that there is more.
-    private static let plentifulByteCount = 32 << 10
+    private static let plentifulByteCount = Int(CLWS_READ_SIZE) / 2
 
     /// Reads as long as there is much and the arena takes it; false at an end.
     private func readOften(from stream: OpaquePointer) -> Bool {

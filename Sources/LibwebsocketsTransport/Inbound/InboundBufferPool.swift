@@ -4,8 +4,8 @@ import StreamTransport
 ///
 /// A buffer that was freed and made again would be paid for page by page.
 final class InboundBufferPool: Sendable {
-    /// How many are kept: as much as one stream may leave unread.
-    private static let limit = 16
+    /// How many are kept: as much as one stream may leave unread, and a read.
+    private static let limit = 10
 
     private let buffers = LockedValue<[InboundBuffer]>([])
 
