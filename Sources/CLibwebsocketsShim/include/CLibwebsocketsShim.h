@@ -78,8 +78,9 @@ enum {
     CLWS_HEADER_SECTION_LIMIT = 65536,
     /// The most bytes of one `clws_write`.
     CLWS_BUFFER_SIZE = 65536,
-    /// The most bytes of one read and of one `CLWS_EVENT_BYTES_RECEIVED`: a buffer of 128 KiB an allocator would map and
-    /// unmap each time.
+    /// The most bytes of one read, and of one `CLWS_EVENT_BYTES_RECEIVED`.
+    ///
+    /// Below 128 KiB, from which on an allocator maps each buffer by itself.
     CLWS_READ_SIZE = 122880,
     /// The memory that a read needs: libwebsockets wants some of it for itself.
     CLWS_READ_BYTE_COUNT = CLWS_READ_SIZE + 64,
