@@ -89,11 +89,11 @@ int clws_gather(struct lws *wsi, uint8_t *bytes, size_t count) {
     return 0;
 }
 
-clws_reading clws_read(clws_stream *stream, uint8_t *memory) {
+clws_reading clws_read(clws_stream *stream, uint8_t *memory, size_t count) {
     // libwebsockets reads at most `length` bytes into the buffer behind LWS_PRE, and hands the body bytes on.
     struct lws *wsi = (struct lws *)stream;
     char *start = (char *)memory + LWS_PRE;
-    int length = CLWS_READ_SIZE;
+    int length = count < CLWS_READ_SIZE ? (int)count : CLWS_READ_SIZE;
     gathered = (gathering){.wsi = wsi, .memory = memory};
     bool is_alive = lws_http_client_read(wsi, &start, &length) >= 0;
     clws_reading reading = {.bytes = gathered.bytes, .count = gathered.count, .is_alive = is_alive};

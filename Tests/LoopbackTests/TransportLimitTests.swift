@@ -71,7 +71,8 @@ import Testing
 
     // MARK: Inbound
 
-    private static let readByteCount = 120 << 10
+    /// How far a read may pass the high watermark.
+    private static let readByteCount = 64 << 10
 
     /// A body of so many bytes for a consumer that takes nothing but the head.
     private static func body(

@@ -80,8 +80,8 @@ enum {
     CLWS_BUFFER_SIZE = 65536,
     /// The most bytes of one read, and of one `CLWS_EVENT_BYTES_RECEIVED`.
     ///
-    /// Below 128 KiB, from which on an allocator maps each buffer by itself.
-    CLWS_READ_SIZE = 122880,
+    /// Most of what a read takes is what the kernel does behind it, however much was read.
+    CLWS_READ_SIZE = 491520,
     /// The memory that a read needs: libwebsockets wants some of it for itself.
     CLWS_READ_BYTE_COUNT = CLWS_READ_SIZE + 64,
     /// libwebsockets cuts longer request targets silently.
@@ -238,8 +238,9 @@ typedef struct {
 
 /// Reads what is there into `memory`, which has `CLWS_READ_BYTE_COUNT` bytes and belongs to the caller again afterwards.
 ///
-/// Bytes before something else that came are reported at once, and those that lie elsewhere.
-clws_reading clws_read(clws_stream *stream, uint8_t *memory);
+/// It reads at most `count` bytes, and `CLWS_READ_SIZE`. Bytes before something else that came are reported at once, and
+/// those that lie elsewhere.
+clws_reading clws_read(clws_stream *stream, uint8_t *memory, size_t count);
 /// Asks for `CLWS_EVENT_WRITABLE`.
 void clws_request_write(clws_stream *stream);
 /// Where the bytes for the next `clws_write` go: `CLWS_BUFFER_SIZE` bytes.

@@ -151,7 +151,7 @@ final class ServiceConnection {
         case .headReceived:
             self.headReceived(statusCode: event.count, on: stream)
         case .readable:
-            if !self.readOften(from: stream) { self.mustClose = true }
+            if !self.read(from: stream) { self.mustClose = true }
         case .bytesReceived:
             var reserve: InboundBuffer? = self.service.takeReserve()
             self.received(event.bytes, reserve: &reserve)
@@ -210,33 +210,29 @@ final class ServiceConnection {
         }
     }
 
-    /// How many reads there are at most before others have their turn, and the consumer is woken.
-    private static let readCount = 4
-    /// So much in a read says that there is more.
-    private static let plentifulByteCount = Int(CLWS_READ_SIZE) / 2
+    /// By how much a read may pass the high watermark.
+    ///
+    /// It is more than a record of TLS has: of one that is read in part, libwebsockets would come back for the rest at
+    /// once, as often as it can.
+    private static let excessByteCount = 64 << 10
 
-    /// Reads as long as there is much and the arena takes it; false at an end.
-    private func readOften(from stream: OpaquePointer) -> Bool {
-        for _ in 0..<Self.readCount where !self.plan.arena.isPaused {
-            guard let byteCount = self.read(from: stream) else { return false }
-            if byteCount < Self.plentifulByteCount { break }
-        }
-        return true
-    }
-
-    /// Reads what is there, into a buffer that the arena takes as it is when no other has room; nil at an end.
-    private func read(from stream: OpaquePointer) -> Int? {
+    /// Reads what is there, unless the arena waits for the consumer, into a buffer that it takes as it is when no other
+    /// has room; false at an end.
+    private func read(from stream: OpaquePointer) -> Bool {
+        let room = self.plan.arena.room
+        guard room > 0 else { return true }
         let buffer = self.service.takeReserve()
         let memory = buffer.lend()
         precondition(memory.count >= Int(CLWS_READ_BYTE_COUNT), "a read needs more memory")
-        let reading = clws_read(stream, memory.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        let start = memory.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        let reading = clws_read(stream, start, min(room, Int(CLWS_READ_SIZE)) + Self.excessByteCount)
         var reserve: InboundBuffer? = buffer
         if reading.count > 0 {
             self.received(UnsafeRawBufferPointer(start: reading.bytes, count: reading.count), reserve: &reserve)
             if self.mustClose { self.service.close(self) }
         }
         self.service.putBackReserve(reserve)
-        return reading.is_alive && !self.mustClose ? reading.count : nil
+        return reading.is_alive && !self.mustClose
     }
 
     /// Takes what was read; of `reserve` see `InboundArena.append`.
@@ -313,7 +309,7 @@ final class ServiceConnection {
     func resumeReading() {
         guard let stream = self.stream else { return }
         self.isInsideCallback = true
-        let isAlive = self.read(from: stream) != nil
+        let isAlive = self.read(from: stream)
         self.isInsideCallback = false
         if !isAlive || self.mustClose { clws_kill(stream) }
     }

@@ -115,8 +115,10 @@ final class InboundArena: Sendable {
         }
     }
 
-    /// Whether reading must wait for the consumer.
-    var isPaused: Bool { self.state.withLock { $0.isPaused } }
+    /// How much may come until reading must wait for the consumer; nothing when it must.
+    var room: Int {
+        self.state.withLock { $0.isPaused ? 0 : max(1, self.highWatermark - $0.weight - $0.inHand) }
+    }
 
     /// Says that a held request can be let go.
     func announceReady() {

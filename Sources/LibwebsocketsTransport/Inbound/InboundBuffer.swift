@@ -34,7 +34,7 @@ final class InboundBuffer: @unchecked Sendable {
 
     /// A buffer with room for so many bytes.
     init(byteCount: Int = InboundBuffer.smallByteCount) {
-        self.memory = PaddedBuffer(capacity: byteCount)
+        self.memory = PaddedBuffer(capacity: byteCount, keptCapacity: byteCount)
     }
 
     var byteCount: Int { self.memory.count }

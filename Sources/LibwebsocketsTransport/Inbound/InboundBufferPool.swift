@@ -5,7 +5,7 @@ import StreamTransport
 /// A buffer that was freed and made again would be paid for page by page.
 final class InboundBufferPool: Sendable {
     /// How many are kept: as much as one stream may leave unread, and a read.
-    private static let limit = 10
+    private static let limit = 3
 
     private let buffers = LockedValue<[InboundBuffer]>([])
 
