@@ -37,8 +37,9 @@ struct EventQueue {
         return true
     }
 
-    /// For how many events a queue has room that was emptied: about as many as one read brings.
-    private static let largestRoom = 256
+    /// For how many events a queue has room that was emptied: half as many as the largest read brings of short deltas,
+    /// so that it grows once.
+    private static let largestRoom = 960
 
     /// Takes all events that wait.
     ///
