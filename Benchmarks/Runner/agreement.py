@@ -13,8 +13,8 @@ from .figures import OWN, Figure
 # Two ratios agree when the larger one is at most so much above the smaller one.
 RATIOS = 0.15
 COUNTS = 0.05
-# So much of an allocation an event is nothing, whatever share of few it is.
-LEAST_ALLOCATIONS = 0.01
+# So much of an allocation an event is nothing, whatever share of few it is: one in a thousand events.
+LEAST_ALLOCATIONS = 0.001
 MOST_NAMED = 10
 
 
@@ -99,9 +99,10 @@ def text(base: list[Figure], new: list[Figure]) -> str:
         lines.append(f"instructions within {COUNTS * 100:.0f} %: {within(found, COUNTS)}")
         lines += worst(found, COUNTS)
     if found := counts(base, new, "allocations"):
-        near = [pair for pair in found if abs(pair.after - pair.before) <= LEAST_ALLOCATIONS]
+        near = [pair for pair in found
+                if pair.distance <= COUNTS or abs(pair.after - pair.before) <= LEAST_ALLOCATIONS]
         lines.append(f"allocations within {COUNTS * 100:.0f} %: {within(found, COUNTS)}; "
-                     f"within {LEAST_ALLOCATIONS} an event: {len(near)} of {len(found)}")
+                     f"or {LEAST_ALLOCATIONS} an event: {len(near)} of {len(found)}")
         lines += worst([pair for pair in found if pair not in near], COUNTS)
     return "\n".join(lines)
 

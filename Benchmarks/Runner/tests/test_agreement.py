@@ -56,11 +56,13 @@ class Agreement(unittest.TestCase):
         self.assertIn("end-to-end/w, b, instructions", text)
 
     def test_few_allocations_agree_absolutely(self):
-        values = {"few": (0.004, 0.006), "one": (1, 1.2), "none": (0, 0)}
+        values = {"few": (0.004, 0.0049), "less few": (0.01, 0.0112), "close": (0.1, 0.104), "one": (1, 1.2),
+                  "none": (0, 0)}
         text = agreement.text(*([counted("allocations", pair[side], way) for way, pair in values.items()]
                                 for side in (0, 1)))
-        self.assertIn("allocations within 5 %: 1 of 3; within 0.01 an event: 2 of 3", text)
+        self.assertIn("allocations within 5 %: 2 of 5; or 0.001 an event: 3 of 5", text)
         self.assertIn("w, one, allocations", text)
+        self.assertIn("w, less few, allocations", text)
         self.assertNotIn("w, few", text)
 
     def test_runs_with_nothing_in_common_say_nothing(self):
