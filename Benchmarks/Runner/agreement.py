@@ -29,6 +29,8 @@ class Pair:
     unit: str
     # Whether all that it is made of had a core that nobody shared; what has no paces is not known to.
     is_calm: bool = False
+    # Whether the middle half of the runs of each side was within so much that ratios can agree.
+    is_steady: bool = False
 
     @property
     def distance(self) -> float:
@@ -59,7 +61,8 @@ def ratios(base: list[Figure], new: list[Figure]) -> list[Pair]:
             if who in (other.ratios or {}):
                 parts = [figure, other, *(side[figure.question, who] for side in beside)]
                 found.append(Pair(figure.group, f"{described(figure)}, beside {who}", other.ratios[who],
-                                  figure.ratios[who], "×", all(was_calm(part) for part in parts)))
+                                  figure.ratios[who], "×", all(was_calm(part) for part in parts),
+                                  all(part.middle_half <= RATIOS for part in parts)))
     return found
 
 
@@ -92,6 +95,8 @@ def text(base: list[Figure], new: list[Figure]) -> str:
         lines.append(f"ratios within {RATIOS * 100:.0f} %: {within(found, RATIOS)}")
         if calm := [pair for pair in found if pair.is_calm]:
             lines.append(f"  on a core that nobody shared in either run: {within(calm, RATIOS)}")
+        if steady := [pair for pair in found if pair.is_steady]:
+            lines.append(f"  where the middle half of each side's runs was within that: {within(steady, RATIOS)}")
         groups = dict.fromkeys(pair.group for pair in found)
         lines += [f"  {group}: {within([pair for pair in found if pair.group == group], RATIOS)}" for group in groups]
         lines += worst(found, RATIOS)

@@ -29,6 +29,15 @@ QUARTER = 0.25
 # a core that is shared says nothing of another program on it.
 NEARLY_WHOLE = 0.75
 MOST = 0.75
+# Paces say nothing of a program when its runs lie so many times as far apart by them as by the clock.
+MISFIT = 2
+
+
+def apart(values: list[float], rest: float) -> float:
+    """How far values are apart without a part of them at either end: the highest above the lowest, as a share of it."""
+    ordered = sorted(values)
+    low, high = (ordered[int((len(ordered) - 1) * place)] for place in (rest, 1 - rest)) if ordered else (1, 1)
+    return high / low - 1 if low > 0 else math.inf
 
 
 class ResultsError(Exception):
@@ -127,15 +136,31 @@ class Figure:
         """What ratios are made of: the run at the end of the best quarter, as what else a machine does makes a program
         slow, and never fast.
 
-        The median, read by paces, where others had a large part of the core in too many runs for that; and where
-        neither way is better.
+        The median, read by paces, where others had a large part of the core in too many runs for that, and paces fit
+        the runs; and where neither way is better.
         """
+        if self.better not in ("higher", "lower"):
+            return self.median
         paces = self.paces or [1] * len(self.runs)
         by_clock = [run for run, pace in zip(self.runs, paces) if pace >= NEARLY_WHOLE]
-        if self.better not in ("higher", "lower") or len(by_clock) < MOST * len(self.runs):
-            return self.median
+        if len(by_clock) < MOST * len(self.runs):
+            if self.paces_fit:
+                return self.median
+            by_clock = self.runs
         best_first = sorted(by_clock, reverse=self.better == "higher")
         return best_first[int((len(best_first) - 1) * QUARTER)]
+
+    @property
+    def paces_fit(self) -> bool:
+        """Whether the paces may be what made some runs slower than others."""
+        by_pace = [run / pace if self.better == "higher" else run * pace
+                   for run, pace in zip(self.runs, self.paces or [])]
+        return apart(by_pace, 0.1) <= MISFIT * apart(self.runs, 0.1)
+
+    @property
+    def middle_half(self) -> float:
+        """How far the runs in the middle are apart, half of all."""
+        return apart(self.runs, QUARTER)
 
     def ratio(self, other: Figure) -> float | None:
         """How many times as good it is as another figure when nothing disturbs both; None where it means nothing."""

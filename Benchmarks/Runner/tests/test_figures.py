@@ -1,5 +1,6 @@
 """Lines are read and checked; medians, ratios and bars come out as they should."""
 
+import math
 import pathlib
 import tempfile
 import unittest
@@ -54,6 +55,22 @@ class Summaries(unittest.TestCase):
         self.assertEqual(costs.undisturbed, 7)
         shared = figure([9, 10, 8, 3], paces=[0.8, 0.8, 0.5, 0.5])
         self.assertEqual(shared.undisturbed, shared.median)
+
+    def test_paces_that_do_not_fit_the_runs_are_passed_over(self):
+        paces = [0.4, 0.5, 0.6, 0.7, 0.9, 1, 0.5, 0.6]
+        steady = figure([80, 81, 82, 83, 84, 85, 86, 87], paces=paces)
+        self.assertFalse(steady.paces_fit)
+        self.assertEqual(steady.undisturbed, 86)
+        follows = figure([run * pace for run, pace in zip(steady.runs, paces)], paces=paces)
+        self.assertTrue(follows.paces_fit)
+        self.assertEqual(follows.undisturbed, follows.median)
+        costs = figure([80, 81, 82, 83, 84, 85, 86, 87], better="lower", paces=paces)
+        self.assertEqual((costs.paces_fit, costs.undisturbed), (False, 81))
+
+    def test_the_middle_half_of_the_runs(self):
+        self.assertEqual(figure([1, 10, 12, 15, 90]).middle_half, 0.5)
+        self.assertEqual(figure([7]).middle_half, 0)
+        self.assertEqual(figure([0, 0, 1]).middle_half, math.inf)
 
     def test_where_the_pace_of_the_core_is_known_the_calmer_half_counts_and_each_run_by_its_pace(self):
         shared = figure([100, 54, 60, 97, 30, 76], paces=[1, 0.6, 0.5, 0.97, 0.5, 0.8])
