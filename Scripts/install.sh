@@ -55,7 +55,8 @@ homebrew_formulae() {
 }
 
 is_installed_on_debian() {
-    [[ $(dpkg-query --show --showformat '${db:Status-Status}\n' "$1" 2>/dev/null) == *installed* ]] || return 1
+    # A package that another one only names is `not-installed`.
+    dpkg-query --show --showformat '${db:Status-Status}\n' "$1" 2>/dev/null | grep --quiet --line-regexp installed
 }
 
 # A program that came another way, such as a Node from its maker, is as good as the package.
