@@ -160,7 +160,7 @@ def with_undisturbed_speeds(best, results):
     for result in best:
         passes = passes_of(results, result["peer"], result["workload"])
         if result["verdict"] == "right" and passes.paces:
-            result["speed"] = statistics.median(passes.undisturbed)
+            result["speed"] = statistics.median(passes.by_pace)
     return best
 
 

@@ -34,8 +34,8 @@ class Runs:
         return order[:max(LEAST, (len(self.paces) + 1) // 2)]
 
     @property
-    def undisturbed(self):
-        """The calmer half of the runs, as they would have been on a core that nobody shares.
+    def by_pace(self):
+        """The calmer half of the runs, as they would have been on a core that nobody shares: what to compare with others.
 
         All as they were when nothing is known of the core, or when neither way is better.
         """
@@ -43,6 +43,13 @@ class Runs:
             return list(self.runs)
         return [self.runs[index] / self.paces[index] if self.better == "higher" else
                 self.runs[index] * self.paces[index] for index in self.calmest]
+
+    @property
+    def undisturbed(self):
+        """The same, and none better than the best of all runs: nothing is claimed that no run has reached."""
+        if self.better == "higher":
+            return [min(value, max(self.runs)) for value in self.by_pace]
+        return [max(value, min(self.runs)) for value in self.by_pace] if self.better == "lower" else self.by_pace
 
     @property
     def pace(self):

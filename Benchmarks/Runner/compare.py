@@ -12,6 +12,7 @@ import argparse
 import dataclasses
 import math
 import pathlib
+import statistics
 
 from . import agreement, measuring, programs, quantities
 from .figures import OWN, Figure, ResultsError
@@ -85,13 +86,15 @@ def pooled(rounds: list[list[Figure]]) -> list[Figure]:
     last: dict[tuple, Figure] = {}
     for figures in rounds:
         for figure in figures:
-            runs.setdefault(figure.key, []).append(figure.median)
+            runs.setdefault(figure.key, []).append(statistics.median(figure.by_pace))
             last[figure.key] = figure
     return [dataclasses.replace(figure, runs=runs[key], paces=None) for key, figure in last.items()]
 
 
 def text(base: list[Figure], new: list[Figure]) -> str:
     """The table: regressions, improvements, what is as it was, and whether the machine was the same."""
+    base, new = ([dataclasses.replace(figure, runs=figure.by_pace, paces=None) for figure in side]
+                 for side in (base, new))
     own = [change for change in changes(base, new) if change.new.subject == OWN]
     lines = []
     for verdict in ["regression", "improvement", "changed", "unchanged"]:

@@ -81,8 +81,17 @@ class Figure:
 
     @property
     def values(self) -> list[float]:
-        """The runs; where it is known how fast the core was, the calmer half of them, each by its pace."""
+        """The runs; where it is known how fast the core was, the calmer half of them, each by its pace, and none better
+        than the best run.
+        """
         return paced.Runs(self.better, self.runs, self.paces).undisturbed
+
+    @property
+    def by_pace(self) -> list[float]:
+        """The same, each by its pace alone: what is compared, as a side whose core was shared all the time would be
+        taken for slow.
+        """
+        return paced.Runs(self.better, self.runs, self.paces).by_pace
 
     @property
     def question(self) -> tuple[str, str, str]:
@@ -136,8 +145,8 @@ class Figure:
         """What ratios are made of: the run at the end of the best quarter, as what else a machine does makes a program
         slow, and never fast.
 
-        The median, read by paces, where others had a large part of the core in too many runs for that, and paces fit
-        the runs; and where neither way is better.
+        The median by paces where others had a large part of the core in too many runs for that, and paces fit the
+        runs; and the median where neither way is better.
         """
         if self.better not in ("higher", "lower"):
             return self.median
@@ -145,7 +154,7 @@ class Figure:
         by_clock = [run for run, pace in zip(self.runs, paces) if pace >= NEARLY_WHOLE]
         if len(by_clock) < MOST * len(self.runs):
             if self.paces_fit:
-                return self.median
+                return statistics.median(self.by_pace)
             by_clock = self.runs
         best_first = sorted(by_clock, reverse=self.better == "higher")
         return best_first[int((len(best_first) - 1) * QUARTER)]

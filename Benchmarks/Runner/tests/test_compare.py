@@ -1,5 +1,6 @@
 """A change is told from noise."""
 
+import dataclasses
 import unittest
 
 from Runner import compare
@@ -48,17 +49,26 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(compare.pooled([[time(1, 2, 9)], [time(3)], [time(4)]])[0].runs, [2, 3, 4])
 
     def test_rounds_are_read_by_their_paces_once(self):
-        rounds = [[Figure("g", "w", "chappie", "time", "ms", [8, 4, 4], better="lower", paces=[0.5, 1, 1])]] * 3
-        pooled, = compare.pooled(rounds)
-        self.assertEqual((pooled.runs, pooled.paces, pooled.median), ([4, 4, 4], None, 4))
+        rounds = [[Figure("g", "w", "chappie", "time", "ms", runs, better="lower", paces=[0.5] * 3)]
+                  for runs in [[8, 10, 8], [8, 8, 8], [12, 12, 8]]]
+        pooled, = compare.pooled(compare.read_alike(rounds))
+        # 4 and 6 are better than any run was: claimed they would not be.
+        self.assertEqual((pooled.runs, pooled.paces, pooled.median), ([4, 4, 6], None, 4))
+        self.assertEqual([figure.median for figure, in rounds], [8, 8, 8])
 
     def test_what_one_side_does_not_know_the_other_forgets(self):
         def paced(workload):
             return Figure("g", workload, "chappie", "time", "ms", [8], better="lower", paces=[0.5])
 
         before, after = compare.read_alike([[time(8, workload="a"), paced("b")], [paced("a"), paced("b")]])
-        self.assertEqual([figure.median for figure in before], [8, 4])
-        self.assertEqual([figure.median for figure in after], [8, 4])
+        self.assertEqual([figure.by_pace for figure in before], [[8], [4]])
+        self.assertEqual([figure.by_pace for figure in after], [[8], [4]])
+
+    def test_a_side_whose_core_was_shared_all_the_time_is_not_taken_for_slow(self):
+        before, after = ([Figure("g", "w", "chappie", "rate", "/s", runs, better="higher", paces=[pace] * 4)]
+                         for runs, pace in [([8, 8, 9, 9], 1), ([4, 4.25, 4.25, 4.5], 0.5)])
+        self.assertIn("unchanged: 1", compare.text(before, after))
+        self.assertIn("regressions: 1", compare.text(before, [dataclasses.replace(after[0], paces=None)]))
 
     def test_the_largest_change_comes_first_and_sides_that_lack_a_figure_are_named(self):
         base = [time(10, 10, 10, workload="a"), time(10, 10, 10, workload="b"), time(1, workload="gone")]

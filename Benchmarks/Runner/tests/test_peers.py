@@ -114,8 +114,15 @@ class Turns(unittest.TestCase):
     def test_of_runs_of_the_same_pace_the_first_count(self):
         Runs = module("paced").Runs
         self.assertEqual(Runs("higher", [1, 2, 3, 4, 5, 6, 7, 8], [1] * 8).undisturbed, [1, 2, 3, 4])
-        self.assertEqual(Runs("lower", [40, 8, 14, 12, 36], [0.25, 1, 0.5, 0.75, 0.25]).undisturbed, [8, 9, 7])
+        self.assertEqual(Runs("lower", [40, 8, 14, 12, 36], [0.25, 1, 0.5, 0.75, 0.25]).by_pace, [8, 9, 7])
         self.assertEqual(Runs(None, [3, 1], [0.5, 1]).undisturbed, [3, 1])
+
+    def test_nothing_is_better_than_the_best_run(self):
+        Runs = module("paced").Runs
+        self.assertEqual(Runs("higher", [8, 5, 6], [1, 0.5, 0.5]).undisturbed, [8, 8, 8])
+        self.assertEqual(Runs("higher", [2, 8, 6], [1, 0.5, 0.9]).undisturbed, [2, 6 / 0.9, 8])
+        self.assertEqual(Runs("lower", [40, 8, 14, 12, 36], [0.25, 1, 0.5, 0.75, 0.25]).undisturbed, [8, 9, 8])
+        self.assertEqual(Runs("higher", [3, 4], None).undisturbed, [3, 4])
 
     def test_a_calm_core_is_waited_for_and_not_for_ever(self):
         results = module("results")
@@ -131,7 +138,7 @@ class Turns(unittest.TestCase):
 
     def test_the_paces_of_one_process_that_are_not_known_make_all_unknown(self):
         runs = module("paced").Runs("higher", [2, 2], [0.5, 1])
-        self.assertEqual((runs.undisturbed, runs.pace), ([2, 4], 0.75))
+        self.assertEqual((runs.by_pace, runs.pace), ([2, 4], 0.75))
         runs.add([3], None)
         self.assertEqual((runs.undisturbed, runs.pace), ([2, 2, 3], None))
 

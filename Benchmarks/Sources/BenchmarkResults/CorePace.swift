@@ -54,13 +54,16 @@ public struct PacedRuns: Equatable, Sendable {
         if let pace { self.paces?.append(pace) } else { self.paces = nil }
     }
 
-    /// The calmer half of the runs, and three of them at least, as they would have been on a core that nobody shares.
+    /// The calmer half of the runs, and three of them at least, as they would have been on a core that nobody shares, and
+    /// none better than the best of all runs: nothing is claimed that no run has reached.
     ///
     /// All runs as they were when nothing is known of the core.
     public var undisturbed: [Double] {
-        guard let paces = self.paces else { return self.runs }
+        guard let paces = self.paces, let lowest = self.runs.min(), let highest = self.runs.max() else {
+            return self.runs
+        }
         return self.calmest(of: paces).map {
-            self.better == .higher ? self.runs[$0] / paces[$0] : self.runs[$0] * paces[$0]
+            self.better == .higher ? min(self.runs[$0] / paces[$0], highest) : max(self.runs[$0] * paces[$0], lowest)
         }
     }
 

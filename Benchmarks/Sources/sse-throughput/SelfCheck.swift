@@ -39,9 +39,12 @@ enum SelfCheck {
             paced(runs, paces, better).undisturbed
         }
         let paces = [0.25, 1, 0.5, 0.75, 0.25]
-        try expectSame("speeds", expected: [8, 8, 10], found: undisturbed([1, 8, 5, 6, 2], paces, .higher))
-        try expectSame("costs", expected: [8, 9, 7], found: undisturbed([40, 8, 14, 12, 36], paces, .lower))
-        try expectSame("two runs", expected: [8, 10], found: undisturbed([5, 8], [0.5, 1], .higher))
+        try expectSame("speeds", expected: [8, 8, 6], found: undisturbed([1, 8, 3, 6, 2], paces, .higher))
+        try expectSame("no faster", expected: [8, 8, 8], found: undisturbed([1, 8, 5, 6, 2], paces, .higher))
+        try expectSame("no cheaper", expected: [8, 9, 8], found: undisturbed([40, 8, 14, 12, 36], paces, .lower))
+        let costs: [Double] = [40, 8, 14, 12, 36, 7]
+        try expectSame("costs", expected: [8, 9, 7], found: undisturbed(costs, paces + [0.1], .lower))
+        try expectSame("two runs", expected: [8, 8], found: undisturbed([5, 8], [0.5, 1], .higher))
         try expectSame("four runs", expected: [1, 2, 4], found: undisturbed([1, 2, 3, 4], [1, 1, 0.5, 1], .lower))
         let equal = [Double](repeating: 1, count: 9)
         let inOrder: [Double] = [1, 2, 3, 4, 5, 6, 7, 8, 9]
