@@ -83,7 +83,7 @@ def figures_of(counting, program: pathlib.Path, workload: str, way: str) -> list
     found = [counting.count_between_pauses(program, [workload, WAYS[way]], *PASSES) for _ in range(times)]
     instructions, allocations = (sum(getattr(count, name) for count in found) / times
                                  for name in ["instructions", "allocations"])
-    values = {"instructions": round(instructions, 1), "allocations": round(max(allocations, 0), 4)}
+    values = {"instructions": round(instructions, 1), "allocations": round(max(allocations, 0), 6)}
     return [Figure("end-to-end", workload, "chappie", measure, "/event", [value], way=way, better="lower",
                    work={"eventCount": sum(count.events for count in found)}, decodes=True)
             for measure, value in values.items()]
