@@ -63,12 +63,17 @@ enum EndToEndFigures {
         let server = try StreamServer(
             .flood(messageCount: expected.messageCount), isSecure: wire.isSecure, compresses: wire.form.isCompressed)
         var readings: [Reading] = []
+        var machine = MachineReadings(server, wire, expected)
         Cores.watchPace()
+        if wire.streamCount == 1 { try machine.measureHalf(options) }
         for kind in [Consumer.Kind.events, .batches] {
             let consumer = Consumer(kind: kind, server: server, form: wire.form)
             readings += try await Self.measure(consumer, wire, expected, options)
         }
-        if wire.streamCount == 1 { readings += try MachineReadings(server, wire, expected).measure(options) }
+        if wire.streamCount == 1 {
+            try machine.measureHalf(options)
+            readings += machine.readings
+        }
         return readings
     }
 

@@ -7,6 +7,10 @@ struct MachineReadings {
     private let server: StreamServer
     private let wire: Wire
     private let expected: ExpectedResponse
+    /// What was found so far: by the loop around `read`, by the one that throws all away, and by that around `inflate`.
+    private var readResults: [PacedResult] = []
+    private var drainResults: [PacedResult] = []
+    private var inflateResults: [PacedResult] = []
 
     init(_ server: StreamServer, _ wire: Wire, _ expected: ExpectedResponse) {
         self.server = server
@@ -14,28 +18,40 @@ struct MachineReadings {
         self.expected = expected
     }
 
-    /// Measures the loops that make sense for the wire.
-    func measure(_ options: Options) throws -> [Reading] {
-        guard self.wire.form.isCompressed else { return try self.transfers(options) }
-        let inflated = self.report(try self.inflations(options), way: "inflate", "the machine: inflate")
-        return try self.longer().transfers(options) + inflated
+    /// Measures half of the runs of the loops that make sense for the wire.
+    ///
+    /// They take a second together: what somebody else does just then would be in all of them.
+    mutating func measureHalf(_ options: Options) throws {
+        if self.wire.form.isCompressed {
+            self.inflateResults += try self.several(options, share: 0.5) { try self.inflate() }
+        }
+        let longer = self.wire.form.isCompressed ? try self.longer() : self
+        let read = try longer.several(options, share: 0.5) { try longer.read() }
+        let byteCount = read.first?.result.wire_count ?? 0
+        self.readResults += read
+        self.drainResults += try longer.several(options, share: 0.5) { try longer.drain(byteCount) }
     }
 
-    /// The same with a response that takes some tens of milliseconds to read when it is compressed, and not one.
+    /// What the halves came to.
+    var readings: [Reading] {
+        let count = self.transferExpected.messageCount
+        return self.report(
+            self.readResults, count, way: "read", "the machine: \(self.wire.isSecure ? "SSL_read" : "read")")
+            + self.report(self.drainResults, count, way: "server's ceiling", "the server's ceiling").prefix(1)
+            + self.report(self.inflateResults, self.expected.messageCount, way: "inflate", "the machine: inflate")
+    }
+
+    /// A response that takes some tens of milliseconds to read when it is compressed, and not one.
+    private var transferExpected: ExpectedResponse {
+        self.wire.form.isCompressed ? ExpectedResponse(messageCount: 16 * self.expected.messageCount) : self.expected
+    }
+
+    /// The loops over that response.
     private func longer() throws -> Self {
-        let expected = ExpectedResponse(messageCount: 16 * self.expected.messageCount)
+        let expected = self.transferExpected
         let server = try StreamServer(
             .flood(messageCount: expected.messageCount), isSecure: self.wire.isSecure, compresses: true)
         return Self(server, self.wire, expected)
-    }
-
-    /// Reads the response, and takes its bytes as fast as the server has them.
-    private func transfers(_ options: Options) throws -> [Reading] {
-        let read = try self.reads(options)
-        let bytes = read.first?.result.wire_count ?? 0
-        let drained = try self.several(options) { try self.drain(bytes) }
-        return self.report(read, way: "read", "the machine: \(self.wire.isSecure ? "SSL_read" : "read")")
-            + self.report(drained, way: "server's ceiling", "the server's ceiling").prefix(1)
     }
 
     /// The processor time that a message takes in a loop around `read` or `inflate`.
@@ -84,13 +100,17 @@ struct MachineReadings {
     /// How long the shortest runs go on together, in seconds, and how many of them there are at most.
     private static let (duration, most) = (0.2, 60)
 
-    /// Runs behind a first one that only warms up: three times as many as of others, or more, as they are short.
-    private func several(_ options: Options, _ run: () throws -> cbc_result) throws -> [PacedResult] {
+    /// Runs behind a first one that only warms up: three times as many as of others, or more, as they are short; or a
+    /// share of them.
+    private func several(
+        _ options: Options, share: Double = 1, _ run: () throws -> cbc_result
+    ) throws -> [PacedResult] {
         _ = try run()
+        let (count, most) = (Double(3 * options.repetitions) * share, Double(Self.most) * share)
         var results: [PacedResult] = []
         var sum = 0.0
-        while PacedRuns.needsMore(after: results.map(\.pace), of: 3 * options.repetitions)
-            || sum < Self.duration && results.count < Self.most
+        while PacedRuns.needsMore(after: results.map(\.pace), of: Int(count.rounded(.up)))
+            || sum < Self.duration * share && Double(results.count) < most
         {
             let start = CorePace.now
             results.append(PacedResult(result: try run(), pace: CorePace.share(since: start)))
@@ -99,10 +119,11 @@ struct MachineReadings {
         return results
     }
 
-    private func report(_ results: [PacedResult], way: String, _ label: String) -> [Reading] {
-        let count = Double(self.expected.messageCount)
+    private func report(_ results: [PacedResult], _ messageCount: Int, way: String, _ label: String) -> [Reading] {
+        guard !results.isEmpty else { return [] }
+        let count = Double(messageCount)
         let byteCount = results.first.map { Int($0.result.wire_count) } ?? 0
-        let work = ResultFigure.Work(eventCount: self.expected.messageCount, byteCount: byteCount)
+        let work = ResultFigure.Work(eventCount: messageCount, byteCount: byteCount)
         func report(_ reading: Reading, _ measure: String, _ better: ResultFigure.Direction) -> Reading {
             reading.reported(
                 EndToEndFigures.group, self.wire.name, subject: ResultFigure.machineSubject, way: way,
