@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import concurrent.futures
 import importlib
+import math
 import pathlib
 import shutil
+import statistics
 import tempfile
 import time
 
@@ -19,9 +21,11 @@ STREAMS = [1, 100]
 WAYS = {"for try await": "events", "batches()": "batches"}
 # Passes before those that are counted, and these.
 PASSES = 2, 4
-# How often a workload of so many streams is counted. How much lies there when one stream is read, and with it how often
-# its consumer waits, is a matter of how threads meet; of a hundred it evens out sooner.
-TIMES = {1: 5, 100: 3}
+# How often a workload of so many streams is counted at least. How much lies there when one stream is read, and with it
+# how often its consumer waits, is a matter of how threads meet; of a hundred it evens out sooner.
+LEAST = {1: 5, 100: 3}
+# It is counted again until the standard error of the mean of allocations is such a share of it, and so often at most.
+ERROR, MOST = 0.0125, 24
 # More at a time would take turns on the cores of a small machine.
 JOBS = 2
 PROGRAM, SERVER = "connection-cost", "stream-server"
@@ -79,11 +83,18 @@ def figures_or_error(counting, program: pathlib.Path, workload: str, way: str) -
 
 
 def figures_of(counting, program: pathlib.Path, workload: str, way: str) -> list[Figure]:
-    times = TIMES[int(workload.rpartition("-")[2])]
-    found = [counting.count_between_pauses(program, [workload, WAYS[way]], *PASSES) for _ in range(times)]
-    instructions, allocations = (sum(getattr(count, name) for count in found) / times
+    found = []
+    while len(found) < LEAST[int(workload.rpartition("-")[2])] or (
+            len(found) < MOST and not are_enough([count.allocations for count in found])):
+        found.append(counting.count_between_pauses(program, [workload, WAYS[way]], *PASSES))
+    instructions, allocations = (statistics.mean(getattr(count, name) for count in found)
                                  for name in ["instructions", "allocations"])
     values = {"instructions": round(instructions, 1), "allocations": round(max(allocations, 0), 6)}
     return [Figure("end-to-end", workload, "chappie", measure, "/event", [value], way=way, better="lower",
                    work={"eventCount": sum(count.events for count in found)}, decodes=True)
             for measure, value in values.items()]
+
+
+def are_enough(values: list[float]) -> bool:
+    """Whether their mean is known well enough."""
+    return statistics.stdev(values) <= ERROR * abs(statistics.mean(values)) * math.sqrt(len(values))

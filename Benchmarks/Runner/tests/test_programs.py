@@ -1,6 +1,7 @@
 """Programs are chosen by a filter, run to their end, and failures do not take the others' figures with them."""
 
 import argparse
+import itertools
 import os
 import pathlib
 import tempfile
@@ -154,6 +155,20 @@ class Counts(unittest.TestCase):
         outcome = counts.counted(pathlib.Path("."), "end-to-end/sse-plain", Counting())
         self.assertEqual({item.workload: item.work["eventCount"] for item in outcome.figures},
                          {"sse-plain-1": 50, "sse-plain-100": 30})
+
+    def test_it_is_counted_until_the_mean_is_known_and_not_for_ever(self):
+        def counted(values):
+            later = itertools.cycle(values)
+            with mock.patch.object(Counting, "count_between_pauses", lambda *_: argparse.Namespace(
+                    instructions=1, allocations=next(later), events=1)):
+                found, = counts.figures_of(Counting(), pathlib.Path("."), "sse-plain-1", "batches()")[1:]
+            return found.work["eventCount"], found.median
+
+        self.assertEqual(counted([4, 4, 4, 4, 4.2]), (5, 4.04))
+        # 0.0125 of 0.5, and the deviation is 0.025 or a little more: 18 and not 16, where it is 0.0258.
+        self.assertEqual(counted([0.475, 0.525]), (18, 0.5))
+        self.assertEqual(counted([1, 3]), (24, 2))
+        self.assertEqual(counted([0]), (5, 0))
 
     def test_what_cannot_be_counted_is_a_failure(self):
         self.assertEqual(counts.counted(pathlib.Path("."), "sse-tls-1", Counting()).failure, "it cannot be counted")
