@@ -24,7 +24,7 @@ PASSES = 2, 4
 # How often a workload of so many streams is counted at least. How much lies there when one stream is read, and with it
 # how often its consumer waits, is a matter of how threads meet; of a hundred it evens out sooner.
 LEAST = {1: 5, 100: 3}
-# It is counted again until the standard error of the mean of allocations is such a share of it, and so often at most.
+# Where there is time for it, it is counted again until the standard error of the mean of allocations is such a share of it, and so often at most.
 ERROR, MOST = 0.0125, 24
 # More at a time would take turns on the cores of a small machine.
 JOBS = 2
@@ -43,8 +43,11 @@ def workloads(wanted: str) -> list[str]:
             if any(wanted in f"end-to-end/{name}{end}" for end in ["", "/instructions", "/allocations"])]
 
 
-def counted(folder: pathlib.Path, wanted: str, counting=None) -> Outcome | None:
-    """Counts every workload in both ways; None when the filter asks for none. `counting` is the module that counts."""
+def counted(folder: pathlib.Path, wanted: str, counting=None, is_thorough: bool = True) -> Outcome | None:
+    """Counts every workload in both ways; None when the filter asks for none.
+
+    `counting` is the module that counts; `is_thorough` says that there is time to count again.
+    """
     questions = [(workload, way) for workload in workloads(wanted) for way in WAYS]
     if not questions:
         return None
@@ -59,7 +62,7 @@ def counted(folder: pathlib.Path, wanted: str, counting=None) -> Outcome | None:
             program = counting.strip(folder / PROGRAM, work)
             # Each program looks for the server beside itself; the server is a process that nobody counts.
             (pathlib.Path(work) / SERVER).symlink_to((folder / SERVER).resolve())
-            found = list(jobs.map(lambda question: figures_or_error(counting, program, *question), questions))
+            found = list(jobs.map(lambda question: figures_or_error(counting, program, *question, is_thorough), questions))
         outcome.figures = [figure for pair in found if isinstance(pair, list) for figure in pair]
         outcome.failure = next((said(error) for error in found if isinstance(error, Exception)), None)
     except Exception as error:  # Whatever it was: the figures that were measured are not lost for it.
@@ -74,18 +77,19 @@ def said(error: Exception) -> str:
     return " / ".join(lines[:3]) or repr(error)
 
 
-def figures_or_error(counting, program: pathlib.Path, workload: str, way: str) -> list[Figure] | Exception:
+def figures_or_error(counting, program: pathlib.Path, workload: str, way: str,
+                     is_thorough: bool) -> list[Figure] | Exception:
     """The figures of a workload in a way, or why there are none: the others have theirs."""
     try:
-        return figures_of(counting, program, workload, way)
+        return figures_of(counting, program, workload, way, is_thorough)
     except Exception as error:
         return error
 
 
-def figures_of(counting, program: pathlib.Path, workload: str, way: str) -> list[Figure]:
+def figures_of(counting, program: pathlib.Path, workload: str, way: str, is_thorough: bool) -> list[Figure]:
     found = []
     while len(found) < LEAST[int(workload.rpartition("-")[2])] or (
-            len(found) < MOST and not are_enough([count.allocations for count in found])):
+            is_thorough and len(found) < MOST and not are_enough([count.allocations for count in found])):
         found.append(counting.count_between_pauses(program, [workload, WAYS[way]], *PASSES))
     instructions, allocations = (statistics.mean(getattr(count, name) for count in found)
                                  for name in ["instructions", "allocations"])

@@ -56,7 +56,7 @@ def run_all(folder: pathlib.Path, wanted: str, output: pathlib.Path, peers: path
             program = dataclasses.replace(program, besides=("--without", ",".join(in_turn)))
         outcomes.append(one(program.title, lambda: programs.run(program, told, folder, lines, log)))
     if has_counts and counts.workloads(wanted):
-        outcomes.append(one(counts.TITLE, lambda: counts.counted(folder, wanted)))
+        outcomes.append(one(counts.TITLE, lambda: counts.counted(folder, wanted, is_thorough=bool(peers or wanted))))
     if peers:
         program = Program(str(peers.resolve()), reads_filter=True)
         told = ["--filter", for_peers(wanted)] if wanted else []

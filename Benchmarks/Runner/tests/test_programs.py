@@ -157,11 +157,12 @@ class Counts(unittest.TestCase):
                          {"sse-plain-1": 50, "sse-plain-100": 30})
 
     def test_it_is_counted_until_the_mean_is_known_and_not_for_ever(self):
-        def counted(values):
+        def counted(values, is_thorough=True):
             later = itertools.cycle(values)
             with mock.patch.object(Counting, "count_between_pauses", lambda *_: argparse.Namespace(
                     instructions=1, allocations=next(later), events=1)):
-                found, = counts.figures_of(Counting(), pathlib.Path("."), "sse-plain-1", "batches()")[1:]
+                found, = counts.figures_of(Counting(), pathlib.Path("."), "sse-plain-1", "batches()",
+                                            is_thorough)[1:]
             return found.work["eventCount"], found.median
 
         self.assertEqual(counted([4, 4, 4, 4, 4.2]), (5, 4.04))
@@ -169,6 +170,7 @@ class Counts(unittest.TestCase):
         self.assertEqual(counted([0.475, 0.525]), (18, 0.5))
         self.assertEqual(counted([1, 3]), (24, 2))
         self.assertEqual(counted([0]), (5, 0))
+        self.assertEqual(counted([1, 3], is_thorough=False), (5, 1.8))
 
     def test_what_cannot_be_counted_is_a_failure(self):
         self.assertEqual(counts.counted(pathlib.Path("."), "sse-tls-1", Counting()).failure, "it cannot be counted")
