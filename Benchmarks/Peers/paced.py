@@ -35,7 +35,7 @@ class Runs:
 
     @property
     def by_pace(self):
-        """The calmer half of the runs, as they would have been on a core that nobody shares: what to compare with others.
+        """The calmer half of the runs, as they would have been on a core that nobody shares: what is compared.
 
         All as they were when nothing is known of the core, or when neither way is better.
         """

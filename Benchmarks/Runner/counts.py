@@ -24,7 +24,8 @@ PASSES = 2, 4
 # How often a workload of so many streams is counted at least. How much lies there when one stream is read, and with it
 # how often its consumer waits, is a matter of how threads meet; of a hundred it evens out sooner.
 LEAST = {1: 5, 100: 3}
-# Where there is time for it, it is counted again until the standard error of the mean of allocations is such a share of it, and so often at most.
+# Where there is time for it, it is counted again until the standard error of the mean of allocations is such a share of
+# it, and so often at most.
 ERROR, MOST = 0.0125, 24
 # More at a time would take turns on the cores of a small machine.
 JOBS = 2
@@ -62,7 +63,8 @@ def counted(folder: pathlib.Path, wanted: str, counting=None, is_thorough: bool 
             program = counting.strip(folder / PROGRAM, work)
             # Each program looks for the server beside itself; the server is a process that nobody counts.
             (pathlib.Path(work) / SERVER).symlink_to((folder / SERVER).resolve())
-            found = list(jobs.map(lambda question: figures_or_error(counting, program, *question, is_thorough), questions))
+            found = list(jobs.map(
+                lambda question: figures_or_error(counting, program, *question, is_thorough), questions))
         outcome.figures = [figure for pair in found if isinstance(pair, list) for figure in pair]
         outcome.failure = next((said(error) for error in found if isinstance(error, Exception)), None)
     except Exception as error:  # Whatever it was: the figures that were measured are not lost for it.

@@ -23,10 +23,10 @@ struct MachineReadings {
     /// They take a second together: what somebody else does just then would be in all of them.
     mutating func measureHalf(_ options: Options) throws {
         if self.wire.form.isCompressed {
-            self.inflateResults += try self.several(options, share: 0.5) { try self.inflate() }
+            self.inflateResults += try self.inflations(options, share: 0.5)
         }
         let longer = self.wire.form.isCompressed ? try self.longer() : self
-        let read = try longer.several(options, share: 0.5) { try longer.read() }
+        let read = try longer.reads(options, share: 0.5)
         let byteCount = read.first?.result.wire_count ?? 0
         self.readResults += read
         self.drainResults += try longer.several(options, share: 0.5) { try longer.drain(byteCount) }
@@ -64,10 +64,14 @@ struct MachineReadings {
     }
 
     /// Reads the response several times, and finds its frames or chunks.
-    func reads(_ options: Options) throws -> [PacedResult] { try self.several(options) { try self.read() } }
+    func reads(_ options: Options, share: Double = 1) throws -> [PacedResult] {
+        try self.several(options, share: share) { try self.read() }
+    }
 
     /// Inflates the response several times, from memory.
-    func inflations(_ options: Options) throws -> [PacedResult] { try self.several(options) { try self.inflate() } }
+    func inflations(_ options: Options, share: Double = 1) throws -> [PacedResult] {
+        try self.several(options, share: share) { try self.inflate() }
+    }
 
     private func read() throws -> cbc_result {
         let pieces = self.wire.pieces(messageCount: self.expected.messageCount)
@@ -103,7 +107,7 @@ struct MachineReadings {
     /// Runs behind a first one that only warms up: three times as many as of others, or more, as they are short; or a
     /// share of them.
     private func several(
-        _ options: Options, share: Double = 1, _ run: () throws -> cbc_result
+        _ options: Options, share: Double, _ run: () throws -> cbc_result
     ) throws -> [PacedResult] {
         _ = try run()
         let (count, most) = (Double(3 * options.repetitions) * share, Double(Self.most) * share)
