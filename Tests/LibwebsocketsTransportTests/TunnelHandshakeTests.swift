@@ -128,19 +128,19 @@ import Testing
     func anAnswerHasALimit(_ excess: Int) {
         let limit = TunnelHandshake.byteCountLimit
         let progress = Self.progress(Self.answer(byteCount: limit + excess))
-        let tooLarge = TunnelHandshake.Answer.failed(.headerSectionTooLarge(limit: 65_536))
+        let tooLarge = TunnelHandshake.Answer.failed(.headerSectionTooLarge(limit: 32_768))
         #expect(progress.answer == (excess > 0 ? tooLarge : .established))
         #expect(progress.byteCount == min(limit, limit + excess))
     }
 
     @Test func interimResponsesHaveNoLimitOfTheirOwn() {
         let interim = "HTTP/1.1 100 Continue\r\n\r\n"
-        let text = String(repeating: interim, count: 65_536 / interim.utf8.count + 1)
-        #expect(Self.progress(text).answer == .failed(.headerSectionTooLarge(limit: 65_536)))
+        let text = String(repeating: interim, count: 32_768 / interim.utf8.count + 1)
+        #expect(Self.progress(text).answer == .failed(.headerSectionTooLarge(limit: 32_768)))
     }
 
     @Test func aReasonWithoutAnEndIsTooLarge() {
         let text = "HTTP/1.1 502 " + String(repeating: "x", count: 70_000)
-        #expect(Self.progress(text).answer == .failed(.headerSectionTooLarge(limit: 65_536)))
+        #expect(Self.progress(text).answer == .failed(.headerSectionTooLarge(limit: 32_768)))
     }
 }

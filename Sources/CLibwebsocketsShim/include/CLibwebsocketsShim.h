@@ -75,7 +75,9 @@ typedef enum CLWS_CLOSED_ENUM clws_failure {
 
 enum {
     /// The largest header section, in bytes of names and values as libwebsockets stores them.
-    CLWS_HEADER_SECTION_LIMIT = 65536,
+    ///
+    /// The largest that every version can hold: 4.2 to 4.5 keep 16 bits of it, and 5.0 refuses more than 32,768.
+    CLWS_HEADER_SECTION_LIMIT = 32768,
     /// The most bytes of one `clws_write`.
     CLWS_BUFFER_SIZE = 65536,
     /// The most bytes of one read, and of one `CLWS_EVENT_BYTES_RECEIVED`.

@@ -33,7 +33,7 @@ struct TunnelHandshake {
     }
 
     /// The most bytes of the answer, interim responses included.
-    static let byteCountLimit = 64 << 10
+    static let byteCountLimit = 32 << 10
 
     private var state = State.protocolAndCode(byteCount: 0, code: 0)
     private var byteCount = 0
