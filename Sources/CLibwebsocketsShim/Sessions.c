@@ -30,11 +30,20 @@ static void make_room(clws_sessions *sessions, const clws_server *server) {
         remove_at(sessions, 0);
 }
 
+// When a session was made, in seconds since 1970.
+static time_t time_of(const SSL_SESSION *session) {
+#if OPENSSL_VERSION_NUMBER >= 0x30300000L
+    return SSL_SESSION_get_time_ex(session); // 3.6 deprecates the other, which ends in 2038 where `long` has 32 bits
+#else
+    return SSL_SESSION_get_time(session);
+#endif
+}
+
 // Whether the server would know the session, and its certificate is still good.
 static bool is_usable(const SSL_SESSION *session) {
     time_t now = time(NULL);
     if (!SSL_SESSION_is_resumable(session)) return false;
-    if (SSL_SESSION_get_time(session) + SSL_SESSION_get_timeout(session) <= now) return false;
+    if (time_of(session) + SSL_SESSION_get_timeout(session) <= now) return false;
     X509 *certificate = SSL_SESSION_get0_peer((SSL_SESSION *)session); // it is not changed
     return certificate && X509_cmp_time(X509_get0_notAfter(certificate), &now) > 0;
 }

@@ -30,7 +30,7 @@ package enum JSONDocumentValue: Equatable {
     /// Reads any JSON text, as RFC 8259 has it; nil for anything else, and for values more than 511 deep.
     package init?(text: some Collection<UInt8>) {
         // The scanner reads objects.
-        let padded = PaddedBytes(Array("{\"a\":".utf8) + text + Array("}".utf8))
+        let padded = PaddedBytes(Array("{\"a\":".utf8) + Array(text) + Array("}".utf8))
         let scanner = JSONScanner()
         let value = padded.withBytes { bytes -> JSONDocumentValue? in
             guard let nodes = try? scanner.nodes(of: bytes, depth: Int(CSJ_MAXIMUM_DEPTH)) else { return nil }

@@ -132,7 +132,7 @@ package struct JSONArrayText {
     /// Reads an array; nil for anything else.
     package init?(_ json: some Collection<UInt8>) {
         // The scanner reads objects.
-        let object = Array("{\"a\":".utf8) + json + Array("}".utf8)
+        let object = Array("{\"a\":".utf8) + Array(json) + Array("}".utf8)
         let padded = PaddedBytes(object)
         let scanner = JSONScanner()
         let elements = padded.withBytes { bytes -> [Element]? in

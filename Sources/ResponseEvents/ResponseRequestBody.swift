@@ -90,7 +90,7 @@ package struct ResponseRequestBody: Equatable, Sendable {
         guard let input = self.members["input"] else { return [] }
         if let elements = self.inputElements { return elements }
         guard input.first == UInt8(ascii: "\"") else { return nil }
-        return [Array(#"{"type":"message","role":"user","content":"#.utf8) + input + Array("}".utf8)]
+        return [Array(#"{"type":"message","role":"user","content":"#.utf8) + Array(input) + Array("}".utf8)]
     }
 
     mutating func replaceInput(with json: [UInt8]) { self.members["input"] = json[...] }

@@ -39,14 +39,15 @@ import WebSocketProtocol
     // MARK: Chunks
 
     /// One of everything: fragments, control frames between them, empty frames, all three forms of the length.
-    private static let traffic: [UInt8] =
-        ServerFrame.text("Hello") + ServerFrame.text("fra", isFinal: false) + ServerFrame.ping("p1")
-        + ServerFrame.continuation(Array("gmen".utf8), isFinal: false) + ServerFrame.continuation([], isFinal: false)
-        + ServerFrame.pong("") + ServerFrame.continuation(Array("ted".utf8), isFinal: true)
-        + ServerFrame.text("") + ServerFrame.text("", isFinal: false) + ServerFrame.continuation([1], isFinal: true)
-        + ServerFrame.binary([9], isFinal: false) + ServerFrame.continuation([], isFinal: true)
-        + ServerFrame.binary([UInt8](repeating: 7, count: 130)) + ServerFrame.ping(String(repeating: "z", count: 125))
-        + ServerFrame.close(1001, reason: Array("byé".utf8)) + [0xFF, 0xFF]
+    private static let traffic: [UInt8] = [
+        ServerFrame.text("Hello"), ServerFrame.text("fra", isFinal: false), ServerFrame.ping("p1"),
+        ServerFrame.continuation(Array("gmen".utf8), isFinal: false), ServerFrame.continuation([], isFinal: false),
+        ServerFrame.pong(""), ServerFrame.continuation(Array("ted".utf8), isFinal: true),
+        ServerFrame.text(""), ServerFrame.text("", isFinal: false), ServerFrame.continuation([1], isFinal: true),
+        ServerFrame.binary([9], isFinal: false), ServerFrame.continuation([], isFinal: true),
+        ServerFrame.binary([UInt8](repeating: 7, count: 130)), ServerFrame.ping(String(repeating: "z", count: 125)),
+        ServerFrame.close(1001, reason: Array("byé".utf8)), [0xFF, 0xFF],
+    ].flatMap { $0 }
 
     private static let trafficElements: [ReadElement] = [
         .text("Hello"), .ping(Array("p1".utf8)), .pong([]), .text("fragmented"), .text(""),

@@ -234,7 +234,7 @@ struct EventStreamExchange {
         guard self.isChunked else { return try self.writer.append(bytes) }
         let size = self.exchange.sliceByteCount ?? max(1, bytes.count)
         for start in stride(from: 0, to: bytes.count, by: size) {
-            let piece = bytes[start..<min(start + size, bytes.count)]
+            let piece = Array(bytes[start..<min(start + size, bytes.count)])
             try self.writer.append(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8))
             if self.exchange.sliceByteCount != nil { try self.writer.flush() }
         }
