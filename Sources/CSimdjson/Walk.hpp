@@ -181,6 +181,11 @@ struct Walk {
 /// Where a container that began at `start` and was walked to its end has its end.
 csj_text written(const uint8_t *start, ondemand::value &value) noexcept;
 
+/// Whether a document begins with U+FEFF, which is no JSON (RFC 8259 section 2); simdjson skips it from 3.2 on.
+inline bool begins_with_byte_order_mark(const uint8_t *bytes, size_t count) noexcept {
+    return count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF;
+}
+
 /// Parses the document, whose outermost value must be an object, and calls `visit(walk, object)`.
 ///
 /// The visitor visits every member and then calls `check_end()`.
@@ -189,7 +194,7 @@ csj_status walk_object(
     csj_scanner &scanner, const uint8_t *bytes, size_t count, size_t readable_count, Visit &&visit
 ) noexcept {
     if (readable_count < count || readable_count - count < CSJ_PADDING) { return csj_no_padding; }
-    if (count == 0) { return csj_not_json; }
+    if (count == 0 || begins_with_byte_order_mark(bytes, count)) { return csj_not_json; }
     ondemand::parser *parser = nullptr;
     csj_status status = prepare(scanner, count, &parser);
     if (status != csj_ok) { return status; }
