@@ -406,7 +406,7 @@ bool clws_is_resumed(clws_stream *stream) {
 // Why a connection could not even be started: no descriptor, or what `connect` said.
 static int starting_error(const clws_service *service, int error) {
     int probe = socket(AF_INET, SOCK_STREAM, 0);
-    if (probe < 0) return errno;
+    if (probe < 0) return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : CLWS_ERROR_NO_SOCKETS;
     close(probe);
     // The tables of libwebsockets are as large as the limit was when they were made.
     return probe >= service->descriptor_limit ? EMFILE : error;
@@ -456,6 +456,8 @@ clws_stream *clws_connect(clws_service *service, const clws_target *target, int 
     *error = starting_error(service, code);
     return NULL;
 }
+
+bool clws_has_socket(clws_stream *stream) { return lws_get_socket_fd((struct lws *)stream) >= 0; }
 
 int clws_connect_error(clws_stream *stream) { return clws_attempt_error(lws_wsi_user((struct lws *)stream)); }
 

@@ -130,6 +130,9 @@ extension TransportFailure.Cause {
         case .descriptorsExhausted(let limit):
             details.limit = limit
             return .descriptorsExhausted
+        case .environmentUnusable(let fault):
+            details.detail = fault.rawValue
+            return .unavailable
         case .cancelled, .unavailable: return .unavailable
         }
     }

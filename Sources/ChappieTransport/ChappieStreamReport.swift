@@ -45,6 +45,10 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
 
     /// The caller's name for the request, the same for every attempt: `x-client-request-id`.
     public internal(set) var requestID = ""
+    /// The versions of the C libraries below the package, by name (`libwebsockets`, `zlib`, `simdjson`, `OpenSSL`).
+    ///
+    /// Nil in a report that was written without them.
+    public internal(set) var libraries: [String: String]? = Self.linkedLibraries
     /// Every attempt, in order.
     ///
     /// An attempt whose kept connection had died stands twice: with the outcome `replaced`, and as it went on.
@@ -61,6 +65,9 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
     ///
     /// Known when the stream is over.
     public internal(set) var gaps: OutputGaps?
+
+    private static let linkedLibraries = Dictionary(
+        uniqueKeysWithValues: ChappieLinkedLibraries.versions.map { ($0.name, $0.version) })
 
     /// Bytes after decompression for each byte that was received; nil when nothing was compressed.
     public var compressionRatio: Double? {

@@ -4,6 +4,7 @@
 #else
     public import Foundation
 #endif
+import StreamTransport
 
 extension ChappieTransportFailure: LocalizedError {
     /// What went wrong, where, and what to do, in sentences that are fit to show.
@@ -64,6 +65,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .sequenceGap: "Events of the response are missing"
         case .responseExpired: "The server has the response no more, or streams it no more"
         case .circuitOpen: "The request was not tried, because those before it failed"
+        case .unavailable where self.environmentFault != nil: "\(self.environmentWords) (\(Self.libraryWords))"
         case .unavailable: "The system has no resources left for a connection"
         }
     }
@@ -99,6 +101,10 @@ extension ChappieTransportFailure: LocalizedError {
         case .requestTooLarge: "Allow HTTP, or send a smaller request."
         case .responseExpired: "Ask for the response by its identifier, or send the request again."
         case .circuitOpen: "Try again in \(self.waitWords)."
+        case .unavailable where self.environmentFault == .socket:
+            "Check the installation of libwebsockets and what the sandbox allows: the network is not at fault."
+        case .unavailable where self.environmentFault != nil:
+            "Check the limits of threads and memory (ulimit -u, ulimit -v) and the installation of libwebsockets."
         case .unavailable: "Close other connections or programs, and try again."
         case .tlsHandshakeFailed, .protocolViolation, .binaryMessage, .webSocketClosed, .peerUnresponsive,
             .unsupportedContentCoding, .corruptContentCoding, .undecodableEvent, .endedEarly, .connectionLost,
@@ -114,6 +120,18 @@ extension ChappieTransportFailure: LocalizedError {
     }
     private var refusalWords: String { TLSRefusal(self.details)?.words.map { ": \($0)" } ?? "" }
     private var detailWords: String { self.details.detail.map { ": \($0)" } ?? "" }
+    private var environmentFault: TransportFailure.EnvironmentFault? {
+        self.details.detail.flatMap(TransportFailure.EnvironmentFault.init)
+    }
+    private var environmentWords: String {
+        switch self.environmentFault {
+        case .thread: "The service thread could not be started"
+        case .service: "libwebsockets' event loop could not be started"
+        case .socket, nil: "No socket could be opened"
+        }
+    }
+    private static let libraryWords = ChappieLinkedLibraries.versions.map { "\($0.name) \($0.version)" }
+        .joined(separator: ", ")
     private var limitWords: String { self.details.limit.map { " the limit of \($0) bytes" } ?? " the limit" }
     private var descriptorWords: String { self.details.limit.map { " of \($0) (ulimit -n)" } ?? "" }
     private var limitInWords: String { self.details.limit.map { " (\($0) bytes)" } ?? "" }

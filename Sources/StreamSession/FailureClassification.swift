@@ -72,7 +72,7 @@ extension TransportFailure {
         // wrong credential a proxy should say 407 (RFC 9110 section 15.5.8); tinyproxy says 401.
         case .invalidRequest, .trustAnchorsUnreadable, .clientCertificateUnreadable, .keyNotPinned, .proxyInvalid,
             .proxyRefused(statusCode: 407), .proxyRefused(statusCode: 401), .messageTooLarge, .cancelled,
-            .descriptorsExhausted, .unavailable:
+            .descriptorsExhausted, .unavailable, .environmentUnusable:
             .fatal
         case .certificateRejected, .headerSectionTooLarge, .openingHandshakeInvalid,
             .unsupportedTransferCoding, .unsupportedContentCoding:

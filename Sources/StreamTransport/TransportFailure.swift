@@ -86,6 +86,18 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case descriptorsExhausted(limit: Int)
         /// The service could not be started or refused the connection: no memory, no threads.
         case unavailable
+        /// No connection can be opened in this environment, whatever the network does.
+        case environmentUnusable(EnvironmentFault)
+    }
+
+    /// What an environment does not provide.
+    package enum EnvironmentFault: String, Sendable, Equatable, CaseIterable {
+        /// The service thread could not be started.
+        case thread
+        /// The event loop or libwebsockets' context could not be made.
+        case service
+        /// The system or libwebsockets opened no socket within the connect budget.
+        case socket
     }
 
     /// What is wrong with an answer to the opening handshake (RFC 6455 section 4.1).

@@ -42,6 +42,9 @@ import Testing
         Case(cause: .connectionLost, code: .connectionLost),
         Case(cause: .peerUnresponsive, code: .peerUnresponsive),
         Case(cause: .unavailable, code: .unavailable),
+        Case(cause: .environmentUnusable(.socket), code: .unavailable, details: (nil, nil, nil, "socket")),
+        Case(cause: .environmentUnusable(.thread), code: .unavailable, details: (nil, nil, nil, "thread")),
+        Case(cause: .environmentUnusable(.service), code: .unavailable, details: (nil, nil, nil, "service")),
     ]
 
     /// One attempt on a WebSocket.

@@ -195,10 +195,18 @@ typedef struct clws_target {
     size_t tunnel_request_count;
 } clws_target;
 
-/// Starts a connection. NULL when it could not be started: no event follows then, and `error` is an `errno`, or 0.
+enum {
+    /// In place of an `errno`: the system makes no sockets at all, for instance in a sandbox.
+    CLWS_ERROR_NO_SOCKETS = -1,
+};
+
+/// Starts a connection. NULL when it could not be started: no event follows then, and `error` is an `errno`, 0, or
+/// `CLWS_ERROR_NO_SOCKETS`.
 ///
 /// Events may come from within the call already. `EMFILE` stands for the tables of libwebsockets as well.
 clws_stream *clws_connect(clws_service *service, const clws_target *target, int *error);
+/// Whether libwebsockets has opened a socket for the connection; until then it waits for something of its own.
+bool clws_has_socket(clws_stream *stream);
 /// Within `CLWS_EVENT_FAILED`: the `errno` with which TCP failed, 0 when that is not known.
 ///
 /// It never is under libwebsockets' own loop, where libev is missing.

@@ -20,6 +20,9 @@ struct ConnectionContest {
     /// When the next address is tried.
     var deadline: ContinuousClock.Instant?
 
+    /// Whether an attempt has a socket: libwebsockets opens it at once, or it lacks something that the peer cannot give.
+    var hasSocket: Bool { self.contestants.contains { $0.stream.map(clws_has_socket) ?? false } }
+
     /// Where a socket stands among `contestants`.
     func index(of id: ConnectionID) -> Int? { self.contestants.firstIndex { $0.id == id } }
 }

@@ -44,6 +44,8 @@ extension ServiceConnection {
             self.connectTimedOut(in: self.phaseOfConnecting(.resolve))
         case .connecting where self.connectDeadline.map { now < $0 } ?? true:
             self.attemptDelayPassed()
+        case .connecting where self.contest.map { !$0.hasSocket } ?? false:
+            self.connectTimedOut(in: .connect, .environmentUnusable(.socket))
         case .connecting:
             self.connectTimedOut(in: self.phaseOfConnecting(self.isTCPConnected ? .tls : .connect))
         case .requesting where self.isUpgrade:
@@ -59,8 +61,10 @@ extension ServiceConnection {
         }
     }
 
-    private func connectTimedOut(in phase: TransportFailure.Phase) {
-        self.finish(.failed(TransportFailure(phase: phase, cause: .timedOut)))
+    private func connectTimedOut(
+        in phase: TransportFailure.Phase, _ cause: TransportFailure.Cause = .timedOut
+    ) {
+        self.finish(.failed(TransportFailure(phase: phase, cause: cause)))
     }
 
     private func checkLiveness(_ now: ContinuousClock.Instant) {

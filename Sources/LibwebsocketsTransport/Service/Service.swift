@@ -36,7 +36,7 @@ final class Service: @unchecked Sendable {
     /// Starts the thread.
     init(resolver: Resolver) {
         self.resolver = resolver
-        if !startThread({ self.run() }) { self.mailbox.refuse(.unavailable) }
+        if !startThread({ self.run() }) { self.mailbox.refuse(.environmentUnusable(.thread)) }
     }
 
     // MARK: Any thread
@@ -66,7 +66,7 @@ final class Service: @unchecked Sendable {
         guard let pointer = self.pointer else {
             // What a loop and a context open together, and has been given back.
             let limit = DescriptorLimit.exhausted(wanting: 8)
-            self.mailbox.refuse(limit.map { .descriptorsExhausted(limit: $0) } ?? .unavailable)
+            self.mailbox.refuse(limit.map { .descriptorsExhausted(limit: $0) } ?? .environmentUnusable(.service))
             return
         }
         self.mailbox.attach(pointer)
@@ -264,6 +264,8 @@ final class Service: @unchecked Sendable {
             .descriptorsExhausted(limit: min(DescriptorLimit.current, Int(clws_service_descriptor_limit(pointer))))
         case ENFILE, ENOMEM:
             .unavailable
+        case CInt(CLWS_ERROR_NO_SOCKETS):
+            .environmentUnusable(.socket)
         default:
             .unreachable(code: code)
         }
