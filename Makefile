@@ -47,7 +47,7 @@ demo: install ## Build the command line and run its guided demonstration
 	@"$$(swift build --show-bin-path)/chappie" demo
 
 test: install ## Build everything and run every test
-	@Scripts/install.sh proxy
+	@Scripts/install.sh test
 	swift build $(BUILD_FLAGS) --build-tests
 	swift test --skip-build $(TEST_FLAGS)
 
@@ -119,7 +119,7 @@ thread-sanitizer-build: install
 	nice -n 10 swift build --build-tests --sanitize=thread --scratch-path .build/tsan
 
 thread-sanitizer-run:
-	@Scripts/install.sh proxy
+	@Scripts/install.sh test
 	swift test --skip-build --sanitize=thread --scratch-path .build/tsan --disable-xctest $(TEST_FLAGS) \
 		--skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_THREADS)'
 
@@ -129,7 +129,7 @@ address-sanitizer-build: install
 	swift build --build-tests --sanitize=address --scratch-path .build/asan
 
 address-sanitizer-run:
-	@Scripts/install.sh proxy
+	@Scripts/install.sh test
 	ASAN_OPTIONS=detect_leaks=1 swift test --skip-build --sanitize=address --scratch-path .build/asan --disable-xctest \
 		$(TEST_FLAGS) --skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_MEMORY)'
 

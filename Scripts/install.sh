@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Installs what the Makefile's targets need from the system's package manager, and only what is missing.
-# Usage: Scripts/install.sh [build|check|docs|proxy|budgets|bench|bench-peers|report|crashes|interop|autobahn|model]...
-#        (default: build)
+# Usage: Scripts/install.sh [build|test|check|docs|budgets|bench|bench-peers|report|crashes|interop|autobahn|model|
+#        platforms]...      (default: build)
+#
+# On Debian and Ubuntu it installs. Elsewhere it says what is missing, and the command that should install it.
 set -euo pipefail
 
 readonly minimum_swift=6.2
 
 usage() {
-    sed -n '2,4s/^# //p' "$0"
+    sed -n '2,6s/^# \{0,1\}//p' "$0"
 }
 
 fail() {
@@ -19,11 +21,12 @@ fail() {
 debian_packages() {
     case $1 in
         build)
-            echo libwebsockets-dev libsimdjson-dev zlib1g-dev libev-dev libssl-dev pkg-config make ca-certificates
+            # Swift compiles C++ with the headers of the system's compiler.
+            echo libwebsockets-dev libsimdjson-dev zlib1g-dev libev-dev libssl-dev pkg-config g++ make ca-certificates
             ;;
         check) echo shellcheck python3 ;;
         docs) echo python3 ;;
-        proxy) echo tinyproxy-bin ;;
+        test) echo tinyproxy-bin curl openssl procps gcc libc6-dev ;;
         budgets | bench) echo python3 valgrind binutils ;;
         bench-peers) echo python3 python3-venv curl ca-certificates util-linux ;;
         report) echo python3 chromium fonts-dejavu-core ;;
@@ -31,27 +34,38 @@ debian_packages() {
         interop) echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid ;;
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;
-        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, bench, bench-peers, report, crashes, interop, autobahn or model)" ;;
+        platforms) echo debootstrap qemu-user-static util-linux python3 ;;
+        *) fail "unknown purpose '$1': see Scripts/install.sh --help" ;;
     esac
 }
 
-# Homebrew formulae for one purpose. Nobody has tried this branch on a Mac yet.
-homebrew_formulae() {
-    case $1 in
-        build) echo libwebsockets simdjson zlib libev openssl@3 pkg-config ;;
-        check) echo shellcheck python ;;
-        docs) echo python ;;
-        proxy) echo tinyproxy ;;
-        budgets) ;; # They are counted on Linux only.
-        bench) echo python ;; # Without valgrind: instructions are counted on Linux only.
-        report) fail "the report is looked at in Debian's Chromium; run it on Linux" ;;
-        crashes) fail "processes are killed at their system calls by strace; run it on Linux" ;;
-        interop) echo python node squid ;;
-        autobahn) fail "the Autobahn suite is set up from Debian packages; run it on Linux" ;;
-        model) echo spin ;;
-        bench-peers) fail "the peers are measured on Linux only" ;;
-        *) fail "unknown purpose '$1' (build, check, docs, proxy, budgets, bench, bench-peers, report, crashes, interop, autobahn or model)" ;;
+# The build's packages elsewhere, as one command. None of these has been tried.
+command_elsewhere() {
+    local manager
+    for manager in dnf zypper pacman apk brew; do
+        command -v "$manager" >/dev/null && break
+    done
+    case $manager in
+        dnf) echo 'dnf install libwebsockets-devel simdjson-devel zlib-devel libev-devel openssl-devel pkgconf-pkg-config gcc-c++ make ca-certificates' ;;
+        zypper) echo 'zypper install libwebsockets-devel simdjson-devel zlib-devel libev-devel libopenssl-devel pkg-config gcc-c++ make ca-certificates' ;;
+        pacman) echo 'pacman -S libwebsockets simdjson zlib libev openssl pkgconf gcc make ca-certificates' ;;
+        apk) echo 'apk add libwebsockets-dev simdjson-dev zlib-dev libev-dev openssl-dev pkgconf g++ make ca-certificates' ;;
+        brew) command -v brew >/dev/null || return 0
+            echo 'brew install libwebsockets simdjson zlib libev openssl@3 pkgconf' ;;
     esac
+}
+
+# Says what to do where there is no apt-get; nothing where the libraries are there.
+advise_elsewhere() {
+    local advice purpose
+    for purpose in "$@"; do
+        if [[ $purpose != build ]]; then
+            printf "install.sh: '%s' uses the equivalents of Debian's %s\n" "$purpose" "$(debian_packages "$purpose")" >&2
+        elif ! pkg-config --exists 'libwebsockets >= 4.1' simdjson zlib openssl 2>/dev/null; then
+            advice=$(command_elsewhere)
+            fail "libwebsockets, simdjson, zlib, libev or OpenSSL is missing: ${advice:-install the equivalents of $(debian_packages build)} (untried)"
+        fi
+    done
 }
 
 is_installed_on_debian() {
@@ -62,7 +76,7 @@ is_installed_on_debian() {
 # A program that came another way, such as a Node from its maker, is as good as the package.
 is_available_on_debian() {
     case $1 in
-        gcc | make | curl | python3 | shellcheck | spin | strace | valgrind) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
+        g++ | gcc | make | curl | python3 | shellcheck | spin | strace | valgrind | debootstrap) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
         tinyproxy-bin) command -v tinyproxy >/dev/null || is_installed_on_debian "$1" ;;
         openssl) command -v openssl >/dev/null || is_installed_on_debian "$1" ;;
         nodejs) command -v node >/dev/null || is_installed_on_debian "$1" ;;
@@ -70,6 +84,23 @@ is_available_on_debian() {
         python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
         *) is_installed_on_debian "$1" ;;
     esac
+}
+
+# What the system's package manager is run with, which is not always there.
+become_root() {
+    as_root=()
+    ((EUID != 0)) || return 0
+    command -v sudo >/dev/null || fail "needs $*: run 'apt-get install $*' as root, or install sudo"
+    as_root=(sudo)
+}
+
+install_packages() {
+    local as_root
+    become_root "$@"
+    printf 'Installing %s\n' "$*" >&2
+    "${as_root[@]}" apt-get -qq update
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
+        apt-get -qq --no-install-recommends --option Dpkg::Use-Pty=0 install "$@" >/dev/null
 }
 
 install_on_debian() {
@@ -80,31 +111,24 @@ install_on_debian() {
             is_available_on_debian "$name" || missing+=("$name")
         done
     done
-    ((${#missing[@]} > 0)) || return 0
-
-    local as_root=()
-    if ((EUID != 0)); then
-        command -v sudo >/dev/null ||
-            fail "needs ${missing[*]}: run 'apt-get install ${missing[*]}' as root, or install sudo"
-        as_root=(sudo)
-    fi
-    printf 'Installing %s\n' "${missing[*]}" >&2
-    "${as_root[@]}" apt-get -qq update
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
-        apt-get -qq --no-install-recommends --option Dpkg::Use-Pty=0 install "${missing[@]}" >/dev/null
+    ((${#missing[@]} == 0)) || install_packages "${missing[@]}"
+    # Behind the others, because the lists of packages are up to date then.
+    for purpose in "$@"; do
+        if [[ $purpose == build ]] && ! command -v swift >/dev/null && has_recent_swiftlang; then
+            install_packages swiftlang
+        fi
+    done
 }
 
-install_on_macos() {
-    command -v brew >/dev/null || fail "needs Homebrew: see https://brew.sh"
-    local purpose missing=() name formulae
-    for purpose in "$@"; do
-        formulae=$(homebrew_formulae "$purpose")
-        for name in $formulae; do
-            brew list --formula "$name" >/dev/null 2>&1 || missing+=("$name")
-        done
-    done
-    ((${#missing[@]} > 0)) || return 0
-    brew install --quiet "${missing[@]}"
+is_recent() {
+    [[ $(printf '%s\n' "$minimum_swift" "$1" | sort --version-sort | head -n 1) == "$minimum_swift" ]]
+}
+
+# Whether the distribution has a Swift that is new enough.
+has_recent_swiftlang() {
+    local candidate
+    candidate=$(apt-cache policy swiftlang 2>/dev/null | sed -nE 's/^ *Candidate: ([0-9][0-9.]*).*/\1/p')
+    [[ -n $candidate ]] && is_recent "$candidate"
 }
 
 check_swift() {
@@ -113,9 +137,7 @@ check_swift() {
     local version
     version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' | head -n 1)
     [[ -n $version ]] || fail "'swift --version' gave no version: $advice"
-    if [[ $(printf '%s\n' "$minimum_swift" "$version" | sort --version-sort | head -n 1) != "$minimum_swift" ]]; then
-        fail "found Swift $version: $advice"
-    fi
+    is_recent "$version" || fail "found Swift $version: $advice"
 }
 
 purposes=()
@@ -130,15 +152,11 @@ for argument in "$@"; do
 done
 ((${#purposes[@]} > 0)) || purposes=(build)
 
-case $(uname -s) in
-    Darwin) install_on_macos "${purposes[@]}" ;;
-    Linux)
-        command -v apt-get >/dev/null ||
-            fail "knows apt-get only: install the equivalents of $(debian_packages build) yourself"
-        install_on_debian "${purposes[@]}"
-        ;;
-    *) fail "runs on Linux and macOS only" ;;
-esac
+if command -v apt-get >/dev/null; then
+    install_on_debian "${purposes[@]}"
+else
+    advise_elsewhere "${purposes[@]}"
+fi
 for purpose in "${purposes[@]}"; do
     if [[ $purpose == build ]]; then check_swift; fi
 done

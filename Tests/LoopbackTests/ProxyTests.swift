@@ -65,8 +65,9 @@ import Testing
                 ExpectedFailure(
                     code: .proxyRefused, tag: "proxy.refused", phase: .proxy, attempts: 1, safety: .notSent),
                 over: wire)
-            // To a wrong credential tinyproxy says 401, where RFC 9110 section 15.5.8 has 407.
-            #expect(outcome.transportFailure?.details.statusCode == (userInformation.isEmpty ? 407 : 401))
+            // RFC 9110 section 15.5.8 has 407; tinyproxy before 1.11.2 answers a wrong credential with 401.
+            let statusCode = outcome.transportFailure?.details.statusCode
+            #expect(statusCode == 407 || statusCode == 401 && !userInformation.isEmpty)
             #expect(outcome.clientError?.category == .auth)
             #expect(asked.count == 1)
             #expect(server.log.isEmpty)

@@ -3,7 +3,7 @@ import Testing
 
 /// tinyproxy, running on a port of loopback.
 ///
-/// `Scripts/install.sh proxy` installs it.
+/// `Scripts/install.sh test` installs it.
 final class RunningProxy: Sendable {
     /// It cannot be run.
     struct Failure: Error {
@@ -42,7 +42,7 @@ final class RunningProxy: Sendable {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/bin:/usr/sbin"
         let paths = folders.split(separator: ":").map { "\($0)/tinyproxy" }
         guard let path = paths.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
-            throw Failure(reason: "tinyproxy is not installed: run Scripts/install.sh proxy")
+            throw Failure(reason: "tinyproxy is not installed: run Scripts/install.sh test")
         }
         return path
     }
