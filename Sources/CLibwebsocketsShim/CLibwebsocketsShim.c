@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <ev.h>
+#include <fcntl.h>
 #ifdef __linux__
 #include <linux/tcp.h>
 #endif
@@ -208,6 +209,15 @@ static void sleep_last_millisecond(clws_service *service) {
     if (left > 0 && left < LWS_US_PER_MS) usleep((useconds_t)left);
 }
 
+// Whether what a context opens can be opened, and as much by other threads meanwhile.
+static bool has_descriptors(void) {
+    enum { COUNT = 8 }; // wake-ups, random numbers, routes, and a plugin that is loaded
+    int descriptors[COUNT], count = 0;
+    while (count < COUNT && (descriptors[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) count++;
+    for (int i = 0; i < count; i++) close(descriptors[i]);
+    return count == COUNT;
+}
+
 static struct lws_context *create_context(clws_service *service) {
     struct rlimit before = {0};
     bool is_known = getrlimit(RLIMIT_NOFILE, &before) == 0;
@@ -233,7 +243,7 @@ static struct lws_context *create_context(clws_service *service) {
     info.max_http_header_data2 = CLWS_HEADER_SECTION_LIMIT;
     info.timeout_secs = LIBRARY_TIMEOUT_SECONDS;
     info.connect_timeout_secs = LIBRARY_TIMEOUT_SECONDS;
-    struct lws_context *context = lws_create_context(&info);
+    struct lws_context *context = has_descriptors() ? lws_create_context(&info) : NULL;
     if (context) is_tls_initialized = true;
     if (is_lowered) setrlimit(RLIMIT_NOFILE, &before);
     return context;
@@ -276,7 +286,8 @@ static bool create_on_loop(clws_service *service, struct ev_loop *loop) {
     // takes tens of milliseconds.
     if (service->context) service->plain_vhost = create_vhost(service, "plain", NULL);
     if (service->plain_vhost && can_be_woken(service)) return true;
-    if (service->context) lws_context_destroy(service->context);
+    // The context is left as it is. Without a descriptor to be woken by it cannot be destroyed: from 4.3.6 on
+    // libwebsockets frees its object for that, and uses it afterwards.
     if (loop) ev_loop_destroy(loop);
     service->plain_vhost = NULL;
     return false;
@@ -403,13 +414,13 @@ bool clws_is_resumed(clws_stream *stream) {
     return ssl && SSL_session_reused(ssl) == 1;
 }
 
-// Why a connection could not even be started: no descriptor, or what `connect` said.
-static int starting_error(const clws_service *service, int error) {
+// Why no socket can be made, as an `errno`; 0 when one can.
+static int descriptor_error(const clws_service *service) {
     int probe = socket(AF_INET, SOCK_STREAM, 0);
     if (probe < 0) return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : CLWS_ERROR_NO_SOCKETS;
     close(probe);
     // The tables of libwebsockets are as large as the limit was when they were made.
-    return probe >= service->descriptor_limit ? EMFILE : error;
+    return probe >= service->descriptor_limit ? EMFILE : 0;
 }
 
 static clws_tunnel *create_tunnel(clws_service *service, const clws_target *target, int *error) {
@@ -422,6 +433,9 @@ static clws_tunnel *create_tunnel(clws_service *service, const clws_target *targ
 }
 
 clws_stream *clws_connect(clws_service *service, const clws_target *target, int *error) {
+    // libwebsockets 5.0 closes a socket that its tables cannot hold, and goes on with the connection all the same.
+    *error = descriptor_error(service);
+    if (*error) return NULL;
     struct lws_client_connect_info info;
     memset(&info, 0, sizeof info);
     info.context = service->context;
@@ -453,7 +467,8 @@ clws_stream *clws_connect(clws_service *service, const clws_target *target, int 
     int code = errno;
     if (tunnel && !clws_tunnel_begin(tunnel, wsi)) code = errno;
     if (clws_attempt_started(attempt, wsi)) return (clws_stream *)wsi;
-    *error = starting_error(service, code);
+    *error = descriptor_error(service);
+    if (!*error) *error = code;
     return NULL;
 }
 
