@@ -142,8 +142,7 @@ handle(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, 
     case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
         return report(service, wsi, CLWS_EVENT_WRITABLE, NULL, 0);
     case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
-        clws_report_gathered(wsi);
-        report(service, wsi, CLWS_EVENT_COMPLETED, NULL, 0);
+        clws_report_completed(wsi);
         return -1; // or the socket is kept for 5 s
     case LWS_CALLBACK_CLOSED_CLIENT_HTTP:
         report(service, wsi, CLWS_EVENT_CLOSED, NULL, 0);

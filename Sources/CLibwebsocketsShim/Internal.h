@@ -105,6 +105,8 @@ int clws_report(struct lws *wsi, clws_event event, void *bytes, size_t count);
 int clws_gather(struct lws *wsi, uint8_t *bytes, size_t count);
 // Reports what was gathered, before something that comes behind it.
 int clws_report_gathered(struct lws *wsi);
+// Reports the end of a body.
+void clws_report_completed(struct lws *wsi);
 
 // Tunnel.c
 

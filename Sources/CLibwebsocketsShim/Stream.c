@@ -61,6 +61,7 @@ typedef struct {
     uint8_t *memory; // what it is read into
     uint8_t *bytes;
     size_t count;
+    bool is_completed; // the end of the body was reported
 } gathering;
 
 static _Thread_local gathering gathered;
@@ -89,6 +90,19 @@ int clws_gather(struct lws *wsi, uint8_t *bytes, size_t count) {
     return 0;
 }
 
+void clws_report_completed(struct lws *wsi) {
+    clws_report_gathered(wsi);
+    if (gathered.wsi == wsi) gathered.is_completed = true;
+    clws_report(wsi, CLWS_EVENT_COMPLETED, NULL, 0);
+}
+
+// Whether a body in chunks ended with the connection, when a read has failed: before 5.0 libwebsockets says so itself.
+static bool is_chunked_and_over(struct lws *wsi, int unread) {
+    // What it cannot parse it leaves unread.
+    return unread == 0 && !gathered.is_completed && lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0 &&
+           lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0;
+}
+
 clws_reading clws_read(clws_stream *stream, uint8_t *memory, size_t count) {
     // libwebsockets reads at most `length` bytes into the buffer behind LWS_PRE, and hands the body bytes on.
     struct lws *wsi = (struct lws *)stream;
@@ -96,6 +110,7 @@ clws_reading clws_read(clws_stream *stream, uint8_t *memory, size_t count) {
     int length = count < CLWS_READ_SIZE ? (int)count : CLWS_READ_SIZE;
     gathered = (gathering){.wsi = wsi, .memory = memory};
     bool is_alive = lws_http_client_read(wsi, &start, &length) >= 0;
+    if (!is_alive && is_chunked_and_over(wsi, length)) clws_report_completed(wsi);
     clws_reading reading = {.bytes = gathered.bytes, .count = gathered.count, .is_alive = is_alive};
     gathered = (gathering){.wsi = NULL};
     return reading;
