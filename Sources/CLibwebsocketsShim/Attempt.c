@@ -1,4 +1,4 @@
-// Why a TCP connection could not be established.
+// Why a TCP connection could not be established, and what libwebsockets does not keep of a response.
 //
 // libwebsockets asks the system for the error of a socket, which asks only once, and tells nobody. So a watcher of our
 // own, which libev calls first, asks before it, and closes a connection that has failed.
@@ -16,6 +16,9 @@ struct clws_attempt {
     bool is_starting; // within `clws_connect`
     bool has_ended;   // nothing is to be noticed any more
     bool is_gone;     // the connection is
+    bool has_head;    // the response's was reported
+    bool is_counted;  // the body's end is found by its length here
+    uint64_t left;    // how much of it is still to come; UINT64_MAX: it ends with the connection
 };
 
 clws_attempt *clws_attempt_create(struct ev_loop *loop, clws_tunnel *tunnel) {
@@ -67,6 +70,27 @@ void clws_attempt_end(clws_attempt *attempt) {
     if (!attempt) return;
     attempt->has_ended = true;
     if (attempt->loop && ev_is_active(&attempt->watcher)) ev_io_stop(attempt->loop, &attempt->watcher);
+}
+
+void clws_attempt_note_head(clws_attempt *attempt) {
+    if (attempt) attempt->has_head = true;
+}
+
+bool clws_attempt_has_head(const clws_attempt *attempt) { return !attempt || attempt->has_head; }
+
+void clws_attempt_count_body(clws_attempt *attempt, struct lws *wsi) {
+    enum { CAPACITY = 24 };
+    char length[CAPACITY];
+    attempt->is_counted = true;
+    bool is_known = lws_hdr_copy(wsi, length, sizeof length, WSI_TOKEN_HTTP_CONTENT_LENGTH) > 0;
+    attempt->left = is_known ? strtoull(length, NULL, 10) : UINT64_MAX;
+}
+
+bool clws_attempt_is_over(clws_attempt *attempt, size_t count, bool is_alive) {
+    if (!attempt || !attempt->is_counted) return false;
+    if (attempt->left == UINT64_MAX) return !is_alive;
+    attempt->left -= count < attempt->left ? count : attempt->left;
+    return attempt->left == 0;
 }
 
 int clws_attempt_error(const clws_attempt *attempt) { return attempt ? attempt->error : 0; }

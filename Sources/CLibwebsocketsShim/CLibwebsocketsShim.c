@@ -117,6 +117,39 @@ static clws_failure failure_of(struct lws *wsi, const char *text, size_t count) 
     return CLWS_FAILURE_OTHER;
 }
 
+static int head_received(clws_service *service, struct lws *wsi, clws_attempt *attempt, size_t status_code) {
+    clws_attempt_note_head(attempt);
+    return report(service, wsi, CLWS_EVENT_HEAD_RECEIVED, NULL, status_code);
+}
+
+static int readable(clws_service *service, struct lws *wsi, clws_attempt *attempt) {
+    // From 4.4 on libwebsockets does not report a 401 with WWW-Authenticate, for which it wants a password, and takes
+    // all that follows the header section for a body that ends with the connection.
+    if (!clws_attempt_has_head(attempt)) {
+        if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_WWW_AUTHENTICATE) <= 0) return -1;
+        clws_attempt_count_body(attempt, wsi);
+        int verdict = head_received(service, wsi, attempt, HTTP_STATUS_UNAUTHORIZED);
+        if (verdict) return verdict;
+        if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0) {
+            // What follows has the framing of chunks, in which nobody finds its end: the head has to do.
+            report(service, wsi, CLWS_EVENT_COMPLETED, NULL, 0);
+            return -1;
+        }
+    }
+    return report(service, wsi, CLWS_EVENT_READABLE, NULL, 0);
+}
+
+static int connection_failed(clws_service *service, struct lws *wsi, clws_attempt *attempt, const char *text,
+                             size_t count) {
+    // From 4.5 on libwebsockets refuses transfer codings that it does not know, and lengths below 0, where versions
+    // before report the head: so it is reported here, for the same verdict.
+    static const char coding[] = "HS: unsupported TE";
+    bool is_refusal = count == 0 || (count == sizeof coding - 1 && memcmp(text, coding, count) == 0);
+    unsigned int status_code = is_refusal ? lws_http_client_http_response(wsi) : 0;
+    if (status_code > 0 && !clws_attempt_has_head(attempt)) head_received(service, wsi, attempt, status_code);
+    return report(service, wsi, CLWS_EVENT_FAILED, NULL, (size_t)failure_of(wsi, text, count));
+}
+
 // Not a part of `callback`, which is short for the sake of chunks.
 __attribute__((noinline)) static int
 handle(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t length) {
@@ -136,9 +169,9 @@ handle(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, 
     case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
         return report(service, wsi, CLWS_EVENT_FIELDS_DUE, in, length);
     case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
-        return report(service, wsi, CLWS_EVENT_HEAD_RECEIVED, NULL, lws_http_client_http_response(wsi));
+        return head_received(service, wsi, user, lws_http_client_http_response(wsi));
     case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
-        return report(service, wsi, CLWS_EVENT_READABLE, NULL, 0);
+        return readable(service, wsi, user);
     case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
         return report(service, wsi, CLWS_EVENT_WRITABLE, NULL, 0);
     case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
@@ -149,7 +182,7 @@ handle(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, 
         clws_tls_end(lws_get_ssl(wsi)); // libwebsockets goes without a word
         return 0;
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
-        return report(service, wsi, CLWS_EVENT_FAILED, NULL, (size_t)failure_of(wsi, in ? in : "", in ? length : 0));
+        return connection_failed(service, wsi, user, in ? in : "", in ? length : 0);
     case LWS_CALLBACK_WSI_DESTROY:
         report(service, wsi, CLWS_EVENT_DESTROYED, NULL, 0);
         clws_attempt_free(user);

@@ -147,6 +147,14 @@ void clws_attempt_fail(clws_attempt *attempt, struct lws *wsi, int error);
 bool clws_attempt_started(clws_attempt *attempt, struct lws *wsi);
 // TCP is established, or the socket is about to be closed. NULL is none.
 void clws_attempt_end(clws_attempt *attempt);
+// The response's head is reported. NULL is none.
+void clws_attempt_note_head(clws_attempt *attempt);
+// Whether it was; true for NULL.
+bool clws_attempt_has_head(const clws_attempt *attempt);
+// libwebsockets does not know how long the body is: it is counted here, by the head.
+void clws_attempt_count_body(clws_attempt *attempt, struct lws *wsi);
+// So many bytes of the body were read: whether a body that is counted here is over. NULL has none.
+bool clws_attempt_is_over(clws_attempt *attempt, size_t count, bool is_alive);
 // The `errno` that was noticed, or 0. NULL is none.
 int clws_attempt_error(const clws_attempt *attempt);
 // The connection is gone. NULL is none.

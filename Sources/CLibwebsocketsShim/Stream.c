@@ -61,6 +61,7 @@ typedef struct {
     uint8_t *memory; // what it is read into
     uint8_t *bytes;
     size_t count;
+    size_t total;      // with what was reported
     bool is_completed; // the end of the body was reported
 } gathering;
 
@@ -75,6 +76,7 @@ int clws_report_gathered(struct lws *wsi) {
 }
 
 int clws_gather(struct lws *wsi, uint8_t *bytes, size_t count) {
+    gathered.total += count;
     // What came with the header section lies in a buffer of libwebsockets, which is gone when the read is over.
     bool is_ours = (uintptr_t)bytes - (uintptr_t)gathered.memory < CLWS_READ_BYTE_COUNT;
     if (gathered.wsi != wsi || !is_ours) {
@@ -99,7 +101,7 @@ void clws_report_completed(struct lws *wsi) {
 // Whether a body in chunks ended with the connection, when a read has failed: before 5.0 libwebsockets says so itself.
 static bool is_chunked_and_over(struct lws *wsi, int unread) {
     // What it cannot parse it leaves unread.
-    return unread == 0 && !gathered.is_completed && lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0 &&
+    return unread == 0 && lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0 &&
            lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0;
 }
 
@@ -110,7 +112,12 @@ clws_reading clws_read(clws_stream *stream, uint8_t *memory, size_t count) {
     int length = count < CLWS_READ_SIZE ? (int)count : CLWS_READ_SIZE;
     gathered = (gathering){.wsi = wsi, .memory = memory};
     bool is_alive = lws_http_client_read(wsi, &start, &length) >= 0;
-    if (!is_alive && is_chunked_and_over(wsi, length)) clws_report_completed(wsi);
+    bool is_over = (!is_alive && is_chunked_and_over(wsi, length)) ||
+                   clws_attempt_is_over(lws_wsi_user(wsi), gathered.total, is_alive);
+    if (is_over && !gathered.is_completed) {
+        clws_report_completed(wsi);
+        is_alive = false;
+    }
     clws_reading reading = {.bytes = gathered.bytes, .count = gathered.count, .is_alive = is_alive};
     gathered = (gathering){.wsi = NULL};
     return reading;

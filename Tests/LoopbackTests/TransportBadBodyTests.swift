@@ -107,6 +107,17 @@ import Testing
         #expect(!elsewhere.hasConnection)
     }
 
+    /// libwebsockets from 4.4 on does not report such a head: it wants a name and a password for it.
+    @Test(arguments: ["Bearer", "Bearer realm=\"r\"", "Basic realm=\"r\"", "Digest realm=\"r\", nonce=\"n\""])
+    func anAnswerThatAsksForACredentialIsAnAnswerLikeAnyOther(_ challenge: String) async throws {
+        for exchange in Self.exchanges + [.webSocket(offersCompression: false)] {
+            let answer = "HTTP/1.1 401 No\r\nWWW-Authenticate: \(challenge)\r\nContent-Length: 2\r\n\r\nno"
+            #expect(
+                try await self.events(after: answer, to: exchange)
+                    == [.opened(401), .body("no"), .ended(.complete)])
+        }
+    }
+
     /// A body that ends with the connection is whole, and one of a known length is not (RFC 9112 section 8).
     ///
     /// Of chunks libwebsockets does not tell which it was. An event stream is judged by its own last event.
