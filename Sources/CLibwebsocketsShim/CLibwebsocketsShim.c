@@ -141,7 +141,7 @@ static int readable(clws_service *service, struct lws *wsi, clws_attempt *attemp
 
 static int connection_failed(clws_service *service, struct lws *wsi, clws_attempt *attempt, const char *text,
                              size_t count) {
-    // From 4.5 on libwebsockets refuses transfer codings that it does not know, and lengths below 0, where versions
+    // libwebsockets 4.5.8 refuses lengths below 0, and 5.0 transfer codings that it does not know as well, where versions
     // before report the head: so it is reported here, for the same verdict.
     static const char coding[] = "HS: unsupported TE";
     bool is_refusal = count == 0 || (count == sizeof coding - 1 && memcmp(text, coding, count) == 0);

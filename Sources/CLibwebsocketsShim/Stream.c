@@ -65,6 +65,12 @@ typedef struct {
     bool is_completed; // the end of the body was reported
 } gathering;
 
+enum {
+    // More than a record of TLS has (RFC 8446 section 5.1), which is all that one read gives. libwebsockets 5.0 writes
+    // zeros into all that may be read, each time.
+    TLS_READ_SIZE = 20480,
+};
+
 static _Thread_local gathering gathered;
 _Static_assert(CLWS_READ_BYTE_COUNT >= LWS_PRE + CLWS_READ_SIZE, "a read needs more memory");
 
@@ -109,7 +115,8 @@ clws_reading clws_read(clws_stream *stream, uint8_t *memory, size_t count) {
     // libwebsockets reads at most `length` bytes into the buffer behind LWS_PRE, and hands the body bytes on.
     struct lws *wsi = (struct lws *)stream;
     char *start = (char *)memory + LWS_PRE;
-    int length = count < CLWS_READ_SIZE ? (int)count : CLWS_READ_SIZE;
+    const size_t limit = lws_is_ssl(wsi) ? TLS_READ_SIZE : CLWS_READ_SIZE;
+    int length = (int)(count < limit ? count : limit);
     gathered = (gathering){.wsi = wsi, .memory = memory};
     bool is_alive = lws_http_client_read(wsi, &start, &length) >= 0;
     bool is_over = (!is_alive && is_chunked_and_over(wsi, length)) ||
