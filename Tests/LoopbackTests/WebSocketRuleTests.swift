@@ -59,7 +59,7 @@ import Testing
     /// Messages with a control frame in their midst.
     private static func joined(_ messages: [[UInt8]], around control: [UInt8]) -> [UInt8] {
         let middle = messages.count / 2
-        return messages[..<middle].joined() + control + messages[middle...].joined()
+        return Array(messages[..<middle].joined()) + control + Array(messages[middle...].joined())
     }
 
     // MARK: Broken rules

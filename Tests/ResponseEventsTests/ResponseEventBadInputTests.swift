@@ -17,7 +17,8 @@ import Testing
         var decoder = ResponseEventDecoder()
         for bytes in Self.invalidUTF8 {
             for (index, isInString) in placesInStrings(original).enumerated() {
-                let error = decodingError(original[..<index] + bytes + original[index...], decoder: &decoder)
+                let error = decodingError(
+                    Array(original[..<index]) + bytes + Array(original[index...]), decoder: &decoder)
                 if isInString {
                     #expect(error == .invalidUTF8, "\(bytes) at \(index)")
                 } else {
@@ -35,7 +36,7 @@ import Testing
         for index in 0...original.count {
             for padding in Array("\0\"}".utf8) {
                 let error = decodingError(
-                    original[..<index] + [0] + original[index...], padding: padding, decoder: &decoder)
+                    Array(original[..<index]) + [0] + Array(original[index...]), padding: padding, decoder: &decoder)
                 #expect(error == .notJSON, "at \(index)")
             }
         }

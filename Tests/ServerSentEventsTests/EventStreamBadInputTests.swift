@@ -158,7 +158,7 @@ import Testing
     func anyBytesAtAnyPlaceMeanWhatTheSpecificationSays(_ bytes: [UInt8]) {
         let stream = Array("\u{FEFF}id: 1\r\nevent: t\ndata: a\u{E9}\ndata\n\n:c\rretry: 25\rdata:\u{1F642}\r\r".utf8)
         for place in 0...stream.count {
-            let input = stream[..<place] + bytes + stream[place...]
+            let input = ArraySlice(Array(stream[..<place]) + bytes + Array(stream[place...]))
             let expected = SpecificationParser.parse(Array(input))
             let cuts = [place, place + 1, place + bytes.count].filter { $0 <= input.count }
             let halves = cuts.map { [input[..<$0], [], input[$0...]] }

@@ -49,7 +49,7 @@ struct ServerBytes {
 
     private func withAcceptValue(_ bytes: [UInt8]) -> [UInt8] {
         guard let place = bytes.firstRange(of: Self.placeholder) else { return bytes }
-        return bytes[..<place.lowerBound] + Array(self.acceptValue.utf8) + bytes[place.upperBound...]
+        return Array(bytes[..<place.lowerBound]) + Array(self.acceptValue.utf8) + Array(bytes[place.upperBound...])
     }
 
     /// Whether messages are compressed: it was offered, and the shape says so.
