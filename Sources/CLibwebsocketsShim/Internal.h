@@ -3,9 +3,19 @@
 
 #include "CLibwebsocketsShim.h"
 
+#if !__has_include(<libwebsockets.h>) || !__has_include(<ev.h>) || !__has_include(<openssl/ssl.h>)
+#error "libwebsockets, libev or OpenSSL is missing: Scripts/install.sh installs them"
+#endif
 #include <ev.h>
 #include <libwebsockets.h>
 #include <openssl/ssl.h>
+
+#if (LWS_LIBRARY_VERSION_NUMBER) < 4001000
+#error "libwebsockets is too old: 4.1 or newer is needed"
+#endif
+#if defined(LWS_WITH_GNUTLS) || defined(LWS_WITH_MBEDTLS) || defined(LWS_WITH_BEARSSL) || defined(LWS_WITH_OPENHITLS)
+#error "libwebsockets was built with another TLS library: one with OpenSSL is needed"
+#endif
 
 // The server that a connection was made for.
 typedef struct clws_server {
