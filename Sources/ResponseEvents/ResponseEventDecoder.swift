@@ -62,7 +62,10 @@ package struct ResponseEventDecoder: ~Copyable {
     }
 
     /// simdjson's version, as it was compiled against.
-    package static var libraryVersion: String { String(cString: csj_version()) }
+    package static var libraryVersion: String {
+        // Later versions have quotation marks in the macro.
+        String(cString: csj_version()).filter { $0 != "\"" }
+    }
 
     /// Whether the data of a server-sent event is the `[DONE]` that some servers end a stream with.
     package static func isEndSentinel(_ data: UnsafeRawBufferPointer) -> Bool {
