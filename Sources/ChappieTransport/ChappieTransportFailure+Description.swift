@@ -1,10 +1,11 @@
 // Failures below HTTP in words: sentences that are fit to show, of fixed text and numbers.
+import StreamTransport
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
     public import Foundation
 #endif
-import StreamTransport
 
 extension ChappieTransportFailure: LocalizedError {
     /// What went wrong, where, and what to do, in sentences that are fit to show.
