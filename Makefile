@@ -37,7 +37,7 @@ RESULTS :=
 	simulate mutations model torture torture-sample samples soak soak-sample bench bench-peers \
 	bench-compare bench-report bench-readme bench-screenshots runner-tests figures churn \
 	credential-crashes browser-sign-in interop autobahn autobahn-quick autobahn-full \
-	autobahn-client clean
+	autobahn-client platforms platform-sample clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,7 +60,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: scan-forms docs samples-and-sanitizers budgets
+sanitize-and-build-all: scan-forms docs platform-sample samples-and-sanitizers budgets
 
 install: ## Install the system packages that the build needs
 	@Scripts/install.sh
@@ -271,6 +271,12 @@ autobahn-full: autobahn-client ## The same with every case, over ws and wss: hal
 autobahn-client: install
 	@Scripts/install.sh autobahn
 	@swift build $(BUILD_FLAGS) --product autobahn-client
+
+platforms: install ## Run demo and tests on Debian 13, unstable and arm64 too, in root folders; needs root; writes README's table
+	@CHAPPIE_WARNINGS_AS_ERRORS=1 Scripts/platforms.sh all
+
+platform-sample: ## The demonstration and LoopbackTests on Debian 13, with what `make test` has built
+	@Scripts/platforms.sh sample
 
 clean: ## Remove everything that was built
 	rm -rf .build Benchmarks/.build Fuzz/.build

@@ -13,6 +13,9 @@
 #if defined(__OPTIMIZE__) && !defined(NDEBUG)
 #define NDEBUG 1
 #endif
+#if !__has_include(<simdjson.h>)
+#error "simdjson is missing: Scripts/install.sh installs it"
+#endif
 #include <simdjson.h>
 
 #include <cstdlib>

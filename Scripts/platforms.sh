@@ -1,0 +1,300 @@
+#!/usr/bin/env bash
+# Runs this checkout on other platforms, each a root folder with a Debian of its own (debootstrap).
+# Usage: Scripts/platforms.sh all | sample | PLATFORM...
+#
+#   all       every platform: the demonstration and the tests; where all pass, the table of README.md is written
+#   sample    debian13 with what `make test` has built here: the demonstration and LoopbackTests; left out without root,
+#             except in continuous integration (CI)
+#   here      this machine, as it is
+#   debian13  Debian 13 with this machine's Swift
+#   unstable  Debian unstable with its own Swift
+#   arm64     Debian unstable for arm64: cross-compiled, run by qemu's user emulation
+#
+# Roots are kept in CHAPPIE_PLATFORMS_DIR (default: ~/.cache/chappie-platforms). What is mounted for a run is mounted in
+# a namespace of its own, which ends with it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+checkout=$PWD
+folder=${CHAPPIE_PLATFORMS_DIR:-$HOME/.cache/chappie-platforms}
+readonly checkout folder
+readonly mirror=http://deb.debian.org/debian
+
+fail() {
+    printf 'platforms.sh: %s\n' "$*" >&2
+    exit 1
+}
+
+# MARK: Roots
+
+suite_of() {
+    case $1 in
+        debian13) echo trixie ;;
+        unstable | arm64) echo sid ;;
+        *) fail "unknown platform '$1' (debian13, unstable or arm64)" ;;
+    esac
+}
+
+# Makes the root of a platform, unless it is there. Everything else that it needs is installed by the checkout itself.
+make_root() {
+    local root=$folder/$1 packages=ca-certificates,make,git
+    [[ ! -e $root.complete ]] || return 0
+    # What Swift's own archive needs beside the packages of the build (swift.org's list for Debian).
+    [[ $1 != debian13 ]] || packages+=,binutils,libc6-dev,libncurses6,tzdata,libsqlite3-0,libedit2,libxml2,curl
+    printf 'Making the root of %s\n' "$1" >&2
+    rm -rf "$root"
+    mkdir -p "$folder"
+    debootstrap --variant=minbase --include="$packages" "$(suite_of "$1")" "$root" "$mirror" >"$root.log" 2>&1 ||
+        fail "debootstrap failed; its log is $root.log"
+    # The index of unstable may be older than it says it is good for.
+    echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/99valid"
+    printf '127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n' >"$root/etc/hosts"
+    touch "$root.complete"
+}
+
+# Runs a command of the shell in a root, in the checkout's folder.
+enter() {
+    if [[ $1 == here ]]; then
+        bash -euc "$2"
+        return
+    fi
+    local root=$folder/$1 toolchain=""
+    cp --remove-destination --dereference /etc/resolv.conf "$root/etc/resolv.conf"
+    [[ $1 != debian13 ]] || toolchain=$(dirname "$(dirname "$(dirname "$(readlink --canonicalize "$(command -v swift)")")")")
+    # The inner shell expands these.
+    # shellcheck disable=SC2016
+    unshare --mount --propagation private bash -euc '
+        root=$1 toolchain=$2 checkout=$3 command=$4 arm=$5
+        bind() {
+            mkdir -p "$2"
+            mount --bind "$1" "$2"
+        }
+        for name in proc dev sys; do mount --rbind "/$name" "$root/$name"; done
+        # At the paths they have here, which are in everything that is built.
+        bind "$root.checkout" "$root$checkout"
+        [[ -z $toolchain ]] || bind "$toolchain" "$root$toolchain"
+        [[ -z $arm ]] || bind "$arm" "$root/arm64"
+        path=${toolchain:+$toolchain/usr/bin:}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+        exec chroot "$root" /usr/bin/env --ignore-environment HOME=/root LANG=C.UTF-8 "PATH=$path" \
+            SWIFT_BACKTRACE=enable=no ${CHAPPIE_WARNINGS_AS_ERRORS:+CHAPPIE_WARNINGS_AS_ERRORS=1} \
+            bash -euc "cd \"\$1\" && eval \"\$2\"" - "$checkout" "$command"
+    ' - "$root" "$toolchain" "$checkout" "$2" "${3:-}"
+}
+
+# Lays the checkout's files into a root, with the times they have here; what was built there stays.
+copy_checkout() {
+    local target=$folder/$1.checkout
+    mkdir -p "$target"
+    find "$target" -mindepth 1 -maxdepth 1 ! -name .build -exec rm -rf {} +
+    git ls-files -z --cached --others --exclude-standard | xargs --null --no-run-if-empty ls -d 2>/dev/null |
+        tar --create --files-from - | tar --extract --directory "$target"
+}
+
+# MARK: What is run
+
+# A command of a platform, with what it prints in a log; "passed" or "FAILED", and how long it took.
+run_step() {
+    local platform=$1 name=$2 log=$folder/$1-$2.log start=$SECONDS
+    shift 2
+    if "$@" >"$log" 2>&1; then
+        printf '%s: %s passed in %d s\n' "$platform" "$name" $((SECONDS - start)) >&2
+        return 0
+    fi
+    printf '%s: %s FAILED after %d s; the end of %s:\n' "$platform" "$name" $((SECONDS - start)) "$log" >&2
+    grep -E '✘|error:|Fatal' "$log" | head -n 20 >&2 || true
+    tail -n 5 "$log" >&2
+    return 1
+}
+
+# How many tests a log speaks of.
+count_tests() { sed -nE 's/.*Test run with ([0-9]+) tests .*/\1/p' "$folder/$1-tests.log" | tail -n 1; }
+
+# The row of the table: a platform, what its `chappie --version` said, and results.
+print_row() {
+    local platform=$1 words=$2 text=$3 demo=$4 tests=$5 compiler library
+    compiler=$(enter "$platform" 'swift --version 2>/dev/null')
+    printf '| %s | %s' "$words" "$(sed -nE 's/.*Swift version ([0-9.]+).*/\1/p' <<<"$compiler" | head -n 1)"
+    for library in libwebsockets simdjson OpenSSL; do
+        printf ' | %s' "$(sed -nE "s/^$library (.*)/\1/p" <<<"$text")"
+    done
+    printf ' | %s | %s |\n' "$demo" "$tests"
+}
+
+# Runs a platform as a new user would; prints its row.
+run_native() {
+    local platform=$1 words=$2 demo=passed tests=FAILED text
+    if [[ $platform != here ]]; then
+        make_root "$platform"
+        copy_checkout "$platform"
+    fi
+    run_step "$platform" demo enter "$platform" 'make demo' || demo=FAILED
+    ! run_step "$platform" tests enter "$platform" 'make test' || tests="$(count_tests "$platform") passed"
+    # shellcheck disable=SC2016 # The shell in the root expands it.
+    text=$(enter "$platform" '"$(swift build --show-bin-path)/chappie" --version') || text=""
+    print_row "$platform" "$words" "$text" "$demo" "$tests"
+    [[ $demo$tests == passed*passed ]]
+}
+
+# Debian 13 with what was built here: only what depends on the system's headers is built again.
+run_sample() {
+    make_root debian13
+    copy_checkout debian13
+    rm -rf "$folder/debian13.checkout/.build"
+    [[ ! -d .build ]] || cp --archive .build "$folder/debian13.checkout/.build"
+    run_step debian13 demo enter debian13 'make demo'
+    run_step debian13 tests enter debian13 'Scripts/install.sh test
+        swift build --explicit-target-dependency-import-check error --build-tests
+        swift test --skip-build --no-parallel --filter LoopbackTests'
+    printf 'Debian 13: the demonstration and %s tests of LoopbackTests passed\n' "$(count_tests debian13)"
+}
+
+# MARK: What is asked for
+
+require() {
+    ((EUID == 0)) || fail "making root folders and mounting need root: run it as root, or leave it out"
+    Scripts/install.sh platforms
+    unshare --mount true 2>/dev/null || fail "this machine lets nobody mount: run it where 'unshare --mount true' works"
+}
+
+# MARK: arm64
+
+# What arm64 links with, unpacked, and nothing of it ever run while it is made.
+make_arm_root() {
+    local root=$folder/arm64 archive
+    [[ ! -e $root.complete ]] || return 0
+    printf 'Making the root of arm64\n' >&2
+    rm -rf "$root"
+    debootstrap --foreign --arch=arm64 --variant=minbase "--include=$(arm_packages)" sid "$root" "$mirror" \
+        >"$root.log" 2>&1 || fail "debootstrap failed; its log is $root.log"
+    for archive in "$root"/var/cache/apt/archives/*.deb; do
+        dpkg-deb --fsys-tarfile "$archive" | tar --extract --directory "$root" --keep-directory-symlink
+    done
+    touch "$root.complete"
+}
+
+arm_packages() {
+    local packages=swiftlang,libswiftlang,libwebsockets-dev,libwebsockets-evlib-ev,libsimdjson-dev,libev-dev,libssl-dev
+    echo "$packages,zlib1g-dev,libc6-dev,libstdc++-15-dev,ca-certificates"
+}
+
+# Builds for arm64 in the root of unstable, with `swift build`'s arguments. The package manager links with what belongs to
+# the machine that compiles, which fails; so what it compiled is linked by `arm_link`.
+arm_compile() {
+    # The shell in the root expands these.
+    # shellcheck disable=SC2016
+    enter unstable 'gcc=/arm64/usr/lib/gcc/aarch64-linux-gnu/15
+        export PKG_CONFIG_SYSROOT_DIR=/arm64
+        export PKG_CONFIG_LIBDIR=/arm64/usr/lib/aarch64-linux-gnu/pkgconfig:/arm64/usr/share/pkgconfig
+        export CHAPPIE_TEST_TARGETS="'"${pure_tests[*]}"'"
+        swift build --scratch-path .build/arm64 '"$*"' --triple aarch64-unknown-linux-gnu --sdk /arm64 \
+            -Xswiftc -sdk -Xswiftc /arm64 -Xswiftc -resource-dir -Xswiftc /arm64/usr/lib/swift -Xswiftc -use-ld=lld \
+            -Xcc --sysroot=/arm64 -Xswiftc -Xcc -Xswiftc --sysroot=/arm64 -Xcxx --sysroot=/arm64 \
+            -Xcxx "--gcc-install-dir=$gcc" -Xcxx -isystem/arm64/usr/include/c++/15 \
+            -Xcxx -isystem/arm64/usr/include/aarch64-linux-gnu/c++/15' "$folder/arm64"
+}
+
+# Links the objects of a product, with arguments for the linker; they are not there where something did not compile.
+arm_link() {
+    local product=$1 output=$2
+    shift 2
+    # shellcheck disable=SC2016
+    enter unstable 'cd .build/arm64/aarch64-unknown-linux-gnu/debug
+        gcc=/arm64/usr/lib/gcc/aarch64-linux-gnu/15
+        swiftc -target aarch64-unknown-linux-gnu -sdk /arm64 -resource-dir /arm64/usr/lib/swift -use-ld=lld \
+            -emit-executable -o "'"$output"'" "@'"$product"'.product/Objects.LinkFileList" \
+            -Xclang-linker --target=aarch64-linux-gnu -Xclang-linker --sysroot=/arm64 \
+            -Xclang-linker "--gcc-install-dir=$gcc" -L/arm64/usr/lib/aarch64-linux-gnu \
+            -lwebsockets -lsimdjson -lz -lev -lssl -lcrypto -lstdc++ '"$*" "$folder/arm64"
+}
+
+# Runs a program of arm64 here.
+arm_run() {
+    local program=$folder/unstable.checkout/.build/arm64/aarch64-unknown-linux-gnu/debug/$1
+    shift
+    qemu-aarch64-static -L "$folder/arm64" -E "LD_LIBRARY_PATH=$folder/arm64/usr/libexec/swift/lib/swift/linux" \
+        "$program" "$@"
+}
+
+arm_demo() {
+    arm_compile --product chappie || true
+    arm_link chappie chappie -Xlinker --defsym=main=ChappieCommand_main
+    arm_run chappie demo
+}
+
+# The tests of the modules without sockets, with which nothing waits for an emulated machine.
+arm_tests() {
+    arm_compile --build-tests || true
+    arm_link chappie-transportPackageTests tests -L/arm64/usr/lib/swift/linux -lTesting -lXCTest
+    arm_run tests --testing-library swift-testing --no-parallel
+}
+
+readonly pure_tests=(
+    ServerSentEventsTests WebSocketProtocolTests DeflateTests ResponseEventsTests StreamTransportTests StreamSessionTests
+)
+
+run_arm64() {
+    local words=$1 demo=passed tests=FAILED
+    make_root unstable
+    make_arm_root
+    copy_checkout unstable
+    enter unstable 'make install' >/dev/null
+    run_step arm64 demo arm_demo || demo=FAILED
+    ! run_step arm64 tests arm_tests || tests="$(count_tests arm64) passed, of the modules without sockets"
+    print_row unstable "$words" "$(arm_run chappie --version)" "$demo" "$tests"
+    [[ $demo$tests == passed*passed* ]]
+}
+
+# Runs the platforms that are named, and puts their rows into a file; fails when one of them does.
+run_all() {
+    local status=0 platform rows=$folder/rows
+    : >"$rows"
+    for platform in "$@"; do
+        case $platform in
+            here) run_native here "$(sed -nE 's/^PRETTY_NAME="(.*)"/\1/p' /etc/os-release), $(uname --machine)" >>"$rows" || status=1 ;;
+            debian13) run_native debian13 'Debian 13, x86_64' >>"$rows" || status=1 ;;
+            unstable) run_native unstable 'Debian unstable, x86_64' >>"$rows" || status=1 ;;
+            arm64) run_arm64 'Debian unstable, aarch64 (qemu)' >>"$rows" || status=1 ;;
+            *) suite_of "$platform" >/dev/null ;;
+        esac
+    done
+    cat "$rows"
+    return "$status"
+}
+
+# Writes the rows of the last run into README.md.
+write_table() {
+    python3 - "$folder/rows" "$(date --utc +%F)" <<'PYTHON'
+import re, sys
+rows = open(sys.argv[1]).read()
+table = (
+    f"Verified on {sys.argv[2]} by `make platforms`:\n\n"
+    "| platform | Swift | libwebsockets | simdjson | OpenSSL | `make demo` | `make test` |\n"
+    "| --- | --- | --- | --- | --- | --- | --- |\n" + rows)
+marks = ("<!-- platforms: begin -->\n", "<!-- platforms: end -->")
+text = open("README.md").read()
+before, rest = text.split(marks[0])
+after = rest.split(marks[1])[1]
+open("README.md", "w").write(before + marks[0] + table + marks[1] + after)
+PYTHON
+}
+
+case ${1:-} in
+    '' | -*) sed -n '2,15s/^# \{0,1\}//p' "$0" ;;
+    sample)
+        if ((EUID != 0)) && [[ -z ${CI:-} ]]; then
+            echo 'platforms.sh: Debian 13 is left out, because root folders need root' >&2
+            exit 0
+        fi
+        require
+        run_sample
+        ;;
+    all)
+        require
+        run_all here debian13 unstable arm64
+        write_table
+        ;;
+    *)
+        require
+        run_all "$@"
+        ;;
+esac
