@@ -93,7 +93,7 @@ final class RawClient {
         var frame: [UInt8] = [(isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode]
         switch payload.count {
         case ...125: frame.append(0x80 | UInt8(payload.count))
-        case ...0xFFFF: frame += [0x80 | 126, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+        case ...0xFFFF: frame += [0xFE, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)] as [UInt8]
         default:
             frame.append(0x80 | 127)
             frame += stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: payload.count >> $0) }
