@@ -142,9 +142,7 @@ run_sample() {
     rm -rf "$folder/debian13.checkout/.build"
     [[ ! -d .build ]] || cp --archive .build "$folder/debian13.checkout/.build"
     run_step debian13 demo enter debian13 'make demo'
-    run_step debian13 tests enter debian13 'Scripts/install.sh test
-        swift build --explicit-target-dependency-import-check error --build-tests
-        swift test --skip-build --no-parallel --filter LoopbackTests'
+    run_step debian13 tests enter debian13 'make test TESTS=LoopbackTests'
     printf 'Debian 13: the demonstration and %s tests of LoopbackTests passed\n' "$(count_tests debian13)"
 }
 
