@@ -185,7 +185,7 @@ arm_compile() {
         export PKG_CONFIG_LIBDIR=/arm64/usr/lib/aarch64-linux-gnu/pkgconfig:/arm64/usr/share/pkgconfig
         export CHAPPIE_TEST_TARGETS="'"${pure_tests[*]}"'"
         swift build --scratch-path .build/arm64 '"$*"' --triple aarch64-unknown-linux-gnu --sdk /arm64 \
-            -Xswiftc -sdk -Xswiftc /arm64 -Xswiftc -resource-dir -Xswiftc /arm64/usr/lib/swift -Xswiftc -use-ld=lld \
+            -Xswiftc -sdk -Xswiftc /arm64 -Xswiftc -resource-dir -Xswiftc /arm64/usr/lib/swift -Xswiftc -ld-path=/usr/bin/true \
             -Xcc --sysroot=/arm64 -Xswiftc -Xcc -Xswiftc --sysroot=/arm64 -Xcxx --sysroot=/arm64 \
             -Xcxx "--gcc-install-dir=$gcc" -Xcxx -isystem/arm64/usr/include/c++/15 \
             -Xcxx -isystem/arm64/usr/include/aarch64-linux-gnu/c++/15' "$folder/arm64"
