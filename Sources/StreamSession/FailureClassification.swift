@@ -69,7 +69,7 @@ extension TransportFailure {
     fileprivate var failureClass: FailureClass {
         switch self.cause {
         // The policy, the limit or the credential of the program's own stands in the way, whatever the transport. For a
-        // wrong credential a proxy should say 407 (RFC 9110 section 15.5.8); tinyproxy says 401.
+        // wrong credential a proxy should say 407 (RFC 9110 section 15.5.8); tinyproxy before 1.11.3 says 401.
         case .invalidRequest, .trustAnchorsUnreadable, .clientCertificateUnreadable, .keyNotPinned, .proxyInvalid,
             .proxyRefused(statusCode: 407), .proxyRefused(statusCode: 401), .messageTooLarge, .cancelled,
             .descriptorsExhausted, .unavailable, .environmentUnusable:

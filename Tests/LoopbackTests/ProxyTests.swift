@@ -65,9 +65,8 @@ import Testing
                 ExpectedFailure(
                     code: .proxyRefused, tag: "proxy.refused", phase: .proxy, attempts: 1, safety: .notSent),
                 over: wire)
-            // RFC 9110 section 15.5.8 has 407; tinyproxy before 1.11.2 answers a wrong credential with 401.
-            let statusCode = outcome.transportFailure?.details.statusCode
-            #expect(statusCode == 407 || statusCode == 401 && !userInformation.isEmpty)
+            let statusCode = userInformation.isEmpty ? 407 : try await RunningProxy.statusCodeOfWrongCredential()
+            #expect(outcome.transportFailure?.details.statusCode == statusCode)
             #expect(outcome.clientError?.category == .auth)
             #expect(asked.count == 1)
             #expect(server.log.isEmpty)

@@ -47,6 +47,15 @@ final class RunningProxy: Sendable {
         return path
     }
 
+    /// The status code with which the installed tinyproxy answers a wrong credential: 407 (RFC 9110 section 15.5.8) from
+    /// 1.11.3 on, 401 before.
+    static func statusCodeOfWrongCredential() async throws -> Int {
+        let answer = try await ChildProcess.run(try Self.program(), ["-v"], input: "", environment: [:])
+        let words = String(decoding: answer.output, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        let version = try #require(words.first { $0.first?.isNumber == true }, "tinyproxy -v gave no version")
+        return String(version).compare("1.11.3", options: .numeric) == .orderedAscending ? 401 : 407
+    }
+
     /// Ends it, and returns what it was asked for, such as `127.0.0.1:443`, one for each CONNECT.
     func stop() async -> [String] {
         await self.process.lines().compactMap { line in
