@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <ev.h>
-#include <fcntl.h>
 #ifdef __linux__
 #include <linux/tcp.h>
 #endif
@@ -241,15 +240,6 @@ static void sleep_last_millisecond(clws_service *service) {
     if (left > 0 && left < LWS_US_PER_MS) usleep((useconds_t)left);
 }
 
-// Whether what a context opens can be opened, and as much by other threads meanwhile.
-static bool has_descriptors(void) {
-    enum { COUNT = 8 }; // wake-ups, random numbers, routes, and a plugin that is loaded
-    int descriptors[COUNT], count = 0;
-    while (count < COUNT && (descriptors[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) count++;
-    for (int i = 0; i < count; i++) close(descriptors[i]);
-    return count == COUNT;
-}
-
 static struct lws_context *create_context(clws_service *service) {
     struct rlimit before = {0};
     bool is_known = getrlimit(RLIMIT_NOFILE, &before) == 0;
@@ -275,7 +265,7 @@ static struct lws_context *create_context(clws_service *service) {
     info.max_http_header_data2 = CLWS_HEADER_SECTION_LIMIT;
     info.timeout_secs = LIBRARY_TIMEOUT_SECONDS;
     info.connect_timeout_secs = LIBRARY_TIMEOUT_SECONDS;
-    struct lws_context *context = has_descriptors() ? lws_create_context(&info) : NULL;
+    struct lws_context *context = lws_create_context(&info);
     if (context) is_tls_initialized = true;
     if (is_lowered) setrlimit(RLIMIT_NOFILE, &before);
     return context;

@@ -90,6 +90,8 @@ enum {
     CLWS_TARGET_LIMIT = 2000,
     /// libwebsockets cuts longer hosts silently.
     CLWS_HOST_LIMIT = 120,
+    /// The descriptors that a service opens, and some for other threads that open theirs at the same time.
+    CLWS_SERVICE_DESCRIPTOR_COUNT = 12,
 };
 
 /// Receives every event. A return value other than 0 ends the stream.
@@ -97,6 +99,9 @@ typedef int (*clws_callback)(void *owner, clws_stream *stream, uintptr_t id, clw
                              size_t count);
 
 /// Makes the loop and the context; NULL when the system has no resources. Calls back already.
+///
+/// The caller makes sure of `CLWS_SERVICE_DESCRIPTOR_COUNT` descriptors first: from 4.3.6 on libwebsockets does not
+/// survive the lack of one.
 clws_service *clws_service_create(clws_callback callback, void *owner);
 /// How many descriptors the process might have when the service was made: higher ones cannot be used.
 int clws_service_descriptor_limit(clws_service *service);

@@ -10,14 +10,22 @@ enum DescriptorLimit {
     ///
     /// Libraries that lack one say so in many ways, or in none.
     static func exhausted(wanting count: Int = 1) -> Int? {
+        Self.errorOfOpening(count) == EMFILE ? Self.current : nil
+    }
+
+    /// Returns whether so many descriptors can be opened at this moment.
+    static func hasRoom(for count: Int) -> Bool { Self.errorOfOpening(count) == 0 }
+
+    /// Opens so many descriptors and closes them again; the `errno` of the first that could not be opened, or 0.
+    private static func errorOfOpening(_ count: Int) -> CInt {
         var descriptors: [CInt] = []
         defer { for descriptor in descriptors { close(descriptor) } }
         while descriptors.count < count {
             let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { return errno == EMFILE ? Self.current : nil }
+            guard descriptor >= 0 else { return errno }
             descriptors.append(descriptor)
         }
-        return nil
+        return 0
     }
 
     /// What `ulimit -n` says.

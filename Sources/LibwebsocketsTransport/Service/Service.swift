@@ -62,10 +62,10 @@ final class Service: @unchecked Sendable {
 
     private func run() {
         let owner = Unmanaged.passUnretained(self).toOpaque()
-        self.pointer = clws_service_create(serviceCallback, owner)
+        let descriptorCount = Int(CLWS_SERVICE_DESCRIPTOR_COUNT)
+        if DescriptorLimit.hasRoom(for: descriptorCount) { self.pointer = clws_service_create(serviceCallback, owner) }
         guard let pointer = self.pointer else {
-            // What a loop and a context open together, and has been given back.
-            let limit = DescriptorLimit.exhausted(wanting: 8)
+            let limit = DescriptorLimit.exhausted(wanting: descriptorCount)
             self.mailbox.refuse(limit.map { .descriptorsExhausted(limit: $0) } ?? .environmentUnusable(.service))
             return
         }
