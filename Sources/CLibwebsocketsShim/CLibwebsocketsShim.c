@@ -5,10 +5,6 @@
 
 #include <errno.h>
 #include <ev.h>
-#ifdef __linux__
-#include <linux/tcp.h>
-#endif
-#include <netinet/in.h>
 #include <openssl/crypto.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -64,9 +60,6 @@ static clws_service *service_of(struct lws *wsi) {
 static pthread_mutex_t creation = PTHREAD_MUTEX_INITIALIZER;
 static bool is_tls_initialized;
 
-// NULL for a connection without a proxy.
-static clws_tunnel *tunnel_of(struct lws *wsi) { return wsi ? clws_attempt_tunnel(lws_wsi_user(wsi)) : NULL; }
-
 static int report(clws_service *service, struct lws *wsi, clws_event event, void *bytes, size_t count) {
     uintptr_t id = wsi ? (uintptr_t)lws_get_opaque_user_data(wsi) : 0;
     if (wsi && !id) return 0; // not one of ours: the context's own wake-up pipe
@@ -79,74 +72,10 @@ int clws_report(struct lws *wsi, clws_event event, void *bytes, size_t count) {
 }
 
 static int tcp_connected(clws_service *service, struct lws *wsi) {
-    clws_tunnel *tunnel = tunnel_of(wsi);
+    clws_tunnel *tunnel = clws_attempt_tunnel(lws_wsi_user(wsi));
     if (!tunnel) return report(service, wsi, CLWS_EVENT_TCP_CONNECTED, NULL, 0);
     clws_tunnel_connected(tunnel, wsi); // that the socket is connected was reported before
     return 0;
-}
-
-// How many bytes the peer has sent, TLS's own included; 0 where the system does not say.
-static uint64_t received_byte_count(struct lws *wsi) {
-#ifdef __linux__
-    struct tcp_info info;
-    socklen_t length = sizeof info;
-    memset(&info, 0, sizeof info);
-    if (getsockopt(lws_get_socket_fd(wsi), IPPROTO_TCP, TCP_INFO, &info, &length) == 0) {
-        clws_tunnel *tunnel = tunnel_of(wsi);
-        return info.tcpi_bytes_received - (tunnel ? clws_tunnel_answer_byte_count(tunnel) : 0);
-    }
-#else
-    (void)wsi;
-#endif
-    return 0;
-}
-
-static clws_failure failure_of(struct lws *wsi, const char *text, size_t count) {
-    static const char malformed[] = "problems parsing header";
-    static const char protocol[] = "HTTP/1.1 ";
-    if (count == sizeof malformed - 1 && memcmp(text, malformed, count) == 0)
-        // A header section that does not fit is reported like one that is malformed.
-        return received_byte_count(wsi) >= CLWS_HEADER_SECTION_LIMIT ? CLWS_FAILURE_HEAD_TOO_LARGE
-                                                                     : CLWS_FAILURE_HEAD_MALFORMED;
-    // libwebsockets takes any other protocol for the beginning of fields, and notices nothing until the peer is gone.
-    bool has_status_line =
-        lws_hdr_total_length(wsi, WSI_TOKEN_HTTP) > 0 || lws_hdr_total_length(wsi, WSI_TOKEN_HTTP1_0) > 0;
-    if (!has_status_line && !lws_is_ssl(wsi) && received_byte_count(wsi) >= sizeof protocol - 1)
-        return CLWS_FAILURE_HEAD_MALFORMED;
-    return CLWS_FAILURE_OTHER;
-}
-
-static int head_received(clws_service *service, struct lws *wsi, clws_attempt *attempt, size_t status_code) {
-    clws_attempt_note_head(attempt);
-    return report(service, wsi, CLWS_EVENT_HEAD_RECEIVED, NULL, status_code);
-}
-
-static int readable(clws_service *service, struct lws *wsi, clws_attempt *attempt) {
-    // From 4.4 on libwebsockets does not report a 401 with WWW-Authenticate, for which it wants a password, and takes
-    // all that follows the header section for a body that ends with the connection.
-    if (!clws_attempt_has_head(attempt)) {
-        if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_WWW_AUTHENTICATE) <= 0) return -1;
-        clws_attempt_count_body(attempt, wsi);
-        int verdict = head_received(service, wsi, attempt, HTTP_STATUS_UNAUTHORIZED);
-        if (verdict) return verdict;
-        if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0) {
-            // What follows has the framing of chunks, in which nobody finds its end: the head has to do.
-            report(service, wsi, CLWS_EVENT_COMPLETED, NULL, 0);
-            return -1;
-        }
-    }
-    return report(service, wsi, CLWS_EVENT_READABLE, NULL, 0);
-}
-
-static int connection_failed(clws_service *service, struct lws *wsi, clws_attempt *attempt, const char *text,
-                             size_t count) {
-    // libwebsockets 4.5.8 refuses lengths below 0, and 5.0 transfer codings that it does not know as well, where versions
-    // before report the head: so it is reported here, for the same verdict.
-    static const char coding[] = "HS: unsupported TE";
-    bool is_refusal = count == 0 || (count == sizeof coding - 1 && memcmp(text, coding, count) == 0);
-    unsigned int status_code = is_refusal ? lws_http_client_http_response(wsi) : 0;
-    if (status_code > 0 && !clws_attempt_has_head(attempt)) head_received(service, wsi, attempt, status_code);
-    return report(service, wsi, CLWS_EVENT_FAILED, NULL, (size_t)failure_of(wsi, text, count));
 }
 
 // Not a part of `callback`, which is short for the sake of chunks.
@@ -168,9 +97,9 @@ handle(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, 
     case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
         return report(service, wsi, CLWS_EVENT_FIELDS_DUE, in, length);
     case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP:
-        return head_received(service, wsi, user, lws_http_client_http_response(wsi));
+        return clws_response_head(wsi, lws_http_client_http_response(wsi));
     case LWS_CALLBACK_RECEIVE_CLIENT_HTTP:
-        return readable(service, wsi, user);
+        return clws_response_readable(wsi);
     case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE:
         return report(service, wsi, CLWS_EVENT_WRITABLE, NULL, 0);
     case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
@@ -181,7 +110,7 @@ handle(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, 
         clws_tls_end(lws_get_ssl(wsi)); // libwebsockets goes without a word
         return 0;
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
-        return connection_failed(service, wsi, user, in ? in : "", in ? length : 0);
+        return clws_response_failed(wsi, in ? in : "", in ? length : 0);
     case LWS_CALLBACK_WSI_DESTROY:
         report(service, wsi, CLWS_EVENT_DESTROYED, NULL, 0);
         clws_attempt_free(user);
@@ -436,7 +365,7 @@ bool clws_is_resumed(clws_stream *stream) {
     return ssl && SSL_session_reused(ssl) == 1;
 }
 
-// Why no socket can be made, as an `errno`; 0 when one can.
+// The `errno` with which a socket cannot be made; 0 when one can.
 static int descriptor_error(const clws_service *service) {
     int probe = socket(AF_INET, SOCK_STREAM, 0);
     if (probe < 0) return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : CLWS_ERROR_NO_SOCKETS;

@@ -118,6 +118,15 @@ int clws_report_gathered(struct lws *wsi);
 // Reports the end of a body.
 void clws_report_completed(struct lws *wsi);
 
+// Response.c
+
+// Reports the head.
+int clws_response_head(struct lws *wsi, size_t status_code);
+// Reports that the body can be read, and before that a head that libwebsockets has skipped.
+int clws_response_readable(struct lws *wsi);
+// Reports a failure before the body, with libwebsockets' text, and before that a head that libwebsockets has refused.
+int clws_response_failed(struct lws *wsi, const char *text, size_t count);
+
 // Tunnel.c
 
 struct ev_loop;
@@ -157,13 +166,13 @@ void clws_attempt_fail(clws_attempt *attempt, struct lws *wsi, int error);
 bool clws_attempt_started(clws_attempt *attempt, struct lws *wsi);
 // TCP is established, or the socket is about to be closed. NULL is none.
 void clws_attempt_end(clws_attempt *attempt);
-// The response's head is reported. NULL is none.
+// Notes that the response's head is reported. NULL is none.
 void clws_attempt_note_head(clws_attempt *attempt);
-// Whether it was; true for NULL.
+// True once the head was reported, and for NULL.
 bool clws_attempt_has_head(const clws_attempt *attempt);
-// libwebsockets does not know how long the body is: it is counted here, by the head.
+// Begins to count the body, whose length libwebsockets does not know, by the head's Content-Length.
 void clws_attempt_count_body(clws_attempt *attempt, struct lws *wsi);
-// So many bytes of the body were read: whether a body that is counted here is over. NULL has none.
+// Counts bytes of the body; true when a body that is counted is over. NULL has none.
 bool clws_attempt_is_over(clws_attempt *attempt, size_t count, bool is_alive);
 // The `errno` that was noticed, or 0. NULL is none.
 int clws_attempt_error(const clws_attempt *attempt);

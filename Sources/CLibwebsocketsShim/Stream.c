@@ -104,9 +104,9 @@ void clws_report_completed(struct lws *wsi) {
     clws_report(wsi, CLWS_EVENT_COMPLETED, NULL, 0);
 }
 
-// Whether a body in chunks ended with the connection, when a read has failed: before 5.0 libwebsockets says so itself.
+// True, after a failed read, for a body in chunks that ended with the connection. Versions before 5.0 report it.
 static bool is_chunked_and_over(struct lws *wsi, int unread) {
-    // What it cannot parse it leaves unread.
+    // Bytes that libwebsockets cannot parse stay unread.
     return unread == 0 && lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0 &&
            lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0;
 }
