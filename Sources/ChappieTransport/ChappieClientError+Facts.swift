@@ -3,6 +3,8 @@
 // Everything is derived from the error's case, a status code or a documented error code, and never from a message.
 // Values; nobody owns them.
 
+import StreamTransport
+
 /// What kind of problem an error is.
 public enum ChappieErrorCategory: String, Sendable, CaseIterable {
     /// The credential is missing, wrong or spent.
@@ -118,7 +120,7 @@ extension ChappieTransportFailure {
 
     /// Whether it is the proxy that wants another credential, or one at all.
     var isProxyCredentialRefused: Bool {
-        // RFC 9110 section 15.5.8 has 407 for it; tinyproxy says 401 to a wrong one.
+        // RFC 9110 section 15.5.8 has 407 for it; tinyproxy before 1.11.3 says 401 to a wrong one.
         self.code == .proxyRefused && [401, 407].contains(self.details.statusCode)
     }
 
@@ -146,6 +148,9 @@ extension ChappieTransportFailure {
         case .circuitOpen:
             ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
         case .sequenceGap: ErrorFacts(.network, .afterNetworkFailure)
+        // Until the installation or the sandbox is changed, no later request can do better.
+        case .unavailable where self.environmentFault == .socket:
+            ErrorFacts(.internal, requiresUserAction: true, shouldReport: true)
         case .unavailable: ErrorFacts(.internal, .afterServerFailure, shouldReport: true)
         case .protocolViolation, .binaryMessage, .corruptContentCoding, .undecodableEvent, .contradictoryEvents:
             .wrongData

@@ -66,8 +66,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .sequenceGap: "Events of the response are missing"
         case .responseExpired: "The server has the response no more, or streams it no more"
         case .circuitOpen: "The request was not tried, because those before it failed"
-        case .unavailable where self.environmentFault != nil: "\(self.environmentWords) (\(Self.libraryWords))"
-        case .unavailable: "The system has no resources left for a connection"
+        case .unavailable: self.environmentFault?.words ?? "The system has no resources left for a connection"
         }
     }
 
@@ -98,15 +97,12 @@ extension ChappieTransportFailure: LocalizedError {
         case .openingHandshakeInvalid: "Use HTTP, or ask the operator of the server or the proxy to allow WebSockets."
         case .webSocketClosed where self.details.closeCode == 1008: "Check what the credential allows, or use HTTP."
         case .webSocketClosed where self.details.closeCode == 1009: "Use HTTP, or send a smaller request."
-        case .headerSectionTooLarge, .eventTooLarge: "Raise the limit if the server is right."
+        case .headerSectionTooLarge: "Ask the operator of the server or the proxy: this limit is fixed."
+        case .eventTooLarge: "Raise the limit if the server is right."
         case .requestTooLarge: "Allow HTTP, or send a smaller request."
         case .responseExpired: "Ask for the response by its identifier, or send the request again."
         case .circuitOpen: "Try again in \(self.waitWords)."
-        case .unavailable where self.environmentFault == .socket:
-            "Check the installation of libwebsockets and what the sandbox allows: the network is not at fault."
-        case .unavailable where self.environmentFault != nil:
-            "Check the limits of threads and memory (ulimit -u, ulimit -v) and the installation of libwebsockets."
-        case .unavailable: "Close other connections or programs, and try again."
+        case .unavailable: self.environmentFault?.advice ?? "Close other connections or programs, and try again."
         case .tlsHandshakeFailed, .protocolViolation, .binaryMessage, .webSocketClosed, .peerUnresponsive,
             .unsupportedContentCoding, .corruptContentCoding, .undecodableEvent, .endedEarly, .connectionLost,
             .unsupportedTransferCoding, .contradictoryEvents, .sequenceGap:
@@ -121,23 +117,40 @@ extension ChappieTransportFailure: LocalizedError {
     }
     private var refusalWords: String { TLSRefusal(self.details)?.words.map { ": \($0)" } ?? "" }
     private var detailWords: String { self.details.detail.map { ": \($0)" } ?? "" }
-    private var environmentFault: TransportFailure.EnvironmentFault? {
-        self.details.detail.flatMap(TransportFailure.EnvironmentFault.init)
-    }
-    private var environmentWords: String {
-        switch self.environmentFault {
-        case .thread: "The service thread could not be started"
-        case .service: "libwebsockets' event loop could not be started"
-        case .socket, nil: "No socket could be opened"
-        }
-    }
-    private static let libraryWords = ChappieLinkedLibraries.versions.map { "\($0.name) \($0.version)" }
-        .joined(separator: ", ")
     private var limitWords: String { self.details.limit.map { " the limit of \($0) bytes" } ?? " the limit" }
     private var descriptorWords: String { self.details.limit.map { " of \($0) (ulimit -n)" } ?? "" }
     private var limitInWords: String { self.details.limit.map { " (\($0) bytes)" } ?? "" }
     private var statusWords: String { self.details.statusCode.map { " with status code \($0)" } ?? "" }
     private var closeWords: String { self.details.closeCode.map { " with code \($0)" } ?? "" }
+}
+
+extension ChappieTransportFailure {
+    /// The environment's fault behind `unavailable`; nil when resources ran out.
+    var environmentFault: TransportFailure.EnvironmentFault? {
+        self.details.detail.flatMap(TransportFailure.EnvironmentFault.init)
+    }
+}
+
+extension TransportFailure.EnvironmentFault {
+    fileprivate var words: String {
+        switch self {
+        case .thread: "The service thread could not be started"
+        case .service: "libwebsockets' event loop could not be started"
+        case .socket: "No socket could be opened"
+        }
+    }
+
+    fileprivate var advice: String {
+        switch self {
+        case .thread, .service:
+            "Check the limits of threads and memory (ulimit -u, ulimit -v), and the libraries: \(Self.libraries)."
+        case .socket:
+            "The network is not at fault: check what the sandbox allows, and the libraries: \(Self.libraries)."
+        }
+    }
+
+    private static let libraries = ChappieLinkedLibraries.versions.map { "\($0.name) \($0.version)" }
+        .joined(separator: ", ")
 }
 
 extension ChappieTransportFailure.Phase {

@@ -135,7 +135,10 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let circuitOpen = Self(.circuitOpen)
         /// The process has no file descriptor left; `details.limit` is how many it may have.
         public static let descriptorsExhausted = Self(.descriptorsExhausted)
-        /// The system has no threads or memory left.
+        /// The system has no threads or memory left, or no connection can be opened in this environment.
+        ///
+        /// `details.detail` is `thread`, `service` or `socket` when the service thread, its event loop or any socket
+        /// could not be made.
         public static let unavailable = Self(.unavailable)
     }
 

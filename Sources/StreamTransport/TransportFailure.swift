@@ -90,7 +90,7 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case environmentUnusable(EnvironmentFault)
     }
 
-    /// What an environment does not provide.
+    /// The part of the environment that is missing.
     package enum EnvironmentFault: String, Sendable, Equatable, CaseIterable {
         /// The service thread could not be started.
         case thread

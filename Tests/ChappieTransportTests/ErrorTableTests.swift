@@ -219,9 +219,9 @@ private let codeRows: [Row] = [
         "Check the address; a proxy or a sign-in page may stand in between."),
     Row(
         .headerSectionTooLarge, "http.header-section-too-large", .server, .none, .report,
-        "The answer's header section is larger than the limit of 65536 bytes",
-        "Raise the limit if the server is right."
-    ) { $0.limit = 65_536 },
+        "The answer's header section is larger than the limit of 32768 bytes",
+        "Ask the operator of the server or the proxy: this limit is fixed."
+    ) { $0.limit = 32_768 },
     Row(
         .openingHandshakeInvalid, "ws.opening-handshake", .server, later, .report,
         "The WebSocket was refused or answered wrongly",
