@@ -55,7 +55,7 @@ command_elsewhere() {
     esac
 }
 
-# Says what to do where there is no apt-get; nothing where the libraries are there.
+# Advice for systems without apt-get; silent where the libraries are installed.
 advise_elsewhere() {
     local advice purpose
     for purpose in "$@"; do
@@ -86,7 +86,7 @@ is_available_on_debian() {
     esac
 }
 
-# What the system's package manager is run with, which is not always there.
+# Sets `as_root` to the command that gives root's rights; fails, with what to do, where there is none.
 become_root() {
     as_root=()
     ((EUID != 0)) || return 0
@@ -124,7 +124,7 @@ is_recent() {
     [[ $(printf '%s\n' "$minimum_swift" "$1" | sort --version-sort | head -n 1) == "$minimum_swift" ]]
 }
 
-# Whether the distribution has a Swift that is new enough.
+# Succeeds where the distribution has a Swift that is new enough.
 has_recent_swiftlang() {
     local candidate
     candidate=$(apt-cache policy swiftlang 2>/dev/null | sed -nE 's/^ *Candidate: ([0-9][0-9.]*).*/\1/p')

@@ -30,8 +30,7 @@ fail() {
 suite_of() {
     case $1 in
         debian13) echo trixie ;;
-        unstable | arm64) echo sid ;;
-        *) fail "unknown platform '$1' (debian13, unstable or arm64)" ;;
+        unstable) echo sid ;;
     esac
 }
 
@@ -39,7 +38,7 @@ suite_of() {
 make_root() {
     local root=$folder/$1 packages=ca-certificates,make,git
     [[ ! -e $root.complete ]] || return 0
-    # What Swift's own archive needs beside the packages of the build (swift.org's list for Debian).
+    # Swift's own archive needs these beside the packages of the build (swift.org's list for Debian).
     [[ $1 != debian13 ]] || packages+=,binutils,libc6-dev,libncurses6,tzdata,libsqlite3-0,libedit2,libxml2,curl
     printf 'Making the root of %s\n' "$1" >&2
     rm -rf "$root"
@@ -60,7 +59,8 @@ enter() {
     fi
     local root=$folder/$1 toolchain=""
     cp --remove-destination --dereference /etc/resolv.conf "$root/etc/resolv.conf"
-    [[ $1 != debian13 ]] || toolchain=$(dirname "$(dirname "$(dirname "$(readlink --canonicalize "$(command -v swift)")")")")
+    # The folder above usr/bin/swift.
+    [[ $1 != debian13 ]] || toolchain=$(realpath "$(dirname "$(realpath "$(command -v swift)")")/../..")
     # The inner shell expands these.
     # shellcheck disable=SC2016
     unshare --mount --propagation private bash -euc '
@@ -146,17 +146,9 @@ run_sample() {
     printf 'Debian 13: the demonstration and %s tests of LoopbackTests passed\n' "$(count_tests debian13)"
 }
 
-# MARK: What is asked for
-
-require() {
-    ((EUID == 0)) || fail "making root folders and mounting need root: run it as root, or leave it out"
-    Scripts/install.sh platforms
-    unshare --mount true 2>/dev/null || fail "this machine lets nobody mount: run it where 'unshare --mount true' works"
-}
-
 # MARK: arm64
 
-# What arm64 links with, unpacked, and nothing of it ever run while it is made.
+# Makes the root that programs of arm64 are linked with: packages are unpacked, and none of their scripts is run.
 make_arm_root() {
     local root=$folder/arm64 archive
     [[ ! -e $root.complete ]] || return 0
@@ -175,8 +167,8 @@ arm_packages() {
     echo "$packages,zlib1g-dev,libc6-dev,libstdc++-15-dev,ca-certificates"
 }
 
-# Builds for arm64 in the root of unstable, with `swift build`'s arguments. The package manager links with what belongs to
-# the machine that compiles, which fails; so what it compiled is linked by `arm_link`.
+# Compiles for arm64 in the root of unstable, with arguments of `swift build`. The package manager would link with files
+# of the machine that compiles; its linker is replaced by `true`, and `arm_link` links afterwards.
 arm_compile() {
     # The shell in the root expands these.
     # shellcheck disable=SC2016
@@ -185,8 +177,9 @@ arm_compile() {
         export PKG_CONFIG_LIBDIR=/arm64/usr/lib/aarch64-linux-gnu/pkgconfig:/arm64/usr/share/pkgconfig
         export CHAPPIE_TEST_TARGETS="'"${pure_tests[*]}"'"
         swift build --scratch-path .build/arm64 '"$*"' --triple aarch64-unknown-linux-gnu --sdk /arm64 \
-            -Xswiftc -sdk -Xswiftc /arm64 -Xswiftc -resource-dir -Xswiftc /arm64/usr/lib/swift -Xswiftc -ld-path=/usr/bin/true \
-            -Xcc --sysroot=/arm64 -Xswiftc -Xcc -Xswiftc --sysroot=/arm64 -Xcxx --sysroot=/arm64 \
+            -Xswiftc -sdk -Xswiftc /arm64 -Xswiftc -resource-dir -Xswiftc /arm64/usr/lib/swift \
+            -Xswiftc -ld-path=/usr/bin/true -Xcc --sysroot=/arm64 -Xswiftc -Xcc -Xswiftc --sysroot=/arm64 \
+            -Xcxx --sysroot=/arm64 \
             -Xcxx "--gcc-install-dir=$gcc" -Xcxx -isystem/arm64/usr/include/c++/15 \
             -Xcxx -isystem/arm64/usr/include/aarch64-linux-gnu/c++/15' "$folder/arm64"
 }
@@ -219,7 +212,7 @@ arm_demo() {
     arm_run chappie demo
 }
 
-# The tests of the modules without sockets, with which nothing waits for an emulated machine.
+# The tests of the modules without sockets: those with sockets have time limits that an emulated machine passes.
 arm_tests() {
     arm_compile --build-tests || true
     arm_link chappie-transportPackageTests tests -L/arm64/usr/lib/swift/linux -lTesting -lXCTest
@@ -242,17 +235,27 @@ run_arm64() {
     [[ $demo$tests == passed*passed* ]]
 }
 
+# MARK: What is asked for
+
+require() {
+    ((EUID == 0)) || fail "making root folders and mounting need root: run it as root, or leave it out"
+    Scripts/install.sh platforms
+    unshare --mount true 2>/dev/null || fail "this machine lets nobody mount: run it where 'unshare --mount true' works"
+}
+
+name_of_here() { sed -nE 's/^PRETTY_NAME="(.*)"/\1/p' /etc/os-release; }
+
 # Runs the platforms that are named, and puts their rows into a file; fails when one of them does.
 run_all() {
     local status=0 platform rows=$folder/rows
     : >"$rows"
     for platform in "$@"; do
         case $platform in
-            here) run_native here "$(sed -nE 's/^PRETTY_NAME="(.*)"/\1/p' /etc/os-release), $(uname --machine)" >>"$rows" || status=1 ;;
+            here) run_native here "$(name_of_here), $(uname --machine)" >>"$rows" || status=1 ;;
             debian13) run_native debian13 'Debian 13, x86_64' >>"$rows" || status=1 ;;
             unstable) run_native unstable 'Debian unstable, x86_64' >>"$rows" || status=1 ;;
             arm64) run_arm64 'Debian unstable, aarch64 (qemu)' >>"$rows" || status=1 ;;
-            *) suite_of "$platform" >/dev/null ;;
+            *) fail "unknown platform '$platform': see Scripts/platforms.sh --help" ;;
         esac
     done
     cat "$rows"
@@ -262,7 +265,7 @@ run_all() {
 # Writes the rows of the last run into README.md.
 write_table() {
     python3 - "$folder/rows" "$(date --utc +%F)" <<'PYTHON'
-import re, sys
+import sys
 rows = open(sys.argv[1]).read()
 table = (
     f"Verified on {sys.argv[2]} by `make platforms`:\n\n"
