@@ -184,7 +184,8 @@ struct Walk {
 /// Where a container that began at `start` and was walked to its end has its end.
 csj_text written(const uint8_t *start, ondemand::value &value) noexcept;
 
-/// Whether a document begins with U+FEFF, which is no JSON (RFC 8259 section 2); simdjson skips it from 3.2 on.
+/// True for a document that begins with U+FEFF, which is no JSON (RFC 8259 section 2); simdjson 3.0 refuses it, 3.12
+/// skips it.
 inline bool begins_with_byte_order_mark(const uint8_t *bytes, size_t count) noexcept {
     return count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF;
 }

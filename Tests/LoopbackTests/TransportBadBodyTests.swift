@@ -109,7 +109,7 @@ import Testing
 
     /// libwebsockets from 4.4 on does not report such a head: it wants a name and a password for it.
     @Test(arguments: ["Bearer", "Bearer realm=\"r\"", "Basic realm=\"r\"", "Digest realm=\"r\", nonce=\"n\""])
-    func anAnswerThatAsksForACredentialIsAnAnswerLikeAnyOther(_ challenge: String) async throws {
+    func unauthorizedResponseWithAChallengeIsReadLikeAnyOther(_ challenge: String) async throws {
         for exchange in Self.exchanges + [.webSocket(offersCompression: false)] {
             let answer = "HTTP/1.1 401 No\r\nWWW-Authenticate: \(challenge)\r\nContent-Length: 2\r\n\r\nno"
             #expect(
