@@ -178,6 +178,7 @@ arm_compile() {
         export CHAPPIE_TEST_TARGETS="'"${pure_tests[*]}"'"
         swift build --scratch-path .build/arm64 '"$*"' --triple aarch64-unknown-linux-gnu --sdk /arm64 \
             -Xswiftc -sdk -Xswiftc /arm64 -Xswiftc -resource-dir -Xswiftc /arm64/usr/lib/swift \
+            -Xswiftc -Xfrontend -Xswiftc -disable-cross-import-overlays \
             -Xswiftc -ld-path=/usr/bin/true -Xcc --sysroot=/arm64 -Xswiftc -Xcc -Xswiftc --sysroot=/arm64 \
             -Xcxx --sysroot=/arm64 \
             -Xcxx "--gcc-install-dir=$gcc" -Xcxx -isystem/arm64/usr/include/c++/15 \
