@@ -20,7 +20,9 @@ struct ConnectionContest {
     /// When the next address is tried.
     var deadline: ContinuousClock.Instant?
 
-    /// True once an attempt has a socket. libwebsockets opens it at once, unless a resource of its own is missing.
+    /// Whether an attempt has a socket.
+    ///
+    /// libwebsockets opens it at once, unless a resource of its own is missing.
     var hasSocket: Bool { self.contestants.contains { $0.stream.map(clws_has_socket) ?? false } }
 
     /// Where a socket stands among `contestants`.
