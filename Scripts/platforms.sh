@@ -101,7 +101,7 @@ run_step() {
         return 0
     fi
     printf '%s: %s FAILED after %d s; the end of %s:\n' "$platform" "$name" $((SECONDS - start)) "$log" >&2
-    grep -E '✘|error:|Fatal' "$log" | head -n 20 >&2 || true
+    grep -E '^(✘|[^◇✔].*(error:|Fatal))' "$log" | head -n 20 >&2 || true
     tail -n 5 "$log" >&2
     return 1
 }
@@ -168,7 +168,8 @@ arm_packages() {
 }
 
 # Compiles for arm64 in the root of unstable, with arguments of `swift build`. The package manager would link with files
-# of the machine that compiles; its linker is replaced by `true`, and `arm_link` links afterwards.
+# of the machine that compiles; its linker is replaced by `true`, and `arm_link` links afterwards. Optimised, because
+# tests of every byte take long otherwise, and with the inputs of a debug build.
 arm_compile() {
     # The shell in the root expands these.
     # shellcheck disable=SC2016
@@ -176,7 +177,8 @@ arm_compile() {
         export PKG_CONFIG_SYSROOT_DIR=/arm64
         export PKG_CONFIG_LIBDIR=/arm64/usr/lib/aarch64-linux-gnu/pkgconfig:/arm64/usr/share/pkgconfig
         export CHAPPIE_TEST_TARGETS="'"${pure_tests[*]}"'"
-        swift build --scratch-path .build/arm64 '"$*"' --triple aarch64-unknown-linux-gnu --sdk /arm64 \
+        swift build --scratch-path .build/arm64 -c release -Xswiftc -enable-testing -Xswiftc -DDEBUG '"$*"' \
+            --triple aarch64-unknown-linux-gnu --sdk /arm64 \
             -Xswiftc -sdk -Xswiftc /arm64 -Xswiftc -resource-dir -Xswiftc /arm64/usr/lib/swift \
             -Xswiftc -Xfrontend -Xswiftc -disable-cross-import-overlays \
             -Xswiftc -ld-path=/usr/bin/true -Xcc --sysroot=/arm64 -Xswiftc -Xcc -Xswiftc --sysroot=/arm64 \
@@ -190,7 +192,7 @@ arm_link() {
     local product=$1 output=$2
     shift 2
     # shellcheck disable=SC2016
-    enter unstable 'cd .build/arm64/aarch64-unknown-linux-gnu/debug
+    enter unstable 'cd .build/arm64/aarch64-unknown-linux-gnu/release
         gcc=/arm64/usr/lib/gcc/aarch64-linux-gnu/15
         swiftc -target aarch64-unknown-linux-gnu -sdk /arm64 -resource-dir /arm64/usr/lib/swift -use-ld=lld \
             -emit-executable -o "'"$output"'" "@'"$product"'.product/Objects.LinkFileList" \
@@ -201,7 +203,7 @@ arm_link() {
 
 # Runs a program of arm64 here.
 arm_run() {
-    local program=$folder/unstable.checkout/.build/arm64/aarch64-unknown-linux-gnu/debug/$1
+    local program=$folder/unstable.checkout/.build/arm64/aarch64-unknown-linux-gnu/release/$1
     shift
     qemu-aarch64-static -L "$folder/arm64" -E "LD_LIBRARY_PATH=$folder/arm64/usr/libexec/swift/lib/swift/linux" \
         "$program" "$@"
