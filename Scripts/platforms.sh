@@ -81,10 +81,13 @@ enter() {
     ' - "$root" "$toolchain" "$checkout" "$2" "${3:-}"
 }
 
-# Lays the checkout's files into a root, with the times they have here; what was built there stays.
+# Lays the checkout's files into a root, with the times they have here; what was built there stays, unless another
+# checkout has built it: what is built holds the path.
 copy_checkout() {
     local target=$folder/$1.checkout
     mkdir -p "$target"
+    [[ $(cat "$target.path" 2>/dev/null) == "$checkout" ]] || rm -rf "$target/.build"
+    printf '%s\n' "$checkout" >"$target.path"
     find "$target" -mindepth 1 -maxdepth 1 ! -name .build -exec rm -rf {} +
     git ls-files -z --cached --others --exclude-standard | xargs --null --no-run-if-empty ls -d 2>/dev/null |
         tar --create --files-from - | tar --extract --directory "$target"
