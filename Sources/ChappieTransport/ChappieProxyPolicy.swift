@@ -41,6 +41,31 @@ public enum ChappieProxyPolicy: Sendable, Hashable, CustomStringConvertible, Cus
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
+extension ChappieProxyPolicy {
+    /// The passwords of the proxies, with the environment of this moment: as they are written and as they are sent
+    /// (RFC 7617 section 2).
+    ///
+    /// A proxy stands between, so that it can put them into what seems to be the server's answer.
+    var secrets: [String] {
+        switch self {
+        case .environment:
+            ProcessInfo.processInfo.environment.filter { $0.key.lowercased().hasSuffix("_proxy") }
+                .flatMap { Self.secrets(of: $0.value) }
+        case .none: []
+        case .url(let url): Self.secrets(of: url)
+        }
+    }
+
+    private static func secrets(of url: String) -> [String] {
+        guard let sent = (try? ProxyServer(url: url))?.authorization?.split(separator: " ").last else { return [] }
+        let decoded = Data(base64Encoded: String(sent)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let written = url.prefix(upTo: url.lastIndex(of: "@") ?? url.startIndex)
+        let credentials = [decoded[...], written.firstRange(of: "://").map { written[$0.upperBound...] } ?? written]
+        return [String(sent)]
+            + credentials.compactMap { text in text.firstIndex(of: ":").map { String(text[$0...].dropFirst()) } }
+    }
+}
+
 extension ProxyPolicy {
     /// The policy, with the environment of this moment.
     static func policy(_ policy: ChappieProxyPolicy) -> ProxyPolicy {

@@ -25,11 +25,12 @@ struct DocumentFetch {
         self.reader = DocumentReader(engine: engine)
     }
 
-    /// Fetches the document, or throws what a turn would: without the credentials that were sent.
+    /// Fetches the document, or throws what a turn would: either without the credentials that were sent.
     func document() async throws -> FetchedDocument {
-        var redaction = SecretRedaction(self.engine.configuration)
+        var redaction = self.engine.redaction
         do {
-            return try await self.document(&redaction)
+            let document = try await self.document(&redaction)
+            return redaction.document(document)
         } catch {
             throw redaction.error(error)
         }

@@ -15,12 +15,15 @@ final class Engine: Sendable {
     let configuration: ChappieTransportConfiguration
     let transport: any StreamTransport
     let clock: TurnClock
+    /// Takes the configuration's secrets out of what a server says; a turn adds its credentials.
+    let redaction: SecretRedaction
     private let state: LockedValue<State>
 
     init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
         self.configuration = configuration
         self.transport = transport
         self.clock = clock
+        self.redaction = SecretRedaction(configuration)
         let breaker = configuration.circuitBreaker
         self.state = LockedValue(
             State(

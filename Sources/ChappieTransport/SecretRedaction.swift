@@ -1,6 +1,17 @@
+import StreamTransport
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// Takes secrets out of what a server said: some repeat what they were sent.
 ///
 /// A value of one turn or exchange. It knows the credentials that it has used, and the fields that look like another.
+/// A text takes time by its length, however often it nearly has a secret in it.
 package struct SecretRedaction: Sendable {
     /// Stands in the place of a secret.
     static let mark = "[redacted]"
@@ -8,16 +19,23 @@ package struct SecretRedaction: Sendable {
     /// Less could be any word.
     private static let minimumByteCount = 6
 
-    private var secrets: [String] = []
+    private struct Secret {
+        let bytes: [UInt8]
+        /// A byte that is in every part of it that counts: texts without it need no search.
+        let telltale: UInt8
+    }
+
+    private var secrets: [Secret] = []
 
     /// Knows these secrets.
     package init(_ secrets: [String]) {
         for secret in secrets { self.add(secret) }
     }
 
-    /// Knows the secrets among a configuration's own fields.
+    /// Knows the secrets among a configuration's own fields, and those of its proxies.
     init(_ configuration: ChappieTransportConfiguration) {
         for field in configuration.additionalFields where Self.namesSecret(field.name) { self.add(field.value) }
+        for secret in configuration.proxy.secrets { self.add(secret) }
     }
 
     /// Learns a credential.
@@ -28,12 +46,24 @@ package struct SecretRedaction: Sendable {
 
     /// Learns a field's value, and the last word of it: a scheme may stand before the secret.
     private mutating func add(_ value: String) {
-        for secret in [value] + value.split(separator: " ").suffix(1).map(String.init)
-        where secret.utf8.count >= Self.minimumByteCount && !self.secrets.contains(secret) {
-            self.secrets.append(secret)
+        for secret in [value] + value.split(separator: " ").suffix(1).map(String.init) {
+            let bytes = Array(secret.utf8)
+            let beginning = bytes.prefix(Self.minimumByteCount)
+            guard beginning.count == Self.minimumByteCount, !self.secrets.contains(where: { $0.bytes == bytes }),
+                let telltale = beginning.min(by: { Self.frequency(of: $0) < Self.frequency(of: $1) })
+            else { continue }
+            self.secrets.append(Secret(bytes: bytes, telltale: telltale))
         }
-        // The longest first: a part of a secret must not be all that is taken out.
-        self.secrets.sort { $0.utf8.count > $1.utf8.count }
+    }
+
+    /// How often a byte is met in JSON and in English, roughly.
+    private static func frequency(of byte: UInt8) -> Int {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "+")...UInt8(ascii: "/"): 0
+        case UInt8(ascii: "j"), UInt8(ascii: "k"), UInt8(ascii: "q"), UInt8(ascii: "x"), UInt8(ascii: "z"): 1
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): 2
+        default: 3
+        }
     }
 
     private static func namesSecret(_ fieldName: String) -> Bool {
@@ -41,11 +71,129 @@ package struct SecretRedaction: Sendable {
         return ["auth", "key", "token", "secret", "password", "cookie"].contains { name.contains($0) }
     }
 
-    /// The words without the secrets.
+    // MARK: Text
+
+    /// The words without the secrets, and without the beginning of one at their end: they may have been cut there.
+    ///
+    /// A secret counts in JSON's escapes too (RFC 8259 section 7), whatever the depth of JSON within JSON.
     package func words(_ text: String) -> String {
+        guard !self.secrets.isEmpty else { return text }
         var text = text
-        for secret in self.secrets { text = text.replacing(secret, with: Self.mark) }
-        return text
+        let replaced = text.withUTF8 { bytes in unsafe self.replaced(in: UnsafeRawBufferPointer(bytes)) }
+        return replaced.map { String(decoding: $0, as: UTF8.self) } ?? text
+    }
+
+    /// The same for bytes.
+    private func bytes(_ bytes: [UInt8]) -> [UInt8] {
+        unsafe bytes.withUnsafeBytes { unsafe self.replaced(in: $0) } ?? bytes
+    }
+
+    /// The bytes without the secrets; nil when there is none in them.
+    private func replaced(in bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+        var places = unsafe self.places(in: bytes)
+        if unsafe JSONEscapes.areIn(bytes) {
+            let plain = unsafe JSONEscapes.bytes(withoutThoseIn: bytes)
+            let plainPlaces = unsafe plain.withUnsafeBytes { unsafe self.places(in: $0) }
+            if !plainPlaces.isEmpty {
+                let starts = unsafe JSONEscapes.starts(in: bytes) + [bytes.count]
+                places += plainPlaces.map { starts[$0.lowerBound]..<starts[$0.upperBound] }
+            }
+        }
+        guard !places.isEmpty else { return nil }
+        var result: [UInt8] = []
+        var end = 0
+        for place in places.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            // The places of two secrets may overlap.
+            if place.lowerBound >= end {
+                unsafe result += bytes[end..<place.lowerBound]
+                result += Self.mark.utf8
+            }
+            end = max(end, place.upperBound)
+        }
+        unsafe result += bytes[end...]
+        return result
+    }
+
+    /// The places of secrets that stand there as they are, and of the beginning of one at the end.
+    private func places(in bytes: UnsafeRawBufferPointer) -> [Range<Int>] {
+        guard let base = bytes.baseAddress else { return [] }
+        var places: [Range<Int>] = []
+        for secret in self.secrets where unsafe memchr(base, CInt(secret.telltale), bytes.count) != nil {
+            unsafe Self.find(secret.bytes, in: bytes) { places.append($0) }
+        }
+        return places
+    }
+
+    /// Knuth, Morris and Pratt's search: no byte of the text is looked at again.
+    private static func find(_ secret: [UInt8], in bytes: UnsafeRawBufferPointer, _ body: (Range<Int>) -> Void) {
+        // How much of the beginning of each beginning stands at its end as well.
+        var borders = [0]
+        for index in 1..<max(1, min(secret.count, bytes.count)) {
+            borders.append(Self.extended(borders[index - 1], of: secret, borders, by: secret[index]))
+        }
+        var count = 0
+        for index in bytes.indices {
+            count = Self.extended(count, of: secret, borders, by: unsafe bytes[index])
+            guard count == secret.count else { continue }
+            body(index + 1 - count..<index + 1)
+            count = borders[count - 1]
+        }
+        if count >= Self.minimumByteCount { body(bytes.count - count..<bytes.count) }
+    }
+
+    /// The longest beginning of the secret that ends with a byte behind a shorter one.
+    private static func extended(_ count: Int, of secret: [UInt8], _ borders: [Int], by byte: UInt8) -> Int {
+        var count = count
+        while count > 0, secret[count] != byte { count = borders[count - 1] }
+        return secret[count] == byte ? count + 1 : 0
+    }
+
+    // MARK: What leaves the engine
+
+    /// The head of an answer without the secrets.
+    func head(_ head: ResponseHead) -> ResponseHead {
+        ResponseHead(statusCode: head.statusCode, fields: self.fields(head.fields), isCompressed: head.isCompressed)
+    }
+
+    /// The document without the secrets.
+    func document(_ document: FetchedDocument) -> FetchedDocument {
+        FetchedDocument(
+            statusCode: document.statusCode, fields: self.fields(document.fields), body: self.bytes(document.body))
+    }
+
+    private func fields(_ fields: [HTTPField]) -> [HTTPField] {
+        fields.map { HTTPField($0.name, self.words($0.value)) }
+    }
+
+    /// What a complete response leaves behind, without the secrets in what is shown of it.
+    ///
+    /// Its items go back to the server as they came.
+    func response(_ response: CompletedResponse) -> CompletedResponse {
+        var copy = response
+        copy.id = response.id.map(self.words)
+        copy.model = response.model.map(self.words)
+        return copy
+    }
+
+    /// The event without the secrets, unless it is output: that is the model's, and delivered as it came.
+    package func event(_ event: ChappieStreamEvent) -> ChappieStreamEvent {
+        switch event {
+        case .textDelta, .reasoningDelta, .refusalDelta, .completed: event
+        case .raw(let type, let payload): .raw(type: self.words(type), payload: self.words(payload))
+        case .usageLimits(let snapshot): .usageLimits(snapshot.replacingWords(self.words))
+        case .diagnostic(let diagnostic): .diagnostic(diagnostic.replacingWords(self.words))
+        case .toolCallRequested(let call):
+            .toolCallRequested(
+                .init(
+                    callID: self.words(call.callID), name: call.name, arguments: call.arguments, policy: call.policy))
+        case .approvalRequested(let call):
+            .approvalRequested(.init(callID: self.words(call.callID), name: call.name, arguments: call.arguments))
+        case .toolCallCompleted(let call):
+            .toolCallCompleted(
+                .init(
+                    callID: self.words(call.callID), name: call.name, status: call.status, output: call.output,
+                    duration: call.duration))
+        }
     }
 
     /// The error without the secrets.
@@ -57,7 +205,7 @@ package struct SecretRedaction: Sendable {
     func clientError(_ error: ChappieClientError) -> ChappieClientError {
         switch error {
         case .reauthenticationRequired(let reason): .reauthenticationRequired(self.words(reason))
-        case .usageLimitReached(let limit): .usageLimitReached(limit.replacingMessage(self.words(limit.message)))
+        case .usageLimitReached(let limit): .usageLimitReached(limit.replacingWords(self.words))
         case .responseTerminalFailure(let response): .responseTerminalFailure(response.replacingWords(self.words))
         case .httpError(let status, let body): .httpError(status, self.words(body))
         case .transport(let failure): .transport(failure.replacingWords(self.words))
@@ -70,23 +218,40 @@ package struct SecretRedaction: Sendable {
     }
 }
 
-extension ChappieUsageLimit {
-    fileprivate func replacingMessage(_ message: String) -> Self {
+extension ChappieUsageLimitSnapshot {
+    fileprivate func replacingWords(_ replace: (String) -> String) -> Self {
+        Self(primary: self.primary, secondary: self.secondary, planType: self.planType.map(replace))
+    }
+}
+
+extension ChappieDiagnostic {
+    fileprivate func replacingWords(_ replace: (String) -> String) -> Self {
         Self(
-            type: self.type, message: message, plan: self.plan, resetsAt: self.resetsAt,
-            windows: (primary: self.primary, secondary: self.secondary))
+            kind: self.kind, transport: self.transport, attempt: self.attempt, limit: self.limit,
+            reason: self.reason.map(replace), byteCount: self.byteCount, rung: self.rung)
+    }
+}
+
+extension ChappieUsageLimit {
+    fileprivate func replacingWords(_ replace: (String) -> String) -> Self {
+        Self(
+            type: replace(self.type), message: replace(self.message),
+            plan: self.plan.map {
+                Plan(rawValue: replace($0.rawValue), displayName: replace($0.displayName))
+            },
+            resetsAt: self.resetsAt, windows: (primary: self.primary, secondary: self.secondary))
     }
 }
 
 extension ChappieResponse {
     fileprivate func replacingWords(_ replace: (String) -> String) -> Self {
         var copy = Self(
-            id: self.id, status: self.status, errorCode: self.errorCode.map(replace),
+            id: self.id.map(replace), status: self.status, errorCode: self.errorCode.map(replace),
             errorMessage: self.errorMessage.map(replace), incompleteReason: self.incompleteReason.map(replace))
-        copy.model = self.model
+        copy.model = self.model.map(replace)
         copy.outputText = self.outputText
         copy.usage = self.usage
-        copy.requestID = self.requestID
+        copy.requestID = self.requestID.map(replace)
         copy.errorPayload = self.errorPayload.map(replace)
         return copy
     }
@@ -96,6 +261,7 @@ extension ChappieTransportFailure {
     fileprivate func replacingWords(_ replace: (String) -> String) -> Self {
         var details = self.details
         details.closeReason = details.closeReason.map(replace)
+        details.requestID = details.requestID.map(replace)
         details.issuer = details.issuer.map(replace)
         return Self(
             code: self.code, phase: self.phase, transport: self.transport,

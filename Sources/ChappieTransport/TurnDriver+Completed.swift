@@ -8,7 +8,7 @@ extension TurnDriver {
     /// It belongs to the stream's one consumer.
     package var completedResponse: CompletedResponse? {
         guard self.machine.replaySafety == .completed else { return nil }
-        var response = self.record.completedResponse(behind: self.carriedItems)
+        var response = self.record.completedResponse(behind: self.carriedItems).map(self.redaction.response)
         response?.requestID = self.evidence.requestID
         response?.turnState = self.turnState
         return response

@@ -97,6 +97,9 @@ extension TurnDriver {
 
     private func opened(_ head: ResponseHead) {
         guard var attempt = self.attempt else { return }
+        // The server gets its own words back as they were; everybody else gets them without secrets.
+        let turnState = head.value(of: "x-codex-turn-state")
+        let head = self.redaction.head(head)
         attempt.head = head
         self.evidence.statusCode = head.statusCode
         self.evidence.requestID = head.requestID
@@ -108,7 +111,7 @@ extension TurnDriver {
         guard isAccepted else { return }
         if attempt.transport == .httpSSE {
             guard Self.isEventStream(head) else { return self.failed(.unexpectedContentType) }
-            self.learned(turnState: head.value(of: "x-codex-turn-state"))
+            self.learned(turnState: turnState)
             self.deliverUsageLimits(in: head)
         }
         self.report(ChappieDiagnostic(kind: .connected, transport: attempt.transport))

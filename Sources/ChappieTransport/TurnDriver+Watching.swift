@@ -129,7 +129,7 @@ extension TurnDriver {
         }
         self.watch.log(.warning, "credential", "The credential could not be refreshed.") { entry in
             entry.duration = duration
-            entry.take(error)
+            entry.take(self.redaction.error(error))
         }
     }
 

@@ -88,7 +88,9 @@ import StreamTransport
     var parser: EventStreamParser
     var credential: ChappieCredential? { didSet { self.redaction.add(self.credential) } }
     /// Takes the credentials of the turn out of the server's words.
-    var redaction: SecretRedaction
+    ///
+    /// It belongs to the stream's one consumer.
+    package private(set) var redaction: SecretRedaction
     /// The time between batches of output.
     var gaps = OutputGapMeter()
     /// Whether output was delivered out of the batch at hand.
@@ -117,7 +119,7 @@ import StreamTransport
         self.request = request
         self.identity = RequestIdentity(requestID: request.requestID, traceContext: request.traceContext)
         self.watch = RequestWatch(engine.configuration, identity: self.identity)
-        self.redaction = SecretRedaction(engine.configuration)
+        self.redaction = engine.redaction
         self.transport = engine.configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
         let limit = engine.configuration.limits.eventByteCount
         unsafe self.readerMemory = .allocate(capacity: 1)
@@ -261,13 +263,15 @@ import StreamTransport
     }
 
     /// Appends an event for the consumer.
+    ///
+    /// Whatever is not output goes through here, so that no secret of the turn is in it.
     func deliver(_ event: ChappieStreamEvent) {
-        self.reader.queue.append(event)
+        self.reader.queue.append(self.redaction.event(event))
     }
 
     /// Appends news, when the consumer wants any.
     func report(_ diagnostic: ChappieDiagnostic) {
-        if self.engine.configuration.reportsDiagnostics { self.reader.queue.append(.diagnostic(diagnostic)) }
+        if self.engine.configuration.reportsDiagnostics { self.deliver(.diagnostic(diagnostic)) }
     }
 
     /// One step of the turn: one action, or one thing from the connection.

@@ -14,10 +14,13 @@ import Testing
     private static let proxyUser = "canary-user-a11c"
     private static let proxyPassword = "canary-password-0dd5"
     private static let proxyCredential = Data("\(Self.proxyUser):\(Self.proxyPassword)".utf8).base64EncodedString()
+    /// The token as a writer of JSON may put it, and as much of it as is left where a body is cut.
+    private static let escapedToken = #"canary-token\u002D7f3a"#
+    private static let cutToken = "canary-tok"
     private static let canaries = Canaries(
         secrets: [
-            Self.token, Self.account, Self.field, Self.plainField, Self.proxyUser, Self.proxyPassword,
-            Self.proxyCredential,
+            Self.token, Self.escapedToken, Self.cutToken, Self.account, Self.field, Self.plainField, Self.proxyUser,
+            Self.proxyPassword, Self.proxyCredential,
         ], content: [Self.prompt, Self.answer])
 
     private static let model: ChappieTestServer.ScriptedModel = {
@@ -36,6 +39,12 @@ import Testing
         .cutAfterEvent(event: 20), .cutAfterEvent(event: 20, with: .reset), .closeWebSocket(code: 4000, afterEvent: 20),
         // Some servers repeat what they were sent.
         .answer(status: 400, body: #"{"error":{"message":"Wrong key \#(Self.token) and \#(Self.field)"}}"#),
+        .answer(status: 400, body: #"{"error":{"message":"Wrong key \#(Self.escapedToken)"}}"#),
+        .answer(status: 400, body: String(repeating: ".", count: 64 << 10 - Self.cutToken.count) + Self.token),
+        .closeWebSocket(code: 4000, reason: Self.token, afterEvent: 20),
+        .changeMember(event: 1, member: "response.id", value: #""\#(Self.token)""#),
+        .insert(payload: #"{"type":"\#(Self.token)"}"#, beforeEvent: 20),
+        .fail(code: Self.token, message: Self.token, afterEvent: 20), .incomplete(reason: Self.token, afterEvent: 20),
         .answer(status: 401), .answer(status: 404), .answer(status: 429), .answer(status: 500), .answerWithoutHTTP(),
         .insert(payload: "this is not JSON", beforeEvent: 20),
         .insert(payload: "{\"delta\":\"canary-answer-beef", beforeEvent: 20),
@@ -45,8 +54,13 @@ import Testing
 
     @Test(arguments: Wire.allCases, Self.faults)
     func noErrorAndNoReportNamesThem(over wire: Wire, fault: ChappieTestServer.Fault.Action) async throws {
-        let configuration = ChappieTestServer.Configuration(
+        var configuration = ChappieTestServer.Configuration(
             model: .scripted(Self.model), faults: [.init(fault)])
+        // Some repeat it in the names that they give to a request.
+        configuration.additionalFields = [
+            .init(name: "x-request-id", value: "req-" + Self.token),
+            .init(name: "x-codex-plan-type", value: Self.token),
+        ]
         try await withServer(configuration) { server in
             let watched = WatchedTurns()
             let transport = ChappieStreamingTransport(
@@ -66,6 +80,49 @@ import Testing
             // The server got what the others must not say.
             #expect(server.log.first?.value(of: "x-canary") == Self.plainField)
             #expect(server.log.first?.value(of: "x-canary-key") == Self.field)
+        }
+    }
+
+    /// Every event is printed by programs, and whatever is not output is the server's.
+    @Test(arguments: Wire.allCases)
+    func noRawEventAndNoNameOfAResponseHasThem(over wire: Wire) async throws {
+        let name = ChappieTestServer.Fault(
+            .changeMember(event: 1, through: 10_000, member: "response.id", value: #""resp-\#(Self.escapedToken)""#))
+        let other = ChappieTestServer.Fault(
+            .insert(payload: #"{"type":"x.\#(Self.token)","a":["\#(Self.escapedToken)"]}"#, beforeEvent: 20))
+        try await withServer(.init(model: .scripted(Self.model), faults: [name, other])) { server in
+            let transport = ChappieStreamingTransport(
+                configuration: .loopback(server.baseURL) { client in
+                    client.policy = wire.alone
+                    client.rawEvents = .all
+                    client.credential = { _ in Self.credential }
+                })
+            let outcome = await transport.outcome(of: ChappieTransportRequest(prompt: Self.prompt, model: "m"))
+            #expect(outcome.completions == 1)
+            #expect(outcome.raw.contains { $0.payload.contains("resp-[redacted]") })
+            #expect(outcome.raw.contains { $0.type == "x.[redacted]" && $0.payload.contains(#"["[redacted]"]"#) })
+            for (type, payload) in outcome.raw {
+                #expect(!(type + payload).contains(Self.cutToken), "\(type)")
+            }
+        }
+    }
+
+    /// A trace is written in hexadecimal, and so may be a key.
+    @Test(arguments: Wire.allCases)
+    func noReportHasAKeyInItsTrace(over wire: Wire) async throws {
+        let key = "0123456789abcdef0123456789abcdef"
+        var configuration = ChappieTestServer.Configuration(model: .scripted(Self.model))
+        configuration.additionalFields = [.init(name: "traceresponse", value: "00-\(key)-0123456789abcdef-01")]
+        try await withServer(configuration) { server in
+            let outcome = await ChappieStreamingTransport(
+                configuration: .loopback(server.baseURL) { client in
+                    client.policy = wire.alone
+                    client.credential = { _ in ChappieCredential(bearerToken: key) }
+                }
+            ).outcome()
+            #expect(outcome.completions == 1)
+            #expect(outcome.report.attempts.map(\.traceResponse) == [nil])
+            Canaries(secrets: [key], content: []).expectNone(in: outcome)
         }
     }
 

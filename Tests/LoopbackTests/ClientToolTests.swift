@@ -30,6 +30,29 @@ import Testing
         }
     }
 
+    /// The server gets its own name of the call back, whatever is in it; nobody else sees a key there.
+    @Test(arguments: Wire.allCases)
+    func keyInTheNameOfACallStaysBetweenTheServerAndTheClient(over wire: Wire) async throws {
+        let key = "canary-key-7f3a"
+        let record = ToolRecord()
+        let asked = Locked<[ChappieApprovalRequest]>([])
+        let (outcome, _, inputs) = try await self.turn(
+            [functionCall("call_" + key, "weather")], tools: [Self.weather(record, policy: .ask)], over: wire
+        ) {
+            $0.credential = { _ in ChappieCredential(bearerToken: key) }
+            $0.toolApprovalHandler = { request in
+                asked.update { $0.append(request) }
+                return .approved()
+            }
+        }
+        #expect(outcome.completions == 1)
+        let names =
+            record.calls.map(\.callID) + asked.value.map(\.callID) + outcome.requested.map(\.callID)
+            + outcome.approvals.map(\.callID) + outcome.results.map(\.callID)
+        #expect(names == Array(repeating: "call_[redacted]", count: 5))
+        #expect(inputs.last?.last?["call_id"]?.string == "call_" + key)
+    }
+
     @Test(arguments: Wire.allCases)
     func aToolRunsAndItsOutputGoesBackByItself(over wire: Wire) async throws {
         let record = ToolRecord()

@@ -125,7 +125,8 @@ extension ConversationTurn {
     private func ask(_ number: Int) {
         guard let handler = self.setup.approvalHandler else { return }
         let call = self.machine.call(number)
-        let request = ChappieApprovalRequest(callID: call.callID, name: call.name, arguments: call.payload)
+        let request = ChappieApprovalRequest(
+            callID: self.redaction.words(call.callID), name: call.name, arguments: call.payload)
         let inbox = self.inbox
         let task = Task {
             guard inbox.isOpen else { return }
@@ -147,12 +148,13 @@ extension ConversationTurn {
         guard let tool = self.setup.tools[call.name] else { return }
         let inbox = self.inbox
         let byteCount = self.setup.limits.toolOutputByteCount
+        let shownCallID = self.redaction.words(call.callID)
         let task = Task { [weak self] in
             // What was cancelled does not begin.
             guard inbox.isOpen else { return }
             do {
                 let result = try await tool.handler(
-                    ChappieToolCall(callID: call.callID, name: call.name, arguments: call.payload))
+                    ChappieToolCall(callID: shownCallID, name: call.name, arguments: call.payload))
                 let output = ToolOutput(result, of: call, byteCount: byteCount)
                 // It is written down at once: a turn that ends before it hears of it has done it all the same.
                 self?.shared.withLock { $0.journal?.answered(call.callID, with: output.item) }

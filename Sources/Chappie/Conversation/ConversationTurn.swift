@@ -76,6 +76,11 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         self.start = self.clock.now
     }
 
+    /// Takes the credentials of the turn out of what the server calls things.
+    ///
+    /// It belongs to the stream's one consumer.
+    var redaction: SecretRedaction { self.shared.withLock { $0.driver }?.redaction ?? SecretRedaction([]) }
+
     /// Time since the turn was made.
     var now: Duration { self.clock.now - self.start }
 
@@ -168,7 +173,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
             if self.shared.withLock({ $0.isCancelled }) { throw CancellationError() }
             if case .deliver(let event) = action {
                 self.actions.removeFirst()
-                if case .toolCallCompleted(let result) = event { self.watch.note(result) }
+                let event = self.redaction.event(event)
+                if case .toolCallCompleted(let result) = event { self.watch.note(result, self.redaction) }
                 return event
             }
             guard mayStart else { return nil }
@@ -244,7 +250,7 @@ extension RequestWatch {
     /// A tool call is over.
     ///
     /// What a tool or a model says is nothing for a log, so that the line has numbers and fixed words alone.
-    fileprivate func note(_ result: ChappieToolExecutionResult) {
+    fileprivate func note(_ result: ChappieToolExecutionResult, _ redaction: SecretRedaction) {
         let (level, message, outcome): (ChappieLogEntry.Level, String, String) =
             switch result.status {
             case .completed: (.info, "A tool call is complete", "completed")
@@ -255,7 +261,8 @@ extension RequestWatch {
         self.log(level, "tool", message) { entry in
             entry.duration = result.duration
             entry.tag = outcome.hasPrefix("tool.") ? outcome : nil
-            entry.privateMessage = result.status == .completed ? nil : "\(result.name): \(result.output)"
+            entry.privateMessage =
+                result.status == .completed ? nil : redaction.words("\(result.name): \(result.output)")
         }
         self.measure("tool", result.duration, outcome: outcome)
     }

@@ -74,22 +74,9 @@ struct AuthorizationClient: Sendable {
 
     /// What a server said, without what was sent to it, and no longer than anybody reads.
     static func words(_ body: [UInt8], without secrets: [String]) -> String {
-        // Some repeat the form that they were sent as it was, and some writers of JSON escape a slash.
-        let written = secrets.flatMap { [$0, PercentEncoding.encode($0), $0.replacing("/", with: "\\/")] }
-        let text = String(decoding: body.prefix(Self.errorByteLimit), as: UTF8.self)
-        return Self.withoutBeginnings(of: written, atEndOf: SecretRedaction(written).words(text))
-    }
-
-    /// A text that was cut short may end in the middle of a secret.
-    private static func withoutBeginnings(of secrets: [String], atEndOf text: String) -> String {
-        let bytes = Array(text.utf8)
-        let longest = secrets.compactMap { secret in
-            // Of a secret that is longer than the text, the text may be a beginning.
-            (6..<max(6, min(secret.utf8.count, bytes.count + 1))).last {
-                bytes.suffix($0).elementsEqual(secret.utf8.prefix($0))
-            }
-        }.max()
-        return String(decoding: bytes.dropLast(longest ?? 0), as: UTF8.self)
+        // Some repeat the form that they were sent as it was.
+        let written = secrets.flatMap { [$0, PercentEncoding.encode($0)] }
+        return SecretRedaction(written).words(String(decoding: body.prefix(Self.errorByteLimit), as: UTF8.self))
     }
 
     /// Throws `unknown` for a URL that is neither https nor on this machine.

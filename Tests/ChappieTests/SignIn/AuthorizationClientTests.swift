@@ -65,7 +65,7 @@ import Testing
             let error = #expect(throws: ChappieAuthError.self) {
                 try AuthorizationClient.grant(answer, secrets: [secret, "another-secret"])
             }
-            #expect(error?.unsafeMessage == String(repeating: ".", count: 4_096 - count))
+            #expect(error?.unsafeMessage == String(repeating: ".", count: 4_096 - count) + "[redacted]")
         }
     }
 
@@ -73,7 +73,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func aSecretOfAMebibyteIsLookedForAtOnce() {
         let secret = String(repeating: "a", count: 1 << 20)
         let text = [UInt8](repeating: UInt8(ascii: "a"), count: 4_096)
-        #expect(AuthorizationClient.words(text, without: [secret]).isEmpty)
+        #expect(AuthorizationClient.words(text, without: [secret]) == "[redacted]")
         #expect(AuthorizationClient.words(text.dropLast() + [0x2E], without: [secret]).utf8.count == 4_096)
     }
 

@@ -1,0 +1,78 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Text with what JSON escapes in it (RFC 8259 section 7), as far as it is ASCII: `\/`, `\"`, `\u0041`.
+///
+/// A run of backslashes stands for one of them, so that JSON within JSON reads the same. Where an escape was cut at the
+/// end, the text ends before it. The text need not be JSON. Pure.
+enum JSONEscapes {
+    private static let backslash = UInt8(ascii: "\\")
+
+    /// Whether there may be any.
+    static func areIn(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let base = bytes.baseAddress else { return false }
+        var index = 0
+        while index < bytes.count,
+            let found = unsafe memchr(base + index, CInt(Self.backslash), bytes.count - index)
+        {
+            index = unsafe UnsafeRawPointer(found) - base + 1
+            guard index < bytes.count else { return true }
+            switch unsafe bytes[index] {
+            case UInt8(ascii: "u"), UInt8(ascii: "/"), UInt8(ascii: "\""), Self.backslash: return true
+            default: continue
+            }
+        }
+        return false
+    }
+
+    /// The text without escapes.
+    static func bytes(withoutThoseIn bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        unsafe Self.walk(bytes) { byte, _ in result.append(byte) }
+        return result
+    }
+
+    /// The place at which each byte of that text begins.
+    static func starts(in bytes: UnsafeRawBufferPointer) -> [Int] {
+        var result: [Int] = []
+        result.reserveCapacity(bytes.count)
+        unsafe Self.walk(bytes) { _, start in result.append(start) }
+        return result
+    }
+
+    private static func walk(_ bytes: UnsafeRawBufferPointer, _ body: (UInt8, Int) -> Void) {
+        var index = 0
+        while index < bytes.count {
+            let start = index
+            while index < bytes.count, unsafe bytes[index] == Self.backslash { index += 1 }
+            guard index > start else {
+                unsafe body(bytes[index], start)
+                index += 1
+                continue
+            }
+            guard index < bytes.count else { return }
+            switch unsafe bytes[index] {
+            case UInt8(ascii: "/"), UInt8(ascii: "\""):
+                unsafe body(bytes[index], start)
+                index += 1
+            case UInt8(ascii: "u"):
+                let digits = unsafe bytes[(index + 1)...].prefix(4)
+                guard unsafe digits.count == 4 else { return }
+                if let value = unsafe UInt8(String(decoding: digits, as: UTF8.self), radix: 16), value < 0x80 {
+                    body(value, start)
+                    index += 5
+                } else {
+                    body(Self.backslash, start)
+                }
+            default:
+                body(Self.backslash, start)
+            }
+        }
+    }
+}
