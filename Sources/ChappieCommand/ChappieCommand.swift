@@ -1,4 +1,6 @@
 // The program's entry: arguments and environment in, exit code out.
+import Dispatch
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -14,14 +16,29 @@
 @main
 struct ChappieCommand {
     /// Runs the command that the arguments name.
-    static func main() async {
+    ///
+    /// It is not asynchronous itself, because what runs asynchronous functions opens descriptors.
+    static func main() {
+        Self.openStandardDescriptors()
         // A closed pipe is an error of `write`, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         let environment = ProcessInfo.processInfo.environment
         let dispatch = CommandDispatch(environment: environment, console: Console(environment: environment))
         let words = Array(CommandLine.arguments.dropFirst())
         // Streams are read off the main actor: a hop for every element would cost more than the element.
-        let status = await Task.detached { await dispatch.run(words) }.value
-        exit(status.rawValue)
+        Task.detached { exit(await dispatch.run(words).rawValue) }
+        dispatchMain()
+    }
+
+    /// Opens standard input, output and error where the parent process has closed them.
+    ///
+    /// Otherwise the next file or socket would get the number of one of them, and what is written there.
+    private static func openStandardDescriptors() {
+        // The lowest number that is free is the one that is given (POSIX, open).
+        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
+            _ = systemOpen("/dev/null", O_RDWR)
+        }
     }
 }
+
+private func systemOpen(_ path: String, _ flags: CInt) -> CInt { unsafe open(path, flags) }
