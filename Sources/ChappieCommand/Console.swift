@@ -18,9 +18,9 @@ struct Console: Sendable {
     }
 
     /// Data.
-    let output: DescriptorWriter
+    private(set) var output: DescriptorWriter
     /// Progress, hints and errors.
-    let errorOutput: DescriptorWriter
+    private(set) var errorOutput: DescriptorWriter
     /// What kind of reader each output has.
     let terminals: Terminals
     /// How many columns each output has.
@@ -34,6 +34,14 @@ struct Console: Sendable {
         self.errorOutput = DescriptorWriter(descriptor: STDERR_FILENO)
         self.terminals = Terminals(output: self.output.isTerminal, errorOutput: self.errorOutput.isTerminal)
         self.environment = environment
+    }
+
+    /// The same, whose writes end when nobody makes room for them and the closure says why not to wait any longer.
+    func waiting(until giveUp: @escaping @Sendable () -> DescriptorError?) -> Self {
+        var console = self
+        console.output.giveUp = giveUp
+        console.errorOutput.giveUp = giveUp
+        return console
     }
 
     /// How text looks on standard output.

@@ -9,6 +9,13 @@
 struct DescriptorWriter: Sendable {
     /// The descriptor.
     let descriptor: CInt
+    /// The reason to wait no longer for room; nil is to wait on.
+    ///
+    /// It is asked only when there is no room, and then again and again.
+    var giveUp: (@Sendable () -> DescriptorError?)?
+
+    /// The time from one such question to the next, in milliseconds.
+    private static let patience: CInt = 50
 
     /// Whether a person reads it.
     var isTerminal: Bool { isatty(self.descriptor) == 1 }
@@ -32,8 +39,11 @@ struct DescriptorWriter: Sendable {
     func write(bytes: [UInt8]) throws(DescriptorError) {
         var rest = bytes[...]
         while !rest.isEmpty {
+            if self.giveUp != nil { try self.waitUntilWritable() }
+            // Where there is room, there is room for that much: a larger piece might wait in the system, out of reach.
+            let limit = self.giveUp == nil ? Int.max : Int(PIPE_BUF)
             let count = unsafe rest.withUnsafeBytes { part in
-                unsafe systemWrite(self.descriptor, part.baseAddress, part.count)
+                unsafe systemWrite(self.descriptor, part.baseAddress, min(part.count, limit))
             }
             if count >= 0 {
                 rest = rest.dropFirst(count)
@@ -42,7 +52,7 @@ struct DescriptorWriter: Sendable {
             let code = errno
             switch code {
             case EINTR: continue
-            case EAGAIN: self.waitUntilWritable()
+            case EAGAIN: try self.waitUntilWritable()
             case EPIPE: throw .closed
             default: throw .failed(code: code)
             }
@@ -50,9 +60,11 @@ struct DescriptorWriter: Sendable {
     }
 
     /// A terminal or pipe that another process made non-blocking is shared with that process: it stays as it is.
-    private func waitUntilWritable() {
+    private func waitUntilWritable() throws(DescriptorError) {
         var request = pollfd(fd: self.descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = unsafe poll(&request, 1, -1)
+        while unsafe poll(&request, 1, self.giveUp == nil ? -1 : Self.patience) <= 0 {
+            if let error = self.giveUp?() { throw error }
+        }
     }
 }
 

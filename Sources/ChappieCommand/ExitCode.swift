@@ -37,6 +37,8 @@ extension ExitCode {
         case is SignedOutError: self = .credentials
         case is CancellationError: self = .interrupted
         case is UsageError: self = .usage
+        case DescriptorError.interrupted: self = .interrupted
+        case DescriptorError.late: self = .timedOut
         case is DescriptorError: self = .unavailable
         default: self = .defect
         }

@@ -8,13 +8,15 @@ import Synchronization
     import Glibc
 #endif
 
-/// Watches for signals while it exists, in place of what the system would do.
+/// Watches for signals while it exists, in place of what the system would do, and does again afterwards.
 ///
 /// Owned by the command that waits.
 final class SignalWatcher: Sendable {
     private let counter: Atomic<Int>
     // - Safety: the sources are set once, in the initialiser, and a dispatch source may be used from any thread.
     private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
+    /// The signals' actions before.
+    private let actions: [(CInt, sig_t?)]
 
     /// How many signals have arrived.
     var count: Int { self.counter.load(ordering: .acquiring) }
@@ -23,11 +25,9 @@ final class SignalWatcher: Sendable {
     init(_ signals: [CInt], receive: @escaping @Sendable (Int) -> Void) {
         self.counter = Atomic(0)
         let queue = DispatchQueue(label: "chappie.signals")
-        unsafe self.sources = signals.map { number in
-            // The default action must not run; Dispatch takes the signal whether it is ignored or not.
-            signal(number, SIG_IGN)
-            return DispatchSource.makeSignalSource(signal: number, queue: queue)
-        }
+        // The default action must not run; Dispatch takes the signal whether it is ignored or not.
+        self.actions = signals.map { ($0, signal($0, SIG_IGN)) }
+        unsafe self.sources = signals.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
         for source in unsafe self.sources {
             source.setEventHandler { [weak self] in
                 guard let self else { return }
@@ -39,5 +39,6 @@ final class SignalWatcher: Sendable {
 
     deinit {
         for source in unsafe self.sources { source.cancel() }
+        for (number, action) in self.actions { signal(number, action) }
     }
 }

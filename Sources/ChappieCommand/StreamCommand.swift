@@ -1,6 +1,7 @@
 // `chappie stream`: one turn, printed as it arrives.
 import Chappie
 import ChappieTestServer
+import Dispatch
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -31,13 +32,16 @@ struct StreamCommand {
         let account = try self.account(arguments, options)
         let server = options.endpoint == .embedded && account == nil ? try ChappieTestServer() : nil
         defer { server?.stop() }
+        let patience = OutputPatience(limit: options.timeLimit)
         let client = Chappie.client(
             configuration: self.configuration(
                 options,
                 try account.map(options.configuration) ?? options.configuration(baseURL: Self.baseURL(options, server)))
         )
         let handle = client.streamHandle(options.request)
-        let status = await self.read(handle, printer: self.printer(options))
+        let reading = StreamReading(
+            console: self.console.waiting { patience.error }, printer: self.printer(options))
+        let status = await self.read(handle, reading, patience)
         try reportFile?.finish(Self.text(of: handle.report))
         return status
     }
@@ -85,13 +89,20 @@ struct StreamCommand {
     /// Reads the stream to its end and prints it; SIGINT cancels it, a second one ends the process.
     ///
     /// So does SIGTERM: commands that run for tools are in groups of their own, and nobody else would end them.
-    private func read(_ handle: ChappieStreamHandle, printer: any StreamPrinter) async -> ExitCode {
+    private func read(
+        _ handle: ChappieStreamHandle, _ reading: StreamReading, _ patience: OutputPatience
+    ) async -> ExitCode {
         let watcher = SignalWatcher([SIGINT, SIGTERM]) { count in
             guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
+            patience.interrupt()
             handle.cancel()
+            // A write that the system holds, such as one to a terminal that is stopped, is out of reach.
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
+                _exit(ExitCode.interrupted.rawValue)
+            }
         }
-        var reading = StreamReading(console: self.console, printer: printer)
-        let status = await reading.readToEnd(handle, wasInterrupted: { watcher.count > 0 })
+        var reading = reading
+        let status = await reading.readToEnd(handle, wasInterrupted: { patience.isInterrupted })
         withExtendedLifetime(watcher) {}
         return status
     }

@@ -47,10 +47,14 @@ struct StreamFailure: Equatable {
             self.category = error.category
             self.isRetryable = error.isRetryable
             self.safeDescription = error.safeDescription
-        case is CancellationError:
+        case is CancellationError, DescriptorError.interrupted:
             self.tag = "cancelled"
             self.isRetryable = true
             self.safeDescription = "Interrupted before the response was complete."
+        case DescriptorError.late:
+            self.tag = "timeout.output"
+            self.isRetryable = true
+            self.safeDescription = "Time ran out before everything could be written: the output is not read."
         default:
             self.tag = "internal"
             self.category = .internal

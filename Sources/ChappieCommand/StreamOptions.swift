@@ -33,6 +33,8 @@ struct StreamOptions {
     let tools: [CommandTool]
     /// Whether it runs then; nil for what standard error suggests.
     let approval: ToolApprovalChoice?
+    /// How long the whole turn may take; nil without a limit.
+    let timeLimit: Duration?
     private let settings: ChappieConfiguration
 
     /// Reads the arguments, the environment, and the file of the request.
@@ -53,6 +55,7 @@ struct StreamOptions {
         self.reportPath = arguments.text("report")
         self.tools = try Self.tools(arguments)
         self.approval = try arguments.choice("approve")
+        self.timeLimit = try arguments.budget("timeout")?.duration
         self.settings = try Self.settings(arguments)
     }
 

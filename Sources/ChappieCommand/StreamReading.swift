@@ -30,14 +30,24 @@ struct StreamReading {
             throw UnfinishedStreamError()
         } catch let error as DescriptorError {
             handle.cancel()
-            return self.console.report(error, command: StreamCommand.syntax.name)
+            return self.ended(error, handle.report)
         } catch {
             let failure = StreamFailure(error, report: handle.report)
-            do throws(DescriptorError) {
-                try self.print(self.printer.printed(failure))
-            } catch {
-                return failure.status
-            }
+            // Nobody is left to be told when that fails.
+            try? self.print(self.printer.printed(failure))
+            return failure.status
+        }
+    }
+
+    /// What is said when output cannot be written.
+    private mutating func ended(_ error: DescriptorError, _ report: ChappieStreamReport) -> ExitCode {
+        switch error {
+        case .closed, .failed:
+            return self.console.report(error, command: StreamCommand.syntax.name)
+        case .interrupted, .late:
+            let failure = StreamFailure(error, report: report)
+            // Standard output may have a part of something, behind which nothing else belongs.
+            try? self.print(PrintedText(errorOutput: self.printer.printed(failure).errorOutput))
             return failure.status
         }
     }

@@ -1,5 +1,6 @@
 // Unbuffered input and output on pipes.
 import Foundation
+import Synchronization
 import Testing
 
 @testable import ChappieCommand
@@ -30,6 +31,40 @@ import Testing
         thread.start()
         #expect(
             try DescriptorReader(descriptor: pipe.fileHandleForReading.fileDescriptor).readToEnd().count == bytes.count)
+    }
+
+    /// A pipe is full, and the reason not to wait comes while it is waited for.
+    @Test func whoGivesUpIsNotHeldByAFullPipe() {
+        let pipe = Pipe()
+        var writer = DescriptorWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        let questions = Mutex(0)
+        writer.giveUp = {
+            questions.withLock { count in
+                count += 1
+                return count < 3 ? nil : .interrupted
+            }
+        }
+        #expect(throws: DescriptorError.interrupted) { try writer.write(bytes: [UInt8](repeating: 7, count: 1 << 20)) }
+        #expect(questions.withLock { $0 } == 3)
+    }
+
+    @Test func whereThereIsRoomEverythingIsWritten() throws {
+        let pipe = Pipe()
+        var writer = DescriptorWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        writer.giveUp = { .interrupted }
+        let bytes = [UInt8](repeating: 7, count: 50_000)
+        try writer.write(bytes: bytes)
+        try pipe.fileHandleForWriting.close()
+        #expect(try DescriptorReader(descriptor: pipe.fileHandleForReading.fileDescriptor).readToEnd() == bytes)
+    }
+
+    @Test func outputIsWaitedForUntilItsTimeIsOver() {
+        #expect(OutputPatience(limit: nil).error == nil)
+        #expect(OutputPatience(limit: .seconds(1_000)).error == nil)
+        let late = OutputPatience(limit: .zero)
+        #expect(late.error == .late && !late.isInterrupted)
+        late.interrupt()
+        #expect(late.error == .interrupted && late.isInterrupted)
     }
 
     @Test func aPipeThatNobodyReadsIsClosed() throws {
@@ -66,5 +101,17 @@ import Testing
         #expect(TerminalStyle(isColored: false).red("x") == "x")
         #expect(TerminalStyle(isColored: true).red("x") == "\u{1B}[31mx\u{1B}[0m")
         #expect(TerminalStyle(isColored: true).red("") == "")
+    }
+}
+
+@Suite struct SignalWatcherTests {
+    /// Ctrl-C has to end a program that nobody watches over any more.
+    @Test func signalsDoAfterwardsWhatTheyDidBefore() {
+        signal(SIGUSR2, SIG_DFL)
+        var watcher: SignalWatcher? = SignalWatcher([SIGUSR2]) { _ in }
+        #expect(watcher?.count == 0)
+        watcher = nil
+        let action = signal(SIGUSR2, SIG_DFL)
+        #expect(unsafeBitCast(action, to: Int.self) == unsafeBitCast(SIG_DFL, to: Int.self))
     }
 }

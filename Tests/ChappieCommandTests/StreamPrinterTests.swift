@@ -120,6 +120,13 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(StreamFailure(error, report: attempted).requestID == "req_9")
     }
 
+    @Test func outputThatIsNotReadIsNoDefect() {
+        let late = failure(DescriptorError.late)
+        #expect(late.status == .timedOut && late.tag == "timeout.output")
+        let interrupted = failure(DescriptorError.interrupted)
+        #expect(interrupted.status == .interrupted && interrupted.tag == "cancelled")
+    }
+
     @Test func anUnknownErrorIsADefect() {
         struct Unknown: Error {}
         #expect(failure(Unknown()).status == .defect)

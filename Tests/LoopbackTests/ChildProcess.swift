@@ -20,16 +20,85 @@ final class ChildProcess: Sendable {
     private let isRunning = LockedValue(true)
 
     /// Starts it.
-    init(_ path: String, _ arguments: [String]) throws {
+    init(_ path: String, _ arguments: [String], environment: [String: String] = [:]) throws {
         let output = try Self.pipe()
         self.descriptor = output.reading
         defer { close(output.writing) }
         do {
-            self.identifier = try Self.start(path, arguments, environment: [:], input: nil, output: output.writing)
+            self.identifier = try Self.start(
+                path, arguments, environment: environment, files: .init(output: output.writing))
         } catch {
             close(output.reading)
             throw error
         }
+    }
+
+    /// Starts it on a terminal of its own with 80 columns, at which somebody has typed already.
+    init(
+        onTerminal path: String, _ arguments: [String], environment: [String: String], typedAhead: String = ""
+    ) throws {
+        let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard terminal >= 0 else { throw Failure(call: "open", code: errno) }
+        var size = winsize(ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0)
+        var (lock, number): (CInt, CInt) = (0, 0)
+        guard ioctl(terminal, Self.setTerminalLock, &lock) == 0, ioctl(terminal, Self.terminalNumber, &number) == 0,
+            ioctl(terminal, UInt(TIOCSWINSZ), &size) == 0
+        else {
+            close(terminal)
+            throw Failure(call: "ioctl", code: errno)
+        }
+        let name = "/dev/pts/\(number)"
+        // What is typed stays there as long as somebody has the terminal open.
+        let other = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        defer { close(other) }
+        _ = Array(typedAhead.utf8).withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) }
+        self.descriptor = terminal
+        do {
+            self.identifier = try Self.start(path, arguments, environment: environment, files: .init(terminal: name))
+        } catch {
+            close(terminal)
+            throw error
+        }
+    }
+
+    /// What Linux's headers say (`TIOCSPTLCK`, `TIOCGPTN`, `POSIX_SPAWN_SETSID`), which Swift does not import.
+    private static let setTerminalLock: UInt = 0x4004_5431
+    private static let terminalNumber: UInt = 0x8004_5430
+    private static let newSession: Int32 = 0x80
+
+    /// Types on the program's terminal.
+    func type(_ text: String) {
+        _ = Array(text.utf8).withUnsafeBytes { write(self.descriptor, $0.baseAddress, $0.count) }
+    }
+
+    /// Sends it a signal.
+    func send(_ signal: CInt) { kill(self.identifier, signal) }
+
+    /// Waits until it has printed anything.
+    func hasOutput() async -> Bool { await self.read { !$0.isEmpty } }
+
+    /// Waits until such words are there, in a line that is whole or not.
+    func hasShown(_ words: String) async -> Bool { await self.read { $0.end(of: Array(words.utf8)) != nil } }
+
+    /// Waits for its end, without reading what it prints; its exit status.
+    func status() async -> Int32 {
+        await self.queue.blocking {
+            var status: CInt = 0
+            waitpid(self.identifier, &status, 0)
+            self.isRunning.withLock { $0 = false }
+            return Self.exitStatus(status)
+        }
+    }
+
+    /// Reads to the end of what it prints; all of it.
+    func allOutput() async -> String {
+        _ = await self.read { _ in false }
+        return String(decoding: self.text.withLock { $0 }, as: UTF8.self)
+    }
+
+    /// What a shell says of a program, also of one that a signal has ended.
+    private static func exitStatus(_ status: CInt) -> Int32 {
+        status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
     }
 
     /// Runs a program to its end; what it printed on standard output, and its exit status.
@@ -45,14 +114,14 @@ final class ChildProcess: Sendable {
             _ = Array(text.utf8).withUnsafeBytes { write(input.writing, $0.baseAddress, $0.count) }
             close(input.writing)
             identifier = try Self.start(
-                path, arguments, environment: environment, input: input.reading, output: output.writing)
+                path, arguments, environment: environment,
+                files: .init(input: input.reading, output: output.writing))
         }
         return await DispatchQueue(label: "output").blocking {
             let data = FileHandle(fileDescriptor: output.reading, closeOnDealloc: true).readDataToEndOfFile()
             var status: CInt = 0
             waitpid(identifier, &status, 0)
-            // What a shell says of a program that a signal has ended.
-            return (data, status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F))
+            return (data, Self.exitStatus(status))
         }
     }
 
@@ -63,22 +132,43 @@ final class ChildProcess: Sendable {
         return (ends[0], ends[1])
     }
 
+    /// The standard files of a program.
+    private struct Files {
+        var input: CInt?
+        var output: CInt?
+        /// The name of the terminal that is all of them.
+        var terminal: String?
+
+        /// What is done in the new process.
+        func add(to actions: inout posix_spawn_file_actions_t) {
+            if let terminal = self.terminal {
+                // The first terminal that a session opens becomes its own.
+                posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, terminal, O_RDWR, 0)
+                posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
+                posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO)
+                return
+            }
+            if let input = self.input { posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) }
+            if let output = self.output { posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
+            posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+        }
+    }
+
     private static func start(
-        _ path: String, _ arguments: [String], environment: [String: String], input: CInt?, output: CInt
+        _ path: String, _ arguments: [String], environment: [String: String], files: Files
     ) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        if let input { posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) }
-        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+        files.add(to: &actions)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        let sessionFlag = files.terminal == nil ? 0 : Self.newSession
+        posix_spawnattr_setflags(&attributes, Int16(Int32(POSIX_SPAWN_SETSIGMASK) | sessionFlag))
         var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         var variables: [UnsafeMutablePointer<CChar>?] = all.map { strdup("\($0.key)=\($0.value)") } + [nil]

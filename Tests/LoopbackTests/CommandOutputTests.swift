@@ -3,10 +3,70 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// `chappie stream` and the files that it is started with.
+/// `chappie stream` and those who read what it writes: slowly, not at all, or not to the end.
 @Suite(.timeLimit(.minutes(1))) struct CommandOutputTests {
+    /// A server whose answer begins with more text than any pipe holds.
+    private static func withLargeAnswer<Result>(
+        _ body: (ChappieTestServer, TemporaryDirectory) async throws -> Result
+    ) async throws -> Result {
+        let faults = [ChappieTestServer.Fault(.largeDelta(byteCount: 1 << 20))]
+        return try await withServer(.init(model: .scripted(.init()), faults: faults)) {
+            try await body($0, TemporaryDirectory())
+        }
+    }
+
+    private static func environment(_ home: TemporaryDirectory) -> [String: String] {
+        ["CHAPPIE_HOME": home.url.path, "NO_PROXY": "*", "CHAPPIE_API_KEY": "", "OPENAI_API_KEY": ""]
+    }
+
     private static func report(_ path: String) throws -> ChappieStreamReport {
         try JSONDecoder().decode(ChappieStreamReport.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    /// A signal ends it in order, with its report, though nobody reads what it has begun to write.
+    @Test(arguments: [[], ["--json"]], [SIGINT, SIGTERM])
+    func interruptEndsAnOutputThatNobodyReads(_ options: [String], signal: CInt) async throws {
+        try await Self.withLargeAnswer { server, home in
+            let path = home.path(of: "report.json")
+            let child = try ChildProcess(
+                CommandProgram.path, ["stream", "--base-url", server.baseURL, "--report", path, "hi"] + options,
+                environment: Self.environment(home))
+            #expect(await child.hasOutput())
+            child.send(signal)
+            #expect(await child.status() == 130)
+            #expect(try Self.report(path).attempts.count == 1)
+        }
+    }
+
+    @Test func timeLimitEndsAnOutputThatNobodyReads() async throws {
+        try await Self.withLargeAnswer { server, home in
+            let path = home.path(of: "report.json")
+            let child = try ChildProcess(
+                CommandProgram.path,
+                ["stream", "--base-url", server.baseURL, "--report", path, "--timeout", "0.5", "hi"],
+                environment: Self.environment(home))
+            #expect(await child.status() == 124)
+            #expect(try Self.report(path).attempts.count == 1)
+        }
+    }
+
+    /// Whoever has read enough has had enough: that is no error.
+    @Test(arguments: [[], ["--json"]])
+    func readerThatGoesAwayIsNoError(_ options: [String]) async throws {
+        try await Self.withLargeAnswer { server, home in
+            let report = home.path(of: "report.json")
+            let status = home.path(of: "status")
+            let result = try await ChildProcess.run(
+                "/bin/sh",
+                [
+                    "-c", #"{ "$0" "$@"; echo $? >"$STATUS"; } | head -c 1000"#, CommandProgram.path, "stream",
+                    "--base-url", server.baseURL, "--report", report, "hi",
+                ] + options,
+                input: "", environment: Self.environment(home).merging(["STATUS": status]) { $1 })
+            #expect(result.output.count == 1_000)
+            #expect(try String(contentsOfFile: status, encoding: .utf8) == "0\n")
+            #expect(try Self.report(report).attempts.count == 1)
+        }
     }
 
     /// Files that are opened do not get the numbers of the standard ones, to which something is written.
