@@ -62,22 +62,25 @@ extension CommandTool {
     /// The tool as the client takes it.
     ///
     /// The model is not told the command, which may hold what is nobody's business.
-    func hostTool(_ approval: ToolApprovalChoice) -> ChappieHostTool {
+    func hostTool(_ approval: ToolApprovalChoice, in surroundings: ShellCommand.Surroundings) -> ChappieHostTool {
         let command = self.command
         return ChappieHostTool(
             name: self.name, description: "A program on the user's machine. It reads the arguments, a JSON object.",
             inputSchema: ["type": "object", "properties": [:], "additionalProperties": true],
             policy: approval.policy
         ) { call in
-            try await Self.result(of: command, call)
+            try await Self.result(of: command, call, in: surroundings)
         }
     }
 
     /// What a command says to a call; one that cannot be started is a failure that the model may know of.
-    static func result(of command: String, _ call: ChappieToolCall) async throws -> ChappieToolResult {
+    static func result(
+        of command: String, _ call: ChappieToolCall, in surroundings: ShellCommand.Surroundings
+    ) async throws -> ChappieToolResult {
         let outcome: ShellCommand.Outcome
         do {
-            outcome = try await ShellCommand.run(command, input: Array(call.arguments.utf8), limit: Self.outputLimit)
+            outcome = try await ShellCommand.run(
+                command, input: Array(call.arguments.utf8), limit: Self.outputLimit, in: surroundings)
         } catch let error as DescriptorError {
             return .failed("[the command could not be started: \(error.message)]")
         }

@@ -9,6 +9,8 @@
 struct ProgramStart {
     /// The program, found on `PATH` unless it has a slash, and its arguments.
     let words: [String]
+    /// Its environment, and no more than that.
+    let environment: [String: String]
     /// Its standard input; nil for this process's.
     var input: CInt?
     /// Its standard output; nil for this process's.
@@ -17,7 +19,10 @@ struct ProgramStart {
     var errorOutput: CInt?
 
     /// A program with the descriptors of this process.
-    init(_ words: [String]) { self.words = words }
+    init(_ words: [String], environment: [String: String]) {
+        self.words = words
+        self.environment = environment
+    }
 
     /// Starts it; whoever calls waits for it.
     func run() throws(DescriptorError) -> pid_t {
@@ -40,12 +45,17 @@ struct ProgramStart {
         unsafe posix_spawnattr_setpgroup(&attributes, 0)
         let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
         unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
-        var pointers: [UnsafeMutablePointer<CChar>?] = unsafe self.words.map { unsafe strdup($0) }
-        unsafe pointers.append(nil)
-        defer { unsafe pointers.forEach { unsafe free($0) } }
+        var words = unsafe Self.pointers(self.words)
+        var variables = unsafe Self.pointers(self.environment.map { "\($0.key)=\($0.value)" })
+        defer { unsafe (words + variables).forEach { unsafe free($0) } }
         var identifier: pid_t = 0
-        let code = unsafe posix_spawnp(&identifier, self.words.first ?? "", &actions, &attributes, &pointers, environ)
+        let code = unsafe posix_spawnp(&identifier, self.words.first ?? "", &actions, &attributes, &words, &variables)
         guard code == 0 else { throw .failed(code: code) }
         return identifier
+    }
+
+    /// Copies that end with a null pointer, as the system wants them; whoever calls frees them.
+    private static func pointers(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        unsafe texts.map { unsafe strdup($0) } + [nil]
     }
 }

@@ -10,9 +10,17 @@ import Synchronization
 
 /// One run of a command by `/bin/sh`, in a process group of its own.
 ///
-/// Its standard error is that of this process. It ends when nobody holds its standard output any more, or with the task
-/// that waits for it: then every process of its group is killed.
+/// It ends when nobody holds its standard output any more, or with the task that waits for it: then every process of its
+/// group is killed.
 final class ShellCommand: Sendable {
+    /// The environment of a command, and the reader of its standard error.
+    struct Surroundings: Sendable {
+        /// Its environment.
+        var environment: [String: String]
+        /// Takes each line of its standard error, without the line feed; nil for a standard error that is this process's.
+        var errorLine: (@Sendable (String) -> Void)?
+    }
+
     /// What came of a run.
     struct Outcome: Equatable {
         /// How the shell ended.
@@ -36,16 +44,34 @@ final class ShellCommand: Sendable {
         case ended
     }
 
+    /// The ends of a pipe.
+    private struct Pipe {
+        let reading: CInt
+        let writing: CInt
+
+        init() throws(DescriptorError) {
+            var ends: [CInt] = [-1, -1]
+            guard systemPipe(&ends) == 0 else { throw .failed(code: errno) }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            (self.reading, self.writing) = (ends[0], ends[1])
+        }
+    }
+
     private let state: Mutex<State>
     private let input: CInt
     private let output: CInt
+    /// The reading end of the command's standard error; nil where that is this process's.
+    private let errors: CInt?
+    private let surroundings: Surroundings
 
     /// Runs a command to its end, on a thread of its own, and gives back `limit` bytes of output at most.
     ///
     /// `SIGPIPE` has to be ignored. Throws `DescriptorError` when it cannot be started, and `CancellationError`.
-    static func run(_ command: String, input: [UInt8], limit: Int) async throws -> Outcome {
+    static func run(
+        _ command: String, input: [UInt8], limit: Int, in surroundings: Surroundings
+    ) async throws -> Outcome {
         try Task.checkCancellation()
-        let run = try ShellCommand(command)
+        let run = try ShellCommand(command, in: surroundings)
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 DispatchQueue.global().async { continuation.resume(returning: run.toEnd(input, limit: limit)) }
@@ -57,41 +83,26 @@ final class ShellCommand: Sendable {
         return outcome
     }
 
-    private init(_ command: String) throws(DescriptorError) {
-        let input = try Self.pipe()
-        let output: (reading: CInt, writing: CInt)
+    private init(_ command: String, in surroundings: Surroundings) throws(DescriptorError) {
+        var pipes: [Pipe] = []
         do throws(DescriptorError) {
-            output = try Self.pipe()
+            for _ in 0..<(surroundings.errorLine == nil ? 2 : 3) { pipes.append(try Pipe()) }
+            var start = ProgramStart(["/bin/sh", "-c", command], environment: surroundings.environment)
+            start.input = pipes[0].reading
+            start.output = pipes[1].writing
+            start.errorOutput = pipes.count > 2 ? pipes[2].writing : nil
+            self.state = Mutex(.running(try start.run()))
         } catch {
-            for end in [input.reading, input.writing] { _ = close(end) }
+            for pipe in pipes { for end in [pipe.reading, pipe.writing] { _ = close(end) } }
             throw error
         }
-        defer { for end in [input.reading, output.writing] { _ = close(end) } }
-        do throws(DescriptorError) {
-            let identifier = try Self.start(command, input: input.reading, output: output.writing)
-            self.state = Mutex(.running(identifier))
-        } catch {
-            for end in [input.writing, output.reading] { _ = close(end) }
-            throw error
-        }
-        self.input = input.writing
-        self.output = output.reading
-        // A command that reads nothing must not hold up the one that reads what it prints.
-        _ = fcntl(self.input, F_SETFL, O_NONBLOCK)
-    }
-
-    private static func pipe() throws(DescriptorError) -> (reading: CInt, writing: CInt) {
-        var ends: [CInt] = [-1, -1]
-        guard systemPipe(&ends) == 0 else { throw .failed(code: errno) }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        return (ends[0], ends[1])
-    }
-
-    private static func start(_ command: String, input: CInt, output: CInt) throws(DescriptorError) -> pid_t {
-        var start = ProgramStart(["/bin/sh", "-c", command])
-        start.input = input
-        start.output = output
-        return try start.run()
+        for end in [pipes[0].reading] + pipes.dropFirst().map(\.writing) { _ = close(end) }
+        self.input = pipes[0].writing
+        self.output = pipes[1].reading
+        self.errors = pipes.count > 2 ? pipes[2].reading : nil
+        self.surroundings = surroundings
+        // A command that reads nothing, or says nothing of errors, must not hold up the one that reads what it prints.
+        for end in [self.input, self.errors].compactMap(\.self) { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
     }
 
     /// Feeds the command and reads it; blocks.
@@ -99,14 +110,16 @@ final class ShellCommand: Sendable {
         var outcome = Outcome()
         var rest = input[...]
         var isFeeding = true
+        var errors = ErrorLines(descriptor: self.errors, pass: self.surroundings.errorLine ?? { _ in })
         while true {
             if isFeeding, rest.isEmpty {
                 _ = close(self.input)
                 isFeeding = false
             }
-            let wanted = self.wait(forInput: isFeeding)
-            if wanted.input, !self.feed(&rest) { rest = [] }
-            guard wanted.output else { continue }
+            let isReady = self.wait(forInput: isFeeding, orErrors: errors.descriptor)
+            if isReady.errors { errors.read() }
+            if isReady.input, !self.feed(&rest) { rest = [] }
+            guard isReady.output else { continue }
             let piece = (try? DescriptorReader(descriptor: self.output).read(upTo: 1 << 16)) ?? []
             if piece.isEmpty { break }
             let room = limit - outcome.output.count
@@ -118,14 +131,25 @@ final class ShellCommand: Sendable {
         if isFeeding { _ = close(self.input) }
         _ = close(self.output)
         outcome.ending = self.reap()
+        // What it said before it ended lies there, and is no more than a pipe holds.
+        errors.read()
+        errors.end()
+        if let errors = self.errors { _ = close(errors) }
         return outcome
     }
 
-    private func wait(forInput isFeeding: Bool) -> (input: Bool, output: Bool) {
-        var requests = [pollfd(fd: self.output, events: Int16(POLLIN), revents: 0)]
-        if isFeeding { requests.append(pollfd(fd: self.input, events: Int16(POLLOUT), revents: 0)) }
+    private func wait(
+        forInput isFeeding: Bool, orErrors errors: CInt?
+    ) -> (input: Bool, output: Bool, errors: Bool) {
+        // A descriptor below zero is none (POSIX, poll).
+        var requests = [
+            pollfd(fd: self.output, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: isFeeding ? self.input : -1, events: Int16(POLLOUT), revents: 0),
+            pollfd(fd: errors ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
         _ = unsafe poll(&requests, nfds_t(requests.count), -1)
-        return (input: isFeeding && requests[1].revents != 0, output: requests[0].revents != 0)
+        let isReady = requests.map { $0.revents != 0 }
+        return (input: isReady[1], output: isReady[0], errors: isReady[2])
     }
 
     /// Writes what the pipe takes; false when nobody reads it.
@@ -158,6 +182,48 @@ final class ShellCommand: Sendable {
     }
 }
 
+/// A command's standard error, line by line.
+private struct ErrorLines {
+    /// More than this is passed on as several lines.
+    private static let lineByteCount = 4_096
+
+    /// The reading end, which does not block; nil when there is none, or nothing more comes.
+    private(set) var descriptor: CInt?
+    private let pass: @Sendable (String) -> Void
+    private var rest: [UInt8] = []
+
+    init(descriptor: CInt?, pass: @escaping @Sendable (String) -> Void) {
+        self.descriptor = descriptor
+        self.pass = pass
+    }
+
+    /// Passes on the lines that lie there.
+    mutating func read() {
+        guard let descriptor = self.descriptor else { return }
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        let count = systemRead(descriptor, &buffer)
+        if count == 0 || count < 0 && errno != EAGAIN && errno != EINTR { self.descriptor = nil }
+        for byte in buffer.prefix(max(0, count)) {
+            if byte != UInt8(ascii: "\n") { self.rest.append(byte) }
+            if byte == UInt8(ascii: "\n") || self.rest.count == Self.lineByteCount { self.passRest() }
+        }
+    }
+
+    /// Passes on what no line feed ends.
+    mutating func end() {
+        if !self.rest.isEmpty { self.passRest() }
+    }
+
+    private mutating func passRest() {
+        self.pass(String(decoding: self.rest, as: UTF8.self))
+        self.rest.removeAll(keepingCapacity: true)
+    }
+}
+
 private func systemPipe(_ ends: inout [CInt]) -> CInt { unsafe pipe(&ends) }
 
 private func systemKill(_ identifier: pid_t, _ signal: CInt) -> CInt { kill(identifier, signal) }
+
+private func systemRead(_ descriptor: CInt, _ buffer: inout [UInt8]) -> Int {
+    unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+}

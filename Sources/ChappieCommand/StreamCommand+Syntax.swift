@@ -63,6 +63,8 @@ extension StreamCommand {
         notes: [
             "Without a base URL and without a key, the signed-in account is used; where nobody is signed in, a server "
                 + "inside this program answers with made-up text.",
+            "The command of a tool sees of the environment what shells and programs need, such as PATH, HOME and LANG, and "
+                + "no keys.",
             "A key or a proxy's password on the command line can be seen by other users of the machine; the environment is safer.",
         ]
     )

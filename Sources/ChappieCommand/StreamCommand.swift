@@ -62,7 +62,8 @@ struct StreamCommand {
     private func configuration(_ options: StreamOptions, _ settings: ChappieConfiguration) -> ChappieConfiguration {
         var configuration = settings
         let approval = options.approval ?? (self.console.terminals.errorOutput ? .ask : .never)
-        configuration.tools = options.tools.map { $0.hostTool(approval) }
+        let environment = ChildEnvironment.forTools(self.environment)
+        configuration.tools = options.tools.map { $0.hostTool(approval, in: .init(environment: environment)) }
         let question = TerminalQuestion(console: self.console)
         configuration.toolApprovalHandler = { request in
             let words = "Run \(request.name) with \(request.arguments)?".withoutControlCharacters

@@ -60,18 +60,23 @@ import Testing
     @Test func theCommandReadsTheArgumentsAndItsOutputIsTheResult() async throws {
         signal(SIGPIPE, SIG_IGN)
         let call = ChappieToolCall(callID: "c", name: "t", arguments: #"{"city":"Oslo"}"#)
-        #expect(try await CommandTool.result(of: "cat", call) == ChappieToolResult(output: call.arguments))
+        let surroundings = ShellCommand.Surroundings(environment: [:])
         #expect(
-            try await CommandTool.result(of: "cat; exit 3", call)
+            try await CommandTool.result(of: "cat", call, in: surroundings)
+                == ChappieToolResult(output: call.arguments))
+        #expect(
+            try await CommandTool.result(of: "cat; exit 3", call, in: surroundings)
                 == .failed(call.arguments + "\n[the command ended with status 3]"))
         #expect(
-            try await CommandTool.result(of: #"printf 'a\377b'"#, call) == ChappieToolResult(output: "a\u{FFFD}b"))
+            try await CommandTool.result(of: #"printf 'a\377b'"#, call, in: surroundings)
+                == ChappieToolResult(output: "a\u{FFFD}b"))
     }
 
     @Test func aCommandThatCannotBeStartedIsAFailureAndNoDefect() async throws {
         // One word of a command line may have 128 KiB on Linux, and all of them together 1 MiB on macOS.
         let command = String(repeating: "x", count: 2 << 20)
-        let result = try await CommandTool.result(of: command, .init(callID: "c", name: "t", arguments: "{}"))
+        let result = try await CommandTool.result(
+            of: command, .init(callID: "c", name: "t", arguments: "{}"), in: .init(environment: [:]))
         #expect(result == .failed("[the command could not be started: Argument list too long]"))
     }
 

@@ -1,6 +1,7 @@
 // Commands of the shell, run for tool calls.
 import Dispatch
 import Foundation
+import Synchronization
 import Testing
 
 @testable import ChappieCommand
@@ -12,7 +13,7 @@ import Testing
     private func run(_ command: String, _ input: [UInt8] = [], limit: Int = 1 << 20) async throws
         -> ShellCommand.Outcome
     {
-        try await ShellCommand.run(command, input: input, limit: limit)
+        try await ShellCommand.run(command, input: input, limit: limit, in: .init(environment: [:]))
     }
 
     @Test func theInputGoesInAndTheOutputComesOut() async throws {
@@ -77,15 +78,46 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
+    @Test func theEnvironmentIsTheOneThatIsGiven() async throws {
+        setenv("CHAPPIE_CANARY", "canary", 1)
+        let outcome = try await ShellCommand.run(
+            "/usr/bin/env", input: [], limit: 1 << 20, in: .init(environment: ["A": "1 2", "B": "x=y"]))
+        let lines = String(decoding: outcome.output, as: UTF8.self).split(separator: "\n").map(String.init)
+        // The shell adds what it needs itself.
+        let given = lines.filter { !$0.hasPrefix("PWD=") && !$0.hasPrefix("_=") }
+        #expect(Set(given) == ["A=1 2", "B=x=y"])
+    }
+
+    @Test func theLinesOfStandardErrorArePassedOn() async throws {
+        let lines = Mutex<[String]>([])
+        let surroundings = ShellCommand.Surroundings(environment: [:]) { line in lines.withLock { $0.append(line) } }
+        let outcome = try await ShellCommand.run(
+            "printf 'one\\ntwo' >&2; printf out; printf ' and a half\\n\\nend' >&2", input: [], limit: 100,
+            in: surroundings)
+        #expect(outcome.output == Array("out".utf8))
+        #expect(lines.withLock { $0 } == ["one", "two and a half", "", "end"])
+    }
+
+    @Test func aLineThatDoesNotEndIsPassedOnInPieces() async throws {
+        let lines = Mutex<[String]>([])
+        _ = try await ShellCommand.run(
+            "head -c 10000 /dev/zero | tr '\\0' x >&2", input: [], limit: 100,
+            in: .init(environment: [:]) { line in lines.withLock { $0.append(line) } })
+        #expect(lines.withLock { $0.map(\.count) } == [4_096, 4_096, 1_808])
+    }
+
     /// In a process of its own, because other tests open sockets meanwhile.
     @Test func noDescriptorIsLeft() async {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_IGN)
             // The first run makes what Dispatch keeps.
-            _ = try await ShellCommand.run("true", input: [], limit: 1)
+            let surroundings = ShellCommand.Surroundings(environment: [:], errorLine: { _ in })
+            _ = try await ShellCommand.run("true", input: [], limit: 1, in: surroundings)
             let count = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
             for command in ["true", "exit 1", "exec <&-; yes"] {
-                for _ in 0..<10 { _ = try await ShellCommand.run(command, input: [0x61], limit: 1) }
+                for _ in 0..<10 {
+                    _ = try await ShellCommand.run(command, input: [0x61], limit: 1, in: surroundings)
+                }
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count == count)
         }

@@ -9,9 +9,11 @@
 struct BrowserOpener {
     /// The program, by name; nil where nobody would see a browser.
     let program: String?
+    private let environment: [String: String]
 
     /// What the environment has: macOS's `open`, and elsewhere `xdg-open` where there is a display.
     init(environment: [String: String]) {
+        self.environment = ChildEnvironment.forBrowsers(environment)
         #if canImport(Darwin)
             self.program = "open"
         #else
@@ -28,7 +30,7 @@ struct BrowserOpener {
         let nowhere = unsafe systemOpen("/dev/null", O_RDWR | O_CLOEXEC)
         guard nowhere >= 0 else { return false }
         defer { _ = close(nowhere) }
-        var start = ProgramStart([program, page])
+        var start = ProgramStart([program, page], environment: self.environment)
         (start.input, start.output, start.errorOutput) = (nowhere, nowhere, nowhere)
         // Nobody waits for it: it may be the browser itself, which stays.
         return (try? start.run()) != nil

@@ -159,13 +159,14 @@ import Testing
 
     // MARK: A browser
 
-    /// A program that takes the place of the one that opens pages: it notes its arguments and what runs, and follows the
-    /// page like a browser in which somebody agrees.
+    /// A program that takes the place of the one that opens pages: it notes its arguments, its environment and what runs
+    /// beside itself, and follows the page like a browser in which somebody agrees.
     private static func opener(in program: CommandProgram) throws -> String {
         let script = """
             #!/bin/sh
-            printf '%s\\n' "$@" >"$CHAPPIE_HOME/arguments"
-            ps -eww -o args= >"$CHAPPIE_HOME/processes"
+            printf '%s\\n' "$@" >"${0%/*}/arguments"
+            env >"${0%/*}/environment"
+            ps -eww -o args= >"${0%/*}/processes"
             exec curl -sL "$1"
             """
         let path = try program.home.write(script, to: "xdg-open")
@@ -175,9 +176,13 @@ import Testing
 
     @Test func aBrowserSignsInAndNoProcessIsToldASecret() async throws {
         let program = try CommandProgram(Self.signIn())
-        let environment = ["PATH": try Self.opener(in: program), "DISPLAY": ":0"]
+        let environment = [
+            "PATH": try Self.opener(in: program), "DISPLAY": ":0", "OPENAI_API_KEY": "canary-key-7f3a",
+        ]
         let outcome = try await program.run(["login", "--browser"] + program.standardClient, environment: environment)
         #expect(outcome.status == 0)
+        let seen = try String(contentsOfFile: program.home.path(of: "environment"), encoding: .utf8)
+        #expect(seen.contains("DISPLAY=:0") && !seen.contains("canary"), "\(seen)")
         #expect(outcome.output.hasPrefix("Signed in.\n"))
         #expect(outcome.errorOutput.hasPrefix("Your browser opens this page"))
         let arguments = try String(contentsOfFile: program.home.path(of: "arguments"), encoding: .utf8)
