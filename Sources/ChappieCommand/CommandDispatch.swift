@@ -69,7 +69,7 @@ struct CommandDispatch: Sendable {
         let kind = name.hasPrefix("-") ? "option" : "command"
         let names = name.hasPrefix("-") ? ["--help", "--version"] : Self.commands.map(\.name)
         let nearest = EditDistance.nearest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-        self.console.complain("unknown \(kind) \(name.withoutControlCharacters)\(nearest)")
+        self.console.complain("unknown \(kind) \(name)\(nearest)")
         self.console.note("Try 'chappie --help'.")
         return .usage
     }

@@ -69,23 +69,23 @@ struct Console: Sendable {
     /// Writes a line to standard error; there is nobody left to tell when that fails.
     func note(_ line: String) { try? self.errorOutput.write(line + "\n") }
 
-    /// Writes what went wrong to standard error.
-    func complain(_ message: String) { self.note(self.errorStyle.red("chappie:") + " " + message) }
+    /// Writes what went wrong to standard error, on one line.
+    func complain(_ message: String) { self.note(self.errorStyle.red("chappie:") + " " + message.onOneLine()) }
 
     /// Says why a command cannot go on, and gives the exit code for it.
     func report(_ error: any Error, command: String) -> ExitCode {
         switch error {
         case let error as UsageError:
-            self.complain(error.message.withoutControlCharacters)
+            self.complain(error.message)
             self.note("Try 'chappie \(command) --help'.")
         // `chappie … | head` is no error: whoever reads has had enough.
         case DescriptorError.closed: return .success
         case let error as DescriptorError: self.complain("input or output failed: \(error.message)")
         case let error as SignedOutError: self.complain(error.message)
-        case let error as ChappieCredentialStorageError: self.complain(error.safeDescription.withoutControlCharacters)
+        case let error as ChappieCredentialStorageError: self.complain(error.safeDescription)
         case is CancellationError: self.complain("interrupted")
-        case let error as ChappieClientError: self.complain(error.safeDescription.withoutControlCharacters)
-        case let error as ChappieAuthError: self.complain(error.safeDescription.withoutControlCharacters)
+        case let error as ChappieClientError: self.complain(error.safeDescription)
+        case let error as ChappieAuthError: self.complain(error.safeDescription)
         default: self.complain("an unexpected error; please report it")
         }
         return ExitCode(error)

@@ -76,11 +76,12 @@ struct JSONLineWriter {
         scalar == "\"" || scalar == "\\" || Self.needsDigits(scalar)
     }
 
-    /// Beside what JSON asks for, everything that a terminal obeys or some reader takes for the end of a line: the
-    /// object is one line, wherever it is printed.
+    /// Beside what JSON asks for, everything that a terminal obeys, that some reader takes for the end of a line, or that
+    /// changes the direction of writing (UAX 9 section 2): the object is one line, wherever it is printed.
     private static func needsDigits(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029: true
+        case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
         default: false
         }
     }

@@ -5,6 +5,9 @@ import Chappie
 ///
 /// Progress, reasoning and limits are shown on a terminal only.
 struct StreamTextPrinter: StreamPrinter {
+    /// The columns that a terminal has for what goes into a tool, and for what comes out of it.
+    private static let toolColumnCount = 2_000
+
     private let terminals: Console.Terminals
     private let style: TerminalStyle
     private var textByteCount = 0
@@ -26,11 +29,13 @@ struct StreamTextPrinter: StreamPrinter {
         case .refusalDelta(let text): PrintedText(errorOutput: self.shownOnError(text))
         case .usageLimits(let snapshot): self.progress(Self.words(for: snapshot))
         case .raw(let type, let payload): self.aside("\(type) \(payload)")
-        case .toolCallRequested(let request): self.aside("tool \(request.name) \(request.arguments)")
+        case .toolCallRequested(let request):
+            self.aside("tool \(request.name) \(request.arguments)", columns: Self.toolColumnCount)
         case .approvalRequested(let request): self.aside("tool \(request.name) waits for an answer")
         case .toolCallCompleted(let result):
             self.aside(
-                "tool \(result.name) \(result.status.rawValue)" + (result.output.isEmpty ? "" : " \(result.output)"))
+                "tool \(result.name) \(result.status.rawValue)" + (result.output.isEmpty ? "" : " \(result.output)"),
+                columns: Self.toolColumnCount)
         case .diagnostic(let diagnostic): self.progress(Self.words(for: diagnostic))
         case .completed: PrintedText(output: self.terminals.output && !self.isAtLineStart ? "\n" : "")
         }
@@ -41,8 +46,8 @@ struct StreamTextPrinter: StreamPrinter {
         if let category = failure.category { facts.append("category \(category.rawValue)") }
         if failure.attempts > 0 { facts.append(failure.attempts == 1 ? "1 attempt" : "\(failure.attempts) attempts") }
         if self.textByteCount > 0 { facts.append("\(self.textByteCount) bytes of text delivered") }
-        if let issuer = failure.issuer { facts.append("certificate issued by \(issuer.withoutControlCharacters)") }
-        if let requestID = failure.requestID { facts.append("request \(requestID.withoutControlCharacters)") }
+        if let issuer = failure.issuer { facts.append("certificate issued by \(issuer.onOneLine(limit: 300))") }
+        if let requestID = failure.requestID { facts.append("request \(requestID.onOneLine(limit: 300))") }
         let hint = failure.isRetryable && failure.category != nil ? ["The same request may succeed later."] : []
         let message = self.style.red("chappie:") + " " + ([failure.safeDescription] + hint).joined(separator: " ")
         let lineEnd = self.terminals.errorOutput && !self.isAtLineStart ? "\n" : ""
@@ -81,13 +86,13 @@ struct StreamTextPrinter: StreamPrinter {
         self.terminals.errorOutput ? self.aside(words) : PrintedText()
     }
 
-    /// A line of its own on standard error.
-    private mutating func aside(_ words: String) -> PrintedText {
-        guard self.terminals.errorOutput else { return PrintedText(errorOutput: words + "\n") }
+    /// A line of its own on standard error, whatever is in it; on a terminal, so many columns of it.
+    private mutating func aside(_ words: String, columns: Int = .max) -> PrintedText {
+        guard self.terminals.errorOutput else { return PrintedText(errorOutput: words.escaped(columns: .max) + "\n") }
         let lineEnd = self.isAtLineStart ? "" : "\n"
         self.isAtLineStart = true
         self.isInReasoning = false
-        return PrintedText(errorOutput: lineEnd + self.style.dim(words.withoutControlCharacters) + "\n")
+        return PrintedText(errorOutput: lineEnd + self.style.dim(words.escaped(columns: columns)) + "\n")
     }
 
     private static func words(for diagnostic: ChappieDiagnostic) -> String {

@@ -51,8 +51,8 @@ private func line(_ fill: (inout JSONLineWriter) -> Void) -> String {
     }
 
     @Test func everyKindOfLineEndIsEscaped() {
-        let text = line { $0.add("v", "a\u{85}b\u{2028}c\u{2029}") }
-        #expect(text == #"{"v":"a\u0085b\u2028c\u2029"}"# + "\n")
+        let text = line { $0.add("v", "a\u{85}b\u{2028}c\u{2029}\u{202E}\u{61C}") }
+        #expect(text == #"{"v":"a\u0085b\u2028c\u2029\u202e\u061c"}"# + "\n")
     }
 
     @Test(

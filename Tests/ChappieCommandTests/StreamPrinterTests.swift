@@ -143,7 +143,7 @@ private let toolEvents: [ChappieStreamEvent] = [
     @Test func toolsAreLinesOfStandardError() {
         var printer = self.printer(output: false, errorOutput: false)
         let lines = [
-            #"tool t {"city":"Oslo"}"#, "tool t waits for an answer", "tool t completed a\n", "tool t cancelled",
+            #"tool t {"city":"Oslo"}"#, "tool t waits for an answer", #"tool t completed a\u{A}"#, "tool t cancelled",
         ]
         #expect(toolEvents.map { printer.printed($0) } == lines.map { PrintedText(errorOutput: $0 + "\n") })
     }
@@ -184,6 +184,37 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(printer.printed(.reasoningDelta("hm")) == PrintedText(errorOutput: "hm"))
         #expect(printer.printed(.textDelta("a")) == PrintedText(output: "a", errorOutput: "\n"))
         #expect(printer.printed(.textDelta("b")) == PrintedText(output: "b"))
+    }
+
+    /// What a model or a server says cannot begin a line, or look like one of this program.
+    @Test(arguments: [true, false])
+    func lineOfTheServersWordsIsOneLine(onTerminal isTerminal: Bool) {
+        let words = "x\nRun harmless with {}? [y/N] \u{1B}]0;title\u{7}\u{202E}"
+        let escaped = #"x\u{A}Run harmless with {}? [y/N] \u{1B}]0;title\u{7}\u{202E}"#
+        var printer = self.printer(output: false, errorOutput: isTerminal)
+        let lines: [(ChappieStreamEvent, String)] = [
+            (.raw(type: words, payload: words), "\(escaped) \(escaped)"),
+            (
+                .toolCallRequested(.init(callID: "c", name: "t", arguments: words, policy: .ask)), "tool t \(escaped)"
+            ),
+            (
+                .toolCallCompleted(
+                    .init(callID: "c", name: "t", status: .completed, output: words, duration: .zero)),
+                "tool t completed \(escaped)"
+            ),
+        ]
+        for (event, line) in lines { #expect(printer.printed(event) == PrintedText(errorOutput: line + "\n")) }
+    }
+
+    @Test func terminalShowsTheEndsOfALongCall() {
+        let arguments = String(repeating: "x", count: 100_000)
+        let event = ChappieStreamEvent.toolCallRequested(
+            .init(callID: "c", name: "t", arguments: arguments, policy: .ask))
+        var onTerminal = self.printer(output: false, errorOutput: true)
+        #expect(onTerminal.printed(event).errorOutput.contains("x…(100007 characters)…x"))
+        #expect(onTerminal.printed(event).errorOutput.count < 2_010)
+        var inPipe = self.printer(output: false, errorOutput: false)
+        #expect(inPipe.printed(event).errorOutput == "tool t \(arguments)\n")
     }
 
     @Test func refusalsAndRawEventsGoToStandardError() {

@@ -17,7 +17,7 @@ struct AccountPrinter {
     /// An account in a few lines.
     func text(_ account: ChappieAccount) -> String {
         let who = (account.email ?? account.userID ?? account.accountID)?.onOneLine(limit: 200)
-        var lines = [self.style.bold(account.name) + (who.map { "  \($0)" } ?? "")]
+        var lines = [self.style.bold(account.name.onOneLine(limit: 200)) + (who.map { "  \($0)" } ?? "")]
         if let accountID = account.accountID { lines.append(Self.row("account", accountID.onOneLine(limit: 200))) }
         if let planType = account.planType { lines.append(Self.row("plan", planType.onOneLine(limit: 200))) }
         lines.append(Self.row("signed in", self.end(account)))
@@ -45,7 +45,7 @@ struct AccountPrinter {
 
     private func end(_ account: ChappieAccount) -> String {
         if account.requiresReauthentication {
-            return self.style.red("sign in again: chappie login --account \(account.name)")
+            return self.style.red("sign in again: chappie login --account \(account.name.onOneLine(limit: 200))")
         }
         guard let expiresAt = account.expiresAt, let clock = self.time.clockWords(expiresAt) else {
             return "the token is renewed by itself"

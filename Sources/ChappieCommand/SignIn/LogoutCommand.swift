@@ -39,11 +39,11 @@ struct LogoutCommand {
 
     private func signOut(_ account: String, _ options: SignInOptions) async throws {
         guard let stored = try options.storage.credential(of: account) else {
-            self.console.note("Nobody was signed in as \(account).")
+            self.console.note("Nobody was signed in as \(account.onOneLine(limit: 200)).")
             return
         }
         let session = Chappie.authSession(configuration: options.configuration(of: account, stored))
         try await InterruptibleWork.run { try await session.signOut() }
-        self.console.note("Signed out: \(account).")
+        self.console.note("Signed out: \(account.onOneLine(limit: 200)).")
     }
 }

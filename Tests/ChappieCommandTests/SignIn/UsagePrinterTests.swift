@@ -183,22 +183,6 @@ private func usage(
     }
 }
 
-@Suite struct OneLineTests {
-    @Test(arguments: [
-        ("plain", "plain"), ("a\tb\nc", "a b c"), ("a\r\u{1B}[31mb\u{7F}\u{85}", "a[31mb"), ("a\u{2028}b", "a b"),
-        ("\u{202E}a\u{2066}b\u{200F}", "ab"), ("ä€😀", "ä€😀"), ("", ""),
-    ])
-    func nothingIsLeftThatATerminalObeys(text: String, line: String) {
-        #expect(text.onOneLine() == line)
-    }
-
-    @Test func whatIsTooLongIsCut() {
-        #expect("12345".onOneLine(limit: 5) == "12345")
-        #expect("123456".onOneLine(limit: 5) == "1234…")
-        #expect(String(repeating: "a", count: 1_000_000).onOneLine().count == 2_000)
-    }
-}
-
 @Suite struct LocaleTests {
     @Test(arguments: [
         (["LANG": "en_US.UTF-8"], true), (["LANG": "C.utf8"], true), (["LANG": "C"], false), ([:], false),

@@ -1,0 +1,142 @@
+// Text from outside on a terminal: it shows what it says, and cannot look like anything else. Pure.
+
+extension String {
+    /// The text without control characters other than tab and line feed.
+    ///
+    /// A terminal obeys escape sequences; what a server says must not reach it as one.
+    var withoutControlCharacters: String {
+        guard self.unicodeScalars.contains(where: Self.isControl) else { return self }
+        return String(String.UnicodeScalarView(self.unicodeScalars.filter { !Self.isControl($0) }))
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09, 0x0A: false
+        case 0x00...0x1F, 0x7F...0x9F: true
+        default: false
+        }
+    }
+
+    /// The text on one line, without anything that a terminal obeys, that is invisible, or that changes the direction
+    /// of writing.
+    ///
+    /// Names and plans are the server's words; none of them can look like a line of this program. What is longer than
+    /// the limit, in characters, is cut.
+    func onOneLine(limit: Int = 2_000) -> String {
+        let scalars = self.unicodeScalars
+        var line = String.UnicodeScalarView()
+        for index in scalars.indices {
+            if scalars[index].isBlank {
+                line.append(" ")
+            } else if scalars.isVisible(at: index) {
+                line.append(scalars[index])
+            }
+        }
+        let text = String(line)
+        return text.count > limit ? text.prefix(max(0, limit - 1)) + "…" : text
+    }
+
+    /// The text on one line of so many columns at most, with `\u{…}` in place of every scalar that is not plainly
+    /// visible.
+    ///
+    /// The middle of a longer text is left out, and the number of all its Unicode scalars stands there.
+    func escaped(columns: Int) -> String {
+        let scalars = self.unicodeScalars
+        let whole = scalars.escaped(from: scalars.startIndex, columns: columns)
+        guard !whole.isComplete else { return whole.text }
+        let note = "…(\(scalars.count) characters)…"
+        let room = max(0, columns - note.columnCount)
+        let beginning = scalars.escaped(from: scalars.startIndex, columns: room - room / 2)
+        let end = scalars.escaped(from: scalars.start(ofEndIn: room / 2), columns: .max)
+        return beginning.text + note + end.text
+    }
+}
+
+extension String.UnicodeScalarView {
+    /// The text from an index on, escaped, as far as there are columns for it.
+    fileprivate func escaped(from start: Index, columns: Int) -> (text: String, isComplete: Bool) {
+        var text = ""
+        var room = columns
+        var index = start
+        while index < self.endIndex {
+            let piece = self.piece(at: index)
+            guard piece.columnCount <= room else { return (text, false) }
+            text += piece
+            room -= piece.columnCount
+            self.formIndex(after: &index)
+        }
+        return (text, true)
+    }
+
+    /// The index of the longest end of the text that fits into so many columns.
+    fileprivate func start(ofEndIn columns: Int) -> Index {
+        var room = columns
+        var index = self.endIndex
+        while index > self.startIndex {
+            let before = self.index(before: index)
+            let columnCount = self.piece(at: before).columnCount
+            guard columnCount <= room else { break }
+            room -= columnCount
+            index = before
+        }
+        return index
+    }
+
+    /// A scalar as it is, or its escape.
+    private func piece(at index: Index) -> String {
+        let scalar = self[index]
+        // The sign of what is left out stands for nothing else.
+        guard scalar == " " || self.isVisible(at: index) && scalar != "…" else {
+            return "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+        }
+        return String(scalar)
+    }
+
+    /// Whether a scalar shows where it stands, and stays within its line.
+    ///
+    /// So does a mark on a letter, up to the second one: no language needs more, and many of them reach into the lines
+    /// above and below.
+    fileprivate func isVisible(at index: Index) -> Bool {
+        switch self[index].properties.generalCategory {
+        case .nonspacingMark, .spacingMark: !self[index].isHidden && self.followsLetter(index)
+        case .control, .format, .surrogate, .privateUse, .unassigned, .spaceSeparator, .lineSeparator,
+            .paragraphSeparator, .enclosingMark:
+            false
+        default: !self[index].isHidden
+        }
+    }
+
+    private func followsLetter(_ index: Index) -> Bool {
+        var index = index
+        for _ in 0..<2 where index > self.startIndex {
+            self.formIndex(before: &index)
+            switch self[index].properties.generalCategory {
+            case .nonspacingMark, .spacingMark: continue
+            case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter: return true
+            default: return false
+            }
+        }
+        return false
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it only separates what stands before it from what follows.
+    fileprivate var isBlank: Bool {
+        switch self.properties.generalCategory {
+        case .spaceSeparator, .lineSeparator, .paragraphSeparator: true
+        default: self == "\t" || self == "\n"
+        }
+    }
+
+    /// Whether nothing is drawn for it, though its category is that of a letter, a mark or a symbol.
+    fileprivate var isHidden: Bool { self.properties.isDefaultIgnorableCodePoint || self == "\u{2800}" }
+
+    /// The number of columns that it takes at most.
+    fileprivate var columnCount: Int { self.isASCII ? 1 : 2 }
+}
+
+extension String {
+    /// The number of columns that its scalars take at most.
+    fileprivate var columnCount: Int { self.unicodeScalars.reduce(0) { $0 + $1.columnCount } }
+}
