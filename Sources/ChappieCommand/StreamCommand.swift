@@ -33,15 +33,16 @@ struct StreamCommand {
         let server = options.endpoint == .embedded && account == nil ? try ChappieTestServer() : nil
         defer { server?.stop() }
         let patience = OutputPatience(limit: options.timeLimit)
+        let screen = StreamScreen(
+            console: self.console.waiting { patience.error }, question: TerminalQuestion(environment: self.environment))
         let client = Chappie.client(
             configuration: self.configuration(
-                options,
+                options, screen,
                 try account.map(options.configuration) ?? options.configuration(baseURL: Self.baseURL(options, server)))
         )
         let handle = client.streamHandle(options.request)
-        let reading = StreamReading(
-            console: self.console.waiting { patience.error }, printer: self.printer(options))
-        let status = await self.read(handle, reading, patience)
+        let status = await self.read(
+            handle, StreamReading(screen: screen, printer: self.printer(options)), patience)
         try reportFile?.finish(Self.text(of: handle.report))
         return status
     }
@@ -59,15 +60,19 @@ struct StreamCommand {
         }
     }
 
-    private func configuration(_ options: StreamOptions, _ settings: ChappieConfiguration) -> ChappieConfiguration {
+    private func configuration(
+        _ options: StreamOptions, _ screen: StreamScreen, _ settings: ChappieConfiguration
+    ) -> ChappieConfiguration {
         var configuration = settings
         let approval = options.approval ?? (self.console.terminals.errorOutput ? .ask : .never)
         let environment = ChildEnvironment.forTools(self.environment)
-        configuration.tools = options.tools.map { $0.hostTool(approval, in: .init(environment: environment)) }
-        let question = TerminalQuestion(console: self.console)
+        configuration.tools = options.tools.map { tool in
+            tool.hostTool(
+                approval, in: .init(environment: environment, errorLine: screen.errorLine(of: tool.name)))
+        }
+        let question = screen.question
         configuration.toolApprovalHandler = { request in
-            let words = "Run \(request.name) with \(request.arguments)?".withoutControlCharacters
-            return await question.ask(words).approval
+            await question.ask(tool: request.name, arguments: request.arguments).approval
         }
         return configuration
     }

@@ -6,14 +6,14 @@ import Chappie
 /// Owned by the task that reads.
 struct StreamReading {
     /// Where output goes.
-    let console: Console
+    let screen: StreamScreen
     /// Makes text of events.
     var printer: any StreamPrinter
     private var isComplete = false
 
     /// A reading that has not begun.
-    init(console: Console, printer: any StreamPrinter) {
-        self.console = console
+    init(screen: StreamScreen, printer: any StreamPrinter) {
+        self.screen = screen
         self.printer = printer
     }
 
@@ -22,7 +22,7 @@ struct StreamReading {
         do {
             for try await event in handle.events {
                 if event == .completed { self.isComplete = true }
-                try self.print(self.printer.printed(event))
+                try self.screen.write(self.printer.printed(event))
             }
             if self.isComplete { return .success }
             // A cancelled stream may end without an error; any other that does has broken its promise.
@@ -34,7 +34,7 @@ struct StreamReading {
         } catch {
             let failure = StreamFailure(error, report: handle.report)
             // Nobody is left to be told when that fails.
-            try? self.print(self.printer.printed(failure))
+            try? self.screen.write(self.printer.printed(failure))
             return failure.status
         }
     }
@@ -43,19 +43,13 @@ struct StreamReading {
     private mutating func ended(_ error: DescriptorError, _ report: ChappieStreamReport) -> ExitCode {
         switch error {
         case .closed, .failed:
-            return self.console.report(error, command: StreamCommand.syntax.name)
+            return self.screen.console.report(error, command: StreamCommand.syntax.name)
         case .interrupted, .late:
             let failure = StreamFailure(error, report: report)
             // Standard output may have a part of something, behind which nothing else belongs.
-            try? self.print(PrintedText(errorOutput: self.printer.printed(failure).errorOutput))
+            try? self.screen.write(PrintedText(errorOutput: self.printer.printed(failure).errorOutput))
             return failure.status
         }
-    }
-
-    private func print(_ text: PrintedText) throws(DescriptorError) {
-        // What nobody can be told about standard error is not worth ending a stream for.
-        try? self.console.errorOutput.write(text.errorOutput)
-        try self.console.write(text.output)
     }
 }
 

@@ -1,5 +1,6 @@
 // Asking the person at the terminal whether a tool may run.
 import Dispatch
+import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -7,13 +8,23 @@ import Dispatch
     import Glibc
 #endif
 
-/// Asks yes-or-no questions at the terminal, one at a time.
+/// Asks at the terminal whether tools may run, one question at a time.
+///
+/// Questions appear on the terminal itself and are answered there, because standard input may be the prompt, and the
+/// outputs files.
 final class TerminalQuestion: Sendable {
-    private let console: Console
-    private let queue = DispatchQueue(label: "chappie.questions")
+    private struct Shown {
+        let terminal: DescriptorWriter
+        let line: String
+    }
 
-    /// Questions appear on standard error and are answered at the terminal, because standard input may be the prompt.
-    init(console: Console) { self.console = console }
+    /// The question that waits for an answer.
+    private let shown = Mutex<Shown?>(nil)
+    private let queue = DispatchQueue(label: "chappie.questions")
+    private let isReversible: Bool
+
+    /// `environment` says what the terminal understands.
+    init(environment: [String: String]) { self.isReversible = environment["TERM"] != "dumb" }
 
     /// What came of a question.
     enum Answer: Equatable {
@@ -25,23 +36,48 @@ final class TerminalQuestion: Sendable {
         case nobody
     }
 
-    /// Asks the person, and waits for a line.
-    func ask(_ question: String) async -> Answer {
+    /// Asks the person whether a tool may run, and waits for a line.
+    func ask(tool: String, arguments: String) async -> Answer {
         await withCheckedContinuation { continuation in
-            self.queue.async { continuation.resume(returning: self.answer(to: question)) }
+            self.queue.async { continuation.resume(returning: self.answer(tool: tool, arguments: arguments)) }
         }
     }
 
-    private func answer(to question: String) -> Answer {
-        let terminal = unsafe open("/dev/tty", O_RDONLY | O_CLOEXEC)
-        guard terminal >= 0 else { return .nobody }
-        defer { _ = close(terminal) }
-        try? self.console.errorOutput.write("\n" + question + " [y/N] ")
+    private func answer(tool: String, arguments: String) -> Answer {
+        let descriptor = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { return .nobody }
+        defer { _ = close(descriptor) }
+        let terminal = DescriptorWriter(descriptor: descriptor)
+        let words = Self.words(tool: tool, arguments: arguments, columns: terminal.columnCount ?? 80)
+        let line = "\n" + (self.isReversible ? TerminalStyle.reversed(words) : words) + " "
+        // What was typed before there was a question is no answer to it.
+        guard tcflush(descriptor, TCIFLUSH) == 0 else { return .nobody }
+        self.shown.withLock { shown in
+            shown = Shown(terminal: terminal, line: line)
+            try? terminal.write(line)
+        }
         // A terminal gives a line at a time.
-        let line = (try? DescriptorReader(descriptor: terminal).read(upTo: 1024)) ?? []
+        let answer = (try? DescriptorReader(descriptor: descriptor).read(upTo: 1024)) ?? []
+        self.shown.withLock { $0 = nil }
         // The end of the input leaves the cursor behind the question.
-        if line.last != UInt8(ascii: "\n") { try? self.console.errorOutput.write("\n") }
-        return Self.isYes(String(decoding: line, as: UTF8.self)) ? .yes : .no
+        if answer.last != UInt8(ascii: "\n") { try? terminal.write("\n") }
+        return Self.isYes(String(decoding: answer, as: UTF8.self)) ? .yes : .no
+    }
+
+    /// Shows the question again that waits for an answer, because something was written behind it: an answer belongs to
+    /// what stands last.
+    func showAgain() {
+        // Under the lock the terminal stays open, and an answered question is not shown.
+        self.shown.withLock { shown in
+            if let shown { try? shown.terminal.write(shown.line) }
+        }
+    }
+
+    /// The question on one line, with room for its answer: always the whole name, and of the arguments what fits.
+    static func words(tool: String, arguments: String, columns: Int) -> String {
+        let (beginning, end) = ("Run \(tool.escaped(columns: 64)) with ", "? [y/N]")
+        let room = columns - beginning.count - end.count - " yes ".count
+        return beginning + arguments.escaped(columns: max(room, 24)) + end
     }
 
     /// Whether a line means yes; nothing but `y` and `yes` does, in any case.

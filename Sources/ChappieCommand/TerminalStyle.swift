@@ -33,6 +33,10 @@ struct TerminalStyle: Sendable {
     /// For what went right.
     func green(_ text: String) -> String { self.marked(text, "32") }
 
+    /// Dark on light, with colour or without: nothing from outside can look like that, because no escape sequence of it
+    /// reaches a terminal.
+    static func reversed(_ text: String) -> String { "\u{1B}[7m\(text)\u{1B}[0m" }
+
     private func marked(_ text: String, _ code: String) -> String {
         guard self.isColored, !text.isEmpty else { return text }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"

@@ -60,3 +60,45 @@ import Testing
         #expect(String(repeating: "a", count: 1_000_000).onOneLine().count == 2_000)
     }
 }
+
+@Suite struct ApprovalQuestionTests {
+    private static func words(_ arguments: String, tool: String = "delete_files", columns: Int = 80) -> String {
+        TerminalQuestion.words(tool: tool, arguments: arguments, columns: columns)
+    }
+
+    @Test func shortCallStandsThereWhole() {
+        #expect(
+            Self.words(#"{"path":"/tmp/x"}"#) == #"Run delete_files with {"path":"/tmp/x"}? [y/N]"#)
+    }
+
+    @Test(arguments: [
+        String(repeating: "\n", count: 500), String(repeating: "x", count: 5_000), String(repeating: " ", count: 5_000),
+        String(repeating: "\u{202E}", count: 500), "a" + String(repeating: "\u{301}", count: 5_000),
+        String(repeating: "東", count: 5_000), "\u{1B}[2J\u{1B}[H",
+        "{}? [y/N] \n" + String(repeating: "\n", count: 100) + "Run harmless with {}",
+    ])
+    func toolsNameAndTheEndOfTheQuestionStayOnTheLine(arguments: String) {
+        for columns in [60, 80, 132] {
+            let words = Self.words(arguments, columns: columns)
+            #expect(words.hasPrefix("Run delete_files with ") && words.hasSuffix("? [y/N]"))
+            let width = words.unicodeScalars.reduce(0) { $0 + ($1.isASCII ? 1 : 2) }
+            // Behind it there is room for the answer.
+            #expect(width + " yes ".count <= columns, "\(words)")
+            #expect(words.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+        }
+    }
+
+    @Test func countOfALongCallStandsInItsMiddle() {
+        let words = Self.words(#"{"command":"rm -rf /"# + String(repeating: " ", count: 3_000) + #"; echo hi"}"#)
+        #expect(words.hasPrefix(#"Run delete_files with {"comm"#))
+        #expect(words.contains("…(3031 characters)…"))
+        #expect(words.hasSuffix(#"hi"}? [y/N]"#))
+    }
+
+    /// The longest name that a tool may have leaves little room, and is never cut itself.
+    @Test func longNameStandsThereWhole() {
+        let name = String(repeating: "n", count: 64)
+        #expect(Self.words("{}", tool: name) == "Run \(name) with {}? [y/N]")
+        #expect(Self.words(String(repeating: "x", count: 500), tool: name).count <= 64 + 18 + 24)
+    }
+}
