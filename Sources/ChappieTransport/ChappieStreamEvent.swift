@@ -31,6 +31,8 @@ public enum ChappieStreamEvent: Sendable, Equatable {
     ///
     /// See `ChappieTransportConfiguration.rawEvents`.
     ///
+    /// In place of a credential of the turn that a server repeats, `[redacted]` stands there.
+    ///
     /// Raw events lie outside the promise about duplicates in one respect: identifiers and numbers differ between
     /// attempts, so after a reconnect the first n raw events of a type are withheld when n of that type were delivered.
     case raw(type: String, payload: String)
