@@ -22,19 +22,26 @@ final class SignalWatcher: Sendable {
     var count: Int { self.counter.load(ordering: .acquiring) }
 
     /// Calls `receive` for every signal, on a thread of Dispatch, with how many have arrived, this one included.
+    ///
+    /// It returns when the signals are watched: until then they are ignored, and what Dispatch sets would outlast a
+    /// watcher that is gone by then.
     init(_ signals: [CInt], receive: @escaping @Sendable (Int) -> Void) {
         self.counter = Atomic(0)
         let queue = DispatchQueue(label: "chappie.signals")
         // The default action must not run; Dispatch takes the signal whether it is ignored or not.
         self.actions = signals.map { ($0, signal($0, SIG_IGN)) }
         unsafe self.sources = signals.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
+        let registrations = DispatchGroup()
         for source in unsafe self.sources {
+            registrations.enter()
+            source.setRegistrationHandler { registrations.leave() }
             source.setEventHandler { [weak self] in
                 guard let self else { return }
                 receive(self.counter.add(1, ordering: .acquiringAndReleasing).newValue)
             }
             source.resume()
         }
+        registrations.wait()
     }
 
     deinit {
