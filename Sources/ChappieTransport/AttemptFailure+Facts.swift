@@ -71,6 +71,7 @@ extension ResponseOrder.Violation {
         case .indexOutOfRange: "index-out-of-range"
         case .responseRestarted: "response-restarted"
         case .itemContinued: "item-continued"
+        case .otherResponse: "other-response"
         }
     }
 }

@@ -33,8 +33,6 @@ struct ResponseReader: ~Copyable {
     }
 
     var machine: TurnStateMachine
-    /// Judges the shape of the response that is read.
-    var order = ResponseOrder()
     /// What waits for the consumer.
     var queue = EventQueue()
     /// Whether a delta is nothing but output, for the state machine and for the consumer.
@@ -76,7 +74,8 @@ struct ResponseReader: ~Copyable {
         guard attempt == self.machine.readAttempt || self.machine.isReadingInPlace(attempt) else { return .dropped }
         do throws(ResponseEventError) {
             guard let delta = unsafe try self.decoder.scan(json), self.isFlowing,
-                let slot = ReplaySlot(delta.kind, outputIndex: delta.outputIndex, partIndex: delta.partIndex)
+                let slot = ReplaySlot(delta.kind, outputIndex: delta.outputIndex, partIndex: delta.partIndex),
+                self.isNew(delta, in: slot)
             else { return .scanned }
             return unsafe self.read(delta.text.utf8, in: slot, attempt: attempt)
         } catch {
@@ -86,10 +85,18 @@ struct ResponseReader: ~Copyable {
         }
     }
 
+    /// Whether a delta is known to be new by its number, where it has one that says anything.
+    @inline(__always)
+    private mutating func isNew(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {
+        guard delta.sequenceNumber >= 0, self.machine.readsNumbers else { return true }
+        return self.machine.takesNext(
+            delta.sequenceNumber, fingerprint: unsafe EventFingerprint.of(delta: delta.text.utf8.span, in: slot))
+    }
+
     @inline(__always)
     private mutating func read(_ utf8: UnsafeBufferPointer<UInt8>, in slot: ReplaySlot, attempt: Int) -> Reading {
         if utf8.isEmpty { return .scanned }
-        switch self.order.delta(in: slot) {
+        switch self.machine.order.delta(in: slot) {
         case .fine, .tolerated: break
         case .foreign: return .dropped
         case .violation(let violation): return .violation(violation)
@@ -131,5 +138,12 @@ extension ReplaySlot {
         case .functionArguments, .customInput: return nil
         }
         self.init(slotKind, outputIndex: outputIndex, partIndex: partIndex)
+    }
+
+    /// The slot of any delta, those that the consumer does not see as output among them.
+    init(anyKind kind: ResponseEvent.DeltaKind, outputIndex: Int, partIndex: Int) {
+        self =
+            Self(kind, outputIndex: outputIndex, partIndex: partIndex)
+            ?? Self(.toolCall, outputIndex: outputIndex, partIndex: partIndex)
     }
 }

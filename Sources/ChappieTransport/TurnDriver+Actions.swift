@@ -114,7 +114,7 @@ extension TurnDriver {
         let attempt = Attempt(of: opening, on: kept, at: self.engine.clock.now())
         self.begin(attempt)
         self.noteConnected(attempt)
-        self.action = self.machine.lent(attempt: opening.attempt)
+        self.action = self.machine.lent(attempt: opening.attempt, after: kept.exchange?.responseID)
     }
 
     /// Whether a kept connection has been quiet for so long that it is asked.
@@ -200,9 +200,10 @@ extension TurnDriver {
         self.transport = attempt.transport
         self.evidence = FailureEvidence()
         self.parser.reset(lastEventID: "")
-        self.reader.order = ResponseOrder(previousResponseID: attempt.kept?.exchange?.responseID)
-        self.finishedItems.removeAll()
-        if !attempt.continuesResponse { self.record.restart() }
+        if !attempt.continuesResponse {
+            self.finishedItems.removeAll()
+            self.record.restart()
+        }
         self.enter(attempt)
         let isCancelled = self.shared.withLock { shared in
             shared.connection = attempt.connection

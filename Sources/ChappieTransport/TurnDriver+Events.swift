@@ -67,10 +67,15 @@ extension TurnDriver {
     private func received(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         // The deltas before it came first.
         self.noteProgressOfQueued()
-        guard self.belongs(event) else { return }
+        let fingerprint = unsafe self.fingerprint(of: event, json: json)
+        guard self.isOnOurLane(event), !self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint),
+            self.belongs(event)
+        else { return }
         self.noteProgress(of: event, attempt: attempt)
         // A keepalive may have found that the time for progress is over.
-        guard self.machine.isReading(attempt), self.isNew(event, attempt: attempt) else { return }
+        guard self.machine.isReading(attempt), self.isNew(event, fingerprint: fingerprint, attempt: attempt) else {
+            return
+        }
         unsafe self.handle(event, json: json, attempt: attempt)
     }
 
@@ -146,8 +151,7 @@ extension TurnDriver {
 
     /// Whether an event belongs to the response: one that does not is no sign that the response goes on.
     private func belongs(_ event: ResponseEvent) -> Bool {
-        guard self.isOnOurLane(event) else { return false }
-        switch self.reader.order.judge(event) {
+        switch self.machine.order.judge(event) {
         case .fine, .tolerated:
             return true
         case .foreign:
@@ -158,11 +162,11 @@ extension TurnDriver {
         }
     }
 
-    /// Whether an event has not come before.
-    private func isNew(_ event: ResponseEvent, attempt: Int) -> Bool {
-        // Elsewhere numbers are only news, and a fingerprint is not made for nobody.
-        guard self.machine.isResumable || self.engine.configuration.reportsDiagnostics else { return true }
-        switch self.machine.numbered(event.sequenceNumber, fingerprint: event.fingerprint, attempt: attempt) {
+    /// Whether an event is to be read, by its number.
+    private func isNew(_ event: ResponseEvent, fingerprint: UInt64, attempt: Int) -> Bool {
+        let verdict = self.machine.numbered(
+            event.sequenceNumber, fingerprint: fingerprint, isOutput: event.kind.isOutput, attempt: attempt)
+        switch verdict {
         case .read:
             return true
         case .readBehindGap:
@@ -174,6 +178,26 @@ extension TurnDriver {
             if let failure { self.follow(action, after: failure) } else { self.action = action }
             return false
         }
+    }
+
+    /// A number that two different events of the response hardly share; 0 for an event that has no number.
+    ///
+    /// Of a delta it is made of the slot and the text, as padding may differ when it is sent again. Of another event it is
+    /// made of its type and place where the server makes it anew for each connection, and of its bytes elsewhere.
+    private func fingerprint(of event: ResponseEvent, json: UnsafeRawBufferPointer) -> UInt64 {
+        guard event.sequenceNumber != nil, self.machine.readsNumbers else { return 0 }
+        if case .delta(let kind, let outputIndex, let partIndex, let text) = event.kind {
+            return unsafe EventFingerprint.of(
+                delta: text.utf8.span,
+                in: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex))
+        }
+        let type = unsafe event.typeName.utf8.span
+        guard self.machine.isResumable else {
+            return EventFingerprint.of(type: type, content: unsafe Span(_unsafeBytes: json))
+        }
+        // An odd number without a pattern keeps places apart.
+        let place = UInt64(truncatingIfNeeded: event.kind.outputIndex ?? 0) &* 0x9E37_79B9_7F4A_7C15
+        return EventFingerprint.of(type: type, content: type.extracting(..<0)) ^ place
     }
 
     /// Whether the event is not one of another lane of the same WebSocket.
@@ -340,9 +364,7 @@ extension ResponseOrder {
         switch event.kind {
         case .created(let responseID): self.created(responseID: responseID)
         case .delta(let kind, let outputIndex, let partIndex, _):
-            self.delta(
-                in: ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex)
-                    ?? ReplaySlot(.toolCall, outputIndex: outputIndex, partIndex: partIndex))
+            self.delta(in: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex))
         case .outputItemAdded(let outputIndex, _): self.itemAdded(outputIndex)
         case .outputItemDone(let outputIndex, _): self.itemDone(outputIndex)
         case .completed(let summary), .failed(let summary), .incomplete(let summary):
@@ -352,23 +374,6 @@ extension ResponseOrder {
         // They are about the connection and the account, not about a response.
         case .rateLimits, .metadata, .keepalive: .fine
         }
-    }
-}
-
-extension ResponseEvent {
-    /// A number that two different events hardly share: of the type, the place, and what is delivered of a delta.
-    ///
-    /// Padding, and whatever else a server may write differently when it sends an event again, is no part of it.
-    fileprivate var fingerprint: UInt64 {
-        guard self.sequenceNumber != nil else { return 0 }
-        let type = unsafe self.typeName.utf8.span
-        // An odd number without a pattern keeps places apart.
-        let place = UInt64(truncatingIfNeeded: self.kind.outputIndex ?? 0) &* 0x9E37_79B9_7F4A_7C15
-        guard case .delta(_, _, let partIndex, let text) = self.kind else {
-            return EventFingerprint.of(type: type, content: type.extracting(..<0)) ^ place
-        }
-        let part = UInt64(truncatingIfNeeded: partIndex) &* 0xC2B2_AE3D_27D4_EB4F
-        return EventFingerprint.of(type: type, content: unsafe text.utf8.span) ^ place ^ part
     }
 }
 
@@ -393,6 +398,16 @@ extension ItemSummary {
 }
 
 extension ResponseEvent.Kind {
+    /// Whether it is a piece of the response's output.
+    fileprivate var isOutput: Bool {
+        switch self {
+        case .delta, .outputItemDone: true
+        case .created, .outputItemAdded, .completed, .failed, .incomplete, .error, .rateLimits, .metadata, .keepalive,
+            .contentFree, .other, .unknown:
+            false
+        }
+    }
+
     /// The place of the item that the event belongs to, where it says so.
     fileprivate var outputIndex: Int? {
         switch self {

@@ -108,9 +108,8 @@ extension TurnDriver {
             return shared.steering.takeUsed()
         }
         self.record.steered(summary, with: items)
-        let action = self.machine.successorFollows(attempt: attempt)
+        let action = self.machine.successorFollows(attempt: attempt, after: summary.id ?? self.responseID)
         if action != .ignore { self.action = action }
-        self.reader.order = ResponseOrder(previousResponseID: summary.id ?? self.responseID)
         self.responseID = nil
         self.finishedItems.removeAll()
         self.attempt?.hasGap = false

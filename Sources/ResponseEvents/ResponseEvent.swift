@@ -76,6 +76,8 @@ package struct ResponseEvent {
         package let partIndex: Int
         /// The text.
         package let text: BorrowedText
+        /// The event's number within its response; -1 when it has none.
+        package let sequenceNumber: Int
     }
 
     /// What kind of text a delta continues.

@@ -48,7 +48,8 @@ package struct ResponseEventDecoder: ~Copyable {
             let text = BorrowedText(self.event.delta)
         else { return nil }
         return ResponseEvent.Delta(
-            kind: kind, outputIndex: self.outputIndex, partIndex: self.partIndex(of: kind), text: text)
+            kind: kind, outputIndex: self.outputIndex, partIndex: self.partIndex(of: kind), text: text,
+            sequenceNumber: Int(self.event.sequence_number))
     }
 
     /// The event that was scanned, whose bytes are `json`.

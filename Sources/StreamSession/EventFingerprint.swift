@@ -10,6 +10,35 @@ package enum EventFingerprint {
         self.mix(self.hash(content, seed: self.hash(type, seed: 0)), self.secrets.2)
     }
 
+    /// The fingerprint of a delta: of its text and its slot.
+    ///
+    /// Of a text of up to sixteen bytes that is one multiplication: it is made for every delta that has a number.
+    @inline(__always)
+    package static func of(delta text: Span<UInt8>, in slot: ReplaySlot) -> UInt64 {
+        let place =
+            (UInt64(truncatingIfNeeded: slot.outputIndex) << 32)
+            ^ (UInt64(truncatingIfNeeded: slot.partIndex) << 8) ^ slot.kind.fingerprint
+        let count = text.count
+        // Each load lies within the text.
+        let (first, last): (UInt64, UInt64) = unsafe text.withUnsafeBytes { bytes in
+            if count >= 8, count <= 16 {
+                return unsafe (
+                    bytes.loadUnaligned(as: UInt64.self),
+                    bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+                )
+            }
+            if count >= 4, count < 8 {
+                return unsafe (
+                    UInt64(bytes.loadUnaligned(as: UInt32.self)),
+                    UInt64(bytes.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self))
+                )
+            }
+            return (0, 0)
+        }
+        let content = count >= 4 && count <= 16 ? first : self.hash(text, seed: 0)
+        return self.mix(content ^ self.secrets.0, last ^ place ^ (UInt64(count) << 48) ^ self.secrets.1)
+    }
+
     /// Odd numbers without a pattern.
     private static let secrets: (UInt64, UInt64, UInt64) = (
         0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3
@@ -47,5 +76,19 @@ package enum EventFingerprint {
     private static func mix(_ left: UInt64, _ right: UInt64) -> UInt64 {
         let (high, low) = left.multipliedFullWidth(by: right)
         return high ^ low
+    }
+}
+
+extension ReplaySlot.Kind {
+    /// A number of the kind's own.
+    @inline(__always)
+    fileprivate var fingerprint: UInt64 {
+        switch self {
+        case .text: 1
+        case .refusal: 2
+        case .reasoningSummary: 3
+        case .reasoningText: 4
+        case .toolCall: 5
+        }
     }
 }

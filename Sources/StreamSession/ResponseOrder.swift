@@ -22,6 +22,10 @@
 /// | output before the response is created, on a connection whose responses were created | foreign |
 /// | an end, or news, of the response before on this connection | foreign |
 /// | whatever comes after the end: a second end, another response | foreign |
+/// | on a connection that goes on with the response: another identifier, while none has changed before | violation |
+///
+/// A response that is fetched again from where it broke is judged by what came before, too: it is the same value. One
+/// that is fetched again from its beginning has to have the same identifier.
 ///
 /// Item identifiers are not looked at. Some servers change them from event to event. Some give every response the same
 /// identifier: one that is created with the identifier of the response before is the response that was asked for.
@@ -64,13 +68,14 @@ package struct ResponseOrder: Sendable {
         case responseRestarted
         /// Output of an item that is done.
         case itemContinued
+        /// The server was asked for the rest of a response, and answers with another one.
+        case otherResponse
     }
 
     private enum Phase {
         /// Nothing has named the response yet.
         case beginning
-        /// The response is read; the identifier is nil when the server told none.
-        case reading(responseID: String?)
+        case reading
         case ended
     }
 
@@ -79,6 +84,10 @@ package struct ResponseOrder: Sendable {
 
     private let previousResponseID: String?
     private var phase: Phase = .beginning
+    /// The identifier that the response was created with; nil when the server told none.
+    private var responseID: String?
+    /// Whether the response is fetched again under its identifier.
+    private var isResumed = false
     private var hasOutput = false
     private var added = ItemIndexSet()
     private var done = ItemIndexSet()
@@ -95,28 +104,50 @@ package struct ResponseOrder: Sendable {
 
     /// How many items are done, from the first on without a gap.
     ///
-    /// It is 0 when items cannot be told apart by their indices, because they were not announced or share one: such
-    /// items cannot be given back to the server in place of the output that was delivered at their indices.
+    /// It is 0 when items cannot be told apart by their indices, because some share one: such items cannot be given back
+    /// to the server in place of the output that was delivered at their indices.
     package var finishedItemCount: Int {
-        let ambiguous: [Oddity] = [.itemNotAdded, .itemAddedAgain, .itemDoneAgain, .itemContinued]
+        let ambiguous: [Oddity] = [.itemAddedAgain, .itemDoneAgain, .itemContinued]
         return ambiguous.contains(where: self.hasSeen) ? 0 : self.done.leadingCount
     }
 
     /// True when the response was odd in this way.
     package func hasSeen(_ oddity: Oddity) -> Bool { self.seenOddities & (1 << oddity.rawValue) != 0 }
 
+    /// The response is fetched again from where it broke, and goes on.
+    package mutating func resumed() {
+        self.isResumed = true
+        self.running = nil
+        // An error event, for one, may have ended the attempt; the server still has the response.
+        if self.phase == .ended { self.phase = .reading }
+    }
+
+    /// The response is fetched again from its beginning: its identifier stays.
+    package mutating func restarted() {
+        let responseID = self.responseID
+        let hasChanged = self.hasSeen(.responseIDChanged)
+        self = Self(previousResponseID: nil)
+        self.responseID = responseID
+        self.isResumed = true
+        if hasChanged { _ = self.tolerate(.responseIDChanged) }
+    }
+
     /// The server says that a response begins.
     package mutating func created(responseID: String?) -> Verdict {
         self.running = nil
         switch self.phase {
         case .beginning:
-            self.phase = .reading(responseID: responseID)
-            return .fine
+            let verdict = self.judge(responseID)
+            if case .violation = verdict { return verdict }
+            self.phase = .reading
+            self.responseID = responseID ?? self.responseID
+            return verdict
 
         case .reading:
             guard !self.isPrevious(responseID) else { return .foreign }
+            if self.isResumed, case .violation(let violation) = self.judge(responseID) { return .violation(violation) }
             guard !self.hasOutput else { return .violation(.responseRestarted) }
-            self.phase = .reading(responseID: responseID)
+            self.responseID = responseID
             return self.tolerate(.createdAgain)
 
         case .ended:
@@ -129,8 +160,8 @@ package struct ResponseOrder: Sendable {
         self.running = nil
         guard !self.isPrevious(responseID) else { return .foreign }
         switch self.phase {
-        case .beginning: return .fine
-        case .reading(let known): return self.judge(responseID, known: known)
+        case .beginning: return self.isResumed ? self.judge(responseID) : .fine
+        case .reading: return self.judge(responseID)
         case .ended: return .foreign
         }
     }
@@ -166,21 +197,15 @@ package struct ResponseOrder: Sendable {
     /// The response ends, well or not.
     package mutating func terminal(responseID: String?) -> Verdict {
         self.running = nil
-        switch self.phase {
-        case .beginning:
-            guard !self.isPrevious(responseID) else { return .foreign }
-            self.phase = .ended
-            return .fine
-
-        case .reading(let known):
-            let verdict = self.judge(responseID, known: known)
-            guard !self.isPrevious(responseID), verdict == .fine || !self.hasOpenItem else { return .foreign }
-            self.phase = .ended
-            return verdict
-
-        case .ended:
-            return .foreign
+        guard self.phase != .ended, !self.isPrevious(responseID) else { return .foreign }
+        let verdict = self.judge(responseID)
+        switch verdict {
+        case .violation: return verdict
+        case .fine: break
+        case .tolerated, .foreign: if self.hasOpenItem { return .foreign }
         }
+        self.phase = .ended
+        return verdict
     }
 
     /// Whether an item was added that is not done.
@@ -189,8 +214,7 @@ package struct ResponseOrder: Sendable {
     /// Whether the identifier is that of the response before, and not also that of the one that is read.
     private func isPrevious(_ responseID: String?) -> Bool {
         guard let responseID, responseID == self.previousResponseID else { return false }
-        guard case .reading(let known) = self.phase else { return true }
-        return known != responseID
+        return self.phase == .beginning || self.responseID != responseID
     }
 
     /// Output of an item that is done: where indices tell items apart, it cannot be another one's.
@@ -199,8 +223,10 @@ package struct ResponseOrder: Sendable {
         return areIndicesShared ? self.tolerate(.itemContinued) : .violation(.itemContinued)
     }
 
-    private mutating func judge(_ responseID: String?, known: String?) -> Verdict {
-        guard let responseID, let known, responseID != known else { return .fine }
+    private mutating func judge(_ responseID: String?) -> Verdict {
+        guard let responseID, let known = self.responseID, responseID != known else { return .fine }
+        // A server that changes identifiers does it from the beginning on.
+        if self.isResumed, !self.hasSeen(.responseIDChanged) { return .violation(.otherResponse) }
         return self.tolerate(.responseIDChanged)
     }
 

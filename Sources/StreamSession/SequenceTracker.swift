@@ -5,20 +5,22 @@
 /// # Numbers
 ///
 /// A server that numbers its events begins at 0 for each response and adds 1 each time. Another first number is accepted,
-/// as nothing says that something came before it. Many servers send no numbers, and events that are no part of a
-/// response (signs of life, metadata) may use numbers up without saying so. So an event without a number accounts for
-/// one that is missing. A negative number is none, and so is one that has no successor.
+/// as nothing says that something came before it. Many servers send no numbers. Events that are no part of a response
+/// (signs of life, metadata) may use numbers up without saying so: an event without a number may account for one that
+/// is missing. A negative number is none, and so is one that has no successor.
 ///
 /// # Resumable and other responses
 ///
 /// The numbers of a resumable response decide what is new, so they are believed. When it is fetched again, nothing has
 /// to be said here: the number behind the last one is expected, and what comes once more is a duplicate. An event
-/// behind a gap is not taken in, so that the response can be fetched again from before the gap.
+/// behind a gap is not taken in, so that the response can be fetched again from before the gap. Events without a number
+/// excuse a gap only when the server, asked for what is missing, goes on behind the gap once more; from then on they
+/// excuse every gap that they can fill.
 ///
-/// The numbers of other responses are only news. Some servers send the same number with every event, or begin anew in
-/// between. As soon as a number comes with two different events the numbering is not usable, and every event after that
-/// is untracked. Before a second number has come nothing is called a duplicate, because it is not known whether the
-/// server counts at all.
+/// The numbers of other responses decide one thing: an event that comes again under its number has come before. Some
+/// servers send the same number with every event, or begin anew in between. As soon as a number comes with two different
+/// events the numbering is not usable, and every event after that is untracked. Before a second number has come nothing
+/// is called a duplicate, because it is not known whether the server counts at all.
 ///
 /// # Memory
 ///
@@ -64,8 +66,18 @@ package struct SequenceTracker: Sendable {
     private var highest: Int?
     /// The lowest number that has come.
     private var lowest = 0
+    /// The number that follows the highest one, for events that come one behind the other; -1 when there is none.
+    private var next = -1
+    /// The first number that the table of fingerprints has no place for.
+    private var end = 0
     /// Events without a number since the last one that had one.
     private var unnumberedCount = 0
+    /// Those of them that were output.
+    private var unnumberedOutputCount = 0
+    /// The first number of the gap that the server was asked for last.
+    private var askedNumber: Int?
+    /// Whether events without a number have been shown to use numbers up.
+    private var unnumberedUseNumbers = false
     /// The fingerprint of a number stands at its remainder; 0 stands for a number that has not come.
     ///
     /// The count is a power of two, at least the span of the numbers or the window.
@@ -79,31 +91,64 @@ package struct SequenceTracker: Sendable {
     /// It is nil when none came or they are not usable.
     package var last: Int? { self.isUsable ? self.highest : nil }
 
-    /// Judges the next event's number.
-    package mutating func received(_ number: Int?, fingerprint: UInt64) -> Verdict {
+    /// Takes the number of an event that is known to be new when it follows the highest one, which is the common case.
+    ///
+    /// - Returns: false when `received` has to judge it, and then nothing has changed.
+    @inline(__always)
+    package mutating func takeNext(_ number: Int, fingerprint: UInt64) -> Bool {
+        guard number == self.next, number < .max - 1 else { return false }
+        if number >= self.end { self.grow(span: number - self.lowest + 1) }
+        self.fingerprints[number & (self.fingerprints.count - 1)] = Self.known(fingerprint)
+        self.highest = number
+        self.next = number + 1
+        self.unnumberedCount = 0
+        self.unnumberedOutputCount = 0
+        return true
+    }
+
+    /// Whether numbers say nothing, so that none need be looked at.
+    package var ignoresNumbers: Bool { !self.isUsable }
+
+    /// Whether the event has come before: the same one, with the same number.
+    package func isRepeated(_ number: Int?, fingerprint: UInt64) -> Bool {
+        guard self.isUsable, let number, let highest = self.highest, number <= highest, number >= self.lowest,
+            self.isResumable || self.lowest < highest
+        else { return false }
+        guard highest - number < Self.windowSize else { return self.isResumable }
+        return self.fingerprints[number & (self.fingerprints.count - 1)] == Self.known(fingerprint)
+    }
+
+    /// Judges the next event's number; `isOutput` says whether the event is a piece of the response's output.
+    package mutating func received(_ number: Int?, fingerprint: UInt64, isOutput: Bool = false) -> Verdict {
         guard self.isUsable else { return .untracked }
         guard let number, number >= 0, number < .max else {
             self.unnumberedCount += 1
+            if isOutput { self.unnumberedOutputCount += 1 }
             return .untracked
         }
-        // 0 stands for "has not come".
-        let fingerprint = fingerprint == 0 ? 1 : fingerprint
+        let fingerprint = Self.known(fingerprint)
         guard let highest = self.highest else { return self.receivedFirst(number, fingerprint) }
         return number > highest
             ? self.receivedNew(number, fingerprint, behind: highest)
             : self.receivedOld(number, fingerprint, highest: highest)
     }
 
-    /// What a verdict means for the event: for a response that is not resumable, nothing.
+    /// What a verdict means for the event.
     ///
-    /// Its numbers are the server's own affair: one that counts each item anew may well say the same twice.
+    /// In a response that is not resumable only the same event once more is dropped: gaps are the server's own affair,
+    /// and a server that counts each item anew may well say a number twice.
     package func consequence(of verdict: Verdict) -> Consequence {
         switch verdict {
         case .inOrder, .untracked: .deliver
-        case .duplicate, .forgotten: self.isResumable ? .drop : .deliver
+        case .duplicate: .drop
+        case .forgotten: self.isResumable ? .drop : .deliver
         case .gap, .contradiction, .late: self.isResumable ? .fail : .deliver
         }
     }
+
+    /// 0 stands for "has not come".
+    @inline(__always)
+    private static func known(_ fingerprint: UInt64) -> UInt64 { fingerprint == 0 ? 1 : fingerprint }
 
     private mutating func receivedFirst(_ number: Int, _ fingerprint: UInt64) -> Verdict {
         self.lowest = number
@@ -116,13 +161,26 @@ package struct SequenceTracker: Sendable {
     private mutating func receivedNew(_ number: Int, _ fingerprint: UInt64, behind highest: Int) -> Verdict {
         let expected = highest + 1
         let isGap = number - expected > self.unnumberedCount
-        if isGap, self.isResumable { return .gap(expected: expected, found: number) }
+        if number > expected + self.unnumberedOutputCount, self.isResumable,
+            !self.isExcused(from: expected, isGap: isGap)
+        {
+            return .gap(expected: expected, found: number)
+        }
         self.grow(span: number - self.lowest + 1)
         self.highest = number
         let mask = self.fingerprints.count - 1
         for passed in max(expected, number - mask)..<number { self.fingerprints[passed & mask] = 0 }
         self.record(number, fingerprint)
         return isGap ? .gap(expected: expected, found: number) : .inOrder
+    }
+
+    /// Whether events without a number have used up the numbers that are missing, as the server has been asked.
+    private mutating func isExcused(from expected: Int, isGap: Bool) -> Bool {
+        let wasAsked = self.askedNumber == expected
+        self.askedNumber = expected
+        guard !isGap, self.unnumberedUseNumbers || wasAsked else { return false }
+        self.unnumberedUseNumbers = true
+        return true
     }
 
     private mutating func receivedOld(_ number: Int, _ fingerprint: UInt64, highest: Int) -> Verdict {
@@ -138,18 +196,26 @@ package struct SequenceTracker: Sendable {
         let hasCounted = self.lowest < highest
         if known == fingerprint { return hasCounted ? .duplicate : .untracked }
         self.isUsable = false
+        self.next = -1
         self.fingerprints = []
         return hasCounted ? .contradiction : .untracked
     }
 
     private mutating func record(_ number: Int, _ fingerprint: UInt64) {
         self.unnumberedCount = 0
+        self.unnumberedOutputCount = 0
+        self.next = (self.highest ?? number) + 1
         self.fingerprints[number & (self.fingerprints.count - 1)] = fingerprint
     }
 
     /// Makes room for the span, or for the window, and puts what is known into its place.
+    @inline(never)
     private mutating func grow(span: Int) {
         let needed = min(span, Self.windowSize)
+        defer {
+            let count = self.fingerprints.count
+            self.end = count < min(Self.windowSize, .max - self.lowest) ? self.lowest + count : .max
+        }
         guard needed > self.fingerprints.count else { return }
         var count = max(16, self.fingerprints.count)
         while count < needed { count *= 2 }

@@ -145,10 +145,11 @@ extension TurnStateMachine {
         return recovery == .verify ? .verify(carrying: self.carriedItemCount) : nil
     }
 
+    /// Items that cannot be told apart by their indices cannot be given back in place of what was delivered at these.
     private var carriedItemCount: Int {
-        guard self.policy.streaming.carriesFinishedItems, self.ledger.canSettle(itemCount: self.finishedItemCount)
-        else { return 0 }
-        return self.finishedItemCount
+        let count = min(self.finishedItemCount, self.order.finishedItemCount)
+        guard self.policy.streaming.carriesFinishedItems, self.ledger.canSettle(itemCount: count) else { return 0 }
+        return count
     }
 
     /// The table's class, except that a transport which has carried content in this turn is not doubted because it

@@ -30,20 +30,38 @@ extension TurnStateMachine {
         self.responseID = responseID
     }
 
-    /// An event of the response has arrived.
+    /// Whether numbers are looked at: not those of a server that does not count.
+    package var readsNumbers: Bool { !self.tracker.ignoresNumbers }
+
+    /// Takes the number of a delta that follows the event before; false when it has to be judged.
+    @inline(__always)
+    package mutating func takesNext(_ number: Int, fingerprint: UInt64) -> Bool {
+        self.tracker.takeNext(number, fingerprint: fingerprint)
+    }
+
+    /// Whether an event has come before, with the same number.
+    package func isRepeated(_ number: Int?, fingerprint: UInt64) -> Bool {
+        self.tracker.isRepeated(number, fingerprint: fingerprint)
+    }
+
+    /// An event of the response has arrived, which `isRepeated` is not true of.
     ///
     /// - Parameters:
     ///   - number: the event's number, if it has one.
     ///   - fingerprint: a number that two different events hardly share.
+    ///   - isOutput: whether it is a piece of the response's output.
     ///   - attempt: the attempt it came in.
     /// - Returns: what to do with it.
-    package mutating func numbered(_ number: Int?, fingerprint: UInt64, attempt: Int) -> NumberedEvent {
+    package mutating func numbered(
+        _ number: Int?, fingerprint: UInt64, isOutput: Bool = false, attempt: Int
+    ) -> NumberedEvent {
         guard self.isReading(attempt) else { return .skip }
         self.isEventNumbered = number != nil
-        if number != nil { self.hasUnnumberedOutput = false }
-        let verdict = self.tracker.received(number, fingerprint: fingerprint)
+        let verdict = self.tracker.received(number, fingerprint: fingerprint, isOutput: isOutput)
         switch self.tracker.consequence(of: verdict) {
         case .deliver:
+            // Behind a gap the output without a number would come again: then the response is read from its beginning.
+            if number != nil { self.hasUnnumberedOutput = false }
             guard case .gap = verdict else { return .read }
             return .readBehindGap
         case .drop:

@@ -7,14 +7,11 @@ extension TurnStateMachine {
     /// The response has ended because it was steered, and its successor follows on the same connection.
     ///
     /// What comes is new: the successor goes on from the response, and repeats nothing of it.
-    package mutating func successorFollows(attempt: Int) -> Action {
+    package mutating func successorFollows(attempt: Int, after previousResponseID: String? = nil) -> Action {
         guard self.isReading(attempt) else { return .ignore }
         // This response will not repeat what was delivered of another.
         guard self.ledger.beginSuccessor() else { return self.fail(.diverged, nil) }
-        self.tracker = SequenceTracker(isResumable: self.tracker.isResumable)
-        self.responseID = nil
-        self.hasUnnumberedOutput = false
-        self.finishedItemCount = 0
+        self.readsAnotherResponse(after: previousResponseID)
         return .ignore
     }
 }

@@ -90,6 +90,8 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     var isSteered = false
     /// The numbers of the response that is read, over all attempts that read the same one.
     var tracker: SequenceTracker
+    /// The shape and the identity of the response that is read, over all attempts that read the same one.
+    package var order = ResponseOrder()
     /// Whether the event at hand has a number.
     var isEventNumbered = false
     /// Whether output was delivered since the last event with a number.
@@ -188,9 +190,12 @@ extension TurnStateMachine {
     }
 
     /// A WebSocket that has carried an earlier turn takes the place of the attempt's own.
-    package mutating func lent(attempt: Int) -> Action {
+    ///
+    /// The response before on that connection may still have something to say.
+    package mutating func lent(attempt: Int, after previousResponseID: String? = nil) -> Action {
         switch self.state {
         case .connecting(attempt, .webSocket):
+            self.order = ResponseOrder(previousResponseID: previousResponseID)
             return self.begin(Exchange(attempt: attempt, transport: .webSocket, isLent: true))
         case .connecting, .racing, .exchanging, .backingOff, .refreshing, .finished:
             // The turn may be cancelled while the connection is asked whether it is alive.
@@ -288,7 +293,7 @@ extension TurnStateMachine {
         self.isOnItsWay = false
         switch opening.rung {
         case .resume(let cursor):
-            if cursor.lastSequenceNumber == nil { self.expectSameResponse() }
+            if cursor.lastSequenceNumber == nil { self.expectSameResponse() } else { self.order.resumed() }
         case .first, .again, .verify:
             self.expectReplay(settling: opening.rung.carriedItemCount)
         }
@@ -303,7 +308,13 @@ extension TurnStateMachine {
     private mutating func expectReplay(settling itemCount: Int) {
         let isSettled = self.ledger.beginReplay(settling: itemCount)
         assert(isSettled, "the ledger was asked before whether these items can be settled")
+        self.readsAnotherResponse()
+    }
+
+    /// Whatever is known of the response that was read says nothing about the one that follows.
+    mutating func readsAnotherResponse(after previousResponseID: String? = nil) {
         self.tracker = SequenceTracker(isResumable: self.tracker.isResumable)
+        self.order = ResponseOrder(previousResponseID: previousResponseID)
         self.responseID = nil
         self.hasUnnumberedOutput = false
         self.finishedItemCount = 0
@@ -312,8 +323,11 @@ extension TurnStateMachine {
     /// The same response follows from its beginning, because no number says where it broke.
     private mutating func expectSameResponse() {
         let name = self.responseID
+        var order = self.order
+        order.restarted()
         self.expectReplay(settling: 0)
         self.responseID = name
+        self.order = order
     }
 
     /// The connection of an attempt is there: on a WebSocket the request follows, on HTTP it has gone out.

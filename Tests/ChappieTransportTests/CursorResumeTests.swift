@@ -22,12 +22,22 @@ enum Numbered {
             + #"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}}"#
     }
 
-    static func inProgress(_ number: Int) -> String {
-        #"{"type":"response.in_progress","sequence_number":\#(number),"response":{"id":"r"}}"#
+    static func inProgress(_ number: Int, id: String = "r") -> String {
+        #"{"type":"response.in_progress","sequence_number":\#(number),"response":{"id":"\#(id)"}}"#
     }
 
-    static func completed(_ number: Int) -> String {
-        #"{"type":"response.completed","sequence_number":\#(number),"response":{"id":"r","status":"completed"}}"#
+    static func added(_ number: Int, id: String = "m") -> String {
+        #"{"type":"response.output_item.added","sequence_number":\#(number),"output_index":0,"item":"#
+            + #"{"type":"message","id":"\#(id)","role":"assistant","content":[]}}"#
+    }
+
+    static func done(_ number: Int, id: String = "m") -> String {
+        #"{"type":"response.output_item.done","sequence_number":\#(number),"output_index":0,"item":"#
+            + #"{"type":"message","id":"\#(id)","role":"assistant","content":[]}}"#
+    }
+
+    static func completed(_ number: Int, id: String = "r") -> String {
+        #"{"type":"response.completed","sequence_number":\#(number),"response":{"id":"\#(id)","status":"completed"}}"#
     }
 }
 

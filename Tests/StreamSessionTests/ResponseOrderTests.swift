@@ -138,6 +138,68 @@ import Testing
         #expect(order.delta(in: .text(0)) == .fine)
     }
 
+    // MARK: A response that is fetched again
+
+    @Test func theRestOfAResponseHasItsIdentity() {
+        for (isEnd, identifier) in [(false, "b"), (true, "b"), (false, "a"), (true, nil)] {
+            var order = Self.begun()
+            #expect(order.delta(in: .text(0)) == .fine)
+            order.resumed()
+            #expect(order.itemDone(0) == .fine)
+            let verdict = isEnd ? order.terminal(responseID: identifier) : order.mentioned(responseID: identifier)
+            #expect(verdict == (identifier == "b" ? .violation(.otherResponse) : .fine))
+        }
+    }
+
+    @Test func theRestOfAResponseIsNotCreatedAgain() {
+        var order = Self.begun()
+        #expect(order.delta(in: .text(0)) == .fine)
+        order.resumed()
+        var other = order
+        #expect(other.created(responseID: "b") == .violation(.otherResponse))
+        #expect(order.created(responseID: "a") == .violation(.responseRestarted))
+    }
+
+    @Test func whatWasDoneBeforeACutIsDoneBehindIt() {
+        var order = Self.begun()
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(0) == .fine)
+        order.resumed()
+        #expect(order.delta(in: .text(0)) == .violation(.itemContinued))
+    }
+
+    @Test func aResponseThatIsFetchedFromItsBeginningHasItsIdentity() {
+        var order = Self.begun()
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(0) == .fine)
+        order.restarted()
+        var other = order
+        #expect(other.created(responseID: "b") == .violation(.otherResponse))
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0) == .fine)
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.finishedItemCount == 0)
+        #expect(order.terminal(responseID: "b") == .violation(.otherResponse))
+    }
+
+    @Test func identifiersThatChangedBeforeACutMayChangeBehindIt() {
+        for isRestarted in [true, false] {
+            var order = Self.begun()
+            #expect(order.mentioned(responseID: "b") == .tolerated(.responseIDChanged))
+            if isRestarted { order.restarted() } else { order.resumed() }
+            #expect(order.mentioned(responseID: "c") == .fine)
+        }
+    }
+
+    @Test func anAttemptThatAnErrorEndedMayBeResumed() {
+        var order = Self.begun()
+        #expect(order.terminal(responseID: nil) == .fine)
+        order.resumed()
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.terminal(responseID: "a") == .fine)
+    }
+
     // MARK: The response before
 
     @Test func aLateEndOfTheResponseBeforeEndsNothing() {
@@ -196,7 +258,7 @@ import Testing
         #expect(order.delta(in: .text(0)) == .tolerated(.notCreated))
         #expect(order.delta(in: .text(0)) == .fine)
         #expect(order.itemDone(0) == .fine)
-        #expect(order.finishedItemCount == 0)
+        #expect(order.finishedItemCount == 1)
         #expect(order.terminal(responseID: "a") == .fine)
     }
 
@@ -237,7 +299,7 @@ import Testing
         var order = Self.begun()
         #expect(order.itemDone(0) == .fine)
         #expect(order.itemDone(1) == .tolerated(.itemNotAdded))
-        #expect(order.finishedItemCount == 0)
+        #expect(order.finishedItemCount == 2)
         #expect(order.hasSeen(.itemNotAdded))
         #expect(!order.hasSeen(.itemContinued))
     }

@@ -1,0 +1,113 @@
+// A response keeps its identity over every connection that it is fetched by.
+
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct ResponseIdentityTests {
+    private static let cut: [ScriptStep] = .eventStream(
+        Numbered.created(0), Numbered.added(1), Numbered.text(2, "one two "), then: CursorResumeTests.lost)
+
+    /// Runs a resumable turn whose response is cut after "one two ", and answers each of two resumptions with the events.
+    private static func resumed(_ events: String..., before first: [ScriptStep] = cut) async -> TurnOutcome {
+        let rest: [ScriptStep] = [.opened(200)] + events.map { .body(Event.sse($0)) } + [.ended(.complete)]
+        let fixture = TurnFixture([first, rest, rest]) {
+            $0.rawEvents = .none
+            $0.maxHTTPRetries = 2
+        }
+        return await fixture.run(CursorResumeTests.request)
+    }
+
+    private static func expectContradiction(_ outcome: TurnOutcome, text: String = "one two ") {
+        #expect(outcome.text == text)
+        #expect(outcome.transportFailure?.code == .contradictoryEvents)
+        #expect(outcome.transportFailure?.replaySafety == .outputDelivered)
+        #expect(!outcome.events.contains(.completed))
+    }
+
+    @Test func anotherResponseThatIsCreatedBehindACutIsRefused() async {
+        Self.expectContradiction(
+            await Self.resumed(Numbered.created(3, id: "x"), Numbered.text(4, "another answer"), Numbered.completed(5)))
+    }
+
+    @Test func theEndOfAnotherResponseBehindACutIsRefused() async {
+        Self.expectContradiction(
+            await Self.resumed(Numbered.text(3, "three"), Numbered.completed(4, id: "x")), text: "one two three")
+    }
+
+    @Test func outputOfAnItemThatWasDoneBeforeACutIsRefused() async {
+        let first: [ScriptStep] = .eventStream(
+            Numbered.created(0), Numbered.added(1), Numbered.text(2, "one two "), Numbered.done(3),
+            then: CursorResumeTests.lost)
+        Self.expectContradiction(
+            await Self.resumed(Numbered.text(4, "another answer"), Numbered.completed(5), before: first))
+    }
+
+    @Test func theRestOfTheSameResponseIsRead() async {
+        let outcome = await Self.resumed(
+            Numbered.inProgress(3), Numbered.text(4, "three"), Numbered.done(5), Numbered.completed(6))
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "one two three")
+    }
+
+    @Test func aNumberThatAnEventWithoutOneMayHaveUsedUpIsAskedFor() async {
+        let keepalive = #"{"type":"keepalive"}"#
+        let fixture = TurnFixture([
+            .eventStream(
+                Numbered.created(0), Numbered.text(1, "a"), keepalive, Numbered.text(3, "c"), Numbered.completed(4)),
+            .eventStream(Numbered.text(2, "b"), Numbered.text(3, "c"), Numbered.completed(4)),
+        ]) { $0.rawEvents = .none }
+        let outcome = await fixture.run(CursorResumeTests.request)
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "abc")
+        #expect(fixture.transport.requests[1].endpoint.target.hasSuffix("starting_after=1"))
+    }
+
+    @Test func aServerThatNumbersWhatItDoesNotSendIsAskedOnce() async {
+        let keepalive = #"{"type":"keepalive"}"#
+        let fixture = TurnFixture([
+            .eventStream(
+                Numbered.created(0), Numbered.text(1, "a"), keepalive, Numbered.text(3, "b"), keepalive,
+                Numbered.text(5, "c"), Numbered.completed(6)),
+            .eventStream(Numbered.text(3, "b"), keepalive, Numbered.text(5, "c"), Numbered.completed(6)),
+        ]) { $0.rawEvents = .none }
+        let outcome = await fixture.run(CursorResumeTests.request)
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "abc")
+        #expect(fixture.transport.requests.count == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func aRepeatedDeltaIsDroppedOnEveryStream(reportsDiagnostics: Bool) async {
+        let fixture = TurnFixture([
+            [.opened(101), .request]
+                + [
+                    Numbered.created(0), Numbered.text(1, "a"), Numbered.text(2, "b"), Numbered.text(2, "b"),
+                    Numbered.text(3, "b"), Numbered.text(1, "a"), Numbered.completed(4),
+                ].map { .text($0) }
+        ]) { $0.reportsDiagnostics = reportsDiagnostics }
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "abb")
+    }
+
+    @Test func itemsThatShareAnIndexAreNotGivenBack() async {
+        let fixture = TurnFixture([
+            [.opened(101), .request]
+                + [Event.created, Numbered.added(1, id: "i"), Event.text("a"), Numbered.done(2, id: "i")].map {
+                    .text($0)
+                }
+                + [Numbered.added(3, id: "j"), Event.text("b"), Numbered.done(4, id: "j")].map { .text($0) }
+                + [.ended(CursorResumeTests.lost)],
+            .webSocket(Event.created, Event.text("a"), Event.text("b"), Event.completed),
+        ]) {
+            $0.policy.carriesFinishedItems = true
+            $0.rawEvents = .none
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "ab")
+        #expect(fixture.transport.connections.last?.messages.first?.contains("assistant") == false)
+    }
+}
