@@ -94,6 +94,10 @@ let package = Package(
         .executableTarget(
             name: "stream-facts", dependencies: ["CStreamScript"], path: "Sources/stream-facts",
             linkerSettings: [.linkedLibrary("z")]),
+        // What walks over a server's words, with twice as many of them.
+        .executableTarget(
+            name: "walk-growth", dependencies: ["CMachine", "ChappieTransport", "ResponseEvents"],
+            path: "Sources/walk-growth", swiftSettings: settings),
         .executableTarget(name: "machine-pace", dependencies: ["CMachine"], path: "Sources/machine-pace"),
         .executableTarget(
             name: "urlsession-peer", path: "Sources/urlsession-peer", swiftSettings: settings),

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Builds what the budgets are about, and holds it against them: see Benchmarks/Runner/budgets.py.
+# Builds what the budgets are about, and holds it against them: see Benchmarks/Runner/budgets.py. Then the walks over a
+# server's words, which must be linear: see Benchmarks/Runner/growth.py; `budgets.sh growth [NAME]...` counts them alone.
 # Usage: Scripts/budgets.sh [--accept] [NAME]...
+#        Scripts/budgets.sh growth [NAME]...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,11 +15,17 @@ fi
 SECONDS=0
 mapfile -t products < <(grep -v -e '^#' -e '^$' "$budgets" | cut -f 2 | sort -u)
 # What stands beside them.
-products+=(stream-server)
+products+=(stream-server walk-growth)
+if [[ ${1-} == growth ]]; then products=(walk-growth); fi
 for product in "${products[@]}"; do
     swift build --quiet --configuration release --package-path Benchmarks --product "$product"
 done
 folder=$(swift build --configuration release --package-path Benchmarks --show-bin-path)
 built=$SECONDS
-python3 Benchmarks/Runner/budgets.py "$folder" "$@"
+if [[ ${1-} == growth ]]; then
+    python3 Benchmarks/Runner/growth.py "$folder" "${@:2}"
+else
+    python3 Benchmarks/Runner/budgets.py "$folder" "$@"
+    if [[ $# == 0 || $1 == --accept ]]; then python3 Benchmarks/Runner/growth.py "$folder"; fi
+fi
 echo "budgets: built in $built s, counted in $((SECONDS - built)) s"

@@ -116,8 +116,8 @@ struct ResponseRecord {
 extension CompletedResponse {
     /// Takes the items over: of several calls with one `call_id` the first one counts.
     fileprivate mutating func setItems(_ items: [InputItem]) {
-        var calls: [String: InputItem.Call] = [:]
-        var answered: Set<String> = []
+        var calls: [ExactText: InputItem.Call] = [:]
+        var answered: Set<ExactText> = []
         for item in items {
             switch item.part {
             case .call(let call):
@@ -125,20 +125,20 @@ extension CompletedResponse {
                     self.hasAmbiguousCalls = true
                     break
                 }
-                if let known = calls[callID] {
+                if let known = calls[ExactText(callID)] {
                     if known != call { self.hasAmbiguousCalls = true }
                     continue
                 }
-                calls[callID] = call
+                calls[ExactText(callID)] = call
                 self.calls.append(Call(call, callID: callID))
             case .output(let callID):
-                answered.insert(callID)
+                answered.insert(ExactText(callID))
             case .other:
                 break
             }
             self.items.append(item.json)
         }
-        self.calls.removeAll { answered.contains($0.callID) }
+        self.calls.removeAll { answered.contains(ExactText($0.callID)) }
     }
 }
 

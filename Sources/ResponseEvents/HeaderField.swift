@@ -3,7 +3,7 @@
 extension Collection where Element == (name: String, value: String) {
     /// The value of the first field with this name, in any case; `name` is in lower case.
     package func firstValue(named name: String) -> String? {
-        self.first { $0.name.lowercased() == name }?.value
+        self.first { $0.name.utf8.count == name.utf8.count && $0.name.lowercased() == name }?.value
     }
 }
 
@@ -23,7 +23,9 @@ extension StringProtocol {
 extension Bool {
     /// `true`, `false`, `1` or `0` in any case; anything else is nil.
     init?(lenient text: String) {
-        switch text.withoutSurroundingSpace.lowercased() {
+        let text = text.withoutSurroundingSpace
+        guard text.utf8.count <= 5 else { return nil }
+        switch text.lowercased() {
         case "true", "1": self = true
         case "false", "0": self = false
         default: return nil

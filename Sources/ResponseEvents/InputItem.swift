@@ -43,12 +43,14 @@ package struct InputItem: Equatable, Sendable {
     /// another one refers to by its identifier keeps it.
     package init?(_ json: some Sequence<UInt8>) {
         guard var item = try? JSONObjectText(Array(json)) else { return nil }
-        let type = item.string("type")
+        let type = item.string("type")?.word
         if type == "reasoning", item.string("encrypted_content") == nil { return nil }
         if !Self.typesWithIdentifier.contains(type ?? "") { item["id"] = nil }
         if type != "tool_search_output" { item["status"] = nil }
         item.removeNulls()
-        if item.string("role") == "assistant", let content = item["content"], let parts = JSONArrayText(content) {
+        if item.string("role")?.isExactly("assistant") == true, let content = item["content"],
+            let parts = JSONArrayText(content)
+        {
             item["content"] = JSONArrayText.json(parts.elements.map { Self.messagePart($0.json) })[...]
         }
         self.json = item.json
@@ -98,6 +100,6 @@ extension JSONObjectText {
 
     /// Takes out the members that are `null`.
     fileprivate mutating func removeNulls() {
-        for member in self.members where member.json.elementsEqual("null".utf8) { self[member.name] = nil }
+        self.removeMembers { $0.json.elementsEqual("null".utf8) }
     }
 }

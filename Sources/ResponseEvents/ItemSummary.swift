@@ -18,7 +18,7 @@ package struct ItemSummary {
 
     /// What the item is.
     package let kind: Kind
-    /// The item's `type` as it was sent; empty when absent.
+    /// The item's `type` as it was sent, at most 256 bytes of it; empty when absent.
     package let typeName: String
     /// The item's own identifier.
     ///

@@ -76,7 +76,7 @@ package enum JSONDocumentValue: Equatable {
     /// The value of a member; nil for a value that is no object, and for a member that is `null`.
     subscript(name: String) -> JSONDocumentValue? {
         guard case .object(let members) = self else { return nil }
-        guard let value = members.last(where: { $0.name == name })?.value, value != .null else { return nil }
+        guard let value = members.last(where: { $0.name.isExactly(name) })?.value, value != .null else { return nil }
         return value
     }
 

@@ -109,7 +109,7 @@ extension Int {
 
 extension ItemSummary {
     init(_ item: csj_item) {
-        let typeName = String(item.type) ?? ""
+        let typeName = String(item.type)?.word ?? ""
         self.init(
             kind: Kind(typeName: typeName),
             typeName: typeName,
@@ -147,12 +147,12 @@ extension ResponseSummary {
         )
         self.init(
             id: String(response.id),
-            status: String(response.status),
+            status: String(response.status)?.word,
             model: String(response.model),
-            errorCode: String(response.error_code),
-            errorType: String(response.error_type),
+            errorCode: String(response.error_code)?.word,
+            errorType: String(response.error_type)?.word,
             errorMessage: String(response.error_message),
-            incompleteReason: String(response.incomplete_reason),
+            incompleteReason: String(response.incomplete_reason)?.word,
             endsTurn: response.end_turn < 0 ? nil : response.end_turn == 1,
             usage: usage == TokenUsage() ? nil : usage,
             json: BorrowedText(response.json) ?? .empty

@@ -62,12 +62,12 @@ package struct JSONObjectText: Equatable, Sendable {
         self.members = try padded.withBytes { (bytes) throws(ResponseEventError) -> [Member] in
             let nodes = try scanner.nodes(of: bytes, depth: 1)
             var members: [Member] = []
-            var places: [String: Int] = [:]
+            var places: [ExactText: Int] = [:]
             for child in nodes.children(of: 0) {
                 let member = Member(
                     name: String(unescaping: nodes[child].key), json: json[nodes[child].range(in: bytes)])
-                if let place = places.updateValue(members.count, forKey: member.name) {
-                    places[member.name] = place
+                if let place = places.updateValue(members.count, forKey: ExactText(member.name)) {
+                    places[ExactText(member.name)] = place
                     members[place] = member
                 } else {
                     members.append(member)
@@ -79,19 +79,25 @@ package struct JSONObjectText: Equatable, Sendable {
 
     /// A member's value as it is written; setting nil removes the member, and a new name goes to the end.
     package subscript(name: String) -> ArraySlice<UInt8>? {
-        get { self.members.first { $0.name == name }?.json }
+        get { self.members.first { $0.name.isExactly(name) }?.json }
         set {
             guard let newValue else {
-                self.members.removeAll { $0.name == name }
+                self.members.removeAll { $0.name.isExactly(name) }
                 return
             }
-            if let index = self.members.firstIndex(where: { $0.name == name }) {
+            if let index = self.members.firstIndex(where: { $0.name.isExactly(name) }) {
                 self.members[index].json = newValue
             } else {
                 self.members.append(Member(name: name, json: newValue))
             }
         }
     }
+
+    /// Takes members out, in one pass.
+    mutating func removeMembers(where isUnwanted: (Member) -> Bool) { self.members.removeAll(where: isUnwanted) }
+
+    /// Appends members whose names are not there yet, in one pass.
+    mutating func append(contentsOf newMembers: some Sequence<Member>) { self.members += newMembers }
 
     /// Sets a member of a member that is an object, or becomes one.
     package mutating func set(_ name: String, in outer: String, to json: [UInt8]) {
@@ -140,10 +146,14 @@ package struct JSONArrayText {
             let members = Array(nodes.children(of: 0))
             guard members.count == 1, nodes[1].kind == csj_kind_array else { return nil }
             return nodes.children(of: 1).map { element in
-                let type = Array(nodes.children(of: element)).last { String(unescaping: nodes[$0].key) == "type" }
+                let type = Array(nodes.children(of: element)).last {
+                    String(unescaping: nodes[$0].key).isExactly("type")
+                }
                 return Element(
                     json: object[nodes[element].range(in: bytes)],
-                    type: type.flatMap { nodes[$0].kind == csj_kind_string ? String(unescaping: nodes[$0].json) : nil }
+                    type: type.flatMap {
+                        nodes[$0].kind == csj_kind_string ? String(unescaping: nodes[$0].json).word : nil
+                    }
                 )
             }
         }

@@ -33,9 +33,10 @@ package struct ResponseRequestBody: Equatable, Sendable {
     {
         var message = JSONObjectText()
         message["type"] = JSONText.string("response.create")[...]
-        for member in self.members.members where !["type", "stream", "background"].contains(member.name) {
-            message[member.name] = member.json
-        }
+        message.append(
+            contentsOf: self.members.members.lazy.filter { member in
+                !["type", "stream", "background"].contains { member.name.isExactly($0) }
+            })
         if let continuation = options.continuation {
             guard JSONArrayText(continuation.inputJSON) != nil else { throw .invalidInput }
             message["previous_response_id"] = JSONText.string(continuation.previousResponseID)[...]
@@ -97,12 +98,17 @@ package struct ResponseRequestBody: Equatable, Sendable {
 
     /// Whether two requests differ in nothing but their input and what concerns one sending only.
     package func isContinuation(of other: ResponseRequestBody) -> Bool {
-        let ignored: Set<String> = [
-            "type", "input", "previous_response_id", "stream_options", "client_metadata", "generate",
+        self.lastingMembers == other.lastingMembers
+    }
+
+    /// The members that are about more than the input and one sending.
+    private var lastingMembers: [ExactText: ArraySlice<UInt8>] {
+        let passing: Set<ExactText> = [
+            ExactText("type"), ExactText("input"), ExactText("previous_response_id"), ExactText("stream_options"),
+            ExactText("client_metadata"), ExactText("generate"),
         ]
-        let own = self.members.members.filter { !ignored.contains($0.name) }
-        let others = other.members.members.filter { !ignored.contains($0.name) }
-        return own.count == others.count && own.allSatisfy { other.members[$0.name] == $0.json }
+        let members = self.members.members.lazy.map { (ExactText($0.name), $0.json) }
+        return Dictionary(members.filter { !passing.contains($0.0) }, uniquingKeysWith: { $1 })
     }
 
     /// Whether the request prepares the server only.

@@ -1,6 +1,8 @@
 // What a turn needs of a response object at its end. A response ends once, so its strings are copied.
 
 /// What a turn needs of a response object.
+///
+/// Words for programs have 256 bytes at most: a longer one is cut.
 package struct ResponseSummary {
     /// The response's identifier.
     package let id: String?

@@ -2,7 +2,7 @@
 
 /// What a server says about an error.
 ///
-/// Whatever it does not say is nil.
+/// Whatever it does not say is nil. A word for programs has 256 bytes at most: a longer one is cut.
 package struct ServerErrorFacts: Equatable, Sendable {
     /// The largest body that is read for facts.
     package static let maximumBodyByteCount = JSONDocumentValue.maximumByteCount
@@ -50,11 +50,11 @@ package struct ServerErrorFacts: Equatable, Sendable {
             self.message = message
             return
         }
-        self.type = facts["type"]?.scalarText
-        self.code = facts["code"]?.scalarText
+        self.type = facts["type"]?.scalarText?.word
+        self.code = facts["code"]?.scalarText?.word
         self.message = facts["message"]?.string
-        self.parameter = facts["param"]?.scalarText
-        self.planType = facts["plan_type"]?.string
+        self.parameter = facts["param"]?.scalarText?.word
+        self.planType = facts["plan_type"]?.string?.word
         self.resetsAt = facts["resets_at"]?.nonNegativeInteger
         self.resetsInSeconds = facts["resets_in_seconds"]?.nonNegativeInteger
         self.limitWindowMinutes = facts["limit_window_minutes"]?.nonNegativeInteger

@@ -26,13 +26,14 @@ package struct UsageLimitHeaders: Equatable, Sendable {
 
     /// Reads header fields; names in any case.
     ///
-    /// Of fields with the same name the first one counts.
+    /// Of fields with the same name the first one counts. A name of more than 256 bytes is no name of these fields.
     package init(_ headers: [(name: String, value: String)]) {
+        let headers = headers.filter { $0.name.utf8.count <= String.maximumWordByteCount }
         let fields = Dictionary(
             headers.map { ($0.name.lowercased(), String($0.value.withoutSurroundingSpace)) },
             uniquingKeysWith: { first, _ in first }
         )
-        self.planType = fields["x-codex-plan-type"].nonEmpty
+        self.planType = fields["x-codex-plan-type"].nonEmpty?.word
         self.reachedType = fields["x-codex-rate-limit-reached-type"].nonEmpty
         self.activeLimitID = fields["x-codex-active-limit"].nonEmpty.map(UsageLimitSnapshot.limitID(named:))
         var snapshots = Self.families(headers).map { UsageLimitSnapshot(family: $0, fields: fields) }

@@ -8,17 +8,17 @@ extension UsageLimitSnapshot {
         let name = event["metered_limit_name"]?.string ?? event["limit_name"]?.string
         self.init(
             limitID: name.map(Self.limitID(named:)) ?? Self.defaultLimitID,
-            limitName: event["limit_name"]?.string,
+            limitName: event["limit_name"]?.string?.word,
             primary: windows?["primary"].flatMap(UsageLimitWindow.init(eventWindow:)),
             secondary: windows?["secondary"].flatMap(UsageLimitWindow.init(eventWindow:)),
             credits: event["credits"].flatMap(UsageLimitCredits.init(eventCredits:)),
-            planType: event["plan_type"]?.string
+            planType: event["plan_type"]?.string?.word
         )
     }
 
     /// The form of a limit's name in which limits are compared.
     static func limitID(named name: String) -> String {
-        let limitID = String(name.withoutSurroundingSpace).lowercased()
+        let limitID = String(name.word.withoutSurroundingSpace).lowercased()
         let normalized = String(limitID.map { $0 == "-" ? "_" : $0 })
         return normalized.isEmpty ? Self.defaultLimitID : normalized
     }

@@ -66,10 +66,9 @@ struct RawEventCounts: Sendable {
     }
 
     private mutating func number(of type: String) -> Int? {
+        guard type.utf8.count <= Self.maximumTypeByteCount else { return nil }
         if let number = self.types[type] { return number }
-        guard self.counts.count < Self.maximumTypeCount, type.utf8.count <= Self.maximumTypeByteCount else {
-            return nil
-        }
+        guard self.counts.count < Self.maximumTypeCount else { return nil }
         self.types[type] = self.counts.count
         self.counts.append(Count())
         return self.counts.count - 1

@@ -10,7 +10,8 @@ extension LaneMessage {
             self.init(lane: nil, kind: .unreadable)
             return
         }
-        let lane = event.streamID.map { String($0) }
+        // A longer name is none that a request may have.
+        let lane = event.streamID.map { $0.byteCount > 256 ? "?" : String($0) }
         self.init(lane: lane?.isEmpty == false ? lane : nil, kind: Kind(event))
     }
 }
