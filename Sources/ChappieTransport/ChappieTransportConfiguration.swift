@@ -167,9 +167,10 @@ public struct ChappieTimeouts: Sendable, Equatable {
     ///
     /// Default 300 s. Its answers to our pings do not count.
     public var idle: Duration? = .seconds(300)
-    /// Between two events with something to say; keepalives, comments and pings do not count.
+    /// Between two events that are progress: the response's beginning, items, parts, text, and steps of tools.
     ///
-    /// Default 30 min: a model may reason for long.
+    /// Default 30 min: a model may reason for long. Signs of life do not count: keepalives, comments, pings, empty
+    /// deltas, limits, metadata, and that the response is queued or in progress.
     public var progress: Duration? = .seconds(1_800)
     /// The time without such an event after which a `stalled` diagnostic is delivered.
     ///

@@ -72,7 +72,7 @@ extension TurnDriver {
             self.belongs(event)
         else { return }
         self.noteProgress(of: event, attempt: attempt)
-        // A keepalive may have found that the time for progress is over.
+        // An event without progress may have found that the time for it is over.
         guard self.machine.isReading(attempt), self.isNew(event, fingerprint: fingerprint, attempt: attempt) else {
             return
         }
@@ -127,7 +127,7 @@ extension TurnDriver {
             self.machine.eventReceived(attempt: attempt)
         }
         self.attempt?.lastEvent = now
-        if case .keepalive = event.kind { return self.checkProgress() }
+        guard event.isProgress else { return self.checkProgress() }
         self.attempt?.lastProgress = now
         self.attempt?.isKnownToStall = false
     }

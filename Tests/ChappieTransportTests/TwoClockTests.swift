@@ -121,6 +121,55 @@ import Testing
         #expect(outcome.outcomes == [isInTime ? "completed" : "timeout.progress"])
     }
 
+    /// What gateways send for a model that has stopped.
+    private static let signsOfLife = [
+        #"{"type":"ping"}"#, #"{"type":"response.in_progress","response":{"id":"r"}}"#,
+        #"{"type":"response.queued","response":{"id":"r"}}"#, Event.text(""), Event.limits(primary: 3),
+        #"{"type":"response.metadata","headers":{}}"#, Event.keepalive, #"{"type":"gateway.heartbeat"}"#,
+        #"{"type":"response.function_call_arguments.delta","output_index":1,"item_id":"i","delta":""}"#,
+    ]
+
+    @Test(arguments: Self.signsOfLife) func signsOfLifeAreNoProgress(event: String) async {
+        let signs = (1...5).flatMap { _ in [ScriptStep.pause(.seconds(5)), .text(event)] }
+        let fixture = Self.fixture(
+            [.text(Event.text("a"))] + signs + [.pause(.seconds(5)), .text(Event.text("b")), .text(Event.completed)]
+        ) {
+            $0.timeouts.progress = .seconds(22)
+            $0.timeouts.idle = .seconds(10)
+        }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.progress"])
+        #expect(outcome.text == "a")
+        #expect(fixture.clock.now - start == .seconds(22))
+    }
+
+    @Test(arguments: Self.signsOfLife) func signsOfLifeDoNotHideAStall(event: String) async {
+        let signs = (1...3).flatMap { _ in [ScriptStep.pause(.seconds(12)), .text(event)] }
+        let fixture = Self.fixture(
+            [.text(Event.text("a"))] + signs + [.text(Event.text("b")), .text(Event.completed)])
+        let outcome = await fixture.run()
+        #expect(outcome.diagnostics.map(\.kind).contains(.stalled))
+        #expect(outcome.outcomes == ["completed"])
+    }
+
+    @Test(arguments: [
+        Event.text("b"), #"{"type":"response.output_item.added","output_index":1,"item":{"type":"reasoning"}}"#,
+        #"{"type":"response.content_part.added","output_index":0,"content_index":1}"#,
+        #"{"type":"response.reasoning_summary_part.added","output_index":0,"summary_index":1}"#,
+        #"{"type":"response.output_text.done","output_index":0,"content_index":0,"text":"a"}"#,
+        #"{"type":"response.function_call_arguments.delta","output_index":1,"item_id":"i","delta":"{"}"#,
+        #"{"type":"response.web_search_call.searching","output_index":1}"#,
+        #"{"type":"response.not_known_yet.delta","output_index":1,"delta":"x"}"#,
+    ])
+    func contentIsProgress(event: String) async {
+        let fixture = Self.fixture([
+            .text(Event.text("a")), .pause(.seconds(20)), .text(event), .pause(.seconds(20)), .text(Event.completed),
+        ]) { $0.timeouts.progress = .seconds(25) }
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["completed"])
+    }
+
     /// What another lane of the socket writes says nothing of this response.
     @Test func eventsOfAnotherLaneAreNoProgress() async {
         let other = #"{"type":"response.output_text.delta","stream_id":"other","delta":"x"}"#
