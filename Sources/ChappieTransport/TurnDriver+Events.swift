@@ -133,7 +133,7 @@ extension TurnDriver {
     }
 
     /// Signs of life do not excuse a model that says nothing.
-    private func checkProgress() {
+    func checkProgress() {
         guard let attempt = self.attempt, let deadline = self.nearestDeadline(of: attempt), deadline.remaining <= .zero
         else { return }
         switch deadline.kind {

@@ -7,7 +7,11 @@ import StreamTransport
 extension TurnDriver {
     /// Handles one thing from the connection, waiting for it if need be.
     func receive() async {
-        guard let wait = self.receiveNow() else { return }
+        guard let wait = self.receiveNow() else {
+            if self.slice.isOver { await self.endSlice() }
+            return
+        }
+        self.slice.restart()
         let outcome =
             if let rival = wait.rival {
                 await self.engine.transport.wait(for: [wait.connection, rival], atMost: wait.duration)
@@ -146,16 +150,28 @@ extension TurnDriver {
         case (.streaming, .text):
             self.beginBatch(of: attempt)
             self.receivedMessages(payload, from: attempt.connection, attempt: attempt.number)
-            self.noteProgressOfQueued()
-            self.noteOutputOfBatch()
+            self.endBatch()
         case (.streaming, .body):
             self.beginBatch(of: attempt)
             unsafe self.receivedEventStream(payload.bytes, attempt: attempt.number)
-            self.noteProgressOfQueued()
-            self.noteOutputOfBatch()
+            self.endBatch()
         case (.streaming, .binary), (.opening, _):
             self.failed(.binaryMessage)
         }
+    }
+
+    private func endBatch() {
+        self.noteProgressOfQueued()
+        self.noteOutputOfBatch()
+        self.slice.noteBatch(at: self.batchTime)
+    }
+
+    /// Looks at the budgets and lets others work, once in a while, although there is still something to read.
+    ///
+    /// A peer that never pauses is excused from nothing.
+    private func endSlice() async {
+        if self.slice.next() == .overdue { self.checkProgress() }
+        await Task.yield()
     }
 
     /// Keeps the beginning of a refusal's body.

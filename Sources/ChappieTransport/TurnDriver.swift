@@ -101,6 +101,8 @@ import StreamTransport
     var startedAt: Duration?
     /// When the events came that are read.
     var batchTime = Duration.zero
+    /// How long there was always something to read.
+    var slice = ReadingSlice()
     /// Whether there was output among them that is no longer looked at one by one.
     var hasOutputInBatch = false
     /// The transport of the newest attempt.
@@ -195,6 +197,7 @@ import StreamTransport
     private func work<Taken: Sendable>(_ take: @Sendable () -> Taken?) async throws -> Taken? {
         let isCancelled = self.shared.withLock { $0.isCancelled }
         if isCancelled, self.outcome == nil { self.stop() }
+        self.slice.restart()
         while true {
             if let taken = take() { return taken }
             if let outcome = self.outcome {

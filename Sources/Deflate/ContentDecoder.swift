@@ -6,52 +6,46 @@ package import WebSocketProtocol
 /// Decodes content that arrives in pieces, and lets no byte wait that can be known.
 ///
 /// The output is pulled: one call gives at most as much as the caller has room for, so that a small piece which
-/// inflates to a thousand times its size needs no memory of that size.
+/// inflates to a thousand times its size needs no memory of that size. It reads a slice of the input at most: what says
+/// nothing, such as a gzip member's comment, takes no longer than what says something.
 package final class ContentDecoder {
     /// The most codings one after the other.
-    package static let codingLimit = 3
-    /// How many bytes may stand between two codings.
-    private static let intermediateByteCount = 16_384
+    ///
+    /// Servers use one. Several would multiply what little input costs.
+    package static let codingLimit = 1
+    /// The most input that one call reads, in bytes.
+    package static let sliceByteCount = 65_536
 
-    /// One coding, and what it has inflated that the next has not used yet.
-    private final class Stage {
-        let inflater: Inflater
-        let acceptsMembers: Bool
-        let output = PaddedBuffer()
-        var outputPosition = 0
-        /// Whether zlib may know more than the output had room for.
-        var hasPendingOutput = false
-        var hasInput = false
-
-        init(format: Inflater.Format) {
-            self.inflater = Inflater(format: format)
-            self.acceptsMembers = format == .gzip
-        }
-    }
-
-    /// In the order in which they are undone: the reverse of the field's.
-    private let stages: [Stage]
+    /// Nil when the content is as it was sent.
+    private let inflater: Inflater?
+    private let acceptsMembers: Bool
+    /// Whether zlib may know more than the output had room for.
+    private var hasPendingOutput = false
+    private var hasInput = false
     private var failure: DeflateError?
 
     /// Makes a decoder for the value of `Content-Encoding`, several fields joined by commas; nil when there is none.
+    ///
+    /// Throws `unknownContentCoding`, and `tooManyContentCodings` for more than one besides `identity`.
     package init(contentEncoding: String?) throws(DeflateError) {
-        var stages: [Stage] = []
-        for coding in FieldValue.tokens(of: contentEncoding ?? "").reversed() {
+        var formats: [Inflater.Format] = []
+        for coding in FieldValue.tokens(of: contentEncoding ?? "") {
             guard let format = try Self.format(of: coding) else { continue }
-            guard stages.count < Self.codingLimit else { throw .tooManyContentCodings(limit: Self.codingLimit) }
-            stages.append(Stage(format: format))
+            guard formats.count < Self.codingLimit else { throw .tooManyContentCodings(limit: Self.codingLimit) }
+            formats.append(format)
         }
-        self.stages = stages
+        self.inflater = formats.first.map { Inflater(format: $0) }
+        self.acceptsMembers = formats.first == .gzip
     }
 
     /// Whether the content is as it was sent: it need not be decoded at all.
-    package var isIdentity: Bool { self.stages.isEmpty }
+    package var isIdentity: Bool { self.inflater == nil }
 
     /// Decodes from `input[position...]`, moves `position` past what was used, and appends to `output` until that holds
     /// `limit` bytes.
     ///
     /// - Returns: whether the input is used up and everything it says is in the output. Otherwise make room and call
-    ///   again with the same input.
+    ///   again with the same input; there may be no output although there was room.
     package func decode(
         _ input: UnsafeRawBufferPointer,
         at position: inout Int,
@@ -72,13 +66,8 @@ package final class ContentDecoder {
     /// Content of no bytes at all is complete.
     package func finish() throws(DeflateError) {
         if let failure = self.failure { throw failure }
-        guard self.stages.first?.hasInput ?? false else { return }
-        for stage in self.stages {
-            let isAtEnd = stage.inflater.isAtStreamEnd && !stage.hasPendingOutput
-            guard isAtEnd, stage === self.stages.last || stage.outputPosition == stage.output.count else {
-                throw .truncatedData
-            }
-        }
+        guard let inflater = self.inflater, self.hasInput else { return }
+        guard inflater.isAtStreamEnd, !self.hasPendingOutput else { throw .truncatedData }
     }
 
     /// Coding names are compared without regard to case (RFC 9110 section 8.4.1).
@@ -93,57 +82,34 @@ package final class ContentDecoder {
     private func run(
         _ input: UnsafeRawBufferPointer, at position: inout Int, into output: PaddedBuffer, upTo limit: Int
     ) throws(DeflateError) -> Bool {
-        guard let last = self.stages.indices.last else {
-            let end = position + min(input.count - position, max(0, limit - output.count))
+        let sliceEnd = position + min(input.count - position, Self.sliceByteCount)
+        guard let inflater = self.inflater else {
+            let end = min(sliceEnd, position + max(0, limit - output.count))
             output.append(UnsafeRawBufferPointer(rebasing: input[position..<end]))
             position = end
             return end == input.count
         }
-        try self.fill(last, input, at: &position, into: output, upTo: limit)
-        return position == input.count && !self.stages.contains { $0.hasPendingOutput }
-            && !self.stages.dropLast().contains { $0.outputPosition < $0.output.count }
-    }
-
-    /// Lets a stage write until `limit`, asking the stage before it for input as long as that has any.
-    private func fill(
-        _ index: Int,
-        _ input: UnsafeRawBufferPointer,
-        at position: inout Int,
-        into output: PaddedBuffer,
-        upTo limit: Int
-    ) throws(DeflateError) {
-        let stage = self.stages[index]
-        guard index > 0 else {
-            try self.inflate(input, at: &position, with: stage, into: output, upTo: limit)
-            return
-        }
-        let source = self.stages[index - 1]
-        while output.count < limit {
-            try self.inflate(source.output.bytes, at: &source.outputPosition, with: stage, into: output, upTo: limit)
-            guard !stage.hasPendingOutput, source.outputPosition == source.output.count else { return }
-            source.output.removeAll()
-            source.outputPosition = 0
-            try self.fill(index - 1, input, at: &position, into: source.output, upTo: Self.intermediateByteCount)
-            if source.output.count == 0 { return }
-        }
+        let slice = UnsafeRawBufferPointer(rebasing: input[..<sliceEnd])
+        try self.inflate(slice, at: &position, with: inflater, into: output, upTo: limit)
+        return position == input.count && !self.hasPendingOutput
     }
 
     /// Inflates until the input is used up or the output is full, gzip member after gzip member.
     private func inflate(
         _ input: UnsafeRawBufferPointer,
         at position: inout Int,
-        with stage: Stage,
+        with inflater: Inflater,
         into output: PaddedBuffer,
         upTo limit: Int
     ) throws(DeflateError) {
-        if position < input.count { stage.hasInput = true }
+        if position < input.count { self.hasInput = true }
         while true {
-            let progress = try stage.inflater.inflate(input, at: &position, into: output, upTo: limit)
-            stage.hasPendingOutput = progress == .outputFull
+            let progress = try inflater.inflate(input, at: &position, into: output, upTo: limit)
+            self.hasPendingOutput = progress == .outputFull
             guard progress == .streamEnd, position < input.count else { return }
             // RFC 1952 section 2.2: a file is a series of members.
-            guard stage.acceptsMembers else { throw .trailingData }
-            stage.inflater.reset()
+            guard self.acceptsMembers else { throw .trailingData }
+            inflater.reset()
         }
     }
 }

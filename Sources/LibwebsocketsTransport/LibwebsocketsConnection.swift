@@ -24,6 +24,8 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         var head: ResponseHead?
         var end: TransportEnd?
         var hasEnded = false
+        /// Whether `next()` has returned nothing because a slice was over.
+        var hasEndedSlice = false
 
         /// What stands before the buffer in hand, one thing at a time.
         mutating func takeEdge() -> TransportEvent? {
@@ -65,6 +67,11 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
             if self.state.pointee.hasEdge, let event = self.state.pointee.takeEdge() { return event }
             do {
                 if let event = try self.nextEvent() { return event }
+                // The consumer looks at its clock, and lets others work, before it comes back for more.
+                if self.state.pointee.reader.endSlice() {
+                    self.state.pointee.hasEndedSlice = true
+                    return nil
+                }
                 self.putBackBuffer()
                 if let end = self.state.pointee.end.take() { return self.finish(end) }
                 guard let batch = self.arena.take(giving: self.state.pointee.spare.take()) else { return nil }
@@ -149,6 +156,11 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     }
 
     func wait(for duration: Duration?) async -> TransportWaitOutcome {
+        if self.state.pointee.hasEndedSlice {
+            self.state.pointee.hasEndedSlice = false
+            await Task.yield()
+            if Task.isCancelled { return .cancelled }
+        }
         if self.hasMore { return .ready }
         self.state.pointee.reader.becomeIdle()
         return await self.arena.wait(until: duration.map { .now + $0 }) { self.service.post(.watch(self.id)) }

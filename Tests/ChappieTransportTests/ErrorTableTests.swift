@@ -243,7 +243,7 @@ private let codeRows: [Row] = [
         "Check the address; a proxy or a sign-in page may stand in between."),
     Row(
         .unsupportedContentCoding, "http.content-coding", .server, .none, .report,
-        "The answer is compressed in a way that was not asked for", again),
+        "The answer is compressed in a way that was not asked for, or more than once", again),
     Row(
         .corruptContentCoding, "http.corrupt-content-coding", .server, later, .report,
         "The compressed answer is damaged or cut off", again),

@@ -49,9 +49,7 @@ import WebSocketProtocol
     }
 
     private static let codings: [[String]] = [
-        [], ["identity"], ["gzip"], ["deflate"], ["gzip", "gzip"], ["deflate", "gzip"],
-        ["gzip", "identity", "deflate"],
-        ["gzip", "deflate", "gzip"],
+        [], ["identity"], ["gzip"], ["deflate"], ["identity", "gzip"], ["identity", "deflate", "identity"],
     ]
 
     @Test(arguments: Self.codings, [1, 2, 7, 65_536])
@@ -92,13 +90,24 @@ import WebSocketProtocol
         #expect(throws: DeflateError.unknownContentCoding) { try ContentDecoder(contentEncoding: value) }
     }
 
-    @Test(arguments: [2, 3, 4])
-    func theNumberOfCodingsIsLimited(count: Int) {
-        let value = [String](repeating: "gzip", count: count).joined(separator: ",")
-        let isAccepted = (try? ContentDecoder(contentEncoding: value)) != nil
-        #expect(isAccepted == (count <= ContentDecoder.codingLimit))
-        guard !isAccepted else { return }
-        #expect(throws: DeflateError.tooManyContentCodings(limit: 3)) { try ContentDecoder(contentEncoding: value) }
+    @Test(arguments: ["gzip, gzip", "deflate,gzip", "gzip, identity, deflate", "gzip,gzip,gzip,gzip"])
+    func moreThanOneCodingIsRefused(value: String) {
+        #expect(throws: DeflateError.tooManyContentCodings(limit: 1)) { try ContentDecoder(contentEncoding: value) }
+    }
+
+    /// A member of gzip whose comment (RFC 1952 section 2.3) has no end: nothing ever comes of it.
+    @Test func oneCallReadsNoMoreThanASliceOfWhatSaysNothing() throws {
+        let comment: [UInt8] = [0x1F, 0x8B, 8, 16, 0, 0, 0, 0, 0, 3] + [UInt8](repeating: 0x61, count: 200_000)
+        let decoder = try ContentDecoder(contentEncoding: "gzip")
+        let output = PaddedBuffer()
+        var positions: [Int] = []
+        try comment.lend { bytes throws(DeflateError) in
+            var position = 0
+            while try !decoder.decode(bytes, at: &position, into: output) { positions.append(position) }
+            positions.append(position)
+        }
+        #expect(positions == [65_536, 131_072, 196_608, 200_010])
+        #expect(output.count == 0)
     }
 
     @Test func deflateMayBeRaw() throws {
@@ -127,12 +136,11 @@ import WebSocketProtocol
         for cut in 0...encoded.count {
             #expect(try self.decode(encoded, "gzip", chunkSizes: [cut]) == Self.content + Self.content)
         }
-        let twice = OneCallZlib.gzip(encoded) + OneCallZlib.gzip(OneCallZlib.gzip([1]))
-        let sizes = [Int](repeating: 1, count: twice.count)
-        #expect(try self.decode(twice, "gzip, gzip", chunkSizes: sizes, room: 3) == Self.content + Self.content + [1])
+        let sizes = [Int](repeating: 1, count: encoded.count)
+        #expect(try self.decode(encoded, "gzip", chunkSizes: sizes, room: 3) == Self.content + Self.content)
     }
 
-    @Test(arguments: ["gzip", "deflate", "gzip, gzip"])
+    @Test(arguments: ["gzip", "deflate"])
     func everyTruncationIsToldAtTheEnd(value: String) throws {
         let encoded = Self.encode(Self.content, FieldValue.tokens(of: value))
         for length in 1..<encoded.count {
@@ -140,7 +148,7 @@ import WebSocketProtocol
         }
     }
 
-    @Test(arguments: ["gzip", "deflate", "gzip, deflate"])
+    @Test(arguments: ["gzip", "deflate"])
     func contentOfNoBytesIsComplete(value: String) throws {
         #expect(try self.decode([], value) == [])
     }
@@ -159,7 +167,7 @@ import WebSocketProtocol
         #expect(throws: DeflateError.corruptData) { try decoder.finish() }
     }
 
-    @Test(arguments: ["gzip", "gzip, gzip"])
+    @Test(arguments: ["gzip"])
     func aBombNeedsNoMoreMemoryThanTheRoom(value: String) throws {
         let byteCount = 64 << 20
         let codings = FieldValue.tokens(of: value)

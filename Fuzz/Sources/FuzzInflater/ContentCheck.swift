@@ -13,8 +13,8 @@ struct ContentCheck {
 
     private static let fieldValues: [(String, [ContentCoding])] = [
         ("gzip", [.gzip]), ("deflate", [.deflate]), ("X-GZIP", [.gzip]), ("identity", []), (" , Deflate,", [.deflate]),
-        ("gzip, deflate", [.gzip, .deflate]), ("deflate,gzip", [.deflate, .gzip]), ("gzip, gzip", [.gzip, .gzip]),
-        ("deflate, identity, x-gzip, deflate", [.deflate, .gzip, .deflate]),
+        ("gzip, identity", [.gzip]), ("identity,deflate", [.deflate]), ("x-gzip", [.gzip]),
+        ("identity, identity", []),
     ]
 
     /// Takes the settings from the input, and the content from its rest.
@@ -45,8 +45,7 @@ struct ContentCheck {
             require(decoder.isIdentity == self.codings.isEmpty, "it is the identity when there is no coding")
             var reading = Reading(decoder: decoder, room: room)
             reading.read(self.content, longest: longest, &random) { known in
-                guard self.codings.count <= 1 else { return nil }
-                return Self.decode(Array(self.content[..<known]), self.codings)?.output
+                Self.decode(Array(self.content[..<known]), self.codings)?.output
             }
             self.compare(reading, expected)
         }
@@ -54,11 +53,6 @@ struct ContentCheck {
 
     private func compare(_ reading: Reading, _ expected: ContentResult) {
         let words = "\(self.fieldValue): \(reading.output.count) bytes, \(String(describing: reading.error)), and not"
-        if self.codings.count > 1, expected.error != nil {
-            // Of two codings, the one that notices first may be either.
-            require(reading.error != nil && expected.output.starts(with: reading.output), "\(words) \(expected)")
-            return
-        }
         let error = expected.error ?? (expected.isComplete ? nil : .truncatedData)
         require(reading.output == expected.output && reading.error == error, "\(words) \(expected)")
     }

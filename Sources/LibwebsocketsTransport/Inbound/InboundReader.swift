@@ -11,6 +11,13 @@ struct InboundReader {
     private var records: [InboundBuffer.Record] = []
     private var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     private var nextRecord = 0
+    /// What was read since something came of it, in bytes; a record weighs something besides.
+    private var quietByteCount = 0
+
+    /// How much may be read in one go that nothing comes of: a comment of gzip, empty blocks of deflate, fragments.
+    private static let sliceByteCount = 64 << 10
+    /// What a record of no bytes counts as.
+    private static let recordByteCount = 64
 
     init(messageByteCountLimit: Int) {
         self.decoder = PayloadDecoder(messageByteCountLimit: messageByteCountLimit)
@@ -50,10 +57,29 @@ struct InboundReader {
     /// Whether `next()` may have something.
     var hasMore: Bool { !self.isAtEnd || self.decoder.hasRest }
 
-    /// The next payload or pong; nil when there is no more.
+    /// Whether a slice was read that nothing came of: others have their turn before the next one.
+    mutating func endSlice() -> Bool {
+        guard self.quietByteCount >= Self.sliceByteCount else { return false }
+        self.quietByteCount = 0
+        return true
+    }
+
+    /// The next payload or pong; nil when there is no more, or when a slice is over.
     mutating func next() throws(PayloadDecoder.Failure) -> TransportEvent? {
-        if self.decoder.hasRest, let payload = try self.decoder.rest() { return .payload(payload) }
-        while self.nextRecord < self.records.count {
+        guard let event = try self.nextOfSlice() else { return nil }
+        self.quietByteCount = 0
+        return event
+    }
+
+    private mutating func nextOfSlice() throws(PayloadDecoder.Failure) -> TransportEvent? {
+        while self.quietByteCount < Self.sliceByteCount {
+            if self.decoder.hasRest {
+                if let payload = try self.decoder.rest() { return .payload(payload) }
+                // A slice of the record was read, or its end was.
+                self.quietByteCount += Self.sliceByteCount
+                continue
+            }
+            guard self.nextRecord < self.records.count else { return nil }
             let record = self.records[self.nextRecord]
             self.nextRecord += 1
             let bytes = UnsafeRawBufferPointer(rebasing: self.bytes[record.offset..<record.offset + record.count])
@@ -61,8 +87,10 @@ struct InboundReader {
             case .pong:
                 return .pong
             case .message(let piece):
+                self.quietByteCount += record.count + Self.recordByteCount
                 if let payload = try self.decoder.decode(bytes, as: piece) { return .payload(payload) }
             case .body:
+                self.quietByteCount += min(record.count, Self.sliceByteCount) + Self.recordByteCount
                 if let payload = try self.decoder.decode(bytes, as: nil) { return .payload(payload) }
             }
         }
