@@ -5,6 +5,8 @@
 #ifdef __linux__
 #include <linux/sockios.h>
 #endif
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -128,6 +130,26 @@ clws_reading clws_read(clws_stream *stream, uint8_t *memory, size_t count) {
     clws_reading reading = {.bytes = gathered.bytes, .count = gathered.count, .is_alive = is_alive};
     gathered = (gathering){.wsi = NULL};
     return reading;
+}
+
+void clws_watch_peer(clws_stream *stream, int idle_seconds, int probe_seconds, int silence_milliseconds) {
+    int descriptor = lws_get_socket_fd((struct lws *)stream);
+    int is_on = 1;
+    setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &is_on, sizeof is_on);
+#ifdef TCP_KEEPIDLE
+    setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof idle_seconds);
+#else
+    setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPALIVE, &idle_seconds, sizeof idle_seconds); // Darwin's name for it
+#endif
+    setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, &probe_seconds, sizeof probe_seconds);
+    int count = 2;
+    setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+#ifdef TCP_USER_TIMEOUT
+    unsigned silence = (unsigned)silence_milliseconds;
+    setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence);
+#else
+    (void)silence_milliseconds;
+#endif
 }
 
 void clws_request_write(clws_stream *stream) { lws_callback_on_writable((struct lws *)stream); }

@@ -72,6 +72,7 @@ struct StreamJSONPrinter: StreamPrinter {
         writer.add("reason", diagnostic.reason)
         writer.add("bytes", diagnostic.byteCount)
         writer.add("rung", diagnostic.rung?.rawValue)
+        writer.add("connectionAge", diagnostic.connectionAge.map { $0 / .seconds(1) })
     }
 }
 

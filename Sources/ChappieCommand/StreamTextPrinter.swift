@@ -110,6 +110,9 @@ struct StreamTextPrinter: StreamPrinter {
         case .steered: return "the response goes on with what was put into it"
         case .steerPending: return "what was put into the response waits for the next request"
         case .steerFailed: return "what was put into the response was refused" + reason
+        case .pathTimeLimit:
+            let age = diagnostic.connectionAge.map { "\(Int(($0 / .seconds(1)).rounded())) s" } ?? "the same age"
+            return "two connections were cut after \(age): that looks like a time limit on the path"
         case .replayVerified: return "caught up: \(diagnostic.byteCount ?? 0) bytes compared and withheld"
         }
     }

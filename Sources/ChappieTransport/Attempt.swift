@@ -106,4 +106,6 @@ struct FailureEvidence {
     var closeReason: String?
     /// The status code of the answer.
     var statusCode: Int?
+    /// The age at which two connections of the turn were cut.
+    var pathTimeLimit: Duration?
 }

@@ -92,6 +92,9 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         case steerPending
         /// What was put into the response was refused; `reason` is the error's code, if the protocol has it.
         case steerFailed
+        /// Two connections of the stream were cut at the same age, `connectionAge`: that looks like a time limit on the
+        /// path, such as a proxy's or a load balancer's.
+        case pathTimeLimit
     }
 
     /// What happened.
@@ -108,6 +111,8 @@ public struct ChappieDiagnostic: Sendable, Equatable {
     public let byteCount: Int?
     /// The rung of the recovery ladder that the attempt stands on.
     public let rung: ChappieRecoveryRung?
+    /// How old a connection was.
+    public let connectionAge: Duration?
 
     init(
         kind: Kind,
@@ -116,7 +121,8 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         limit: Int? = nil,
         reason: String? = nil,
         byteCount: Int? = nil,
-        rung: ChappieRecoveryRung? = nil
+        rung: ChappieRecoveryRung? = nil,
+        connectionAge: Duration? = nil
     ) {
         self.kind = kind
         self.transport = transport
@@ -125,6 +131,7 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         self.reason = reason
         self.byteCount = byteCount
         self.rung = rung
+        self.connectionAge = connectionAge
     }
 }
 

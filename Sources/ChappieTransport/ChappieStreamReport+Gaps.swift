@@ -73,6 +73,7 @@ extension ChappieStreamReport {
         }
         self.reconnects += other.reconnects
         self.fallbackReason = self.fallbackReason ?? other.fallbackReason
+        self.pathTimeLimit = self.pathTimeLimit ?? other.pathTimeLimit
         self.verifiedReplayByteCount += other.verifiedReplayByteCount
         self.gaps = self.gaps.map { gaps in other.gaps.map(gaps.adding) ?? gaps } ?? other.gaps
     }

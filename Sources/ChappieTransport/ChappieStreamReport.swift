@@ -57,6 +57,10 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
     public var reconnects = 0
     /// The stable tag of the failure that made the stream fall back to HTTP/SSE.
     public var fallbackReason: String?
+    /// The age in seconds at which two connections of the stream were cut, which looks like a time limit on the path.
+    ///
+    /// Nil when there were no two such cuts.
+    public var pathTimeLimit: Double?
     /// Bytes of replayed output that were compared and withheld.
     public var verifiedReplayByteCount = 0
     /// Whether sending the request again is safe: exact, for any way the stream has ended.

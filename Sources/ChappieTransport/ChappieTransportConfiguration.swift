@@ -165,8 +165,13 @@ public struct ChappieTimeouts: Sendable, Equatable {
     public var firstEvent: Duration? = .seconds(60)
     /// Between two signs of life that the server gives of its own accord: events, keepalives, comments, pings.
     ///
-    /// Default 300 s. Its answers to our pings do not count.
+    /// Default 300 s. Its answers to our pings count when `pongsProlongIdle` is true.
     public var idle: Duration? = .seconds(300)
+    /// Whether the answers to our pings prolong `idle`, as they prove that the path and the server's socket live.
+    ///
+    /// Default false. For a model that thinks for longer than `idle` behind a server that says nothing meanwhile; they
+    /// never prolong `progress`.
+    public var pongsProlongIdle = false
     /// Between two events that are progress: the response's beginning, items, parts, text, and steps of tools.
     ///
     /// Default 30 min: a model may reason for long. Signs of life do not count: keepalives, comments, pings, empty
@@ -180,7 +185,7 @@ public struct ChappieTimeouts: Sendable, Equatable {
     ///
     /// Default none.
     public var total: Duration?
-    /// Quiet after which a ping is sent on a WebSocket.
+    /// Quiet after which a ping is sent on a WebSocket, and over HTTP TCP asks the peer (keepalive); nil turns both off.
     ///
     /// Default 20 s.
     public var pingInterval: Duration? = .seconds(20)

@@ -24,7 +24,7 @@ extension ChappieTransportFailure: LocalizedError {
         // Without an attempt there was no place either: the request was not acceptable.
         guard self.attempts > 0 else { return "\(self.event)." }
         let attempts = self.attempts == 1 ? "1 attempt" : "\(self.attempts) attempts"
-        return "\(self.event) (\(self.phase.words), \(self.transport.words), \(attempts))."
+        return "\(self.event) (\(self.phase.words), \(self.transport.words), \(attempts)).\(self.pathWords)"
     }
 
     private var event: String {
@@ -114,6 +114,11 @@ extension ChappieTransportFailure: LocalizedError {
     private var isWebPage: Bool { self.details.detail == WebPage.detail }
     private var waitWords: String {
         self.details.retryAfter.map { "\(Int($0.seconds.rounded(.up))) s" } ?? "a minute"
+    }
+    private var pathWords: String {
+        self.details.pathTimeLimit.map {
+            " Two connections were cut after \(Int($0.seconds.rounded())) s: that looks like a time limit on the path."
+        } ?? ""
     }
     private var refusalWords: String { TLSRefusal(self.details)?.words.map { ": \($0)" } ?? "" }
     private var detailWords: String { self.details.detail.map { ": \($0)" } ?? "" }

@@ -182,6 +182,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public var receivedByteCount = 0
         /// Time since the last byte of the last attempt.
         public var sinceLastByte: Duration?
+        /// The age at which two connections of the turn were cut, which looks like a time limit on the path; nil otherwise.
+        public var pathTimeLimit: Duration?
         /// How long it is before trying again makes sense, where that is known.
         public var retryAfter: Duration?
 

@@ -228,7 +228,8 @@ extension ChappieDiagnostic {
     fileprivate func replacingWords(_ replace: (String) -> String) -> Self {
         Self(
             kind: self.kind, transport: self.transport, attempt: self.attempt, limit: self.limit,
-            reason: self.reason.map(replace), byteCount: self.byteCount, rung: self.rung)
+            reason: self.reason.map(replace), byteCount: self.byteCount, rung: self.rung,
+            connectionAge: self.connectionAge)
     }
 }
 

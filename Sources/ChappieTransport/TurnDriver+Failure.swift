@@ -83,6 +83,7 @@ extension TurnDriver {
         details.statusCode = self.evidence.statusCode
         details.requestID = self.evidence.requestID
         details.clientRequestID = self.identity.requestID
+        details.pathTimeLimit = self.evidence.pathTimeLimit
         if let statistics = self.attempt.map({ self.statistics(of: $0) }) {
             details.receivedByteCount = statistics.receivedByteCount
             if let last = statistics.lastReceived, let start = self.attempt?.connectionStart {
@@ -99,6 +100,16 @@ extension TurnDriver {
             transport: self.transport,
             progress: (attempts: self.machine.attemptCount, replaySafety: .init(self.machine.replaySafety)),
             details: details)
+    }
+
+    /// Notes that a connection was cut, and tells when an earlier one of the turn was at the same age.
+    func noteCut(_ failure: AttemptFailure, of attempt: Attempt) {
+        guard failure.isCut, attempt.stage == .streaming,
+            let age = self.pathTimeLimit.cut(at: self.engine.clock.now() - attempt.connectionStart)
+        else { return }
+        self.evidence.pathTimeLimit = age
+        self.shared.withLock { $0.report.pathTimeLimit = age.seconds }
+        self.report(ChappieDiagnostic(kind: .pathTimeLimit, transport: attempt.transport, connectionAge: age))
     }
 
     // MARK: The report

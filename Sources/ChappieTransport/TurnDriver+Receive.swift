@@ -231,7 +231,10 @@ extension TurnDriver {
     func follow(_ action: TurnStateMachine.Action, after failure: AttemptFailure) {
         self.action = action
         self.hasFailed = true
-        if let attempt = self.attempt { self.noteFailed(failure, of: attempt) }
+        if let attempt = self.attempt {
+            self.noteCut(failure, of: attempt)
+            self.noteFailed(failure, of: attempt)
+        }
         switch action {
         case .fail:
             return

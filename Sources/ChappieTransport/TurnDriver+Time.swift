@@ -48,10 +48,14 @@ extension TurnDriver {
         return max(requestedAt, statistics.turnCame.map { attempt.connectionStart + $0 } ?? requestedAt)
     }
 
-    /// When the server last sent something of its own accord: an event, a comment, a ping.
+    /// When the server last sent something of its own accord: an event, a comment, a ping; or, by policy, a pong.
     private func lastSignOfLife(of attempt: Attempt) -> Duration? {
         let connectionStart = attempt.kept?.startedAt ?? attempt.startedAt
-        guard let heard = attempt.connection.statistics.lastHeard else { return attempt.lastEvent }
+        let statistics = attempt.connection.statistics
+        let prolongs = self.engine.configuration.timeouts.pongsProlongIdle
+        guard let heard = prolongs ? statistics.lastReceived ?? statistics.lastHeard : statistics.lastHeard else {
+            return attempt.lastEvent
+        }
         return attempt.lastEvent.map { max($0, connectionStart + heard) } ?? connectionStart + heard
     }
 

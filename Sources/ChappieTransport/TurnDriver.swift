@@ -97,6 +97,8 @@ import StreamTransport
     var hasDeliveredInBatch = false
     /// What the last failure leaves for the error: the body of an HTTP error, the response that failed.
     var evidence = FailureEvidence()
+    /// Compares the ages at which connections were cut.
+    var pathTimeLimit = PathTimeLimit()
     var usageLimits = UsageLimits()
     var startedAt: Duration?
     /// When the events came that are read.

@@ -1,4 +1,5 @@
 import ChappieTransport
+import Foundation
 import StreamTransport
 import Testing
 
@@ -60,6 +61,78 @@ import Testing
         #expect(.now - start >= .milliseconds(200))
         isOver.withLock { $0 = true }
         try await dripping.value
+    }
+
+    /// A comment of gzip (RFC 1952 section 2.3) that has no end, and comes faster than it is read.
+    @Test func anEndlessCommentOfGzipEndsWithItsBudget() async throws {
+        let server = try RawServer()
+        let transport = Self.transport(to: server, over: .httpSSE) { $0.timeouts.firstEvent = .milliseconds(500) }
+        let outcome = Task { await transport.outcome() }
+        let peer = try await server.accept()
+        _ = await peer.read(until: "\r\n\r\n")
+        peer.write(String(Self.head.dropLast()) + "Content-Encoding: gzip\r\n\r\n")
+        peer.write([0x1F, 0x8B, 8, 16, 0, 0, 0, 0, 0, 3])
+        let writing = peer.writeInBackground(byteCount: 1 << 40)
+        #expect(await outcome.value.transportFailure?.code == .timedOut)
+        await writing.value
+    }
+
+    @Test func aCommentOfGzipCanBeCancelled() async throws {
+        let server = try RawServer()
+        let transport = Self.transport(to: server, over: .httpSSE)
+        let handle = transport.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
+        let reading = Task {
+            for try await _ in handle.events {}
+        }
+        let peer = try await server.accept()
+        _ = await peer.read(until: "\r\n\r\n")
+        peer.write(String(Self.head.dropLast()) + "Content-Encoding: gzip\r\n\r\n")
+        peer.write([0x1F, 0x8B, 8, 16, 0, 0, 0, 0, 0, 3])
+        let writing = peer.writeInBackground(byteCount: 1 << 40)
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        await writing.value
+    }
+
+    /// The system asks a peer that is quiet, and gives up one that has gone.
+    @Test func anHTTPSocketHasKeepalive() async throws {
+        let server = try RawServer()
+        let transport = Self.transport(to: server, over: .httpSSE) {
+            $0.timeouts.pingInterval = .seconds(17)
+            $0.timeouts.pongTimeout = .seconds(6)
+        }
+        let handle = transport.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
+        let reading = Task {
+            for try await _ in handle.events {}
+        }
+        let peer = try await server.accept()
+        _ = await peer.read(until: "\r\n\r\n")
+        let descriptor = try #require(Self.socket(to: server.port))
+        #expect(Self.option(SOL_SOCKET, SO_KEEPALIVE, of: descriptor) == 1)
+        #expect(Self.option(CInt(IPPROTO_TCP), TCP_KEEPIDLE, of: descriptor) == 17)
+        #expect(Self.option(CInt(IPPROTO_TCP), TCP_KEEPINTVL, of: descriptor) == 3)
+        #expect(Self.option(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, of: descriptor) == 23_000)
+        handle.cancel()
+        _ = await reading.result
+    }
+
+    /// The client's socket: the one of this process whose peer is the server.
+    private static func socket(to port: UInt16) -> CInt? {
+        (0..<1_024).first { descriptor in
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isNamed = withUnsafeMutableBytes(of: &address) { bytes in
+                guard let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return false }
+                return getpeername(descriptor, pointer, &length) == 0
+            }
+            return isNamed && address.sin_family == sa_family_t(AF_INET) && UInt16(bigEndian: address.sin_port) == port
+        }
+    }
+
+    private static func option(_ level: CInt, _ name: CInt, of descriptor: CInt) -> CInt? {
+        var value: CInt = 0
+        var length = socklen_t(MemoryLayout<CInt>.size)
+        return getsockopt(descriptor, level, name, &value, &length) == 0 ? value : nil
     }
 
     /// The server learns why (RFC 6455 section 8.1), whichever way the bytes came.

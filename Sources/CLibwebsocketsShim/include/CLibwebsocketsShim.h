@@ -256,6 +256,9 @@ typedef struct {
 /// It reads at most `count` bytes, and `CLWS_READ_SIZE`. Bytes before something else that came are reported at once, and
 /// those that lie elsewhere.
 clws_reading clws_read(clws_stream *stream, uint8_t *memory, size_t count);
+/// Has TCP ask the peer after so many seconds of quiet, and again after so many, and give it up when it has not answered
+/// for so many milliseconds, or has not acknowledged for as long what was sent. What a system cannot do is left out.
+void clws_watch_peer(clws_stream *stream, int idle_seconds, int probe_seconds, int silence_milliseconds);
 /// Asks for `CLWS_EVENT_WRITABLE`.
 void clws_request_write(clws_stream *stream);
 /// Where the bytes for the next `clws_write` go: `CLWS_BUFFER_SIZE` bytes.

@@ -13,6 +13,9 @@ extension ServiceConnection {
         if let stream = self.stream, clws_is_resumed(stream) {
             self.plan.arena.updateStatistics { $0.isTLSResumed = true }
         }
+        if let stream = self.stream, let care = SocketCare(self.plan.request) {
+            clws_watch_peer(stream, care.idleSeconds, care.probeSeconds, care.silenceMilliseconds)
+        }
         self.phase = .requesting
         var fields = RequestFields.bytes(for: self.plan.request, handshake: self.handshake)
         guard fields.count <= event.count else { return self.refuseFields() }

@@ -1,0 +1,35 @@
+import StreamTransport
+
+/// How the system finds out that the peer of an HTTP exchange has gone, where there are no pings.
+///
+/// The same times as for pings: after `pingInterval` of quiet TCP asks (RFC 9293 section 3.8.4), and `pongTimeout` later
+/// a peer that has not answered is given up, and so is one that acknowledges nothing of the request for as long as both
+/// together (RFC 5482). The answer is TCP's own: a server that thinks is not asked for anything.
+struct SocketCare: Equatable {
+    /// Quiet before TCP asks.
+    let idleSeconds: Int32
+    /// The time from one question to the next.
+    let probeSeconds: Int32
+    /// How long the peer may say nothing in all.
+    let silenceMilliseconds: Int32
+
+    /// What systems accept: Linux takes no more than 32,767 s.
+    private static let longest = Duration.seconds(32_767)
+
+    /// Nil for a WebSocket, whose peer is pinged, and without `pingInterval`.
+    init?(_ request: TransportRequest) {
+        if case .webSocket = request.exchange { return nil }
+        guard let pingInterval = request.timeouts.pingInterval else { return nil }
+        let interval = min(max(pingInterval, .zero), Self.longest)
+        let timeout = min(max(request.timeouts.pongTimeout, .zero), Self.longest)
+        self.idleSeconds = Self.seconds(interval)
+        // Two questions at least.
+        self.probeSeconds = Self.seconds(timeout / 2)
+        self.silenceMilliseconds = max(1_000, Int32(((interval + timeout) / .milliseconds(1)).rounded(.up)))
+    }
+
+    /// Whole seconds, and one at least.
+    private static func seconds(_ duration: Duration) -> Int32 {
+        max(1, Int32((duration / .seconds(1)).rounded(.up)))
+    }
+}

@@ -1,0 +1,35 @@
+// How TCP finds out that the peer of an HTTP exchange has gone.
+
+import StreamTransport
+import Testing
+
+@testable import LibwebsocketsTransport
+
+@Suite struct SocketCareTests {
+    private static func care(
+        _ exchange: TransportRequest.Exchange = .get, ping: Duration?, pong: Duration
+    ) -> SocketCare? {
+        var request = TransportRequest(
+            endpoint: TransportEndpoint(isSecure: false, host: "h", port: 80, target: "/"), exchange: exchange)
+        request.timeouts.pingInterval = ping
+        request.timeouts.pongTimeout = pong
+        return SocketCare(request)
+    }
+
+    @Test(
+        arguments: [
+            (.seconds(20), .seconds(10), [20, 5, 30_000]), (.milliseconds(1_500), .milliseconds(300), [2, 1, 1_800]),
+            (.zero, .zero, [1, 1, 1_000]), (.seconds(-5), .seconds(Int64.min), [1, 1, 1_000]),
+            (.seconds(Int64.max), .seconds(Int64.max), [32_767, 16_384, 65_534_000]),
+        ] as [(Duration, Duration, [Int32])])
+    func timesOfPingsAreThoseOfTCP(ping: Duration, pong: Duration, values: [Int32]) {
+        let care = Self.care(ping: ping, pong: pong)
+        #expect(care.map { [$0.idleSeconds, $0.probeSeconds, $0.silenceMilliseconds] } == values)
+        #expect(Self.care(.post(body: []), ping: ping, pong: pong) == care)
+    }
+
+    @Test func webSocketsArePinged() {
+        #expect(Self.care(.webSocket(compression: nil), ping: .seconds(20), pong: .seconds(10)) == nil)
+        #expect(Self.care(ping: nil, pong: .seconds(10)) == nil)
+    }
+}
