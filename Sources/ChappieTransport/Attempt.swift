@@ -39,6 +39,8 @@ struct Attempt {
     var lastEvent: Duration?
     /// When the newest event that is progress came.
     var lastProgress: Duration?
+    /// When the process went on after it was stopped for longer than a budget.
+    var wentOn: Duration?
     /// Whether the consumer knows that numbers of events are missing.
     var hasGap = false
     /// Whether the consumer knows that there is no progress.

@@ -124,7 +124,10 @@ extension ChappieResponse {
 
 extension ChappieUsageLimit {
     fileprivate var advice: String {
-        guard let resetsAt = self.resetsAt else { return "Wait until the limit is reset, or choose another plan." }
+        // RFC 3339 has years of four digits: what lies beyond is no time that anyone waits for.
+        guard let resetsAt = self.resetsAt, resetsAt.timeIntervalSince1970 < 253_402_300_800 else {
+            return "Wait until the limit is reset, or choose another plan."
+        }
         return "Wait until \(resetsAt.formatted(.iso8601)), when the limit is reset, or choose another plan."
     }
 

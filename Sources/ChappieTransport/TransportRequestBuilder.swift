@@ -39,6 +39,14 @@ struct TransportRequestBuilder {
         return request
     }
 
+    /// Whether the rest of a response with this identifier can be asked for: it is a part of the target.
+    func canResume(_ responseID: String) -> Bool {
+        // Encoding makes it no shorter.
+        guard responseID.utf8.count <= TransportEndpoint.targetByteCountLimit else { return false }
+        let request = self.resumption(at: ResumeCursor(responseID: responseID, lastSequenceNumber: .max))
+        return request.map { $0.endpoint.target.utf8.count <= TransportEndpoint.targetByteCountLimit } ?? false
+    }
+
     /// Asks for a document beside `/responses`, such as `/models`; nil when the base URL or the path cannot be used.
     func document(at path: String) -> TransportRequest? {
         guard path.first == "/", path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {

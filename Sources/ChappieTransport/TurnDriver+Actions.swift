@@ -188,6 +188,14 @@ extension TurnDriver {
         }
     }
 
+    /// Whether the rest of a response of this name can be asked for.
+    func canResume(_ responseID: String) -> Bool {
+        TransportRequestBuilder(
+            configuration: self.engine.configuration, credential: self.credential, turnState: self.turnState,
+            identity: self.identity
+        ).canResume(responseID)
+    }
+
     /// The lane that the request names; nil when lanes are not used.
     private var laneName: String? {
         guard self.engine.configuration.usesLanes else { return nil }

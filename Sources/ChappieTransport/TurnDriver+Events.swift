@@ -134,7 +134,7 @@ extension TurnDriver {
 
     /// Signs of life do not excuse a model that says nothing.
     func checkProgress() {
-        guard let attempt = self.attempt, let deadline = self.nearestDeadline(of: attempt), deadline.remaining <= .zero
+        guard let attempt = self.attempt, let deadline = self.deadlineToJudge(of: attempt), deadline.remaining <= .zero
         else { return }
         switch deadline.kind {
         case .budget(let budget):
@@ -262,7 +262,10 @@ extension TurnDriver {
     private func named(_ responseID: String?, attempt: Int) {
         guard let responseID else { return }
         self.responseID = responseID
-        self.machine.responseNamed(responseID, attempt: attempt)
+        // Without a name for it the response is asked for again as a whole, and compared.
+        if !self.machine.isResumable || self.canResume(responseID) {
+            self.machine.responseNamed(responseID, attempt: attempt)
+        }
         self.noteSteerable(responseID)
     }
 

@@ -68,7 +68,7 @@ extension TurnDriver {
     }
 
     private func wait(for attempt: Attempt) -> Wait? {
-        let deadline = self.nearestDeadline(of: attempt)
+        let deadline = self.deadlineToJudge(of: attempt)
         if let deadline, deadline.remaining <= .zero {
             self.passed(deadline.kind)
             return nil

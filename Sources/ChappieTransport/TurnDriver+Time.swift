@@ -9,6 +9,14 @@ enum TurnDeadline: Equatable {
     case stall
     /// HTTP is opened beside the upgrade.
     case hedge
+
+    /// Whether it ends an attempt for the server's silence.
+    var isSilence: Bool {
+        switch self {
+        case .budget(.firstEvent), .budget(.idle), .budget(.progress): true
+        case .budget(.total), .stall, .hedge: false
+        }
+    }
 }
 
 /// Two clocks: whether the server lives, and whether the response gets on.
@@ -19,6 +27,8 @@ extension TurnDriver {
         let timeouts = self.engine.configuration.timeouts
         let requestedAt = self.requestMoment(of: attempt)
         var nearest: (kind: TurnDeadline, remaining: Duration)?
+        /// The server's silence, which does not count while the process was stopped.
+        func silence(_ start: Duration?) -> Duration? { start.map { max($0, attempt.wentOn ?? $0) } }
         func consider(_ kind: TurnDeadline, _ limit: Duration?, since start: Duration?) {
             guard let limit, let start else { return }
             let remaining = start + limit - now
@@ -26,13 +36,13 @@ extension TurnDriver {
         }
         consider(.budget(.total), timeouts.total, since: self.startedAt)
         if attempt.hasEvents {
-            consider(.budget(.idle), timeouts.idle, since: self.lastSignOfLife(of: attempt))
-            consider(.budget(.progress), timeouts.progress, since: attempt.lastProgress ?? requestedAt)
+            consider(.budget(.idle), timeouts.idle, since: silence(self.lastSignOfLife(of: attempt)))
+            consider(.budget(.progress), timeouts.progress, since: silence(attempt.lastProgress ?? requestedAt))
         } else {
-            consider(.budget(.firstEvent), timeouts.firstEvent, since: requestedAt)
+            consider(.budget(.firstEvent), timeouts.firstEvent, since: silence(requestedAt))
         }
         if self.engine.configuration.reportsDiagnostics || self.watch.isLogging, !attempt.isKnownToStall {
-            consider(.stall, timeouts.stall, since: attempt.lastProgress ?? requestedAt)
+            consider(.stall, timeouts.stall, since: silence(attempt.lastProgress ?? requestedAt))
         }
         if attempt.stage == .opening, self.rival == nil, attempt.transport == .webSocket {
             consider(.hedge, self.machine.hedgeDelay, since: attempt.startedAt)
@@ -57,6 +67,24 @@ extension TurnDriver {
             return attempt.lastEvent
         }
         return attempt.lastEvent.map { max($0, connectionStart + heard) } ?? connectionStart + heard
+    }
+
+    /// How long a deadline is over when it was not looked at: the process was stopped, or the machine asleep.
+    ///
+    /// A process that runs is late by milliseconds, and a busy one by less than this.
+    private static let latenessOfStop = Duration.seconds(1)
+
+    /// The deadline that comes first, looked at by a process that may just have gone on.
+    ///
+    /// A time in which nobody looked is not the server's silence, and what has come is read before anything is judged:
+    /// the budgets of silence begin anew then.
+    func deadlineToJudge(of attempt: Attempt) -> (kind: TurnDeadline, remaining: Duration)? {
+        guard let deadline = self.nearestDeadline(of: attempt) else { return nil }
+        guard deadline.kind.isSilence, deadline.remaining < .zero - Self.latenessOfStop else { return deadline }
+        var attempt = attempt
+        attempt.wentOn = self.engine.clock.now()
+        self.attempt?.wentOn = attempt.wentOn
+        return self.nearestDeadline(of: attempt)
     }
 
     /// Whether the whole turn has taken longer than it may.

@@ -54,6 +54,9 @@ package struct TransportRequest: Sendable {
 
 /// The origin and the target of a request (RFC 9110 section 4).
 package struct TransportEndpoint: Sendable, Hashable {
+    /// The longest target that can be sent, in bytes: libwebsockets cuts longer ones.
+    package static let targetByteCountLimit = 2_000
+
     /// True for `https` and `wss`.
     package var isSecure: Bool
     /// A registered name, an IPv4 address, or an IPv6 address without brackets.

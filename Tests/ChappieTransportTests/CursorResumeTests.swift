@@ -64,6 +64,65 @@ enum Numbered {
     private static let cut: [ScriptStep] = .eventStream(Numbered.created(0), Numbered.text(1, "Hel"), then: lost)
     private static let rest: [ScriptStep] = .eventStream(Numbered.text(2, "lo"), Numbered.completed(3))
 
+    /// The identifier is a part of the target, which has 2,000 bytes at most: the response is asked for as a whole then.
+    @Test(arguments: [(100, true), (1_900, true), (1_970, false), (5_000, false)])
+    func anIdentifierThatMakesTheTargetTooLongIsVerifiedInstead(byteCount: Int, isResumed: Bool) async throws {
+        let id = String(repeating: "r", count: byteCount)
+        let again: [ScriptStep] = .eventStream(
+            Numbered.created(0, id: id), Numbered.text(1, "Hel"), Numbered.text(2, "lo"),
+            Numbered.completed(3, id: id))
+        let fixture = Self.fixture([
+            .eventStream(Numbered.created(0, id: id), Numbered.text(1, "Hel"), then: Self.lost),
+            isResumed ? .eventStream(Numbered.text(2, "lo"), Numbered.completed(3, id: id)) : again,
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+        let second = try #require(fixture.transport.requests.last)
+        #expect(second.endpoint.target.contains(id) == isResumed)
+        #expect(second.endpoint.target.utf8.count <= 2_000)
+        #expect(outcome.report.attempts.last?.rung == (isResumed ? .resumed : .verifiedReplay))
+    }
+
+    // MARK: Cuts at the same age
+
+    @Test func twoCutsAtTheSameAgeLookLikeATimeLimitOnThePath() async {
+        let cut: [ScriptStep] = [
+            .opened(200, fields: ["content-type": "text/event-stream"]), .pause(.seconds(60)),
+            .body(Event.sse(Event.created)), .ended(Self.lost),
+        ]
+        let fixture = TurnFixture([cut, cut]) {
+            $0.policy = .httpSSEOnly
+            $0.maxHTTPRetries = 1
+            $0.timeouts.firstEvent = nil
+            $0.reportsDiagnostics = true
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.transportFailure?.code == .connectionLost)
+        #expect(outcome.transportFailure?.details.pathTimeLimit == .seconds(60))
+        #expect(
+            outcome.clientError?.safeDescription.contains(
+                "Two connections were cut after 60 s: that looks like a time limit on the path.") == true)
+        #expect(outcome.report.pathTimeLimit == 60)
+        #expect(outcome.diagnostics.filter { $0.kind == .pathTimeLimit }.map(\.connectionAge) == [.seconds(60)])
+    }
+
+    @Test func cutsAtDifferentAgesSayNothingOfThePath() async {
+        func cut(after seconds: Int) -> [ScriptStep] {
+            [.opened(200), .pause(.seconds(seconds)), .body(Event.sse(Event.created)), .ended(Self.lost)]
+        }
+        let fixture = TurnFixture([cut(after: 60), cut(after: 70)]) {
+            $0.policy = .httpSSEOnly
+            $0.maxHTTPRetries = 1
+            $0.timeouts.firstEvent = nil
+            $0.reportsDiagnostics = true
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.transportFailure?.details.pathTimeLimit == nil)
+        #expect(!outcome.diagnostics.contains { $0.kind == .pathTimeLimit })
+        #expect(outcome.report.pathTimeLimit == nil)
+    }
+
     // MARK: The rung
 
     @Test func aBackgroundResponseIsAskedForOverHTTPAtOnce() async {

@@ -198,6 +198,23 @@ import Testing
         #expect(outcome.usageLimits.first?.planType == "pro")
     }
 
+    /// Milliseconds in place of seconds are the year 506713; others are further away than any date.
+    @Test(arguments: ["15928371200000", "9223372036854775807", "1e30"])
+    func aLimitThatIsNeverResetHasAnErrorAllTheSame(resetsAt: String) async {
+        let fixture = TurnFixture([
+            .webSocket(
+                #"{"type":"error","status":429,"error":{"type":"usage_limit_reached","message":"m","#
+                    + #""resets_at":\#(resetsAt)}}"#)
+        ])
+        let outcome = await fixture.run()
+        guard case .usageLimitReached? = outcome.clientError else {
+            Issue.record("it is a usage limit: \(String(describing: outcome.error))")
+            return
+        }
+        let words = outcome.clientError?.safeDescription ?? ""
+        #expect(words.contains("Wait until the limit is reset, or choose another plan."))
+    }
+
     @Test func aReachedLimitHasTheWindowsThatWereSeenBefore() async {
         let error =
             #"{"type":"error","status":429,"error":{"type":"usage_limit_reached","message":"m","plan_type":"plus","#

@@ -20,6 +20,8 @@ enum ScriptStep: Sendable {
     case ended(TransportEnd)
     /// So much time passes before the next step.
     case pause(Duration)
+    /// The process does not run for so long: whoever waits finds out late.
+    case stopped(Duration)
     /// Nothing more happens before a message was sent, or a held request was released.
     case request
     /// The connection of a held request is established.
@@ -87,6 +89,7 @@ final class ScriptedTransport: StreamTransport {
             case .time(let remaining): earliest = min(earliest ?? remaining, remaining)
             case .silence: break
             case .hang(let signal): return await connection.park(signal)
+            case .stop(let duration): return connection.goOn(after: duration)
             }
         }
         guard let earliest, earliest <= duration ?? earliest else {
@@ -210,7 +213,16 @@ final class ScriptedConnection: TransportConnection {
             return .deadlinePassed
         case .hang(let signal):
             return await self.park(signal)
+        case .stop(let duration):
+            return self.goOn(after: duration)
         }
+    }
+
+    /// The process goes on.
+    fileprivate func goOn(after duration: Duration) -> TransportWaitOutcome {
+        self.clock.advance(by: duration)
+        self.state.withLock { $0.next += 1 }
+        return .deadlinePassed
     }
 
     /// Takes back what was lent, and remembers the limit of a wait.
@@ -263,6 +275,7 @@ final class ScriptedConnection: TransportConnection {
         case time(Duration)
         case silence
         case hang(Signal)
+        case stop(Duration)
     }
 
     /// What stands between the consumer and the next event.
@@ -277,6 +290,7 @@ final class ScriptedConnection: TransportConnection {
             case .request, .heard: return .silence
             case .pong: return state.pingCount > 0 ? .none : .silence
             case .hang(let signal): return .hang(signal)
+            case .stopped(let duration): return .stop(duration)
             case .opened, .ready, .text, .textBytes, .binary, .body, .bodyBytes, .ended: return .none
             }
         }
@@ -295,7 +309,8 @@ final class ScriptedConnection: TransportConnection {
                 state.takenCount += 1
             case .heard:
                 state.statistics.lastHeard = now - self.start
-            case .opened, .ready, .pong, .text, .textBytes, .binary, .body, .bodyBytes, .ended, .hang:
+            case .opened, .ready, .pong, .text, .textBytes, .binary, .body, .bodyBytes, .ended, .hang,
+                .stopped:
                 return
             }
             state.next += 1
@@ -322,7 +337,7 @@ final class ScriptedConnection: TransportConnection {
         case .ended(let end):
             state.hasEnded = true
             event = .ended(end)
-        case .pause, .request, .heard, .hang: return nil
+        case .pause, .request, .heard, .hang, .stopped: return nil
         }
         state.next += 1
         return event

@@ -1,5 +1,6 @@
 // Whether the server lives, and whether the response gets on: two clocks that do not excuse each other.
 
+import Foundation
 import StreamTransport
 import Testing
 
@@ -262,6 +263,120 @@ import Testing
         await #expect(throws: ChappieClientError.self) { while try await events.next() != nil {} }
         #expect(fixture.clock.now - start == .seconds(5))
         #expect(handle.report.attempts.map(\.outcome) == ["timeout.idle"])
+    }
+
+    /// Pongs move `lastReceived`: by policy they prolong `idle`, and `progress` never.
+    @Test(arguments: [(false, 30, "timeout.idle"), (true, 30, "timeout.idle"), (true, 7, "timeout.progress")])
+    func answersToOurPingsProlongIdleByPolicy(prolongs: Bool, progress: Int, outcome: String) async throws {
+        let fixture = Self.fixture([.text(Event.text("a")), .pause(.seconds(60)), .text(Event.completed)]) {
+            $0.timeouts.idle = .seconds(5)
+            $0.timeouts.progress = .seconds(progress)
+            $0.timeouts.pongsProlongIdle = prolongs
+        }
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        var events = handle.events.makeAsyncIterator()
+        #expect(try await events.next() == Self.connected)
+        #expect(try await events.next() == .textDelta("a"))
+        let connection = fixture.transport.connections[0]
+        var statistics = connection.statistics
+        statistics.lastReceived = .seconds(3)
+        connection.setStatistics(statistics)
+        let start = fixture.clock.now
+        await #expect(throws: ChappieClientError.self) { while try await events.next() != nil {} }
+        #expect(fixture.clock.now - start == .seconds(prolongs ? min(8, progress) : 5))
+        #expect(handle.report.attempts.map(\.outcome) == [outcome])
+    }
+
+    // MARK: A stopped process
+
+    /// What came while the process was stopped is read first, although the loop has not read it when a waiter is told.
+    @Test(arguments: [[], [.text(Event.keepalive)], [.text(Event.text(""))]] as [[ScriptStep]])
+    func whatComesBehindAStopCounts(signs: [ScriptStep]) async {
+        let fixture = Self.fixture(
+            [.text(Event.text("a")), .stopped(.seconds(400)), .pause(.milliseconds(100))] + signs
+                + [.text(Event.text("b")), .text(Event.completed)]
+        ) {
+            $0.timeouts.idle = .seconds(60)
+            $0.timeouts.progress = .seconds(90)
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["completed"])
+        #expect(outcome.text == "ab")
+    }
+
+    @Test func aStopBeforeTheFirstEventIsNotTheServersSilence() async {
+        let fixture = Self.fixture([
+            .stopped(.seconds(400)), .pause(.seconds(4)), .text(Event.text("a")), .text(Event.completed),
+        ]) { $0.timeouts.firstEvent = .seconds(5) }
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["completed"])
+    }
+
+    @Test func silenceBehindAStopHasItsBudget() async {
+        let fixture = Self.fixture([
+            .text(Event.text("a")), .stopped(.seconds(400)), .pause(.seconds(61)), .text(Event.completed),
+        ]) { $0.timeouts.idle = .seconds(60) }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.idle"])
+        #expect(fixture.clock.now - start == .seconds(460))
+    }
+
+    @Test func theTotalBudgetIsNotProlongedByAStop() async {
+        let fixture = Self.fixture([
+            .text(Event.text("a")), .stopped(.seconds(400)), .pause(.seconds(1)), .text(Event.completed),
+        ]) { $0.timeouts.total = .seconds(60) }
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.total"])
+    }
+
+    // MARK: A peer that never pauses
+
+    /// A clock that goes on whenever somebody looks at it, as time does while there is always something to read.
+    private static func read(
+        _ steps: [ScriptStep], _ configure: (inout ChappieTimeouts) -> Void
+    ) async -> TurnOutcome {
+        guard let url = URL(string: "https://api.example/v1") else { preconditionFailure("not a URL") }
+        let clock = ManualClock()
+        var configuration = ChappieTransportConfiguration(baseURL: url)
+        configuration.policy = .httpSSEOnly
+        configuration.maxHTTPRetries = 0
+        configuration.rawEvents = .none
+        configure(&configuration.timeouts)
+        let instance = ChappieStreamingTransport(
+            configuration: configuration, transport: ScriptedTransport([steps], clock: clock),
+            clock: TurnClock(
+                now: {
+                    clock.advance(by: .milliseconds(5))
+                    return clock.now
+                }, sleep: { _ in }, fraction: { 0.5 }))
+        return await TurnFixture.read(instance.streamHandle(ChappieTransportRequest(prompt: "hi")))
+    }
+
+    private static let comments = [ScriptStep](repeating: .body(": c\n\n"), count: 20_000)
+
+    @Test func commentsWithoutAPauseAreNoFirstEvent() async {
+        let outcome = await Self.read(
+            [.opened(200)] + Self.comments + [.body(Event.sse(Event.text("a"))), .body(Event.sse(Event.completed))]
+        ) { $0.firstEvent = .seconds(5) }
+        #expect(outcome.outcomes == ["timeout.firstEvent"])
+    }
+
+    @Test func commentsWithoutAPauseDoNotPutProgressOff() async {
+        let outcome = await Self.read(
+            [.opened(200), .body(Event.sse(Event.text("a")))] + Self.comments + [.body(Event.sse(Event.completed))]
+        ) { $0.progress = .seconds(5) }
+        #expect(outcome.outcomes == ["timeout.progress"])
+        #expect(outcome.text == "a")
+    }
+
+    /// What lay there when reading began is read for a second before it counts as late.
+    @Test func whatLiesThereIsReadBeforeABudgetIsJudged() async {
+        let outcome = await Self.read(
+            [.opened(200)] + [ScriptStep](repeating: .body(": c\n\n"), count: 50)
+                + [.body(Event.sse(Event.text("a"))), .body(Event.sse(Event.completed))]
+        ) { $0.firstEvent = .milliseconds(20) }
+        #expect(outcome.outcomes == ["completed"])
     }
 
     @Test func aKeptConnectionCountsFromItsOwnBeginning() async {

@@ -152,15 +152,33 @@ final class Service: @unchecked Sendable {
 
     private func look(at id: ConnectionID, _ now: ContinuousClock.Instant) {
         guard let connection = self.connections[id] else { return }
+        // The process has just gone on: the timer fires as well, and lets the sockets be read first.
+        if let due = connection.lookDeadline, now - due > Self.latenessOfStop { return }
         self.expect(connection, by: connection.look(at: now))
     }
 
     private func timerFired() {
         let now = ContinuousClock.now
+        if let due = self.timerDeadline, now - due > Self.latenessOfStop { return self.goOnAfterStop(now) }
         self.timerDeadline = nil
         for id in self.deadlines.takeDue(at: now) {
             self.connections[id]?.lookDeadline = nil
             self.look(at: id, now)
+        }
+    }
+
+    /// How late the timer is when the process was stopped, or the machine asleep.
+    private static let latenessOfStop = Duration.seconds(1)
+    /// How long the sockets are read then before anything is judged: some rounds of the loop.
+    private static let timeToReadFirst = Duration.milliseconds(250)
+
+    /// Puts off what was due: what has come before a deadline lies in the sockets, and the loop may not have read it yet.
+    private func goOnAfterStop(_ now: ContinuousClock.Instant) {
+        self.timerDeadline = nil
+        for id in self.deadlines.takeDue(at: now) {
+            guard let connection = self.connections[id] else { continue }
+            connection.lookDeadline = nil
+            self.expect(connection, by: now + Self.timeToReadFirst)
         }
     }
 
