@@ -1,4 +1,5 @@
 import ResponseEvents
+import StreamSession
 
 // Errors in words: sentences that are fit to show, and the server's own words apart from them.
 //
@@ -78,7 +79,8 @@ extension ChappieClientError: LocalizedError {
         case .streamingTransportReplayDiverged:
             "The delivered text is an unfinished answer; discard it before you ask again."
         case .httpError(let status, let body):
-            WebPage(body)?.advice ?? (status == 413 ? "Send a smaller request." : self.category.advice)
+            WebPage(body)?.advice ?? ErrorMeaning(body: body).map { $0.advice(for: self.category) }
+                ?? (status == 413 ? "Send a smaller request." : self.category.advice)
         case .invalidResponse: "Check the address; if it is right, report this to the server's operator."
         case .alreadyRunning: "Read that turn to its end or cancel it, or use another client."
         case .runTimeLimitExceeded: "Raise the limit, or ask for less at a time."
@@ -115,9 +117,22 @@ extension ChappieResponse {
         switch self.status {
         case "incomplete": "Allow more output tokens, or change the request."
         case "cancelled": "Ask again."
+        default: ErrorMeaning(self)?.advice(for: category) ?? category.advice
+        }
+    }
+}
+
+extension ErrorMeaning {
+    /// The next step for a person.
+    fileprivate func advice(for category: ChappieErrorCategory) -> String {
+        switch self.failureClass {
         // A quota does not come back by waiting.
-        case _ where self.errorCode == "insufficient_quota": "Check the account's plan and its billing."
-        default: category == .validation ? "Change the input." : category.advice
+        case .usageLimit: "Check the account's plan and its billing."
+        case .fatal where self.category == .server: "Use another model, or try again some minutes later."
+        case .fatal where self.category == .validation && self.requiresUserAction: "Change the input."
+        case .server where self.category == .validation: "Try again, or change the input."
+        case .definite, .probable, .offline, .transient, .server, .size, .credential, .throttle, .fatal:
+            category.advice
         }
     }
 }

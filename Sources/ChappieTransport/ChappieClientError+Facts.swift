@@ -3,6 +3,8 @@
 // Everything is derived from the error's case, a status code or a documented error code, and never from a message.
 // Values; nobody owns them.
 
+import ResponseEvents
+import StreamSession
 import StreamTransport
 
 /// What kind of problem an error is.
@@ -98,7 +100,8 @@ extension ChappieClientError {
         case .toolExecutionFailed: ErrorFacts(.internal, shouldReport: true)
         case .responseTerminalFailure(let response): response.facts
         case .streamingTransportReplayDiverged: ErrorFacts(.server)
-        case .httpError(let status, _): ErrorFacts(statusCode: status)
+        case .httpError(let status, let body):
+            ErrorMeaning(body: body).map { ErrorFacts($0) } ?? ErrorFacts(statusCode: status)
         case .invalidResponse: ErrorFacts(.server, shouldReport: true)
         case .alreadyRunning: ErrorFacts(.validation, shouldReport: true)
         case .runTimeLimitExceeded: ErrorFacts(.validation, requiresUserAction: true)
@@ -170,7 +173,7 @@ extension ChappieResponse {
     fileprivate var facts: ErrorFacts {
         guard self.status != "incomplete" else { return ErrorFacts(.validation, requiresUserAction: true) }
         guard self.status != "cancelled" else { return ErrorFacts(.server) }
-        return ErrorFacts(errorCode: self.errorCode ?? "")
+        return ErrorMeaning(self).map { ErrorFacts($0) } ?? ErrorFacts(.server, .afterServerFailure)
     }
 }
 
@@ -223,30 +226,51 @@ private struct ErrorFacts {
         }
     }
 
-    /// By the code of a failed response.
-    init(errorCode: String) {
-        switch errorCode {
-        case "insufficient_quota", "usage_limit_reached": self.init(.rateLimit, requiresUserAction: true)
-        case "rate_limit_exceeded", "slow_down": self.init(.rateLimit, .afterRateLimit)
-        case "usage_not_included": self.init(.permission, requiresUserAction: true)
-        case "invalid_api_key": self.init(.auth, requiresUserAction: true)
-        case "invalid_prompt", "bio_policy", "cyber_policy", "context_length_exceeded":
-            self.init(.validation, requiresUserAction: true)
-        case "invalid_request_error", "model_not_found": self.init(.validation, shouldReport: true)
-        case _ where Self.imageCodes.contains(errorCode): self.init(.validation, requiresUserAction: true)
-        default: self.init(.server, .afterServerFailure)
+    /// By the meaning of an error code or type.
+    init(_ meaning: ErrorMeaning) {
+        self.init(
+            ChappieErrorCategory(meaning.category), ChappieRetryGuidance(after: meaning.failureClass),
+            requiresUserAction: meaning.requiresUserAction, shouldReport: meaning.shouldReport)
+    }
+}
+
+extension ChappieErrorCategory {
+    fileprivate init(_ category: ErrorMeaning.Category) {
+        switch category {
+        case .auth: self = .auth
+        case .validation: self = .validation
+        case .permission: self = .permission
+        case .rateLimit: self = .rateLimit
+        case .server: self = .server
         }
     }
+}
 
-    private static let imageCodes: Set<String> = [
-        "empty_image_file", "failed_to_download_image", "image_content_policy_violation", "image_file_not_found",
-        "image_file_too_large", "image_parse_error", "image_too_large", "image_too_small", "invalid_base64_image",
-        "invalid_image", "invalid_image_format", "invalid_image_mode", "invalid_image_url",
-        "unsupported_image_media_type",
-    ]
+extension ErrorMeaning {
+    /// The meaning of the error in the body of an answer, beside its status code; nil when the status code decides.
+    init?(body: String) {
+        guard let facts = ServerErrorFacts(body: body.utf8) else { return nil }
+        self.init(code: facts.code, type: facts.type, hasStatusCode: true)
+    }
+
+    /// The meaning of a failed response.
+    init?(_ response: ChappieResponse) {
+        self.init(code: response.errorCode, type: response.errorType, hasStatusCode: false)
+    }
 }
 
 extension ChappieRetryGuidance {
+    /// What the engine does about an error is also what its caller may do: retry, with a credential or later, or not.
+    fileprivate init(after failureClass: FailureClass) {
+        switch failureClass {
+        case .credential: self = .refreshAuthThenRetry
+        case .throttle: self = .afterRateLimit
+        case .transient, .server: self = .afterServerFailure
+        case .probable, .offline: self = .afterNetworkFailure
+        case .definite, .size, .usageLimit, .fatal: self = .none
+        }
+    }
+
     fileprivate static let afterNetworkFailure = Self.retryWithBackoff(afterSeconds: 1)
     fileprivate static let afterServerFailure = Self.retryWithBackoff(afterSeconds: 5)
     fileprivate static let afterRateLimit = Self.retryWithBackoff(afterSeconds: 30)

@@ -14,6 +14,8 @@ public struct ChappieResponse: Sendable, Equatable {
     public package(set) var requestID: String?
     /// The error's code, such as `server_error`.
     public let errorCode: String?
+    /// The error's type, where it says more than the code.
+    var errorType: String?
     /// The error's text, in the server's words.
     public let errorMessage: String?
     /// The error as the server sent it: JSON text, at most 64 KiB.

@@ -28,6 +28,11 @@ extension ChappieUsageLimitSnapshot {
     }
 }
 
+extension ServerErrorFacts {
+    /// The error as a usage limit; nil for an error that waiting a little may cure.
+    var usageLimit: UsageLimitError? { UsageLimitError(self, where: ErrorMeaning.isUsageLimit) }
+}
+
 extension ChappieUsageLimit {
     /// The windows come with the refusal's own fields, or else from what the stream has said before.
     init(_ error: UsageLimitError, resetsAt: Int?, headers: UsageLimitHeaders, known: UsageLimitSnapshot?) {
@@ -54,6 +59,7 @@ extension ChappieResponse {
         self.init(
             id: summary.id, status: summary.status ?? status, errorCode: summary.errorCode,
             errorMessage: summary.errorMessage, incompleteReason: summary.incompleteReason)
+        self.errorType = summary.errorType
         self.model = summary.model
         self.usage = summary.usage.map { ChappieTokenUsage($0) }
         self.errorPayload = summary.errorPayload(byteCountLimit: byteCountLimit)

@@ -249,6 +249,7 @@ extension ChappieResponse {
         var copy = Self(
             id: self.id.map(replace), status: self.status, errorCode: self.errorCode.map(replace),
             errorMessage: self.errorMessage.map(replace), incompleteReason: self.incompleteReason.map(replace))
+        copy.errorType = self.errorType.map(replace)
         copy.model = self.model.map(replace)
         copy.outputText = self.outputText
         copy.usage = self.usage

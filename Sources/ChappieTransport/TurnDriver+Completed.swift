@@ -72,6 +72,7 @@ extension TurnDriver {
         var response = ChappieResponse(
             id: nil, status: "failed", errorCode: event.facts.code ?? event.facts.type,
             errorMessage: event.facts.message)
+        response.errorType = event.facts.type
         response.errorPayload = ServerErrorFacts.payload(
             of: unsafe Array(json), byteCountLimit: self.errorPayloadByteCountLimit, orWhole: true)
         response.requestID = self.evidence.requestID

@@ -29,7 +29,7 @@ extension TurnDriver {
             limit = UsageLimitFacts(resetsAfter: resetsAt.map { .seconds(max(0, $0 - now)) })
         }
         return RefusalFacts(
-            statusCode: statusCode, errorCode: facts.code ?? facts.type,
+            statusCode: statusCode, errorCode: facts.code ?? facts.type, errorType: facts.type,
             retryAfter: delay.map { .milliseconds($0) }, usageLimit: limit)
     }
 

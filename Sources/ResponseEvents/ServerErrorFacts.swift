@@ -60,9 +60,6 @@ package struct ServerErrorFacts: Equatable, Sendable {
         self.limitWindowMinutes = facts["limit_window_minutes"]?.nonNegativeInteger
     }
 
-    /// The error as a usage limit; nil for an error that waiting a little may cure.
-    package var usageLimit: UsageLimitError? { UsageLimitError(self) }
-
     /// How long the message of an ordinary rate limit asks to wait, in milliseconds.
     package var retryDelay: Int? {
         guard self.code == "rate_limit_exceeded", let message = self.message else { return nil }

@@ -17,17 +17,13 @@ package struct UsageLimitError: Error, Equatable, Sendable {
     /// In how many seconds the limit ends.
     package let resetsInSeconds: Int?
 
-    /// The types and codes that mean a limit and not a throttle.
-    private static let names: Set<String> = [
-        "usage_limit_reached", "usage_not_included", "insufficient_quota", "organization_spend_limit_exceeded",
-        "organization_usage_limit_exceeded",
-    ]
-
-    /// Nil when the facts are not about a usage limit.
-    package init?(_ facts: ServerErrorFacts) {
-        guard let type = [facts.type, facts.code].compactMap({ $0 }).first(where: Self.names.contains) else {
-            return nil
-        }
+    /// Reads the facts of an error; nil when they are not about a usage limit.
+    ///
+    /// - Parameters:
+    ///   - facts: what the server says.
+    ///   - isLimit: whether a type or a code means a limit, and not a throttle.
+    package init?(_ facts: ServerErrorFacts, where isLimit: (String) -> Bool) {
+        guard let type = [facts.type, facts.code].compactMap({ $0 }).first(where: isLimit) else { return nil }
         self.type = type
         self.code = facts.code
         self.message = facts.message ?? ""

@@ -87,6 +87,8 @@ package struct RefusalFacts: Sendable, Equatable {
     package let statusCode: Int?
     /// The error's code, or its type where it has no code.
     package let errorCode: String?
+    /// The error's type: the family that its code belongs to.
+    package let errorType: String?
     /// `Retry-After`, or the server's words about a delay, as time from the receipt.
     package let retryAfter: Duration?
     /// The usage limit that was reached.
@@ -96,11 +98,13 @@ package struct RefusalFacts: Sendable, Equatable {
     package init(
         statusCode: Int? = nil,
         errorCode: String? = nil,
+        errorType: String? = nil,
         retryAfter: Duration? = nil,
         usageLimit: UsageLimitFacts? = nil
     ) {
         self.statusCode = statusCode
         self.errorCode = errorCode
+        self.errorType = errorType
         self.retryAfter = retryAfter
         self.usageLimit = usageLimit
     }

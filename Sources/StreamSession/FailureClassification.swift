@@ -1,4 +1,5 @@
-// The one table that says what a failure means. It is pure: no state, no clock, no message text.
+// What a failure means, by its case, its status code or the meaning of its error code (`ErrorMeaning`). It is pure: no
+// state, no clock, no message text.
 import StreamTransport
 
 #if canImport(Glibc)
@@ -40,7 +41,7 @@ extension AttemptFailure {
     }
 
     /// Whether the server does not have the response that the request goes on from.
-    var refusesContinuation: Bool { self.refusal?.errorCode == ErrorCode.forgotten }
+    var refusesContinuation: Bool { self.refusal?.errorCode == ErrorMeaning.forgottenResponse }
 
     /// True when the attempt ended before the server's answer to the request or the upgrade was there.
     var precedesAnswer: Bool {
@@ -120,7 +121,7 @@ extension RefusalFacts {
         case .usageLimit: return .usageLimit
         case .throttle: return .throttle
         // Overload is the server's answer to the request, whatever it was asked over.
-        case .fatal where self.errorCode == ErrorCode.overloaded: return .fatal
+        case .fatal where self.errorCode == ErrorMeaning.overloaded: return .fatal
         case .definite, .probable, .offline, .transient, .server, .size, .credential, .fatal, nil: break
         }
         switch self.statusCode ?? 0 {
@@ -156,43 +157,10 @@ extension RefusalFacts {
         self.statusCode == nil ? self.classOfCode ?? .fatal : self.classOfAnswer
     }
 
-    /// What an error code decides by itself, ahead of any status code.
+    /// What the error's code or type decides, ahead of any status code or where there is none.
     private var classOfCode: FailureClass? {
         if self.usageLimit != nil { return .usageLimit }
-        guard let errorCode else { return nil }
-        if ErrorCode.transient.contains(errorCode) { return .transient }
-        if ErrorCode.throttle.contains(errorCode) { return .throttle }
-        if ErrorCode.usageLimit.contains(errorCode) { return .usageLimit }
-        return ErrorCode.fatal.contains(errorCode) ? .fatal : nil
+        return ErrorMeaning(code: self.errorCode, type: self.errorType, hasStatusCode: self.statusCode != nil)?
+            .failureClass
     }
-}
-
-/// Error codes of the Responses API that decide something; every other one leaves it to the status code.
-private enum ErrorCode {
-    /// The server has no capacity for the model, and says so after it has tried.
-    static let overloaded = "server_is_overloaded"
-
-    /// The response that a request goes on from is not there, or no more.
-    static let forgotten = "previous_response_not_found"
-
-    static let transient: Set<String> = [
-        forgotten, "websocket_connection_limit_reached",
-    ]
-
-    static let throttle: Set<String> = ["rate_limit_exceeded", "slow_down"]
-
-    static let usageLimit: Set<String> = [
-        "insufficient_quota", "organization_spend_limit_exceeded", "organization_usage_limit_exceeded",
-        "usage_limit_reached", "usage_not_included",
-    ]
-
-    static let fatal: Set<String> = [
-        overloaded, "bio_policy", "context_length_exceeded", "cyber_policy", "data_residency_mismatch",
-        "empty_image_file", "image_content_policy_violation", "image_file_not_found", "image_file_too_large",
-        "image_parse_error", "image_too_large", "image_too_small", "invalid_base64_image", "invalid_image",
-        "invalid_image_format", "invalid_image_mode", "invalid_image_url", "invalid_prompt", "invalid_stream_id",
-        "misalignment_policy_violation", "unsupported_image_media_type",
-        // A connection has had all the lanes that it may have: the caller has to take one that exists.
-        "websocket_stream_limit_reached",
-    ]
 }

@@ -38,7 +38,7 @@ import Testing
                 Issue.record("it is an error")
                 return
             }
-            #expect(error.facts.usageLimit == nil)
+            #expect(UsageLimitError(error.facts) { $0 == "usage_limit_reached" } == nil)
             // One letter and 127 marks of two bytes each: a mark is not cut in two.
             #expect(error.facts.code?.utf8.count == 255)
             #expect(error.facts.message == "m")

@@ -64,8 +64,15 @@ import Testing
         ("image_file_not_found", .fatal),
         ("server_error", .server),
         ("vector_store_timeout", .server),
-        ("failed_to_download_image", .server),
         ("something_new", .server),
+        ("invalid_api_key", .credential),
+        ("invalid_request_error", .fatal),
+        ("model_not_found", .fatal),
+        ("invalid_stream_id", .fatal),
+        ("authentication_error", .credential),
+        ("permission_error", .fatal),
+        ("not_found_error", .fatal),
+        ("rate_limit_error", .throttle),
         ("", .server),
     ]
 
@@ -75,6 +82,27 @@ import Testing
         #expect(AttemptFailure.responseFailed(facts).failureClass == expected)
         // Without a status code an error event is the server's last word, unless its code says otherwise.
         #expect(AttemptFailure.errorEvent(facts).failureClass == (expected == .server ? .fatal : expected))
+    }
+
+    @Test func anImageThatCouldNotBeDownloadedIsAskedForAgain() {
+        let facts = RefusalFacts(errorCode: "failed_to_download_image")
+        #expect(AttemptFailure.responseFailed(facts).failureClass == .server)
+        #expect(AttemptFailure.errorEvent(facts).failureClass == .server)
+    }
+
+    @Test(arguments: [nil, "something_new", "429"] as [String?])
+    func theTypeDecidesWhereTheCodeIsUnknown(code: String?) {
+        let throttled = RefusalFacts(errorCode: code, errorType: "rate_limit_error")
+        #expect(AttemptFailure.errorEvent(throttled).failureClass == .throttle)
+        #expect(AttemptFailure.responseFailed(throttled).failureClass == .throttle)
+        let forgotten = RefusalFacts(errorCode: "previous_response_not_found", errorType: "invalid_request_error")
+        #expect(AttemptFailure.errorEvent(forgotten).failureClass == .transient)
+    }
+
+    @Test func aStatusCodeIsMorePreciseThanAType() {
+        let refused = RefusalFacts(statusCode: 401, errorCode: "token_expired", errorType: "invalid_request_error")
+        #expect(AttemptFailure.httpStatus(refused).failureClass == .credential)
+        #expect(AttemptFailure.errorEvent(refused).failureClass == .credential)
     }
 
     @Test func aFailedResponseWithoutACodeIsTheServersAndAnErrorEventIsFinal() {

@@ -61,16 +61,20 @@ struct UsageLimitCheck {
         let now = self.section.now
         var facts = ServerErrorFacts()
         facts.type = "usage_limit_reached"
-        guard let error = facts.usageLimit else { breakInvariant("a usage limit is none") }
+        guard let error = Self.limit(facts) else { breakInvariant("a usage limit is none") }
         let known = self.headers.activeSnapshot.primary?.resetsAt
         require(error.resetsAt(now: now, headers: self.headers) == known, "the limit does not end with its window")
         facts.resetsInSeconds = self.section.values(named: "resets-in-seconds").first.flatMap(PlainText.integer).map {
             max(0, $0)
         }
-        guard let seconds = facts.resetsInSeconds, let error = facts.usageLimit else { return }
+        guard let seconds = facts.resetsInSeconds, let error = Self.limit(facts) else { return }
         let end = error.resetsAt(now: now, headers: self.headers)
         require(
             end == (now > Int.max - seconds ? Int.max : now + seconds), "\(seconds) s after \(now) is \(end as Any)")
+    }
+
+    private static func limit(_ facts: ServerErrorFacts) -> UsageLimitError? {
+        UsageLimitError(facts) { $0 == "usage_limit_reached" }
     }
 
     // MARK: A plain reading

@@ -1,0 +1,83 @@
+// What the engine does about an error code, held against what the public error says about it.
+import StreamSession
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct ErrorMeaningTests {
+    private static let statusCodes = [400, 401, 403, 404, 408, 409, 413, 422, 425, 429, 500, 502, 503, 529]
+
+    /// Every code and type of the table, and some that it lacks.
+    static let names = ErrorMeaning.names + ["server_error", "something_new", ""]
+
+    /// What a caller may do where the engine has done this.
+    private static func guidance(after failureClass: FailureClass) -> ChappieRetryGuidance {
+        switch failureClass {
+        case .credential: .refreshAuthThenRetry
+        case .throttle: .retryWithBackoff(afterSeconds: 30)
+        case .transient, .server: .retryWithBackoff(afterSeconds: 5)
+        case .definite, .probable, .offline, .size, .usageLimit, .fatal: .none
+        }
+    }
+
+    @Test(arguments: names) func failedResponseHasTheGuidanceThatTheEngineFollows(name: String) {
+        let failureClass = AttemptFailure.responseFailed(RefusalFacts(errorCode: name)).failureClass
+        let error = ChappieClientError.responseTerminalFailure(
+            ChappieResponse(id: nil, status: "failed", errorCode: name))
+        #expect(error.retryGuidance == Self.guidance(after: failureClass))
+        #expect(!(error.isRetryable && error.requiresUserAction))
+    }
+
+    @Test(arguments: names) func refusedRequestHasTheGuidanceThatTheEngineFollows(name: String) {
+        for statusCode in Self.statusCodes {
+            for (code, type) in [(name, nil), (nil, name), ("something_new", name)] as [(String?, String?)] {
+                let facts = RefusalFacts(statusCode: statusCode, errorCode: code ?? type, errorType: type)
+                let members = [code.map { #""code":"\#($0)""# }, type.map { #""type":"\#($0)""# }, #""message":"m""#]
+                let body = "{\"error\":{\(members.compactMap { $0 }.joined(separator: ","))}}"
+                let error = ChappieClientError.httpError(statusCode, body)
+                for failure in [AttemptFailure.httpStatus(facts), .errorEvent(facts)] {
+                    #expect(
+                        error.retryGuidance == Self.guidance(after: failure.failureClass), "\(statusCode) \(body)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("server_is_overloaded", .server), ("data_residency_mismatch", .validation),
+            ("misalignment_policy_violation", .validation), ("invalid_stream_id", .validation),
+            ("websocket_stream_limit_reached", .validation), ("organization_spend_limit_exceeded", .rateLimit),
+            ("organization_usage_limit_exceeded", .rateLimit), ("invalid_api_key", .auth),
+            ("invalid_request_error", .validation), ("model_not_found", .validation),
+            ("failed_to_download_image", .validation), ("usage_not_included", .permission),
+        ] as [(String, ChappieErrorCategory)])
+    func codesHaveACategory(code: String, category: ChappieErrorCategory) {
+        let response = ChappieResponse(id: nil, status: "failed", errorCode: code)
+        #expect(ChappieClientError.responseTerminalFailure(response).category == category)
+    }
+
+    /// The server fails in the same way each time: a turn has one attempt exactly when its error says not to retry.
+    @Test(arguments: names) func turnIsRetriedExactlyWhenItsErrorSaysSo(name: String) async {
+        let script: [ScriptStep] = .webSocket(Event.failed(code: name))
+        let fixture = TurnFixture(Array(repeating: script, count: 20)) {
+            $0.policy = ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
+            $0.credential = { ChappieCredential(bearerToken: $0 == .connecting ? "old" : "new") }
+        }
+        let outcome = await fixture.run()
+        guard case .reauthenticationRequired? = outcome.clientError else {
+            #expect(outcome.clientError != nil)
+            #expect((outcome.report.attempts.count > 1) == outcome.clientError?.isRetryable)
+            return
+        }
+        // A fresh credential was refused as well.
+        #expect(outcome.report.attempts.count == 2)
+        #expect(ErrorMeaning(name, hasStatusCode: false)?.failureClass == .credential)
+    }
+
+    @Test(arguments: ["usage_limit_reached", "usage_not_included", "insufficient_quota", "slow_down", "", "tokens"])
+    func usageLimitIsToldFromAThrottle(name: String) {
+        let isLimit = ["usage_limit_reached", "usage_not_included", "insufficient_quota"].contains(name)
+        #expect(ErrorMeaning.isUsageLimit(name) == isLimit)
+    }
+}
