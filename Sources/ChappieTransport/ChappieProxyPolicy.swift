@@ -23,7 +23,8 @@ public enum ChappieProxyPolicy: Sendable, Hashable, CustomStringConvertible, Cus
     case none
     /// This one, for every server: `http://[USER[:PASSWORD]@]HOST[:PORT]`, port 80 unless it says otherwise.
     ///
-    /// User name and password are percent-encoded. No other scheme than `http` is supported.
+    /// An empty URL, like any other that cannot be used, fails the turn with `proxy.invalid`: nothing is connected to
+    /// directly. User name and password are percent-encoded. No other scheme than `http` is supported.
     case url(String)
 
     /// Never the URL.

@@ -41,7 +41,7 @@ extension TransportEndpoint {
         case "https", "wss": isSecure = true
         default: return nil
         }
-        guard let port = UInt16(exactly: url.port ?? (isSecure ? 443 : 80)), port > 0 else { return nil }
+        guard let port = Self.port(of: url, default: isSecure ? 443 : 80) else { return nil }
         // Brackets belong to the URL's syntax, not to the address (RFC 3986 section 3.2.2).
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         self.init(
@@ -50,6 +50,25 @@ extension TransportEndpoint {
             port: port,
             target: target
         )
+    }
+
+    /// The port as the URL's text has it, 1 to 65,535; nil for any other.
+    ///
+    /// `URL.port` has no answer, or another port, where the digits are more than an integer takes.
+    private static func port(of url: URL, default known: UInt16) -> UInt16? {
+        let text = url.absoluteString.utf8
+        guard let start = text.firstRange(of: "://".utf8)?.upperBound else { return nil }
+        let authority = text[start...].prefix { !"/?#".utf8.contains($0) }
+        // An IPv6 address has colons inside its brackets (RFC 3986 section 3.2.2), and a password may have some.
+        let place = authority[(authority.lastIndex(of: UInt8(ascii: "@")) ?? start)...]
+        let rest = place[(place.lastIndex(of: UInt8(ascii: "]")) ?? place.startIndex)...]
+        guard let colon = rest.lastIndex(of: UInt8(ascii: ":")) else { return known }
+        let digits = rest[rest.index(after: colon)...]
+        if digits.isEmpty { return known }
+        guard digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+            let port = UInt16(String(decoding: digits, as: UTF8.self)), port > 0
+        else { return nil }
+        return port
     }
 
     /// The place of a response, and where in it to go on.

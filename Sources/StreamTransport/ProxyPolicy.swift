@@ -13,9 +13,11 @@ package struct ProxyPolicy: Sendable, CustomStringConvertible, CustomDebugString
     /// No proxy for anything.
     package static let none = ProxyPolicy(plain: nil, secure: nil, exceptions: ProxyExceptions(""))
 
-    /// One proxy for every connection; none when the URL is empty.
+    /// One proxy for every connection.
+    ///
+    /// An empty URL is one that cannot be used: a proxy was asked for, so that nothing is connected to directly.
     package static func url(_ url: String) -> ProxyPolicy {
-        let proxy = Self.proxy(url)
+        let proxy = Result { () throws(TransportFailure) in try ProxyServer(url: url) }
         return ProxyPolicy(plain: proxy, secure: proxy, exceptions: ProxyExceptions(""))
     }
 
@@ -47,6 +49,7 @@ package struct ProxyPolicy: Sendable, CustomStringConvertible, CustomDebugString
         self.exceptions = exceptions
     }
 
+    /// The proxy that a variable names; nil for an empty one, which means none.
     private static func proxy(_ url: String) -> Proxy? {
         guard !url.utf8[...].trimmed.isEmpty else { return nil }
         return Result { () throws(TransportFailure) in try ProxyServer(url: url) }

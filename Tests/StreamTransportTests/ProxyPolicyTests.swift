@@ -86,10 +86,21 @@ import Testing
         for endpoint in [Self.secure, Self.plain] {
             let proxy = try ProxyPolicy.url("http://u:p@h:1").proxy(for: endpoint)
             #expect(proxy == ProxyServer(host: "h", port: 1, authorization: "Basic dTpw"))
-            #expect(try ProxyPolicy.url("").proxy(for: endpoint) == nil)
-            #expect(try ProxyPolicy.url(" ").proxy(for: endpoint) == nil)
             #expect(try ProxyPolicy.none.proxy(for: endpoint) == nil)
             #expect(throws: TransportFailure.self) { try ProxyPolicy.url("http://h:0").proxy(for: endpoint) }
+        }
+    }
+
+    /// A proxy that was asked for is never left out.
+    @Test(arguments: ["", " ", "\n", "://", "http://h:99999999999999999999999"])
+    func urlWithoutAHostOrWithAnotherPortIsInvalid(url: String) {
+        for endpoint in [Self.secure, Self.plain] {
+            #expect {
+                try ProxyPolicy.url(url).proxy(for: endpoint)
+            } throws: { error in
+                guard case .proxyInvalid? = (error as? TransportFailure)?.cause else { return false }
+                return true
+            }
         }
     }
 
