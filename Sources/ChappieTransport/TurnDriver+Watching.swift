@@ -34,6 +34,7 @@ extension TurnDriver {
 
     /// Nobody reads the turn any more, and its end was never reached.
     func noteDropped() {
+        self.abandonTicket()
         guard self.outcome == nil, let startedAt = self.startedAt else { return }
         self.noteCancelled(after: self.engine.clock.now() - startedAt)
     }

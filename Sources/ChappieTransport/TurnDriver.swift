@@ -20,6 +20,8 @@ import StreamTransport
         /// Events that the consumer can take without anything being done for them.
         var ready = EventQueue()
         var report = ChappieStreamReport()
+        /// What the circuit breaker wants to have answered, once: at the turn's end, or when nobody reads it any more.
+        var ticket: CircuitBreaker.Ticket?
         var steering = Steering()
 
         /// Takes the event that is ready, unless the stream was cancelled.
@@ -82,9 +84,8 @@ import StreamTransport
     var unknownTypes: Set<String> = []
     /// What the report says about sending the request again.
     private var reportedSafety = ChappieReplaySafety.notSent
-    /// What the circuit breaker wants to have answered.
-    private var ticket: CircuitBreaker.Ticket?
-    private var isProbe = false
+    /// Whether the circuit breaker has let the turn through to see whether the server has recovered.
+    var isProbe = false
     var parser: EventStreamParser
     var credential: ChappieCredential? { didSet { self.redaction.add(self.credential) } }
     /// Takes the credentials of the turn out of the server's words.
@@ -253,18 +254,7 @@ import StreamTransport
         self.outcome = outcome
         self.noteReplaySafety()
         self.noteEnd(outcome)
-        guard let ticket = self.ticket.take() else { return }
-        switch outcome {
-        case .completed: self.engine.succeeded(ticket)
-        case .failed(let error as ChappieClientError): self.engine.failed(ticket, isCounted: error.countsAgainstServer)
-        case .failed: self.engine.abandoned(ticket)
-        }
-    }
-
-    /// The server works: others need not wait for the end of a turn that was let through to find that out.
-    func serverAnswered() {
-        guard self.isProbe, let ticket = self.ticket.take() else { return }
-        self.engine.succeeded(ticket)
+        self.answerBreaker(outcome)
     }
 
     /// Appends an event for the consumer.
@@ -361,25 +351,6 @@ import StreamTransport
         self.engine.configuration.policy.prefersWebSocket && availability == .available
     }
 
-    /// Asks the circuit breaker; false when it ends the turn.
-    @inline(never)
-    private func isPermitted() -> Bool {
-        // What only prepares a server says nothing about it.
-        if self.request.isWarmUp { return true }
-        switch self.engine.permission() {
-        case .allowed(let ticket):
-            self.ticket = ticket
-        case .probe(let ticket):
-            self.ticket = ticket
-            self.isProbe = true
-        case .refused(let retryAfter):
-            self.end(
-                .failed(ChappieClientError(circuitOpenFor: retryAfter, transport: self.transport, of: self.identity)))
-            return false
-        }
-        return true
-    }
-
     /// Ends the turn as cancelled.
     @inline(never)
     func stop() {
@@ -401,6 +372,8 @@ import StreamTransport
         }
         interrupt?()
         for connection in connections { connection?.cancel() }
+        // A turn that nobody reads on never comes to its end.
+        self.abandonTicket()
     }
 
     /// What the turn went through so far.

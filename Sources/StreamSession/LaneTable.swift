@@ -109,9 +109,11 @@ package struct LaneTable: Sendable {
     /// A socket that nobody uses.
     ///
     /// Reading stops when a member has `highWatermark` unread bytes, and goes on when it has `lowWatermark` or fewer.
+    ///
+    /// Marks out of range become the nearest that let reading go on: 1 and more, and 0 up to one below that.
     package init(highWatermark: Int, lowWatermark: Int) {
         self.highWatermark = max(1, highWatermark)
-        self.lowWatermark = min(lowWatermark, max(0, highWatermark - 1))
+        self.lowWatermark = min(max(0, lowWatermark), self.highWatermark - 1)
     }
 
     // MARK: Members

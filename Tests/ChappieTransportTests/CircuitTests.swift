@@ -154,6 +154,45 @@ import Testing
         #expect(await fixture.run().error == nil)
     }
 
+    /// The handle is kept, but nobody reads on.
+    @Test func trialThatIsCancelledBetweenTwoEventsLetsTheNextTurnTry() async throws {
+        let fixture = Self.fixture([
+            Self.broken, Self.broken,
+            [
+                .opened(200),
+                .body(Event.sse(#"{"type":"codex.rate_limits","rate_limits":{"primary":{"used_percent":1}}}"#)),
+            ],
+            Self.whole,
+        ])
+        for _ in 0..<2 { _ = await fixture.run() }
+        fixture.clock.advance(by: .seconds(60))
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        var iterator = handle.events.makeAsyncIterator()
+        _ = try await iterator.next()
+        handle.cancel()
+        #expect(await fixture.run().error == nil)
+    }
+
+    @Test func trialWhoseStreamIsDroppedLetsTheNextTurnTry() async throws {
+        let fixture = Self.fixture([
+            Self.broken, Self.broken,
+            [
+                .opened(200),
+                .body(Event.sse(#"{"type":"codex.rate_limits","rate_limits":{"primary":{"used_percent":1}}}"#)),
+            ],
+            Self.whole,
+        ])
+        for _ in 0..<2 { _ = await fixture.run() }
+        fixture.clock.advance(by: .seconds(60))
+        do {
+            var events: AsyncThrowingStream<ChappieStreamEvent, any Error>.AsyncIterator? =
+                fixture.instance.stream(ChappieTransportRequest(prompt: "hi")).makeAsyncIterator()
+            _ = try await events?.next()
+            events = nil
+        }
+        #expect(await fixture.run().error == nil)
+    }
+
     @Test func withoutAThresholdEveryTurnIsTried() async {
         let fixture = TurnFixture(Array(repeating: Self.broken, count: 20)) {
             $0.policy = .httpSSEOnly

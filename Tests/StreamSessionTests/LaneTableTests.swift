@@ -287,7 +287,8 @@ extension LaneTable {
         #expect(table.mayRead)
     }
 
-    @Test(arguments: [(0, 0), (1, 0), (1, 1), (10, 20)]) func oddWatermarksLetReadingGoOn(_ high: Int, _ low: Int) {
+    @Test(arguments: [(0, 0), (1, 0), (1, 1), (10, 20), (10, -1), (1, .min), (.min, .min), (.min, .max), (.max, .max)])
+    func oddWatermarksLetReadingGoOn(_ high: Int, _ low: Int) {
         var table = LaneTable(highWatermark: high, lowWatermark: low)
         let member = table.joined(lane: "a")
         table.put(max(1, high), for: member)

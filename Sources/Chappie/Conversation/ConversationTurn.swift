@@ -1,13 +1,14 @@
 import ChappieTransport
 import StreamTransport
+import Synchronization
 
 /// A turn of a conversation: responses and tools in between, as one stream.
 ///
 /// It reads a `TurnDriver` for each response, asks `ToolLoopStateMachine` what comes next, and does it. It has no
 /// policy. `next()` belongs to the stream's one consumer, whose task does the work; tools run in tasks of their own,
 /// and report to `inbox`. `cancel()` and `report` may be called from anywhere.
-/// - Safety: everything but `shared` and `inbox`, which have locks, is touched inside `next()` only, by one task at a
-/// time.
+/// - Safety: everything but `shared` and `inbox`, which have locks, is touched inside `next()` only, and `isBusy` lets one
+/// task in at a time.
 final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     /// What other tasks may touch.
     struct Shared {
@@ -53,6 +54,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     let shared = LockedValue(Shared())
     /// What tools and the timer say.
     let inbox = ToolInbox()
+    /// Whether a task is inside `next()` or `nextBatch()`.
+    private let isBusy = Atomic(false)
     /// Where the turn is.
     var phase = Phase.notBegun
     /// Decides what comes next.
@@ -88,6 +91,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     /// The next event; nil after `.completed`.
     nonisolated(nonsending) func next() async throws -> ChappieStreamEvent? {
+        self.beginReading()
+        defer { self.isBusy.store(false, ordering: .releasing) }
         do {
             while true {
                 if let event = try self.performActions() { return event }
@@ -111,6 +116,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     /// The events that are ready, never none; nil after the batch with `.completed`.
     nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]? {
+        self.beginReading()
+        defer { self.isBusy.store(false, ordering: .releasing) }
         do {
             while true {
                 var batch: [ChappieStreamEvent] = []
@@ -132,6 +139,13 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         } catch {
             throw self.ended(with: error)
         }
+    }
+
+    /// Lets one reader in at a time; what is touched inside has no lock.
+    @inline(__always)
+    private func beginReading() {
+        precondition(
+            !self.isBusy.exchange(true, ordering: .acquiring), "a stream is read by one task at a time")
     }
 
     /// Whether an event of a response is one of the turn.
