@@ -10,6 +10,7 @@ public final class ChappieStreamingTransport: Sendable {
 
     /// An instance; no connection is made before the first stream is read.
     public convenience init(configuration: ChappieTransportConfiguration) {
+        let configuration = configuration.bounded
         let transport = LibwebsocketsTransport(
             tls: TLSPolicy(configuration.tls), proxies: ProxyPolicy.policy(configuration.proxy),
             serviceThreadCount: configuration.serviceThreadCount)

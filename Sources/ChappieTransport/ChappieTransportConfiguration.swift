@@ -6,7 +6,8 @@
 
 /// Everything an instance of `ChappieStreamingTransport` is told.
 ///
-/// Immutable once the instance is made.
+/// Immutable once the instance is made. Of a number outside of its range the nearest one inside counts: no time is below
+/// zero or above 100 years, no count of bytes below zero or above 1 TiB, and no other count below zero.
 public struct ChappieTransportConfiguration: Sendable {
     /// Gives the credential: once at the beginning of a turn, and once more when the server rejects it.
     public typealias CredentialSource = @Sendable (CredentialRequest) async throws -> ChappieCredential?
@@ -214,11 +215,11 @@ public struct ChappieLimits: Sendable, Equatable {
     public var errorBodyByteCount = 64 << 10
     /// Unread bytes of one stream at which reading stops.
     ///
-    /// Default 1 MiB.
+    /// Default 1 MiB; at least 1.
     public var highWatermark = 1 << 20
     /// Unread bytes at which it goes on.
     ///
-    /// Default 256 KiB.
+    /// Default 256 KiB; below `highWatermark`.
     public var lowWatermark = 256 << 10
 
     /// The defaults.

@@ -20,6 +20,7 @@ final class Engine: Sendable {
     private let state: LockedValue<State>
 
     init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
+        let configuration = configuration.bounded
         self.configuration = configuration
         self.transport = transport
         self.clock = clock

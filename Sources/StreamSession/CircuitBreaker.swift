@@ -1,3 +1,5 @@
+import StreamTransport
+
 /// Keeps requests away from an endpoint that fails again and again, and lets one through now and then to see whether it
 /// has recovered.
 ///
@@ -53,10 +55,10 @@ package struct CircuitBreaker: Sendable {
 
     /// A breaker that is closed.
     ///
-    /// Values below zero are zero.
+    /// Values below zero are zero, and no duration is longer than `Duration.longestWait`.
     package init(failureThreshold: Int = 5, openDuration: Duration = .seconds(60)) {
         self.failureThreshold = max(0, failureThreshold)
-        self.openDuration = max(.zero, openDuration)
+        self.openDuration = openDuration.bounded
     }
 
     /// True when requests go out without being probes.

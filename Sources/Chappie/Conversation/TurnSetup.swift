@@ -23,7 +23,7 @@ struct TurnSetup: Sendable {
         self.composer = RequestComposer(configuration)
         self.tools = Dictionary(configuration.tools.map { ($0.name, $0) }) { _, last in last }
         self.approvalHandler = configuration.toolApprovalHandler
-        self.limits = configuration.limits
+        self.limits = configuration.limits.bounded
         self.rawEvents = configuration.rawEvents
         self.engine = configuration.transport
     }

@@ -1,4 +1,8 @@
+import StreamTransport
+
 /// How far one turn may go.
+///
+/// Of a number outside of its range the nearest one inside counts.
 public struct ChappieRunLimits: Sendable, Equatable {
     /// How many tool calls a turn may have.
     ///
@@ -16,7 +20,7 @@ public struct ChappieRunLimits: Sendable, Equatable {
     public var duration: Duration?
     /// How many tools of one response run at the same time; others wait for their turn, in order.
     ///
-    /// Default 8. A call that waits for an approval does not count.
+    /// Default 8; at least 1. A call that waits for an approval does not count.
     public var concurrentTools: Int
     /// How many bytes of a tool's output go to the model, in UTF-8.
     ///
@@ -39,4 +43,11 @@ public struct ChappieRunLimits: Sendable, Equatable {
 
     /// 64 calls, 32 responses, no limit of time.
     public static let `default` = Self()
+
+    /// The same limits, each in its range, as a turn reads them: the variables can have been set to anything.
+    var bounded: Self {
+        Self(
+            toolCalls: self.toolCalls, roundTrips: self.roundTrips, duration: self.duration?.bounded,
+            concurrentTools: self.concurrentTools, toolOutputByteCount: self.toolOutputByteCount.boundedByteCount)
+    }
 }

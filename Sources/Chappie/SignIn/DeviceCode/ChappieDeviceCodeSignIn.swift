@@ -43,7 +43,7 @@ public struct ChappieDeviceCodeSignIn: Sendable {
             }
         let now = session.clock.now()
         let authorization = try DeviceAuthorization(answer, of: grant, date: session.clock.date())
-        let timeout = max(.zero, configuration.deviceCodeTimeout)
+        let timeout = configuration.deviceCodeTimeout.bounded
         self.userCode = authorization.userCode
         self.verificationURL = authorization.verificationURL
         self.completeVerificationURL = authorization.completeVerificationURL

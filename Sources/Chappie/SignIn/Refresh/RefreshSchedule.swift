@@ -1,3 +1,5 @@
+import StreamTransport
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -36,6 +38,6 @@ struct RefreshSchedule: Sendable {
         guard life > 0 else { return .keep }
         let rest = end.timeIntervalSince(date)
         if rest <= 0 { return .refreshNow }
-        return rest <= min(self.lead / .seconds(1), life / 2) ? .refreshSoon : .keep
+        return rest <= min(self.lead.bounded / .seconds(1), life / 2) ? .refreshSoon : .keep
     }
 }

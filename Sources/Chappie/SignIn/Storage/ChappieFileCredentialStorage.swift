@@ -1,5 +1,6 @@
 // `ProcessInfo` is in the one on Linux and in the other on Darwin.
 import Foundation
+import StreamTransport
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -153,7 +154,7 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
 
     private func lock(_ account: String, timeout: Duration) async throws -> CInt {
         try self.check(account: account)
-        let deadline = self.clock.now() + timeout
+        let deadline = self.clock.now() + timeout.bounded
         var pause = Self.firstPause
         while true {
             if let file = try self.tryLock(account) { return file }

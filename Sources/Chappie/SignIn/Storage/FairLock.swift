@@ -39,7 +39,7 @@ final class FairLock: Sendable {
         }
         if isFree { return }
         let timer = Task { [clock] in
-            try await clock.sleep(timeout)
+            try await clock.sleep(timeout.bounded)
             turn.settle(.failure(expired))
         }
         defer { timer.cancel() }

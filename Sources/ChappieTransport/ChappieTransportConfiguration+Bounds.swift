@@ -1,0 +1,73 @@
+import StreamTransport
+
+// A configuration's numbers as the engine reads them. They are plain variables, so a caller can set any value; the engine
+// bounds them once, when it is made, and reads nothing else.
+
+extension ChappieTransportConfiguration {
+    /// The same configuration with every number in its range; of a value outside of it the nearest one inside.
+    var bounded: Self {
+        var copy = self
+        copy.policy = self.policy.bounded
+        copy.rateLimitBackoff = self.rateLimitBackoff.bounded
+        copy.circuitBreaker = self.circuitBreaker.bounded
+        copy.maxHTTPRetries = max(0, self.maxHTTPRetries)
+        copy.reconnectDelay = self.reconnectDelay.bounded
+        copy.timeouts = self.timeouts.bounded
+        copy.limits = self.limits.bounded
+        copy.serviceThreadCount = min(max(1, self.serviceThreadCount), 64)
+        return copy
+    }
+}
+
+extension ChappieStreamingTransportPolicy {
+    fileprivate var bounded: Self {
+        var copy = self
+        copy.hedgeDelay = self.hedgeDelay?.bounded
+        copy.maximumConnectionAge = self.maximumConnectionAge?.bounded
+        copy.livenessCheckDelay = self.livenessCheckDelay?.bounded
+        if case .adaptive(let cooldown) = self.fallback { copy.fallback = .adaptive(cooldown: cooldown.bounded) }
+        return copy
+    }
+}
+
+extension ChappieRateLimitBackoffPolicy {
+    fileprivate var bounded: Self {
+        Self(
+            maxRetries: self.maxRetries, initialDelay: self.initialDelay.bounded,
+            maximumDelay: self.maximumDelay.bounded, respectsRetryAfterHeader: self.respectsRetryAfterHeader)
+    }
+}
+
+extension ChappieCircuitBreakerPolicy {
+    fileprivate var bounded: Self {
+        Self(failureThreshold: self.failureThreshold, openDuration: self.openDuration.bounded)
+    }
+}
+
+extension ChappieTimeouts {
+    fileprivate var bounded: Self {
+        var copy = self
+        copy.connect = self.connect?.bounded
+        copy.firstEvent = self.firstEvent?.bounded
+        copy.idle = self.idle?.bounded
+        copy.progress = self.progress?.bounded
+        copy.stall = self.stall?.bounded
+        copy.total = self.total?.bounded
+        copy.pingInterval = self.pingInterval?.bounded
+        copy.pongTimeout = self.pongTimeout.bounded
+        copy.livenessCheck = self.livenessCheck.bounded
+        return copy
+    }
+}
+
+extension ChappieLimits {
+    fileprivate var bounded: Self {
+        var copy = self
+        copy.eventByteCount = self.eventByteCount.boundedByteCount
+        copy.errorBodyByteCount = self.errorBodyByteCount.boundedByteCount
+        // Reading stops at one unread byte at the least, and goes on below the mark at which it has stopped.
+        copy.highWatermark = max(1, self.highWatermark.boundedByteCount)
+        copy.lowWatermark = min(self.lowWatermark.boundedByteCount, copy.highWatermark - 1)
+        return copy
+    }
+}
