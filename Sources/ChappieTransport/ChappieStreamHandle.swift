@@ -52,7 +52,8 @@ public struct ChappieStreamHandle: Sendable {
 
     /// Closes the connection at once and ends the stream: a consumer that waits gets `CancellationError`.
     ///
-    /// May be called from any task, more than once, and after the end.
+    /// A closure of the program's that is being asked meanwhile, such as a source of credentials, is cancelled and not
+    /// waited for. May be called from any task, more than once, and after the end.
     public func cancel() {
         self.turn.cancel()
     }

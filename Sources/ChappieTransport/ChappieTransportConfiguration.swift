@@ -29,7 +29,8 @@ public struct ChappieTransportConfiguration: Sendable {
     public var baseURL: URL
     /// Gives the credential.
     ///
-    /// Default: none is sent.
+    /// Default: none is sent. A turn that is cancelled, or whose time is over, cancels the task that this runs in and does
+    /// not wait for it: what it still gives is dropped. The same goes for `toolOutput` and `willSend`.
     public var credential: CredentialSource
     /// Fields that go with every request and every upgrade, beside `Authorization`.
     public var additionalFields: [(name: String, value: String)] = []
@@ -182,7 +183,8 @@ public struct ChappieTimeouts: Sendable, Equatable {
     ///
     /// Default 30 s.
     public var stall: Duration? = .seconds(30)
-    /// The whole turn, retries included.
+    /// The whole turn, retries included, and the time in which the program is asked for a credential, a permission or a
+    /// tool's output.
     ///
     /// Default none.
     public var total: Duration?

@@ -38,11 +38,11 @@ struct DocumentFetch {
 
     private func document(_ redaction: inout SecretRedaction) async throws -> FetchedDocument {
         let source = self.engine.configuration.credential
-        let credential = try await source(.connecting)
+        let credential = try await ProgramTask { try await source(.connecting) }.result().get()
         redaction.add(credential)
         let answer = try await self.answer(credential, attempt: 1)
         guard answer.statusCode == 401 else { return try self.judge(answer) }
-        let fresh = try await source(.rejected(credential))
+        let fresh = try await ProgramTask { try await source(.rejected(credential)) }.result().get()
         guard let fresh, fresh != credential else { throw self.rejection(answer) }
         redaction.add(fresh)
         let second = try await self.answer(fresh, attempt: 2)
@@ -83,11 +83,11 @@ struct DocumentFetch {
 
     private func ask(_ request: TransportRequest, attempt: Int) async throws {
         guard let willSend = self.engine.configuration.willSend else { return }
+        let outgoing = ChappieOutgoingRequest(
+            url: request.url ?? self.engine.configuration.baseURL, transport: .httpSSE, body: [],
+            requestID: self.identity.requestID, attempt: attempt)
         do {
-            try await willSend(
-                ChappieOutgoingRequest(
-                    url: request.url ?? self.engine.configuration.baseURL, transport: .httpSSE, body: [],
-                    requestID: self.identity.requestID, attempt: attempt))
+            try await ProgramTask { try await willSend(outgoing) }.result().get()
         } catch {
             throw ChappieClientError.refusal(error)
         }

@@ -6,16 +6,21 @@ package struct TurnClock: Sendable {
     let sleep: @Sendable (Duration) async throws -> Void
     /// A number from 0 to 1, for jitter.
     let fraction: @Sendable () -> Double
+    /// Waits for a moment of `now` while something else goes on, or throws `CancellationError`; nil where nothing takes
+    /// time beside it.
+    let alarm: (@Sendable (Duration) async throws -> Void)?
 
     /// A clock of these parts.
     package init(
         now: @escaping @Sendable () -> Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void,
-        fraction: @escaping @Sendable () -> Double
+        fraction: @escaping @Sendable () -> Double,
+        alarm: (@Sendable (Duration) async throws -> Void)? = nil
     ) {
         self.now = now
         self.sleep = sleep
         self.fraction = fraction
+        self.alarm = alarm
     }
 
     /// The system's.
@@ -24,7 +29,8 @@ package struct TurnClock: Sendable {
         return TurnClock(
             now: { ContinuousClock.now - start },
             sleep: { try await Task.sleep(for: $0) },
-            fraction: { Double.random(in: 0..<1) }
+            fraction: { Double.random(in: 0..<1) },
+            alarm: { try await Task.sleep(until: start + $0, clock: .continuous) }
         )
     }()
 }

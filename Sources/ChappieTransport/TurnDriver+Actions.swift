@@ -284,28 +284,12 @@ extension TurnDriver {
 
     private func pause(for delay: Duration, before opening: TurnStateMachine.Opening) async {
         let sleep = self.engine.clock.sleep
-        guard case .success = await self.result(of: Task { try await sleep(delay) }) else { return self.stop() }
+        guard case .success = await self.result(of: ProgramTask { try await sleep(delay) }) else { return self.stop() }
         if self.isOverTotalBudget {
             self.action = self.machine.failed(.timeout(.total), attempt: opening.attempt, jitter: 0)
             return
         }
         self.action = self.machine.timerFired(attempt: opening.attempt)
-    }
-
-    /// What becomes of a task that ends when the turn is cancelled, by whom ever.
-    private func result<Value>(of task: Task<Value, any Error>) async -> Result<Value, any Error> {
-        let isCancelled = self.shared.withLock { shared in
-            shared.interrupt = { task.cancel() }
-            return shared.isCancelled
-        }
-        if isCancelled { task.cancel() }
-        let result = await withTaskCancellationHandler {
-            await task.result
-        } onCancel: {
-            task.cancel()
-        }
-        self.shared.withLock { $0.interrupt = nil }
-        return result
     }
 
     /// Whether nobody wants the turn any more.
@@ -318,7 +302,7 @@ extension TurnDriver {
         _ request: ChappieTransportConfiguration.CredentialRequest
     ) async throws -> ChappieCredential? {
         let source = self.engine.configuration.credential
-        return try await self.result(of: Task { try await source(request) }).get()
+        return try await self.answer { try await source(request) }
     }
 
     private func refreshCredential(before opening: TurnStateMachine.Opening) async {
@@ -327,10 +311,8 @@ extension TurnDriver {
         do {
             self.credential = try await self.askForCredential(.rejected(before))
         } catch {
-            guard !self.isGivenUp else { return self.stop() }
-            self.noteRefresh(since: start, error: error)
-            self.end(.failed(error))
-            return
+            if !self.isGivenUp { self.noteRefresh(since: start, error: error) }
+            return self.endUnanswered(error)
         }
         self.noteRefresh(since: start)
         self.action = self.machine.credentialRefreshed(

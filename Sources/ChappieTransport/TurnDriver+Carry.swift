@@ -29,6 +29,14 @@ extension TurnDriver {
         self.request.toolOutput ?? self.engine.configuration.toolOutput
     }
 
+    /// A client's turn answers inside `next()`, and ends its waits by itself; a program may do neither.
+    private func output(
+        of call: String, _ source: @escaping ChappieTransportConfiguration.ToolOutputSource
+    ) async throws -> [UInt8] {
+        guard self.request.toolOutput == nil else { return try await source(call) }
+        return try await self.answer { try await source(call) }
+    }
+
     /// Puts finished items into the request, with the outputs of calls; false when that ends the turn.
     func carryItems(_ rung: TurnStateMachine.Opening.Rung) async -> Bool {
         guard rung.carriedItemCount > 0 else { return true }
@@ -38,10 +46,11 @@ extension TurnDriver {
                 guard item.isCall, let source = self.toolOutput else { continue }
                 // From here on the call is settled: every later attempt has it and its output in the request.
                 self.machine.callCarried()
-                self.carriedItems.append(try await source(String(decoding: item.json, as: UTF8.self)))
+                self.carriedItems.append(try await self.output(of: String(decoding: item.json, as: UTF8.self), source))
             }
         } catch {
-            self.end(.failed(error))
+            // A client's turn has its own reason, its time limit among them.
+            if self.request.toolOutput == nil { self.endUnanswered(error) } else { self.end(.failed(error)) }
             return false
         }
         self.finishedItems.removeAll()

@@ -51,10 +51,11 @@ extension TurnDriver {
     /// Asks the program; what it throws ends the turn.
     private func mayGoOut(_ body: [UInt8], to request: TransportRequest, attempt: Int) async -> Bool {
         guard let willSend = self.engine.configuration.willSend else { return true }
+        let outgoing = self.outgoing(body, to: request, attempt: attempt)
         do {
-            try await willSend(self.outgoing(body, to: request, attempt: attempt))
+            try await self.answer { try await willSend(outgoing) }
         } catch {
-            self.refused(error)
+            if error is TotalPassedError || self.isGivenUp { self.endUnanswered(error) } else { self.refused(error) }
             return false
         }
         // Whoever cancels in the meantime wants nothing to be sent.

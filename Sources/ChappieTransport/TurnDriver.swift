@@ -298,7 +298,7 @@ import StreamTransport
         do {
             self.credential = try await self.askForCredential(.connecting)
         } catch {
-            return self.isGivenUp ? self.stop() : self.end(.failed(error))
+            return self.endUnanswered(error)
         }
         self.start()
     }

@@ -10,6 +10,7 @@ final class ManualClock: Sendable {
         var now: Duration
         var sleeps: [Duration] = []
         var hang: Signal?
+        var alarms: [(moment: Duration, signal: Signal)] = []
     }
 
     private let state: LockedValue<State>
@@ -29,7 +30,25 @@ final class ManualClock: Sendable {
 
     /// Lets time pass.
     func advance(by duration: Duration) {
-        self.state.withLock { $0.now += max(.zero, duration) }
+        let due = self.state.withLock { state in
+            state.now += max(.zero, duration)
+            let due = state.alarms.filter { $0.moment <= state.now }
+            state.alarms.removeAll { $0.moment <= state.now }
+            return due
+        }
+        for alarm in due { alarm.signal.send() }
+    }
+
+    /// Returns once somebody has let the time come to a moment.
+    private func alarm(at moment: Duration) async throws {
+        let signal = Signal()
+        let isDue = self.state.withLock { state in
+            guard state.now < moment else { return true }
+            state.alarms.append((moment, signal))
+            return false
+        }
+        if !isDue { await signal.wait() }
+        try Task.checkCancellation()
     }
 
     /// Makes the next sleep last until its task is cancelled; `signal` says that it has begun.
@@ -42,7 +61,8 @@ final class ManualClock: Sendable {
         TurnClock(
             now: { self.now },
             sleep: { try await self.sleep(for: $0) },
-            fraction: { self.fraction }
+            fraction: { self.fraction },
+            alarm: { try await self.alarm(at: $0) }
         )
     }
 

@@ -79,4 +79,29 @@ import Testing
             #expect(outcome.results.first?.output.hasPrefix("\n[The output was cut here") == true)
         }
     }
+
+    /// The limit of a client's turn counts the time in which the program is asked, whatever the program does.
+    @Test(arguments: [false, true]) func durationOfATurnCountsTheProgramsClosures(asksCredential: Bool) async throws {
+        let (stream, continuation) = AsyncStream<Void>.makeStream()
+        try await withServer(Self.answer) { server in
+            let never: @Sendable () async -> Void = {
+                await Task.detached { for await _ in stream {} }.value
+            }
+            let client = Chappie.client(
+                configuration: .loopback(server) {
+                    $0.limits.duration = .milliseconds(20)
+                    if asksCredential {
+                        $0.credential = { _ in
+                            await never()
+                            return nil
+                        }
+                    } else {
+                        $0.willSend = { _ in await never() }
+                    }
+                })
+            let outcome = await client.outcome()
+            #expect((outcome.error as? ChappieClientError)?.tag == "turn.time-limit")
+        }
+        continuation.finish()
+    }
 }

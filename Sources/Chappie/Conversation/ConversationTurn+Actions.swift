@@ -128,18 +128,17 @@ extension ConversationTurn {
         let request = ChappieApprovalRequest(
             callID: self.redaction.words(call.callID), name: call.name, arguments: call.payload)
         let inbox = self.inbox
-        let task = Task {
-            guard inbox.isOpen else { return }
-            do {
-                switch try await handler(request) {
-                case .allowed: inbox.post(.answered(number, .approved))
-                case .refused(let reason): inbox.post(.answered(number, .denied(reason)))
-                }
-            } catch {
-                inbox.post(.answered(number, .threw(Self.words(of: error))))
+        let task = ProgramTask {
+            guard inbox.isOpen else { throw CancellationError() }
+            return try await handler(request)
+        } then: { result in
+            switch result {
+            case .success(.allowed): inbox.post(.answered(number, .approved))
+            case .success(.refused(let reason)): inbox.post(.answered(number, .denied(reason)))
+            case .failure(let error): inbox.post(.answered(number, .threw(Self.words(of: error))))
             }
         }
-        inbox.hold(task, for: number)
+        inbox.hold(for: number) { task.giveUp() }
     }
 
     /// Runs a call in a task of its own.
@@ -149,21 +148,23 @@ extension ConversationTurn {
         let inbox = self.inbox
         let byteCount = self.setup.limits.toolOutputByteCount
         let shownCallID = self.redaction.words(call.callID)
-        let task = Task { [weak self] in
+        let task = ProgramTask {
             // What was cancelled does not begin.
-            guard inbox.isOpen else { return }
-            do {
-                let result = try await tool.handler(
-                    ChappieToolCall(callID: shownCallID, name: call.name, arguments: call.payload))
-                let output = ToolOutput(result, of: call, byteCount: byteCount)
+            guard inbox.isOpen else { throw CancellationError() }
+            let result = try await tool.handler(
+                ChappieToolCall(callID: shownCallID, name: call.name, arguments: call.payload))
+            return ToolOutput(result, of: call, byteCount: byteCount)
+        } then: { [weak self] result in
+            switch result {
+            case .success(let output):
                 // It is written down at once: a turn that ends before it hears of it has done it all the same.
                 self?.shared.withLock { $0.journal?.answered(call.callID, with: output.item) }
                 inbox.post(.ended(number, .returned(output)))
-            } catch {
+            case .failure(let error):
                 inbox.post(.ended(number, .threw(Self.words(of: error))))
             }
         }
-        inbox.hold(task, for: number)
+        inbox.hold(for: number) { task.giveUp() }
     }
 
     /// What an error says: to the caller, and to whoever reads the log.
@@ -230,7 +231,7 @@ extension ConversationTurn {
             self?.stopResponse()
             inbox.post(.timeLimitPassed)
         }
-        inbox.hold(task, for: -1)
+        inbox.hold(for: -1) { task.cancel() }
     }
 
     /// Wakes a turn that waits for the server.

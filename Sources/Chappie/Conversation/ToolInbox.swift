@@ -18,7 +18,7 @@ final class ToolInbox: Sendable {
     private struct State {
         var messages: [Message] = []
         var waiter: CheckedContinuation<Void, Never>?
-        var tasks: [Int: Task<Void, Never>] = [:]
+        var tasks: [Int: @Sendable () -> Void] = [:]
         var isClosed = false
     }
 
@@ -62,16 +62,16 @@ final class ToolInbox: Sendable {
         }
     }
 
-    /// Keeps a task that is cancelled with the turn; of one number the newest.
-    func hold(_ task: Task<Void, Never>, for number: Int) {
+    /// Keeps the way to give up a task, for the end of the turn; of one number the newest.
+    func hold(for number: Int, _ giveUp: @escaping @Sendable () -> Void) {
         let isClosed = self.state.withLock { state in
-            state.tasks[number] = task
+            if !state.isClosed { state.tasks[number] = giveUp }
             return state.isClosed
         }
-        if isClosed { task.cancel() }
+        if isClosed { giveUp() }
     }
 
-    /// Cancels all tasks; nothing is taken from them any more, and nobody is waited for.
+    /// Gives all tasks up; nothing is taken from them any more, and none is waited for.
     func close() {
         let (waiter, tasks) = self.state.withLock { state in
             state.isClosed = true
@@ -79,7 +79,7 @@ final class ToolInbox: Sendable {
             defer { state.tasks.removeAll() }
             return (state.waiter.take(), state.tasks)
         }
-        for task in tasks.values { task.cancel() }
+        for giveUp in tasks.values { giveUp() }
         waiter?.resume()
     }
 

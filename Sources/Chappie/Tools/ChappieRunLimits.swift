@@ -14,7 +14,8 @@ public struct ChappieRunLimits: Sendable, Equatable {
     /// Default 32. When another would be needed, the turn ends with `ChappieClientError.toolLoopLimitExceeded`, before
     /// the tools run whose outputs it would carry.
     public var roundTrips: Int
-    /// How long a turn may take, from its first read to its end: tools, approvals and a slow consumer included.
+    /// How long a turn may take, from its first read to its end: tools, approvals, credentials, permissions
+    /// and a slow consumer included.
     ///
     /// Default nil, for no limit. Beyond it the turn ends with `ChappieClientError.runTimeLimitExceeded`.
     public var duration: Duration?

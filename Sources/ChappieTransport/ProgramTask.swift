@@ -1,0 +1,81 @@
+import StreamTransport
+
+/// A closure of the program's, such as a tool or a source of credentials, in a task of its own that can be given up.
+///
+/// Programs may not heed a cancellation. So whoever waits is let go at once when the task is given up, and what the
+/// closure still says goes nowhere. Shared by the closure's task and whoever waits or gives up, behind a lock.
+package final class ProgramTask<Value: Sendable>: Sendable {
+    private struct State {
+        var result: Result<Value, any Error>?
+        var waiter: CheckedContinuation<Result<Value, any Error>, Never>?
+        var task: Task<Void, Never>?
+    }
+
+    private let state = LockedValue(State())
+    private let then: (@Sendable (Result<Value, any Error>) -> Void)?
+
+    /// Starts a closure.
+    ///
+    /// - Parameters:
+    ///   - body: the program's closure.
+    ///   - then: is given the result, once, on any task: the closure's own, or the error of `giveUp`.
+    package init(
+        _ body: @escaping @Sendable () async throws -> Value,
+        then: (@Sendable (Result<Value, any Error>) -> Void)? = nil
+    ) {
+        self.then = then
+        let task = Task {
+            do {
+                self.settle(.success(try await body()))
+            } catch {
+                self.settle(.failure(error))
+            }
+        }
+        let isSettled = self.state.withLock { state in
+            guard state.result == nil else { return true }
+            state.task = task
+            return false
+        }
+        if isSettled { task.cancel() }
+    }
+
+    /// Cancels the closure's task, and waits for it no longer; nothing happens when it is over.
+    ///
+    /// The error is what becomes of the task. May be called from anywhere, with no lock held.
+    package func giveUp(_ error: any Error = CancellationError()) { self.settle(.failure(error)) }
+
+    /// The result; a cancellation of the task that waits gives the closure up.
+    ///
+    /// For one task.
+    package func result() async -> Result<Value, any Error> {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let result = self.state.withLock { state in
+                    if state.result == nil { state.waiter = continuation }
+                    return state.result
+                }
+                if let result { continuation.resume(returning: result) }
+            }
+        } onCancel: {
+            self.giveUp()
+        }
+    }
+
+    /// What is to be done about the first result.
+    private typealias Settlement = (
+        waiter: CheckedContinuation<Result<Value, any Error>, Never>?, task: Task<Void, Never>?
+    )
+
+    /// The first result counts.
+    private func settle(_ result: Result<Value, any Error>) {
+        let settlement: Settlement? = self.state.withLock { state in
+            guard state.result == nil else { return nil }
+            state.result = result
+            return (state.waiter.take(), state.task.take())
+        }
+        guard let settlement else { return }
+        settlement.task?.cancel()
+        settlement.waiter?.resume(returning: result)
+        self.then?(result)
+    }
+}
