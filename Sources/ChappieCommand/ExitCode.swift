@@ -78,6 +78,7 @@ extension ExitCode {
         "auth.polling-timeout": .timedOut,
         "descriptors.exhausted": .unavailable,
         "event.contradictory": .wrongData,
+        "event.other-api": .wrongData,
         "event.sequence-gap": .wrongData,
         "event.too-large": .wrongData,
         "event.undecodable": .wrongData,

@@ -17,7 +17,7 @@ extension AttemptFailure {
         case .timeout(let budget): return "timeout.\(budget.rawValue)"
         case .transport(let failure) where failure.cause == .timedOut: return "timeout.\(failure.phase.rawValue)"
         case .transport, .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent,
-            .contradictoryEvents, .sequenceGap, .eventTooLarge, .requestTooLarge:
+            .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .requestTooLarge:
             var details = ChappieTransportFailure.Details()
             return self.code(details: &details).name
         }
@@ -32,7 +32,7 @@ extension AttemptFailure {
         case .requestTooLarge: return .send
         case .timeout(.firstEvent): return .firstEvent
         case .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete, .binaryMessage,
-            .undecodableEvent, .contradictoryEvents, .sequenceGap, .eventTooLarge, .timeout(.idle),
+            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .timeout(.idle),
             .timeout(.progress), .timeout(.total):
             return hasEvents ? .stream : .firstEvent
         }
@@ -53,6 +53,9 @@ extension AttemptFailure {
             details.detail = violation.word
             return .contradictoryEvents
         case .sequenceGap: return .sequenceGap
+        case .otherAPI(let api):
+            details.detail = api.rawValue
+            return .otherAPI
         case .eventTooLarge(let limit):
             details.limit = limit
             return .eventTooLarge

@@ -147,7 +147,7 @@ extension ChappieTransportFailure {
         case .notHTTP, .unexpectedContentType: ErrorFacts(.server, requiresUserAction: true)
         case .headerSectionTooLarge, .eventTooLarge, .unsupportedContentCoding, .unsupportedTransferCoding:
             ErrorFacts(.server, shouldReport: true)
-        case .responseExpired: ErrorFacts(.validation, requiresUserAction: true)
+        case .responseExpired, .otherAPI: ErrorFacts(.validation, requiresUserAction: true)
         case .circuitOpen:
             ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
         case .sequenceGap: ErrorFacts(.network, .afterNetworkFailure)

@@ -1,4 +1,5 @@
 // Failures below HTTP in words: sentences that are fit to show, of fixed text and numbers.
+import StreamSession
 import StreamTransport
 
 #if canImport(FoundationEssentials)
@@ -64,6 +65,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .descriptorsExhausted: "The process has no file descriptor left\(self.descriptorWords)"
         case .contradictoryEvents: "The server sent events that cannot belong to one response"
         case .sequenceGap: "Events of the response are missing"
+        case .otherAPI: "This endpoint speaks \(self.otherAPI?.words ?? "another API") and not the Responses API"
         case .responseExpired: "The server has the response no more, or streams it no more"
         case .circuitOpen: "The request was not tried, because those before it failed"
         case .unavailable: self.environmentFault?.words ?? "The system has no resources left for a connection"
@@ -100,6 +102,8 @@ extension ChappieTransportFailure: LocalizedError {
         case .headerSectionTooLarge: "Ask the operator of the server or the proxy: this limit is fixed."
         case .eventTooLarge: "Raise the limit if the server is right."
         case .requestTooLarge: "Allow HTTP, or send a smaller request."
+        case .otherAPI:
+            "Use the base URL below which the server has /responses, or put a gateway that translates in front of it."
         case .responseExpired: "Ask for the response by its identifier, or send the request again."
         case .circuitOpen: "Try again in \(self.waitWords)."
         case .unavailable: self.environmentFault?.advice ?? "Close other connections or programs, and try again."
@@ -130,6 +134,9 @@ extension ChappieTransportFailure: LocalizedError {
 }
 
 extension ChappieTransportFailure {
+    /// The API that the endpoint speaks.
+    private var otherAPI: OtherAPI? { self.details.detail.flatMap(OtherAPI.init) }
+
     /// The environment's fault behind `unavailable`; nil when resources ran out.
     var environmentFault: TransportFailure.EnvironmentFault? {
         self.details.detail.flatMap(TransportFailure.EnvironmentFault.init)
@@ -156,6 +163,15 @@ extension TransportFailure.EnvironmentFault {
 
     private static let libraries = ChappieLinkedLibraries.versions.map { "\($0.name) \($0.version)" }
         .joined(separator: ", ")
+}
+
+extension OtherAPI {
+    fileprivate var words: String {
+        switch self {
+        case .chatCompletions: "OpenAI's Chat Completions API"
+        case .messages: "Anthropic's Messages API"
+        }
+    }
 }
 
 extension ChappieTransportFailure.Phase {

@@ -63,6 +63,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
             case unsupportedTransferCoding = "http.transfer-coding"
             case contradictoryEvents = "event.contradictory"
             case sequenceGap = "event.sequence-gap"
+            case otherAPI = "event.other-api"
             case responseExpired = "resume.expired"
             case circuitOpen = "circuit.open"
             case descriptorsExhausted = "descriptors.exhausted"
@@ -128,6 +129,9 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let contradictoryEvents = Self(.contradictoryEvents)
         /// Events of a response that can be resumed are missing.
         public static let sequenceGap = Self(.sequenceGap)
+        /// The endpoint speaks another API than the Responses API: `details.detail` is `chat-completions` or
+        /// `anthropic-messages`.
+        public static let otherAPI = Self(.otherAPI)
         /// The response cannot be resumed any more: servers keep a background response's stream for five minutes, and
         /// the response for about ten; it may be complete, and can be asked for without streaming.
         public static let responseExpired = Self(.responseExpired)

@@ -12,7 +12,7 @@ extension TurnDriver {
             if case .queued = reading { return }
             unsafe try self.follow(reading, of: json, attempt: attempt)
         } catch {
-            self.failed(toDecode: error)
+            unsafe self.failed(toDecode: error, json, attempt: attempt)
         }
     }
 
@@ -26,7 +26,7 @@ extension TurnDriver {
             if let event = messages.unhandled { self.attempt?.unhandled = event }
             unsafe try self.follow(reading, of: messages.payload.bytes, attempt: attempt)
         } catch {
-            self.failed(toDecode: error)
+            unsafe self.failed(toDecode: error, messages.payload.bytes, attempt: attempt)
         }
     }
 
@@ -45,11 +45,10 @@ extension TurnDriver {
         }
     }
 
-    private func failed(toDecode error: ResponseEventError) {
+    private func failed(toDecode error: ResponseEventError, _ json: UnsafeRawBufferPointer, attempt: Int) {
         switch error {
         case .missingType:
-            // Some servers pad their streams with objects that have no type.
-            break
+            unsafe self.receivedUntyped(json, attempt: attempt)
         case .notJSON, .notObject, .invalidField, .tooDeep, .outOfMemory:
             self.failed(.undecodableEvent)
         case .tooLarge:
@@ -240,6 +239,7 @@ extension TurnDriver {
             self.named(responseID, attempt: attempt)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .unknown:
+            if unsafe self.isEnd(event, json: json, attempt: attempt) { return }
             self.noteUnknown(event)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .metadata(let turnState, _):

@@ -192,7 +192,12 @@ extension TurnDriver {
     private func receivedEventStream(_ bytes: UnsafeRawBufferPointer, attempt: Int) {
         do {
             unsafe try self.parser.parse(bytes) { item in
-                guard case .event(let event) = unsafe item, unsafe !event.data.isEmpty else { return }
+                guard case .event(let event) = unsafe item else { return }
+                // Five letters: the type that no event of a response has but an error.
+                if unsafe event.type.count == 5, unsafe event.type.elementsEqual("error".utf8) {
+                    return unsafe self.receivedNamedError(event.data, attempt: attempt)
+                }
+                guard unsafe !event.data.isEmpty else { return }
                 unsafe self.receivedEvent(event.data, attempt: attempt)
             }
         } catch {

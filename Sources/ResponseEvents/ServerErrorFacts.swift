@@ -80,6 +80,12 @@ package struct ErrorEvent {
     /// The fields that an HTTP response would have had.
     package let headers: [(name: String, value: String)]
 
+    init(statusCode: Int?, facts: ServerErrorFacts, headers: [(name: String, value: String)]) {
+        self.statusCode = statusCode
+        self.facts = facts
+        self.headers = headers
+    }
+
     /// Reads both shapes: the facts beside the event's type, and the facts in a member `error`.
     init(_ event: JSONDocumentValue) {
         let statusCode = event["status"]?.integer ?? event["status_code"]?.integer

@@ -30,6 +30,8 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     case contradictoryEvents(ResponseOrder.Violation)
     /// Events of a response that can be resumed are missing.
     case sequenceGap(expected: Int, found: Int)
+    /// The endpoint answers, and with another API.
+    case otherAPI(OtherAPI)
     /// An event over the limit, in bytes.
     case eventTooLarge(limit: Int)
     /// A budget of time ran out.
@@ -60,7 +62,7 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         case .upgradeStatus: true
         case .httpStatus(let facts): facts.statusCode.map { $0 < 500 || $0 == 503 } ?? false
         case .transport, .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete,
-            .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap,
+            .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI,
             .eventTooLarge, .timeout, .requestTooLarge:
             false
         }
@@ -75,10 +77,19 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         case .upgradeStatus(let facts), .httpStatus(let facts), .errorEvent(let facts), .responseFailed(let facts):
             facts
         case .transport, .closed, .endedEarly, .responseIncomplete, .unexpectedContentType, .binaryMessage,
-            .undecodableEvent, .contradictoryEvents, .sequenceGap, .eventTooLarge, .timeout, .requestTooLarge:
+            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .timeout,
+            .requestTooLarge:
             nil
         }
     }
+}
+
+/// An API that an endpoint speaks in place of the Responses API.
+package enum OtherAPI: String, Sendable, Equatable, CaseIterable {
+    /// OpenAI's Chat Completions.
+    case chatCompletions = "chat-completions"
+    /// Anthropic's Messages.
+    case messages = "anthropic-messages"
 }
 
 /// What a server said when it refused a request, over whichever transport.

@@ -23,6 +23,8 @@ extension AttemptFailure {
         case .binaryMessage, .undecodableEvent, .contradictoryEvents: .probable
         case .sequenceGap, .timeout(.firstEvent), .timeout(.idle), .timeout(.progress): .transient
         case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .timeout(.total): .fatal
+        // It is at its address that the other API is, whatever is asked for; HTTP may lead elsewhere.
+        case .otherAPI: .definite
         case .requestTooLarge: .size
         }
     }
@@ -34,7 +36,7 @@ extension AttemptFailure {
         case .closed(let code, _): code != 1009
         case .transport(let failure): failure.cause == .connectionLost || failure.cause == .peerUnresponsive
         case .endedEarly, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete,
-            .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap,
+            .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI,
             .eventTooLarge, .timeout, .requestTooLarge:
             false
         }

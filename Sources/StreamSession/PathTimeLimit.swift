@@ -34,7 +34,7 @@ extension AttemptFailure {
         case .closed(let code, _): [1001, 1005, 1006].contains(code)
         case .endedEarly: true
         case .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete, .unexpectedContentType,
-            .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .eventTooLarge, .timeout,
+            .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .timeout,
             .requestTooLarge:
             false
         }

@@ -270,6 +270,11 @@ private let codeRows: [Row] = [
         "The server sent events that cannot belong to one response", again),
     Row(.sequenceGap, "event.sequence-gap", .network, soon, .none, "Events of the response are missing", again),
     Row(
+        .otherAPI, "event.other-api", .validation, .none, .user,
+        "This endpoint speaks OpenAI's Chat Completions API and not the Responses API",
+        "Use the base URL below which the server has /responses, or put a gateway that translates in front of it."
+    ) { $0.detail = "chat-completions" },
+    Row(
         .responseExpired, "resume.expired", .validation, .none, .user,
         "The server has the response no more, or streams it no more",
         "Ask for the response by its identifier, or send the request again."),

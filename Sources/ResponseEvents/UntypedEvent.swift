@@ -1,0 +1,95 @@
+// What a server says in a form that the Responses API does not have. Read once in a while, as a whole. Pure.
+
+/// An event without a type that a turn knows: an error of a gateway's, or the events of another API.
+///
+/// Gateways put an error into a stream of status code 200 as they put it into a body: `{"error": …}`.
+package enum UntypedEvent {
+    /// The server's error.
+    case error(ErrorEvent)
+    /// An event of another API.
+    case otherAPI(API)
+
+    /// Another API than the Responses API.
+    package enum API: Equatable, Sendable {
+        /// OpenAI's Chat Completions, or the completions before them.
+        case chatCompletions
+        /// Anthropic's Messages.
+        case messages
+    }
+
+    /// Reads an object without a type; nil for one that says nothing, with which some servers pad their streams, and
+    /// for what is no object or longer than 64 KiB.
+    package init?(_ json: UnsafeRawBufferPointer) {
+        guard let root = JSONDocumentValue(object: json) else { return nil }
+        if Self.hasError(root) {
+            self = .error(ErrorEvent(untyped: root))
+        } else if Self.isChatCompletion(root) {
+            self = .otherAPI(.chatCompletions)
+        } else {
+            return nil
+        }
+    }
+
+    /// Reads the data of a server-sent event whose event type is `error`; nil for JSON with a type of the Responses API,
+    /// which says the same by itself.
+    ///
+    /// The data may be facts, `{"error": …}`, words, or nothing.
+    package init?(dataOfError data: UnsafeRawBufferPointer) {
+        guard let root = JSONDocumentValue(object: data) else {
+            self = .error(
+                ErrorEvent(words: String(decoding: data.prefix(JSONDocumentValue.maximumByteCount), as: UTF8.self)))
+            return
+        }
+        if let type = root["type"]?.string, type == "error" || type.hasPrefix("response.") { return nil }
+        self = .error(ErrorEvent(untyped: root))
+    }
+
+    /// Reads an event of a type that the Responses API does not have; nil for one that is nothing but unknown.
+    ///
+    /// The type may be an error's, such as `BadRequestError` or `rate_limit_error`.
+    package init?(_ json: UnsafeRawBufferPointer, ofUnknownType type: BorrowedText) {
+        if type.utf8.elementsEqual("message_start".utf8) {
+            self = .otherAPI(.messages)
+        } else if type.utf8.suffix(4).elementsEqual("rror".utf8), let root = JSONDocumentValue(object: json),
+            Self.hasError(root) || root["message"]?.string != nil
+        {
+            self = .error(ErrorEvent(untyped: root))
+        } else {
+            return nil
+        }
+    }
+
+    private static func hasError(_ root: JSONDocumentValue) -> Bool {
+        switch root["error"] {
+        case .object: true
+        case .string(let words): !words.isEmpty
+        case .array, .number, .bool, .null, nil: root["object"]?.string == "error"
+        }
+    }
+
+    private static func isChatCompletion(_ root: JSONDocumentValue) -> Bool {
+        if let object = root["object"]?.string {
+            return object.hasPrefix("chat.completion") || object == "text_completion"
+        }
+        guard case .array? = root["choices"] else { return false }
+        return true
+    }
+}
+
+extension ErrorEvent {
+    /// Reads an error without an event's type.
+    ///
+    /// Its code may be a status code, as a number or as its digits.
+    fileprivate init(untyped root: JSONDocumentValue) {
+        let event = ErrorEvent(root)
+        let number = event.facts.code.flatMap { Int($0) }.flatMap { (400...599).contains($0) ? $0 : nil }
+        self.init(statusCode: event.statusCode ?? number, facts: event.facts, headers: event.headers)
+    }
+
+    /// An error that is nothing but words.
+    fileprivate init(words: String) {
+        var facts = ServerErrorFacts()
+        facts.message = words.isEmpty ? nil : words
+        self.init(statusCode: nil, facts: facts, headers: [])
+    }
+}

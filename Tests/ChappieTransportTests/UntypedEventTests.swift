@@ -1,0 +1,144 @@
+// Errors that gateways put into a stream of status code 200, and endpoints of other APIs.
+import StreamSession
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct UntypedEventTests {
+    private static let stream = ScriptStep.opened(200, fields: ["content-type": "text/event-stream"])
+
+    private static func turn(
+        _ body: String, isHTTP: Bool, then rest: [[ScriptStep]] = []
+    ) async -> (outcome: TurnOutcome, fixture: TurnFixture) {
+        let script: [ScriptStep] =
+            isHTTP
+            ? [Self.stream, .body(Event.sse(Event.created)), .body(Event.sse(body)), .ended(.complete)]
+            : .webSocket(Event.created, body)
+        let fixture = TurnFixture([script] + rest) {
+            $0.policy = isHTTP ? .httpSSEOnly : ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
+        }
+        return (await fixture.run(), fixture)
+    }
+
+    /// What LiteLLM, vLLM and gateways send; the attempts, and the error.
+    @Test(
+        arguments: [
+            (#"{"error":{"message":"m","type":"rate_limit_error","code":null}}"#, 3, "response.failed", .rateLimit),
+            (#"{"error":{"message":"m","type":"rate_limit_error","code":"429"}}"#, 3, "http.429", .rateLimit),
+            (
+                #"{"error":{"message":"m","type":"throttling_error","param":null,"code":"429"}}"#, 3, "http.429",
+                .rateLimit
+            ),
+            (
+                #"{"error":{"message":"m","type":"insufficient_quota","code":"insufficient_quota"}}"#, 1,
+                "response.failed", .rateLimit
+            ),
+            (
+                #"{"error":{"object":"error","message":"m","type":"BadRequestError","param":null,"code":400}}"#, 1,
+                "http.400", .validation
+            ),
+            (
+                #"{"object":"error","message":"m","type":"BadRequestError","param":null,"code":400}"#, 1, "http.400",
+                .validation
+            ),
+            (#"{"type":"permission_error","message":"m"}"#, 1, "response.failed", .permission),
+            (
+                #"{"error":{"message":"m","type":"invalid_request_error","code":"context_length_exceeded"}}"#, 1,
+                "response.failed", .validation
+            ),
+            (#"{"error":{"message":"m","type":"permission_error"}}"#, 1, "response.failed", .permission),
+            (#"{"error":{"message":"m","type":"api_error"}}"#, 1, "response.failed", .server),
+            (#"{"error":"Internal error"}"#, 1, "response.failed", .server),
+            (#"{"status":503,"error":{"message":"m"}}"#, 6, "http.503", .server),
+        ] as [(String, Int, String, ChappieErrorCategory)], [false, true])
+    func errorWithoutATypeIsTheServers(row: (String, Int, String, ChappieErrorCategory), isHTTP: Bool) async {
+        let (body, attempts, tag, category) = row
+        let again: [ScriptStep] =
+            isHTTP
+            ? [Self.stream, .body(Event.sse(body)), .ended(.complete)] : .webSocket(body)
+        let (outcome, fixture) = await Self.turn(body, isHTTP: isHTTP, then: Array(repeating: again, count: 20))
+        #expect(outcome.report.attempts.count == attempts)
+        #expect(outcome.clientError?.tag == tag)
+        #expect(outcome.clientError?.category == category)
+        #expect(fixture.transport.connections.count == attempts)
+    }
+
+    @Test(arguments: [false, true]) func usageLimitWithoutATypeIsOne(isHTTP: Bool) async {
+        let (outcome, _) = await Self.turn(
+            #"{"error":{"type":"usage_limit_reached","message":"m","plan_type":"plus"}}"#, isHTTP: isHTTP)
+        #expect(outcome.clientError?.tag == "usage-limit")
+    }
+
+    /// Objects that say nothing pad a stream, as before.
+    @Test(
+        arguments: [#"{}"#, #"{"error":null}"#, #"{"error":""}"#, #"{"ping":1}"#, #"{"object":"x"}"#], [false, true])
+    func paddingIsNoError(body: String, isHTTP: Bool) async {
+        let script: [ScriptStep] =
+            isHTTP
+            ? .eventStream(Event.created, body, Event.text("a"), body, Event.completed)
+            : .webSocket(Event.created, body, Event.text("a"), body, Event.completed)
+        let fixture = TurnFixture([script]) { if isHTTP { $0.policy = .httpSSEOnly } }
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "a")
+    }
+
+    /// An event whose type stands in the event stream alone.
+    @Test(
+        arguments: [
+            ("event: error\ndata: {\"message\":\"m\",\"code\":\"invalid_prompt\"}\n\n", "response.failed", .validation),
+            (
+                "event: error\ndata: {\"type\":\"permission_error\",\"message\":\"m\"}\n\n", "response.failed",
+                .permission
+            ),
+            ("event: error\ndata: {\"error\":{\"code\":400}}\n\n", "http.400", .validation),
+            ("event: error\ndata: Internal Server Error\n\n", "response.failed", .server),
+            ("event: error\ndata:\n\n", "response.failed", .server),
+            ("event: error\ndata: [1]\n\n", "response.failed", .server),
+            (
+                "event: error\ndata: {\"type\":\"error\",\"code\":\"invalid_prompt\"}\n\n", "response.failed",
+                .validation
+            ),
+        ] as [(String, String, ChappieErrorCategory)])
+    func eventOfTypeErrorIsTheServers(body: String, tag: String, category: ChappieErrorCategory) async {
+        let fixture = TurnFixture([[Self.stream, .body(Event.sse(Event.text("a"))), .body(body), .ended(.complete)]]) {
+            $0.policy = .httpSSEOnly
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.text == "a")
+        #expect(outcome.clientError?.tag == tag)
+        #expect(outcome.clientError?.category == category)
+        #expect(outcome.report.attempts.count == 1)
+    }
+
+    // MARK: Other APIs
+
+    private static let otherAPIs = [
+        (
+            #"{"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}"#,
+            "OpenAI's Chat Completions API"
+        ),
+        (#"{"choices":[]}"#, "OpenAI's Chat Completions API"),
+        (#"{"type":"message_start","message":{"id":"msg_1","role":"assistant"}}"#, "Anthropic's Messages API"),
+    ]
+
+    @Test(arguments: otherAPIs) func otherAPIIsNamedAfterOneAttemptOverHTTP(event: String, name: String) async {
+        let fixture = TurnFixture(Array(repeating: .eventStream(event), count: 9)) { $0.policy = .httpSSEOnly }
+        await Self.expect(name, of: fixture, attempts: 1)
+    }
+
+    @Test(arguments: otherAPIs) func otherAPIIsNamedAfterOneAttemptATransport(event: String, name: String) async {
+        let fixture = TurnFixture([.webSocket(event)] + Array(repeating: .eventStream(event), count: 9))
+        await Self.expect(name, of: fixture, attempts: 2)
+    }
+
+    private static func expect(_ name: String, of fixture: TurnFixture, attempts: Int) async {
+        let outcome = await fixture.run()
+        #expect(outcome.clientError?.tag == "event.other-api")
+        #expect(outcome.clientError?.safeDescription.hasPrefix("This endpoint speaks \(name) and not the ") == true)
+        #expect(outcome.clientError?.isRetryable == false)
+        #expect(outcome.report.attempts.count == attempts)
+        #expect(outcome.text.isEmpty)
+    }
+}
