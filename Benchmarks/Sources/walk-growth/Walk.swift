@@ -89,7 +89,8 @@ struct Walk {
     private static var documents: [Walk] {
         let facts: ([UInt8]) -> Int = { bytes in
             guard let facts = ServerErrorFacts(body: bytes) else { return 0 }
-            return (facts.message?.utf8.count ?? 0) + (facts.usageLimit == nil ? 0 : 1) + (facts.retryDelay ?? 0)
+            let limit = UsageLimitError(facts) { $0 == "usage_limit_reached" }
+            return (facts.message?.utf8.count ?? 0) + (limit == nil ? 0 : 1) + (facts.retryDelay ?? 0)
         }
         return [
             self.text("error body, members", 1_000, { "{\(self.list($0) { #""m\#($0)":null"# })}" }, facts),
