@@ -40,7 +40,7 @@ RESULTS :=
 	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs benchmarks-build \
 	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
-	simulate mutations model torture torture-sample samples soak soak-sample bench bench-peers \
+	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-compare bench-report bench-readme bench-screenshots runner-tests figures churn \
 	credential-crashes browser-sign-in interop autobahn autobahn-quick autobahn-full \
 	autobahn-client platforms platform-sample clean
@@ -202,6 +202,18 @@ torture-sample: install ## The same at a sample of the bytes, in a minute and a 
 	swift build $(BUILD_FLAGS) --product torture
 	"$$(swift build --show-bin-path)/torture" --fresh --sample 2% --stall-stride 12 --time-limit 90 \
 		--resume .build/torture-sample-state.json
+
+promise: install ## Judge the client from outside against a server that lies; SEEDS=A..B for other seeds
+	cd Tests/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
+	swift build -c release --product chappie
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --found --seeds $(or $(SEEDS),1..5000) \
+		--client "$$(swift build -c release --show-bin-path)/chappie"
+
+promise-sample: install ## The same with the defects that were found and some seeds, in less than a minute
+	cd Tests/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
+	swift build $(BUILD_FLAGS) --product chappie
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --seconds 40 \
+		--client "$$(swift build --show-bin-path)/chappie"
 
 SAMPLES := torture-sample soak-sample autobahn-quick
 

@@ -1,0 +1,260 @@
+"""Each rule of the oracle with a case that it must refuse and one that it must accept."""
+
+import copy
+import random
+import unittest
+
+import lies
+import oracle
+
+
+def told(letter="a", name="a", **shape):
+    return lies.tell(random.Random(1), name, letter, count=3, **shape)
+
+
+def exchange(telling_or_steps, number=0, request=None, **fields):
+    steps = getattr(telling_or_steps, "steps", telling_or_steps)
+    sent = [{k: s[k] for k in ("event", "raw", "late") if k in s} for s in steps if "event" in s or "raw" in s]
+    return {"number": number, "connection": number, "round": 0, "request": request or {"kind": "create"},
+            "sent": copy.deepcopy(sent), **fields}
+
+
+def resumed(telling_or_steps, number, after, name="a"):
+    return exchange(telling_or_steps, number, {"kind": "resume", "id": f"resp_{name}", "starting_after": after})
+
+
+def outcome(*texts, error=None, code=None, kind="textDelta", extra=(), **fields):
+    events = [{"type": kind, "text": text} for text in texts] + list(extra)
+    events.append({"type": "error", "tag": error, "replaySafety": "outputDelivered"} if error
+                  else {"type": "completed"})
+    return {"events": events, "exit": code if code is not None else 65 if error else 0, "seconds": 1, "budget": 6,
+            **fields}
+
+
+class OracleTests(unittest.TestCase):
+    def accept(self, exchanges, result, permitted=None):
+        self.assertEqual([repr(f) for f in oracle.judge(exchanges, result, permitted)], [])
+
+    def refuse(self, sentence, exchanges, result, permitted=None):
+        self.assertIn(sentence, [f.sentence for f in oracle.judge(exchanges, result, permitted)])
+
+    def test_honest_answer(self):
+        self.accept([exchange(told())], outcome("ax0 ", "ax1 ", "ax2 "))
+
+    def test_crash(self):
+        self.refuse(oracle.CRASH, [], outcome(code=-4))
+        self.refuse(oracle.CRASH, [], outcome(code=70, error="x"))
+        self.accept([], outcome(code=69, error="connect"))
+
+    def test_hang(self):
+        self.refuse(oracle.HANG, [], outcome(hung=True))
+        self.accept([], outcome(error="timeout.total", code=124))
+
+    def test_shape(self):
+        ends = [{"type": "completed"}]
+        self.refuse(oracle.SHAPE, [exchange(told())], outcome("ax0 ax1 ax2 ", extra=ends))
+        self.refuse(oracle.SHAPE, [exchange(told())], outcome("ax0 ax1 ax2 ", code=69))
+        self.refuse(oracle.SHAPE, [exchange(told())], outcome(error="x", code=0))
+        self.refuse(oracle.SHAPE, [], {"events": [], "exit": 69, "seconds": 1, "budget": 1})
+
+    def test_empty_delta(self):
+        self.refuse(oracle.EMPTY, [exchange(told())], outcome("ax0 ", "", "ax1 ax2 "))
+
+    def test_piece_left_out(self):
+        self.refuse(oracle.SKIPPED, [exchange(told())], outcome("ax0 ", "ax2 "))
+        self.refuse(oracle.SKIPPED, [exchange(told())], outcome("ax0 ", "ax1 "))
+        self.refuse(oracle.SKIPPED, [exchange(told())], outcome("ax0 ", "ax2 ", error="network"))
+        self.accept([exchange(told())], outcome("ax0 ", "ax1 ", error="network"))
+
+    def test_piece_twice(self):
+        self.refuse(oracle.REPEATED, [exchange(told())], outcome("ax0 ", "ax0 ", "ax1 ", "ax2 "))
+
+    def test_event_repeated_under_its_number(self):
+        t = told()
+        t.steps.insert(5, copy.deepcopy(t.steps[4]))
+        self.accept([exchange(t)], outcome("ax0 ", "ax1 ", "ax2 "))
+        self.refuse(oracle.REPEATED, [exchange(t)], outcome("ax0 ", "ax0 ", "ax1 ", "ax2 "))
+
+    def test_answers_mixed(self):
+        first, second = told(), told("b", "b")
+        del first.steps[6:]
+        both = [exchange(first), exchange(second, 1)]
+        self.refuse(oracle.MIXED, both, outcome("ax0 ", "ax1 ", "bx2 "))
+        self.refuse(oracle.MIXED, both, outcome("ax0 ", "bx0 ", error="network"))
+        self.accept(both, outcome("bx0 ", "bx1 ", "bx2 "))
+        self.accept(both, outcome("ax0 ", error="replay.diverged"))
+
+    def test_second_answer_that_goes_on(self):
+        first, second = told(), lies.tell(random.Random(1), "b", "a", count=5)
+        del first.steps[6:]
+        self.accept([exchange(first), exchange(second, 1)], outcome("ax0 ax1 ax2 ax3 ax4 "))
+
+    def test_completed_without_a_complete_response(self):
+        t = told()
+        t.steps.pop()
+        self.refuse(oracle.EXACT, [exchange(t)], outcome("ax0 ax1 ax2 "))
+        self.accept([exchange(t)], outcome("ax0 ax1 ax2 ", error="stream.ended-early"))
+
+    def test_text_only_in_closing_events(self):
+        for remove in (lies.text_in_closing, lies.text_in_later_closing, lies.only_completed):
+            for seed in range(20):
+                t = told()
+                remove(random.Random(seed), t)
+                self.accept([exchange(t)], outcome("ax0 ax1 ax2 "))
+                self.refuse(oracle.SKIPPED, [exchange(t)], outcome("ax0 "))
+
+    def test_contradicting_closing_event(self):
+        for piece in ("ax0 other ax1 ax2 ", "ax1 ax2 ", "ax0 ", "ax0 ax2 "):
+            t = told()
+            t.events("response.output_text.done")[0]["event"]["text"] = piece
+            self.refuse(oracle.CONTRADICTED, [exchange(t)], outcome("ax0 ax1 ax2 "))
+            self.accept([exchange(t)], outcome("ax0 ax1 ax2 ", error="event.contradictory"))
+
+    def test_contradiction_in_output_of_completed(self):
+        t = told()
+        t.events("response.completed")[0]["event"]["response"]["output"][0]["content"][0]["text"] = "ax0 ax2 "
+        self.refuse(oracle.CONTRADICTED, [exchange(t)], outcome("ax0 ax1 ax2 "))
+
+    def test_contradiction_has_its_tag(self):
+        t = told()
+        t.events("response.output_text.done")[0]["event"]["text"] = "other"
+        permitted = {"must": "fail", "tag": "event.contradictory"}
+        self.refuse(oracle.TYPED, [exchange(t)], outcome("ax0 ", error="stream.ended-early"), permitted)
+        self.accept([exchange(t)], outcome("ax0 ", error="event.contradictory"), permitted)
+
+    def test_trimmed_end(self):
+        t = told()
+        lies.trimmed(None, t)
+        self.accept([exchange(t)], outcome("ax0 ", "ax1 ", "ax2 "))
+
+    def test_rewritten_citations(self):
+        self.assertEqual(oracle.closing_suffix("one【1†a】 two", "one two"), "")
+        self.assertEqual(oracle.closing_suffix("one【1†a】 two", "one[1] two"), "")
+        self.assertIsNone(oracle.closing_suffix("one【1†a】 two", "one[1] three"))
+
+    def test_no_closing_texts(self):
+        t = told()
+        lies.no_closing_texts(None, t)
+        self.accept([exchange(t)], outcome("ax0 ax1 ax2 "))
+        self.refuse(oracle.SKIPPED, [exchange(t)], outcome("ax0 ax1 "))
+
+    def test_resumed_response_has_one_identity(self):
+        first, other = told(), told("o", "o")
+        rest = exchange(other.steps[5:], 1)["sent"]
+        del first.steps[5:]
+        claim = {"event": {"type": "response.created", "sequence_number": 4, "response": {"id": "resp_o"}}}
+        known = [exchange(first), resumed([claim, *rest], 1, 4)]
+        self.refuse(oracle.EXACT, known, outcome("ax0 ", "ox1 ", "ox2 "))
+        self.refuse(oracle.MIXED, known, outcome("ax0 ", "ox1 ", error="event.contradictory"))
+        self.accept(known, outcome("ax0 ", error="event.contradictory"))
+        unknown = [exchange(first), resumed(rest, 1, 4)]
+        self.refuse(oracle.EXACT, unknown, outcome("ax0 ", "ox1 ", "ox2 "))
+        self.accept(unknown, outcome("ax0 ", "ox1 ", error="event.contradictory"))
+
+    def test_resumed_response_is_whole(self):
+        whole, first = told(), told()
+        del first.steps[6:]
+        both = [exchange(first), resumed(whole.steps[4:], 1, 3)]
+        self.accept(both, outcome("ax0 ", "ax1 ", "ax2 "))
+        self.refuse(oracle.REPEATED, both, outcome("ax0 ", "ax1 ", "ax0 ", "ax1 ", "ax2 "))
+        del first.steps[5:]
+        short = [exchange(first), resumed(whole.steps[6:], 1, 5)]
+        self.refuse(oracle.CONTRADICTED, short, outcome("ax0 ", "ax2 "))
+
+    def test_known_text_of_a_kept_response(self):
+        t = told()
+        lies.no_closing_texts(None, t)
+        del t.steps[5]
+        self.accept([exchange(t)], outcome("ax0 ", "ax2 "))
+        self.refuse(oracle.SKIPPED, [exchange(t)], outcome("ax0 ", "ax2 "), {"texts": ["ax0 ax1 ax2 "]})
+
+    def test_late_event_of_an_earlier_response(self):
+        first, second = told(), told("b", "b")
+        late = dict(first.events(lies.TEXT)[0]["event"], delta="late ")
+        second.insert(3, late, late=True)
+        record = [exchange(second, 1, earlier=["resp_a", "msg_a_0"])]
+        self.accept(record, outcome("bx0 bx1 bx2 "))
+        self.refuse(oracle.MIXED, record, outcome("late ", "bx0 bx1 bx2 "))
+        self.refuse(oracle.MIXED, record, outcome("late ", "bx0 ", error="event.contradictory"))
+
+    def test_late_event_without_identifiers(self):
+        second = told("b", "b")
+        second.insert(5, {"type": lies.TEXT, "delta": "late "}, late=True)
+        record = [exchange(second, 1, earlier=["resp_a", "msg_a_0"])]
+        self.accept(record, outcome("bx0 bx1 bx2 "))
+        self.accept(record, outcome("bx0 ", "late ", error="event.contradictory"))
+        self.assertTrue(oracle.judge(record, outcome("bx0 ", "late ", "bx1 bx2 ")))
+
+    def test_agents(self):
+        t = told(agents=True)
+        lies.other_agents(random.Random(3), t)
+        self.accept([exchange(t)], outcome("ax0 ax1 ax2 "))
+        self.refuse(oracle.MIXED, [exchange(t)], outcome("ax0 ", "agent0 ", "agent1 ", "ax1 ax2 "))
+
+    def test_kinds_are_held_apart(self):
+        t = told(reasoning=True)
+        thoughts = {"type": "reasoningDelta", "text": "ra0 ra1 ra2 "}
+        self.accept([exchange(t)], outcome("ax0 ax1 ax2 ", extra=[thoughts]))
+        self.assertTrue(oracle.judge([exchange(t)], outcome("ax0 ax1 ax2 ", extra=[dict(thoughts, text="ra0 ra2 ")])))
+        refusal = told(refusal=True)
+        self.accept([exchange(refusal)], outcome("ax0 ax1 ax2 ", kind="refusalDelta"))
+        self.assertTrue(oracle.judge([exchange(refusal)], outcome("ax0 ax1 ax2 ")))
+
+    def test_second_response_inside(self):
+        t = told()
+        t.insert(6, {"type": "response.created", "response": {"id": "resp_z"}})
+        self.refuse(oracle.CONTRADICTED, [exchange(t)], outcome("ax0 ax1 ax2 "))
+
+    def test_output_of_an_item_that_is_done(self):
+        t = told()
+        lies.delta_after_done(None, t)
+        self.refuse(oracle.CONTRADICTED, [exchange(t)], outcome("ax0 ax1 ax2 afterwards "))
+
+    def calls(self, *calls):
+        events = []
+        for call, arguments in calls:
+            events += [{"type": "toolCallRequested", "callID": call, "name": "now", "arguments": arguments},
+                       {"type": "toolCallCompleted", "callID": call, "name": "now", "status": "completed"}]
+        return events
+
+    def test_tools(self):
+        first, second = told(tool_calls=1), told("b", "b")
+        for remove in (False, True):
+            t = copy.deepcopy(first)
+            if remove:
+                lies.calls_only_in_completed(random.Random(1), t)
+            record = [exchange(t), exchange(second, 1, round=1)]
+            call = ("call_0_a0", '{"zone":"a0"}')
+            text, end = {"type": "textDelta", "text": "ax0 ax1 ax2 "}, {"type": "textDelta", "text": "bx0 bx1 bx2 "}
+
+            def run(*calls):
+                return outcome(extra=[text, *self.calls(*calls), end], tools=True)
+
+            self.accept(record, run(call))
+            self.refuse(oracle.TOOLS, record, run(call, call))
+            self.refuse(oracle.TOOLS, record, run(("call_0_a0", '{"zone":"other"}')))
+            self.refuse(oracle.TOOLS, [exchange(t)], outcome("ax0 ax1 ax2 ", tools=True))
+
+    def test_replay_safety(self):
+        result = outcome("ax0 ", error="network")
+        result["events"][-1]["replaySafety"] = "sentNoOutput"
+        self.refuse(oracle.SAFETY, [exchange(told())], result)
+
+    def test_delivered_text_of_a_diverged_replay(self):
+        result = outcome("ax0 ", error="replay.diverged")
+        result["events"][-1]["deliveredText"] = "ax"
+        self.refuse(oracle.DELIVERED, [exchange(told())], result)
+        result["events"][-1]["deliveredText"] = "ax0 "
+        self.accept([exchange(told())], result)
+
+    def test_tolerance(self):
+        self.refuse(oracle.TOLERANT, [exchange(told())], outcome("ax0 ", error="network"), {"must": "complete"})
+        self.accept([exchange(told())], outcome("ax0 ax1 ax2 "), {"must": "complete"})
+
+    def test_seeds_make_the_same_script_again(self):
+        for seed in range(50):
+            self.assertEqual(lies.make(seed), lies.make(seed))
+
+
+if __name__ == "__main__":
+    unittest.main()
