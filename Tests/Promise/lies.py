@@ -356,8 +356,10 @@ def add_delta(rng, t):
 def other_closing(rng, t):
     """One closing event, or all, says something else."""
     closings = [s for s in t.events(*CLOSING) if texts_in(s["event"])]
+    if not closings:
+        return
     chosen = closings if rng.random() < 0.5 else closings[-1:] if rng.random() < 0.5 else rng.sample(closings, 1)
-    how = rng.choice(["middle", "first", "other", "shorter"]) if closings else ""
+    how = rng.choice(["middle", "first", "other", "shorter"])
     for step in chosen:
         for holder, name in texts_in(step["event"])[:1]:
             pieces = holder[name].split(" ")
@@ -524,9 +526,12 @@ def make(seed):
     def bend(t, those):
         for lie in those:
             if t.steps and t.events("response.completed") or lie in (done_marker, pings):
-                before = repr(t.steps)
-                lie(rng, t)
-                if repr(t.steps) != before:
+                before = copy.deepcopy(t.steps)
+                try:
+                    lie(rng, t)
+                except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+                    t.steps = before   # an earlier lie left nothing that this one could be told about
+                if t.steps != before:
                     notes.append(f"{t.name}:{lie.__name__}")
 
     def permit(sound, text=None):
