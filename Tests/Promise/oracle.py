@@ -53,6 +53,11 @@ class Failure:
         return f"{self.sentence}: {self.evidence}"
 
 
+def joined(text):
+    """The text with halves of surrogate pairs that came in two pieces put together."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
 def closing_suffix(known, closing):
     """What a closing text has beyond the known text; None when the two contradict each other."""
     if not closing or closing == known:
@@ -128,7 +133,7 @@ class Reading:
 
     def _add(self, item, key, text, closing):
         if text:
-            item.slots[key] = item.slots.get(key, "") + text
+            item.slots[key] = joined(item.slots.get(key, "") + text)
             self.pieces.append((item, key, text, closing))
             self.has_output = True
 
@@ -238,8 +243,8 @@ class Reading:
 
     def arrived(self, kind, closings=True):
         """The output of one kind in the order in which it came."""
-        return "".join(text for item, key, text, closing in self.pieces
-                       if item.is_root and key[0] == kind and (closings or not closing))
+        return joined("".join(text for item, key, text, closing in self.pieces
+                              if item.is_root and key[0] == kind and (closings or not closing)))
 
     def texts(self, kind):
         """The complete outputs that a consumer may have received."""

@@ -149,6 +149,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=0, help="begin no run after this time; 0 for no limit")
     parser.add_argument("--write", help="with --one: write the script into this file")
     options = parser.parse_args()
+    sys.stdout.reconfigure(errors="backslashreplace")
     binary = os.path.abspath(options.client)
     if not os.access(binary, os.X_OK):
         print(f"run.py: {binary} cannot be run", file=sys.stderr)

@@ -55,6 +55,15 @@ class Reader:
         return head
 
 
+def text_of(event):
+    text = json.dumps(event, ensure_ascii=False)
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:   # half of a surrogate pair
+        return json.dumps(event)
+
+
 def frame(opcode, payload, final=True):
     head = bytes([(0x80 if final else 0) | opcode])
     if len(payload) < 126:
@@ -193,7 +202,7 @@ class LyingServer:
                                    b"Transfer-Encoding: chunked\r\n\r\n")
                 begun = True
             if "event" in step or "raw" in step:
-                text = json.dumps(step["event"], ensure_ascii=False) if "event" in step else step["raw"]
+                text = text_of(step["event"]) if "event" in step else step["raw"]
                 name = step["event"].get("type") if "event" in step else None
                 exchange["sent"].append({k: step[k] for k in ("event", "raw", "late") if k in step})
                 data = "\n".join("data: " + line for line in text.split("\n")) + "\n\n"
@@ -265,7 +274,7 @@ class LyingServer:
         size = answer.get("chunk", 0)
         for step in self._steps(answer, request):
             if "event" in step or "raw" in step:
-                text = json.dumps(step["event"], ensure_ascii=False) if "event" in step else step["raw"]
+                text = text_of(step["event"]) if "event" in step else step["raw"]
                 exchange["sent"].append({k: step[k] for k in ("event", "raw", "late") if k in step})
                 if "event" in step and not step.get("late"):
                     earlier.update(self._identifiers(step["event"]))

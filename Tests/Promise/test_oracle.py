@@ -132,6 +132,14 @@ class OracleTests(unittest.TestCase):
         self.assertEqual(oracle.closing_suffix("one【1†a】 two", "one[1] two"), "")
         self.assertIsNone(oracle.closing_suffix("one【1†a】 two", "one[1] three"))
 
+    def test_surrogate_pair_in_two_deltas(self):
+        t = told()
+        for step, delta in zip(t.events(lies.TEXT), ("\ud83d", "\ude00 ", "end")):
+            step["event"]["delta"] = delta
+        lies.no_closing_texts(None, t)
+        self.accept([exchange(t)], outcome("\U0001F600 ", "end"))
+        self.assertTrue(oracle.judge([exchange(t)], outcome("\ufffd", "\ufffd ", "end")))
+
     def test_no_closing_texts(self):
         t = told()
         lies.no_closing_texts(None, t)
