@@ -51,7 +51,8 @@ final class ArenaConnection: TransportConnection, @unchecked Sendable {
         }
         guard self.hasOpened, self.passesLeft > 0 else { return self.nextEdge() }
         defer { self.nextPiece += 1 }
-        return .payload(InboundPayload(kind: self.script.kind, bytes: self.script.pieces.pieces[self.nextPiece]))
+        let bytes = self.script.pieces.renumbered(self.nextPiece)
+        return .payload(InboundPayload(kind: self.script.kind, bytes: bytes))
     }
 
     private func nextEdge() -> TransportEvent? {

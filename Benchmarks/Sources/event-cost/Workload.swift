@@ -36,18 +36,25 @@ struct Workload: Sendable {
     init(shape: EventShape) {
         let seed: UInt64 = 0x5EED
         var random = RandomWords(seed: seed)
-        let events = (0..<1_000).map { shape.event(number: $0, random: &random) }
+        let events = (0..<1_000).map { shape.event(number: Lendable.firstNumber + $0, random: &random) }
         self.init(name: shape.rawValue, events: events, seed: seed)
     }
 
     /// The text deltas of recorded events, one a line.
     init(recording: [UInt8]) throws {
-        let events: [(json: String, delta: String)] = try recording.split(separator: UInt8(ascii: "\n")).compactMap {
+        let recorded: [(json: String, delta: String)] = try recording.split(separator: UInt8(ascii: "\n")).compactMap {
             let event = try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any]
             guard event?["type"] as? String == "response.output_text.delta", let delta = event?["delta"] as? String,
                 !delta.isEmpty
             else { return nil }
             return (String(decoding: $0, as: UTF8.self), delta)
+        }
+        let events = recorded.enumerated().map { place, event in
+            // Recorded numbers have fewer digits.
+            let number = #""sequence_number":\#(Lendable.firstNumber + place)"#
+            let json = event.json.replacingOccurrences(
+                of: #""sequence_number":\s*[0-9]+"#, with: number, options: .regularExpression)
+            return (json: json, delta: event.delta)
         }
         guard !events.isEmpty else { throw EmptyRecordingError() }
         self.init(name: "recording", events: events, seed: nil)
