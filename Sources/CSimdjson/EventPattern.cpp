@@ -8,13 +8,40 @@
 
 namespace csj {
 
+// MARK: Slots
+
+uintptr_t SlotMemory::number_of(const csj_event &event) noexcept {
+    const csj_text identifier = event.item_id;
+    const bool has_any = identifier.bytes != nullptr;
+    const size_t count = identifier.count;
+    if (this->number != 0 && this->type == event.type && this->output_index == event.output_index
+        && this->content_index == event.content_index && this->summary_index == event.summary_index
+        && this->has_any_identifier == has_any && this->identifier_count == count
+        && (count == 0 || std::memcmp(this->identifier, identifier.bytes, count) == 0)) {
+        return this->number;
+    }
+    this->number = 0;
+    if (count > longest_identifier) { return 0; }
+    if (count > 0) { std::memcpy(this->identifier, identifier.bytes, count); }
+    this->type = event.type;
+    this->output_index = event.output_index;
+    this->content_index = event.content_index;
+    this->summary_index = event.summary_index;
+    this->has_any_identifier = has_any;
+    this->identifier_count = count;
+    this->number = ++this->last_number;
+    return this->number;
+}
+
 // MARK: Learning
 
 /// Whether a value differs from what stood there in the event that is kept, or did so before.
-bool EventPattern::was_other(size_t index, const EventOutline &outline) const noexcept {
+bool EventPattern::was_other(size_t index, const EventOutline &outline, bool is_item_id) const noexcept {
     const Candidate &candidate = this->candidates[index];
     const csj_text contents = outline.gaps[index].contents;
-    return candidate.is_gap || candidate.range.count != contents.count
+    if (candidate.is_gap) { return true; }
+    if (is_item_id && this->has_fitted) { return false; }
+    return candidate.range.count != contents.count
         || std::memcmp(this->text + candidate.range.offset, contents.bytes, contents.count) != 0;
 }
 
@@ -28,25 +55,31 @@ EventPattern::Place EventPattern::place_of(csj_text text, const uint8_t *bytes) 
 }
 
 void EventPattern::learn(
-    const uint8_t *bytes, size_t count, const csj_event &event, const EventOutline &outline
+    const uint8_t *bytes, size_t count, csj_event &event, const EventOutline &outline
 ) noexcept {
-    if (event.delta.bytes == nullptr || outline.is_unusable || count > longest_event) { return; }
+    event.shape = this->slots.number_of(event);
+    if (outline.is_unusable || count > longest_event) { return; }
     const bool is_same_shape = outline.count == this->candidate_count;
     size_t start = 0;
     uint8_t gap_count = 0;
+    this->item_id_gap = no_gap;
     for (size_t index = 0; index < outline.count; ++index) {
         const EventGap &gap = outline.gaps[index];
         const size_t offset = static_cast<size_t>(gap.contents.bytes - bytes);
-        const bool is_gap = gap.kind != EventGap::Kind::text || (is_same_shape && this->was_other(index, outline));
+        const bool is_item_id = gap.kind == EventGap::Kind::item_id;
+        const bool may_stay = gap.kind == EventGap::Kind::text || is_item_id;
+        const bool is_gap = !may_stay || (is_same_shape && this->was_other(index, outline, is_item_id));
         this->candidates[index] = {
             {static_cast<uint16_t>(offset), static_cast<uint16_t>(gap.contents.count)}, gap.kind, is_gap};
         if (!is_gap) { continue; }
         if (gap.kind == EventGap::Kind::delta) { this->delta_gap = gap_count; }
+        if (is_item_id) { this->item_id_gap = gap_count; }
         this->kinds[gap_count] = gap.kind;
         this->literals[gap_count++] = {static_cast<uint16_t>(start), static_cast<uint16_t>(offset - start)};
         start = offset + gap.contents.count;
     }
     this->candidate_count = outline.count;
+    this->has_fitted = false;
     this->literals[gap_count] = {static_cast<uint16_t>(start), static_cast<uint16_t>(count - start)};
     std::memcpy(this->text, bytes, count);
     // Names in escapes would stand elsewhere than in the event.
@@ -58,11 +91,8 @@ void EventPattern::learn(
     this->literal_count = static_cast<uint8_t>(gap_count + 1);
     this->type_name = this->place_of(event.type_name, bytes);
     this->stream_id = this->place_of(event.stream_id, bytes);
-    this->type = event.type;
-    this->sequence_number = event.sequence_number;
-    this->output_index = event.output_index;
-    this->content_index = event.content_index;
-    this->summary_index = event.summary_index;
+    this->item_id = this->place_of(this->item_id_gap == no_gap ? event.item_id : csj_text{nullptr, 0}, bytes);
+    std::memcpy(&this->facts, &event, sizeof this->facts);
 }
 
 // MARK: Reading
@@ -142,15 +172,14 @@ inline const uint8_t *read_integer(const uint8_t *start, const uint8_t *end, int
 
 bool EventPattern::fits(
     csj_scanner &scanner, const uint8_t *bytes, size_t count, csj_event &event
-) const noexcept {
+) noexcept {
     const size_t last = static_cast<size_t>(this->literal_count) - 1;
     if (this->literal_count == 0) { return false; }
     const uint8_t *byte = bytes;
     const uint8_t *const end = bytes + count;
     const uint8_t *literal_starts[EventOutline::capacity + 1];
-    const uint8_t *gap_starts[EventOutline::capacity + 1];
     bool has_any_escape = false;
-    event.sequence_number = this->sequence_number;
+    int64_t number = this->facts.sequence_number;
 
     for (size_t index = 0;; ++index) {
         const Range literal = this->literals[index];
@@ -159,30 +188,38 @@ bool EventPattern::fits(
         literal_starts[index] = byte;
         byte += literal.count;
         if (index == last) { break; }
-        gap_starts[index] = byte;
-        byte = this->kinds[index] == EventGap::Kind::number ? read_integer(byte, end, event.sequence_number)
+        byte = this->kinds[index] == EventGap::Kind::number ? read_integer(byte, end, number)
                                                             : end_of_text(byte, end, has_any_escape);
         if (byte == nullptr) { return false; }
     }
     if (byte != end) { return false; }
 
-    const auto text_at = [&literal_starts](const Place &place) noexcept {
-        return place.is_there ? csj_text{literal_starts[place.literal] + place.range.offset, place.range.count}
-                              : csj_text{nullptr, 0};
+    const auto start_of = [&literal_starts](const Place &place) noexcept {
+        return literal_starts[place.literal] + place.range.offset;
     };
-    event.type = this->type;
-    event.wrong_field = csj_field_none;
-    event.type_name = text_at(this->type_name);
-    event.stream_id = text_at(this->stream_id);
-    const uint8_t *const delta = gap_starts[this->delta_gap];
-    event.delta = {delta, static_cast<size_t>(literal_starts[this->delta_gap + 1] - delta)};
-    event.output_index = this->output_index;
-    event.content_index = this->content_index;
-    event.summary_index = this->summary_index;
-    if (!has_any_escape) { return true; }
-    Unescaper unescaper(scanner, count, true);
+    const auto gap_at = [&](uint8_t gap) noexcept {
+        const uint8_t *const start = literal_starts[gap] + this->literals[gap].count;
+        return csj_text{start, static_cast<size_t>(literal_starts[gap + 1] - start)};
+    };
+    std::memcpy(&event, &this->facts, sizeof this->facts);
+    event.sequence_number = number;
+    event.type_name.bytes = start_of(this->type_name);
+    event.delta = gap_at(this->delta_gap);
+    if (this->stream_id.is_there) { event.stream_id.bytes = start_of(this->stream_id); }
+    if (this->item_id.is_there) { event.item_id.bytes = start_of(this->item_id); }
+    this->has_fitted = true;
+    const bool has_item_id_gap = this->item_id_gap != no_gap;
+    if (!has_any_escape && !has_item_id_gap) { return true; }
+    if (has_item_id_gap) { event.item_id = gap_at(this->item_id_gap); }
+    Unescaper unescaper(scanner, count, has_any_escape);
     unescaper.unescape(event.delta);
-    return unescaper.status == csj_ok;
+    if (has_item_id_gap) {
+        unescaper.unescape(event.item_id);
+        event.shape = this->slots.number_of(event);
+    }
+    if (unescaper.status == csj_ok) { return true; }
+    scanner.text_count = 0;
+    return false;
 }
 
 }  // namespace csj

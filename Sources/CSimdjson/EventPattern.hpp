@@ -8,6 +8,8 @@
 
 #include "CSimdjson.h"
 
+#include <cstring>
+
 namespace csj {
 
 /// A value of an event's outermost object of which the next event may have another one.
@@ -20,6 +22,8 @@ struct EventGap {
         text,
         /// The event's number.
         number,
+        /// The identifier of the item that the delta is about.
+        item_id,
     };
 
     /// The value: of a text what stands between its quotes.
@@ -38,6 +42,7 @@ struct EventOutline {
         content_index = 16,
         summary_index = 32,
         sequence_number = 64,
+        item_id = 128,
     };
 
     static constexpr size_t capacity = 8;
@@ -65,17 +70,54 @@ private:
     uint8_t names = 0;
 };
 
+/// The slot of the delta before, which has a number that no other slot of the scanner has.
+///
+/// A slot is the type, the indices and the item's identifier. Only the last one is known: one that comes again later
+/// gets another number.
+class SlotMemory {
+public:
+    /// The number of the slot; 0 for an identifier that is too long.
+    uintptr_t number_of(const csj_event &event) noexcept;
+
+private:
+    static constexpr size_t longest_identifier = 256;
+
+    /// The number of the slot before; 0 when there is none.
+    uintptr_t number = 0;
+    uintptr_t last_number = 0;
+    csj_event_type type;
+    int64_t output_index, content_index, summary_index;
+    bool has_any_identifier;
+    size_t identifier_count;
+    uint8_t identifier[longest_identifier];
+};
+
+/// The members of `csj_event` before `delta`: one copy of all costs less than one for each.
+struct DeltaFacts {
+    csj_event_type type;
+    csj_field wrong_field;
+    csj_text type_name, stream_id, item_id;
+    int64_t sequence_number, output_index, content_index, summary_index;
+    uintptr_t shape;
+};
+
+static_assert(offsetof(DeltaFacts, item_id) == offsetof(csj_event, item_id));
+static_assert(offsetof(DeltaFacts, summary_index) == offsetof(csj_event, summary_index));
+static_assert(offsetof(DeltaFacts, shape) == offsetof(csj_event, shape));
+static_assert(sizeof(DeltaFacts) == offsetof(csj_event, delta));
+
 /// One delta event, and where another may differ from it.
 class EventPattern {
 public:
-    /// Keeps a delta event, if it is not too long and its gaps are known.
+    /// Keeps a delta event, if it is not too long and its gaps are known, and sets its shape.
     ///
-    /// A text that no turn needs, such as an item's identifier, counts as a gap when it was another one in the event
-    /// before: to compare it costs less than to look for its end.
-    void learn(const uint8_t *bytes, size_t count, const csj_event &event, const EventOutline &outline) noexcept;
+    /// A text that no turn needs counts as a gap when it was another one in the event before: to compare it costs less
+    /// than to look for its end. An item's identifier does so only if no event has fitted since: a server that writes
+    /// another one each time is told from one that begins another item.
+    void learn(const uint8_t *bytes, size_t count, csj_event &event, const EventOutline &outline) noexcept;
 
     /// Reads an event that fits; false for any other, of which nothing is known then.
-    bool fits(csj_scanner &scanner, const uint8_t *bytes, size_t count, csj_event &event) const noexcept;
+    bool fits(csj_scanner &scanner, const uint8_t *bytes, size_t count, csj_event &event) noexcept;
 
 private:
     static constexpr size_t longest_event = 1024;
@@ -101,7 +143,9 @@ private:
         Range range;
     };
 
-    bool was_other(size_t index, const EventOutline &outline) const noexcept;
+    static constexpr uint8_t no_gap = EventOutline::capacity;
+
+    bool was_other(size_t index, const EventOutline &outline, bool is_item_id) const noexcept;
     Place place_of(csj_text text, const uint8_t *bytes) const noexcept;
 
     /// One more than there are gaps; 0 before the first event is kept.
@@ -111,9 +155,14 @@ private:
     EventGap::Kind kinds[EventOutline::capacity];
     /// What stands before a gap, or behind the last one.
     Range literals[EventOutline::capacity + 1];
-    Place type_name, stream_id;
-    csj_event_type type;
-    int64_t sequence_number, output_index, content_index, summary_index;
+    /// Which of the gaps is the item's identifier; `no_gap` when that is one of the texts that do not change.
+    uint8_t item_id_gap = no_gap;
+    Place type_name, stream_id, item_id;
+    /// Whether an event has fitted since one was kept.
+    bool has_fitted = false;
+    /// As the event that is kept has them.
+    DeltaFacts facts;
+    SlotMemory slots;
     size_t candidate_count = 0;
     Candidate candidates[EventOutline::capacity];
     uint8_t text[longest_event];

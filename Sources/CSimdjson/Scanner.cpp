@@ -31,17 +31,8 @@ public:
     }
 
     csj_status append(csj_node node, size_t *index) noexcept {
-        if (this->scanner.node_count == this->scanner.node_capacity) {
-            const size_t capacity = this->scanner.node_capacity == 0 ? 64 : this->scanner.node_capacity * 2;
-            void *memory = std::realloc(this->scanner.nodes.get(), capacity * sizeof(csj_node));
-            if (memory == nullptr) { return csj_no_memory; }
-            static_cast<void>(this->scanner.nodes.release());
-            this->scanner.nodes.reset(static_cast<csj_node *>(memory));
-            this->scanner.node_capacity = capacity;
-        }
-        *index = this->scanner.node_count++;
-        this->scanner.nodes.get()[*index] = node;
-        return csj_ok;
+        *index = this->scanner.nodes.count();
+        return this->scanner.nodes.append(node);
     }
 
 private:
@@ -55,7 +46,7 @@ private:
             status = this->append(node, &index);
             if (status == csj_ok) { status = this->read_contents(value, token, depth); }
             if (status != csj_ok) { return status; }
-            this->scanner.nodes.get()[index].json = written(token.bytes, value);
+            this->scanner.nodes.data()[index].json = written(token.bytes, value);
             break;
         case csj_kind_string:
             status = this->walk.take_string(value, token, &node.json);
@@ -65,7 +56,7 @@ private:
             status = is_scalar(token) ? this->append(node, &index) : csj_not_json;
             break;
         }
-        if (status == csj_ok) { this->scanner.nodes.get()[index].next = this->scanner.node_count; }
+        if (status == csj_ok) { this->scanner.nodes.data()[index].next = this->scanner.nodes.count(); }
         return status;
     }
 
@@ -108,12 +99,12 @@ csj_status csj_read_tree(
             csj_status result = reader.append({{nullptr, 0}, {bytes, count}, 0, csj_kind_object}, &root);
             if (result == csj_ok) { result = reader.read_members(object, 1); }
             if (result == csj_ok) { result = walk.check_end(); }
-            if (result == csj_ok) { scanner->nodes.get()[root].next = scanner->node_count; }
+            if (result == csj_ok) { scanner->nodes.data()[root].next = scanner->nodes.count(); }
             return result;
         }
     );
-    *nodes = status == csj_ok ? scanner->nodes.get() : nullptr;
-    *node_count = status == csj_ok ? scanner->node_count : 0;
+    *nodes = status == csj_ok ? scanner->nodes.data() : nullptr;
+    *node_count = status == csj_ok ? scanner->nodes.count() : 0;
     return status;
 }
 

@@ -32,11 +32,7 @@ csj_status make_room(ondemand::parser &parser, size_t count) noexcept {
 
 csj_status prepare(csj_scanner &scanner, size_t count, ondemand::parser **parser) noexcept {
     thread_local ondemand::parser shared{simdjson::SIMDJSON_MAXSIZE_BYTES};
-    scanner.node_count = 0;
-    if (scanner.node_capacity * sizeof(csj_node) > retained_byte_count) {
-        scanner.nodes.reset();
-        scanner.node_capacity = 0;
-    }
+    scanner.nodes.clear();
     if (count <= retained_byte_count) {
         scanner.large_parser.reset();
         *parser = &shared;

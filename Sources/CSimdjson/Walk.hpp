@@ -39,6 +39,44 @@ constexpr size_t longest_integer = 18;
 /// The longest member name that a visitor can ask for.
 constexpr size_t longest_key = 32;
 
+/// A list that grows, in memory that is used again.
+template <class Element>
+class Growing {
+public:
+    csj_status append(const Element &element) noexcept {
+        if (this->size == this->capacity && !this->grow()) { return csj_no_memory; }
+        this->elements.get()[this->size++] = element;
+        return csj_ok;
+    }
+
+    Element *data() const noexcept { return this->elements.get(); }
+    size_t count() const noexcept { return this->size; }
+
+    /// Forgets the elements, and gives back what a large input needed.
+    void clear() noexcept {
+        this->size = 0;
+        if (this->capacity * sizeof(Element) > retained_byte_count) {
+            this->elements.reset();
+            this->capacity = 0;
+        }
+    }
+
+private:
+    bool grow() noexcept {
+        const size_t wanted = this->capacity == 0 ? 16 : this->capacity * 2;
+        void *memory = std::realloc(static_cast<void *>(this->elements.get()), wanted * sizeof(Element));
+        if (memory == nullptr) { return false; }
+        static_cast<void>(this->elements.release());
+        this->elements.reset(static_cast<Element *>(memory));
+        this->capacity = wanted;
+        return true;
+    }
+
+    std::unique_ptr<Element, Free> elements;
+    size_t capacity = 0;
+    size_t size = 0;
+};
+
 }  // namespace csj
 
 struct csj_scanner {
@@ -47,9 +85,9 @@ struct csj_scanner {
     std::unique_ptr<uint8_t, csj::Free> text;
     size_t text_capacity = 0;
     size_t text_count = 0;
-    std::unique_ptr<csj_node, csj::Free> nodes;
-    size_t node_capacity = 0;
-    size_t node_count = 0;
+    csj::Growing<csj_node> nodes;
+    csj::Growing<csj_part> parts;
+    csj::Growing<csj_item> items;
     csj::EventPattern pattern;
 };
 

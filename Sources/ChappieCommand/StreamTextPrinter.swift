@@ -110,6 +110,7 @@ struct StreamTextPrinter: StreamPrinter {
         case .steered: return "the response goes on with what was put into it"
         case .steerPending: return "what was put into the response waits for the next request"
         case .steerFailed: return "what was put into the response was refused" + reason
+        case .contentRewritten: return "the response writes its content otherwise in the end"
         case .pathTimeLimit:
             let age = diagnostic.connectionAge.map { "\(Int(($0 / .seconds(1)).rounded())) s" } ?? "the same age"
             return "two connections were cut after \(age): that looks like a time limit on the path"

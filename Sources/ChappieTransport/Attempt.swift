@@ -43,6 +43,8 @@ struct Attempt {
     var wentOn: Duration?
     /// Whether the consumer knows that numbers of events are missing.
     var hasGap = false
+    /// Whether the consumer knows that the content was rewritten in the end.
+    var isRewritten = false
     /// Whether the consumer knows that there is no progress.
     var isKnownToStall = false
     /// The body of a refusal, as much as is kept.

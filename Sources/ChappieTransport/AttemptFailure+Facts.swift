@@ -17,7 +17,7 @@ extension AttemptFailure {
         case .timeout(let budget): return "timeout.\(budget.rawValue)"
         case .transport(let failure) where failure.cause == .timedOut: return "timeout.\(failure.phase.rawValue)"
         case .transport, .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent,
-            .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .requestTooLarge:
+            .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .requestTooLarge:
             var details = ChappieTransportFailure.Details()
             return self.code(details: &details).name
         }
@@ -32,7 +32,8 @@ extension AttemptFailure {
         case .requestTooLarge: return .send
         case .timeout(.firstEvent): return .firstEvent
         case .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete, .binaryMessage,
-            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .timeout(.idle),
+            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge,
+            .timeout(.idle),
             .timeout(.progress), .timeout(.total):
             return hasEvents ? .stream : .firstEvent
         }
@@ -49,8 +50,11 @@ extension AttemptFailure {
         case .unexpectedContentType: return .unexpectedContentType
         case .binaryMessage: return .binaryMessage
         case .undecodableEvent: return .undecodableEvent
-        case .contradictoryEvents(let violation):
+        case .contradictoryEvents(let violation, let slot):
             details.detail = violation.word
+            if let slot {
+                details.detail = "\(violation.word) at output \(slot.outputIndex), part \(slot.partIndex)"
+            }
             return .contradictoryEvents
         case .sequenceGap: return .sequenceGap
         case .otherAPI(let api):
@@ -59,6 +63,9 @@ extension AttemptFailure {
         case .eventTooLarge(let limit):
             details.limit = limit
             return .eventTooLarge
+        case .outputTooLarge(let limit):
+            details.limit = limit
+            return .outputTooLarge
         case .timeout: return .timedOut
         case .requestTooLarge: return .requestTooLarge
         case .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete:
@@ -75,6 +82,9 @@ extension ResponseOrder.Violation {
         case .responseRestarted: "response-restarted"
         case .itemContinued: "item-continued"
         case .otherResponse: "other-response"
+        case .itemUnknown: "item-unknown"
+        case .closingDiffers: "closing-differs"
+        case .closingOutOfPlace: "closing-out-of-place"
         }
     }
 }

@@ -145,7 +145,8 @@ extension ChappieTransportFailure {
         case .openingHandshakeInvalid:
             self.details.statusCode.map { $0 == 101 ? .wrongData : ErrorFacts(statusCode: $0) } ?? .wrongData
         case .notHTTP, .unexpectedContentType: ErrorFacts(.server, requiresUserAction: true)
-        case .headerSectionTooLarge, .eventTooLarge, .unsupportedContentCoding, .unsupportedTransferCoding:
+        case .headerSectionTooLarge, .eventTooLarge, .outputTooLarge, .unsupportedContentCoding,
+            .unsupportedTransferCoding:
             ErrorFacts(.server, shouldReport: true)
         case .responseExpired, .otherAPI: ErrorFacts(.validation, requiresUserAction: true)
         case .circuitOpen:

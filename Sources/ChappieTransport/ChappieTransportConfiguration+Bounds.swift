@@ -64,6 +64,7 @@ extension ChappieLimits {
     fileprivate var bounded: Self {
         var copy = self
         copy.eventByteCount = self.eventByteCount.boundedByteCount
+        copy.outputByteCount = self.outputByteCount.boundedByteCount
         copy.errorBodyByteCount = self.errorBodyByteCount.boundedByteCount
         // Reading stops at one unread byte at the least, and goes on below the mark at which it has stopped.
         copy.highWatermark = max(1, self.highWatermark.boundedByteCount)

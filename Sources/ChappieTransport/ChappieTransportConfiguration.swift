@@ -211,6 +211,12 @@ public struct ChappieLimits: Sendable, Equatable {
     ///
     /// Default 64 MiB.
     public var eventByteCount = 64 << 20
+    /// The most bytes of text that a turn may have, and as many of reasoning and of refusals; 256 MiB unless set, and
+    /// none below 1.
+    ///
+    /// They are kept until the turn ends, because a repeated answer is compared with them. Past it the turn ends with
+    /// `output.too-large`; what was delivered stays delivered.
+    public var outputByteCount = 256 << 20
     /// How much of an error's body is kept, in bytes.
     ///
     /// Default 64 KiB.

@@ -57,6 +57,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .corruptContentCoding: "The compressed answer is damaged or cut off"
         case .undecodableEvent: "The server sent an event that cannot be read"
         case .eventTooLarge: "The server sent an event larger than\(self.limitWords)"
+        case .outputTooLarge: "The answer has more output than\(self.limitWords)"
         case .endedEarly: "The answer ended before it was complete"
         case .connectionLost where self.phase == .proxy: "The proxy closed the connection"
         case .connectionLost: "The connection broke"
@@ -100,7 +101,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .webSocketClosed where self.details.closeCode == 1008: "Check what the credential allows, or use HTTP."
         case .webSocketClosed where self.details.closeCode == 1009: "Use HTTP, or send a smaller request."
         case .headerSectionTooLarge: "Ask the operator of the server or the proxy: this limit is fixed."
-        case .eventTooLarge: "Raise the limit if the server is right."
+        case .eventTooLarge, .outputTooLarge: "Raise the limit if the server is right."
         case .requestTooLarge: "Allow HTTP, or send a smaller request."
         case .otherAPI:
             "Use the base URL below which the server has /responses, or put a gateway that translates in front of it."

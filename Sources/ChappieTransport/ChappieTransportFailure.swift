@@ -57,6 +57,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
             case corruptContentCoding = "http.corrupt-content-coding"
             case undecodableEvent = "event.undecodable"
             case eventTooLarge = "event.too-large"
+            case outputTooLarge = "output.too-large"
             case endedEarly = "stream.ended-early"
             case connectionLost = "connection.lost"
             case requestTooLarge = "request.too-large"
@@ -117,6 +118,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let undecodableEvent = Self(.undecodableEvent)
         /// An event is over its limit.
         public static let eventTooLarge = Self(.eventTooLarge)
+        /// `output.too-large`: a turn has more output of one kind than `limits.outputByteCount`.
+        public static let outputTooLarge = Self(.outputTooLarge)
         /// The stream ended without a terminal event.
         public static let endedEarly = Self(.endedEarly)
         /// The connection broke.

@@ -1,4 +1,5 @@
 import ResponseEvents
+import StreamSession
 import StreamTransport
 
 /// A WebSocket that carried a whole response, or was opened in background, and can carry the next one.
@@ -28,6 +29,8 @@ struct KeptExchange {
     let record: ResponseRecord
     /// The identifier that the response was created with.
     let responseID: String?
+    /// What is known of all responses of the connection.
+    let earlier: EarlierResponses
     /// Whether the response had output that the consumer saw.
     let hasOutput: Bool
     /// Whether it only prepared the server.

@@ -15,8 +15,6 @@ struct ResponseReader: ~Copyable {
         case scanned
         /// It comes too late, or is no part of the response.
         case dropped
-        /// It contradicts what came before.
-        indirect case violation(ResponseOrder.Violation)
         /// The state machine has found an end.
         indirect case action(TurnStateMachine.Action)
     }
@@ -75,7 +73,7 @@ struct ResponseReader: ~Copyable {
         do throws(ResponseEventError) {
             guard let delta = unsafe try self.decoder.scan(json), self.isFlowing,
                 let slot = ReplaySlot(delta.kind, outputIndex: delta.outputIndex, partIndex: delta.partIndex),
-                self.isNew(delta, in: slot)
+                self.machine.isRunning(delta.shape) || self.belongs(delta, in: slot), self.isNew(delta, in: slot)
             else { return .scanned }
             return unsafe self.read(delta.text.utf8, in: slot, attempt: attempt)
         } catch {
@@ -85,10 +83,21 @@ struct ResponseReader: ~Copyable {
         }
     }
 
+    /// Whether a delta is output of the response that the consumer sees as such; the driver looks at any other.
+    @inline(never)
+    private mutating func belongs(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {
+        guard !delta.text.isEmpty else { return false }
+        let name = delta.itemID.map { unsafe EventFingerprint.of(name: $0.utf8.span) } ?? 0
+        switch self.machine.order.delta(in: slot, name: name, shape: delta.shape) {
+        case .fine, .tolerated: return !self.machine.order.isAside(slot.outputIndex)
+        case .foreign, .violation: return false
+        }
+    }
+
     /// Whether a delta is known to be new by its number, where it has one that says anything.
     @inline(__always)
     private mutating func isNew(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {
-        guard delta.sequenceNumber >= 0, self.machine.readsNumbers else { return true }
+        guard delta.sequenceNumber >= 0, self.machine.readsNumbers() else { return true }
         return self.machine.takesNext(
             delta.sequenceNumber, fingerprint: unsafe EventFingerprint.of(delta: delta.text.utf8.span, in: slot))
     }
@@ -96,11 +105,6 @@ struct ResponseReader: ~Copyable {
     @inline(__always)
     private mutating func read(_ utf8: UnsafeBufferPointer<UInt8>, in slot: ReplaySlot, attempt: Int) -> Reading {
         if utf8.isEmpty { return .scanned }
-        switch self.machine.order.delta(in: slot) {
-        case .fine, .tolerated: break
-        case .foreign: return .dropped
-        case .violation(let violation): return .violation(violation)
-        }
         switch self.machine.deltaReceived(unsafe utf8.span, in: slot, attempt: attempt) {
         case .deliver(let offset):
             let remainder = unsafe UnsafeBufferPointer(rebasing: utf8[offset...])

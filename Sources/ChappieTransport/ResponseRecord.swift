@@ -57,15 +57,33 @@ struct ResponseRecord {
     /// The response is complete.
     ///
     /// Its items are those that came one by one: what a server repeats at the end may be empty. A server that has sent
-    /// none one by one is taken at its last word.
-    mutating func completed(_ summary: ResponseSummary, responseID: String?) {
+    /// none one by one is taken at its last word; one that has sent some may have further calls there.
+    ///
+    /// - Returns: the calls that have not come before, with their positions.
+    mutating func completed(
+        _ summary: ResponseSummary, responseID: String?
+    ) -> [(outputIndex: Int, item: ItemSummary)] {
         self.isComplete = true
         self.responseID = (summary.id ?? responseID).flatMap { $0.isEmpty ? nil : $0 }
         self.model = summary.model
         self.usage = summary.usage.map { ChappieTokenUsage($0) }
         self.endsTurn = summary.endsTurn ?? true
-        guard self.items.isEmpty, !self.isTooLarge else { return }
-        for (index, json) in summary.outputItems.enumerated() { self.finished(json, at: index) }
+        let known = Set(
+            self.items.compactMap { item -> String? in
+                guard case .call(let call)? = InputItem(item.json)?.part else { return nil }
+                return call.callID
+            })
+        let places = Set(self.items.map(\.outputIndex))
+        let hasNone = self.items.isEmpty
+        var calls: [(outputIndex: Int, item: ItemSummary)] = []
+        for (index, item) in summary.output.enumerated() where !self.isTooLarge {
+            let isNewCall =
+                item.isCall && !places.contains(index) && !(item.callID.map { known.contains($0) } ?? !hasNone)
+            guard hasNone || isNewCall else { continue }
+            self.finished(unsafe Array(item.json.utf8), at: index)
+            if isNewCall { calls.append((index, item)) }
+        }
+        return calls
     }
 
     /// The response has ended for what was put into it, and another one goes on from there.

@@ -114,7 +114,9 @@ extension TurnDriver {
         let attempt = Attempt(of: opening, on: kept, at: self.engine.clock.now())
         self.begin(attempt)
         self.noteConnected(attempt)
-        self.action = self.machine.lent(attempt: opening.attempt, after: kept.exchange?.responseID)
+        self.action = self.machine.lent(
+            attempt: opening.attempt, after: kept.exchange?.responseID,
+            earlier: kept.exchange?.earlier ?? EarlierResponses())
     }
 
     /// Whether a kept connection has been quiet for so long that it is asked.

@@ -28,7 +28,11 @@ extension TurnDriver {
 
     /// The server says that the response is complete.
     func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
-        self.record.completed(summary, responseID: self.responseID)
+        guard self.closeOutput(summary, attempt: attempt) else { return }
+        for call in self.record.completed(summary, responseID: self.responseID) {
+            self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
+            guard self.action == nil else { return }
+        }
         self.keepUnusedSteering()
         guard self.request.runsCalls else { return self.action = self.machine.completed(attempt: attempt) }
         if self.record.isTooLarge {

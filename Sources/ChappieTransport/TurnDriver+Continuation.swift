@@ -66,6 +66,7 @@ extension TurnDriver {
         self.bodies.map { bodies in
             KeptExchange(
                 body: bodies.body, record: self.record, responseID: self.responseID,
+                earlier: self.machine.earlierResponses,
                 hasOutput: self.machine.hasDelivered, isWarmUp: self.request.isWarmUp)
         }
     }

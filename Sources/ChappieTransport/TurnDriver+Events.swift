@@ -38,8 +38,6 @@ extension TurnDriver {
             break
         case .scanned:
             unsafe try self.received(self.reader.scannedEvent(json), json: json, attempt: attempt)
-        case .violation(let violation):
-            self.failed(.contradictoryEvents(violation))
         case .action(let action):
             self.action = action
         }
@@ -67,9 +65,12 @@ extension TurnDriver {
         // The deltas before it came first.
         self.noteProgressOfQueued()
         let fingerprint = unsafe self.fingerprint(of: event, json: json)
-        guard self.isOnOurLane(event), !self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint),
-            self.belongs(event)
+        guard self.isOnOurLane(event), !self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint)
         else { return }
+        if let end = self.machine.contradiction(of: event.sequenceNumber, fingerprint: fingerprint, attempt: attempt) {
+            return self.action = end
+        }
+        guard self.belongs(event) else { return }
         self.noteProgress(of: event, attempt: attempt)
         // An event without progress may have found that the time for it is over.
         guard self.machine.isReading(attempt), self.isNew(event, fingerprint: fingerprint, attempt: attempt) else {
@@ -184,7 +185,7 @@ extension TurnDriver {
     /// Of a delta it is made of the slot and the text, as padding may differ when it is sent again. Of another event it is
     /// made of its type and place where the server makes it anew for each connection, and of its bytes elsewhere.
     private func fingerprint(of event: ResponseEvent, json: UnsafeRawBufferPointer) -> UInt64 {
-        guard event.sequenceNumber != nil, self.machine.readsNumbers else { return 0 }
+        guard event.sequenceNumber != nil, self.machine.readsNumbers() else { return 0 }
         if case .delta(let kind, let outputIndex, let partIndex, let text) = event.kind {
             return unsafe EventFingerprint.of(
                 delta: text.utf8.span,
@@ -219,10 +220,15 @@ extension TurnDriver {
         }
         switch event.kind {
         case .delta(let kind, let outputIndex, let partIndex, let text):
-            guard let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex) else {
-                return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
-            }
+            guard !self.machine.order.isAside(outputIndex),
+                let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex)
+            else { return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt) }
             self.received(text, in: slot, attempt: attempt)
+        case .partDone(let kind, let outputIndex, let partIndex, let text):
+            if let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex) {
+                self.close(slot, with: text, attempt: attempt)
+            }
+            unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .outputItemDone(let outputIndex, let item):
             unsafe self.received(item, at: outputIndex, event: event, json: json, attempt: attempt)
         case .completed(let summary):
@@ -249,7 +255,10 @@ extension TurnDriver {
         case .other:
             unsafe self.noteSteering(event, json: json)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
-        case .outputItemAdded, .keepalive, .contentFree:
+        case .outputItemAdded(let outputIndex, _):
+            if self.machine.order.areIndicesShared { self.machine.itemBegan(outputIndex, attempt: attempt) }
+            unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+        case .keepalive, .contentFree:
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         }
     }
@@ -277,80 +286,6 @@ extension TurnDriver {
         self.report(ChappieDiagnostic(kind: .unknownEvent, transport: self.attempt?.transport, reason: type))
     }
 
-    // MARK: Output
-
-    private func received(_ text: BorrowedText, in slot: ReplaySlot, attempt: Int) {
-        guard !text.isEmpty else { return }
-        let wasVerified = self.machine.isReplayVerified
-        let action = self.machine.deltaReceived(unsafe text.utf8.span, in: slot, attempt: attempt)
-        if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
-        switch action {
-        case .deliver(let offset):
-            self.reader.queue.append(text.dropping(first: offset), of: slot.kind)
-            self.hasDeliveredInBatch = true
-        case .ignore:
-            return
-        case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
-            self.action = action
-        }
-    }
-
-    private func replayVerified() {
-        let byteCount = self.machine.verifiedReplayByteCount
-        self.shared.withLock { $0.report.verifiedReplayByteCount = byteCount }
-        guard byteCount > 0 else { return }
-        self.noteLogOfReplay()
-        self.report(
-            ChappieDiagnostic(kind: .replayVerified, transport: self.attempt?.transport, byteCount: byteCount))
-    }
-
-    /// A finished item.
-    ///
-    /// A tool call among them that is handed over is verified, because someone may act on it: it is handed over when the
-    /// ledger says so, whatever other items have been handed over before.
-    private func received(
-        _ item: ItemSummary,
-        at outputIndex: Int,
-        event: ResponseEvent,
-        json: UnsafeRawBufferPointer,
-        attempt: Int
-    ) {
-        self.noteFinished(item, at: outputIndex, attempt: attempt)
-        guard item.isCall else { return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt) }
-        guard self.handsOverCalls else { return }
-        let wasVerified = self.machine.isReplayVerified
-        let action = self.machine.toolCallReceived(
-            ReplayedToolCall(
-                item.kind == .functionCall ? .function : .custom, outputIndex: outputIndex, name: item.name ?? "",
-                namespace: item.namespace, arguments: item.comparableArguments),
-            attempt: attempt)
-        if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
-        switch action {
-        case .deliver:
-            let type = String(event.typeName)
-            _ = self.machine.rawReceived(type: type, outputIndex: outputIndex, attempt: attempt)
-            self.deliver(.raw(type: type, payload: unsafe String(decoding: json, as: UTF8.self)))
-        case .ignore:
-            return
-        case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
-            self.action = action
-        }
-    }
-
-    private func passOnUnsurfaced(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
-        guard self.engine.configuration.rawEvents == .unsurfaced, self.action == nil else { return }
-        unsafe self.passOn(event, json: json, attempt: attempt)
-    }
-
-    private func passOn(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
-        let type = String(event.typeName)
-        guard
-            case .deliver = self.machine.rawReceived(
-                type: type, outputIndex: event.kind.outputIndex, attempt: attempt)
-        else { return }
-        self.deliver(.raw(type: type, payload: unsafe String(decoding: json, as: UTF8.self)))
-    }
-
     // MARK: Limits and errors
 
     func merge(_ snapshot: UsageLimitSnapshot) {
@@ -367,13 +302,20 @@ extension ResponseOrder {
         switch event.kind {
         case .created(let responseID): self.created(responseID: responseID)
         case .delta(let kind, let outputIndex, let partIndex, _):
-            self.delta(in: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex))
-        case .outputItemAdded(let outputIndex, _): self.itemAdded(outputIndex)
-        case .outputItemDone(let outputIndex, _): self.itemDone(outputIndex)
+            self.delta(
+                in: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex), name: event.itemName)
+        case .partDone(let kind, let outputIndex, let partIndex, _):
+            self.closing(
+                of: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex), name: event.itemName)
+        case .outputItemAdded(let outputIndex, let item):
+            self.itemAdded(outputIndex, name: item.fingerprint, isAside: item.isAside)
+        case .outputItemDone(let outputIndex, let item):
+            self.itemDone(outputIndex, name: item.fingerprint, isAside: item.isAside)
         case .completed(let summary), .failed(let summary), .incomplete(let summary):
             self.terminal(responseID: summary.id)
-        case .error: self.terminal(responseID: nil)
-        case .contentFree, .other, .unknown: self.mentioned(responseID: nil)
+        case .error: self.terminal(responseID: nil, isError: true)
+        case .contentFree(let responseID): self.mentioned(responseID: responseID)
+        case .other, .unknown: self.mentioned(responseID: nil)
         // They are about the connection and the account, not about a response.
         case .rateLimits, .metadata, .keepalive: .fine
         }
@@ -388,23 +330,16 @@ extension ResponseEvent {
     }
 }
 
-extension ItemSummary {
-    /// Whether someone may act on the item.
-    var isCall: Bool { self.kind == .functionCall || self.kind == .customToolCall }
-
-    /// What two calls of the same tool are compared by: JSON in one form, or the input as it is.
-    fileprivate var comparableArguments: String {
-        guard let payload = self.payload else { return "" }
-        guard case .functionCall = self.kind else { return payload }
-        return CanonicalJSON.text(of: payload)
-    }
+extension ResponseEvent {
+    /// The fingerprint of the identifier of the item that a delta or its end belongs to; 0 when it has none.
+    fileprivate var itemName: UInt64 { self.itemID.map { unsafe EventFingerprint.of(name: $0.utf8.span) } ?? 0 }
 }
 
 extension ResponseEvent.Kind {
     /// Whether it is a piece of the response's output.
     fileprivate var isOutput: Bool {
         switch self {
-        case .delta, .outputItemDone: true
+        case .delta, .partDone, .outputItemDone: true
         case .created, .outputItemAdded, .completed, .failed, .incomplete, .error, .rateLimits, .metadata, .keepalive,
             .contentFree, .other, .unknown:
             false
@@ -412,10 +347,10 @@ extension ResponseEvent.Kind {
     }
 
     /// The place of the item that the event belongs to, where it says so.
-    fileprivate var outputIndex: Int? {
+    var outputIndex: Int? {
         switch self {
-        case .delta(_, let outputIndex, _, _), .outputItemAdded(let outputIndex, _),
-            .outputItemDone(let outputIndex, _):
+        case .delta(_, let outputIndex, _, _), .partDone(_, let outputIndex, _, _),
+            .outputItemAdded(let outputIndex, _), .outputItemDone(let outputIndex, _):
             outputIndex
         case .created, .completed, .failed, .incomplete, .error, .rateLimits, .metadata, .keepalive, .contentFree,
             .other, .unknown:

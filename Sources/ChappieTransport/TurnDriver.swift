@@ -342,7 +342,8 @@ import StreamTransport
         let configuration = self.engine.configuration
         self.machine = TurnStateMachine(
             policy: self.request.isWarmUp ? .once : RetryPolicy(configuration), webSocket: availability,
-            isResumable: bodies.isResumable, asksBeforeSending: self.asksBeforeSending)
+            isResumable: bodies.isResumable, asksBeforeSending: self.asksBeforeSending,
+            outputByteCountLimit: configuration.limits.outputByteCount)
         self.action = self.machine.started()
     }
 

@@ -1,4 +1,4 @@
-// What a turn needs of an output item. Items begin and end rarely, so their strings are copied.
+// What a turn needs of an output item. Items begin and end rarely, so their strings are copied; long texts are lent.
 
 /// What a turn needs of an output item.
 package struct ItemSummary {
@@ -36,6 +36,23 @@ package struct ItemSummary {
     ///
     /// Arguments that a server sent as a JSON value are that value's JSON text.
     package let payload: String?
+    /// The name of the agent that made the item: `agent.agent_name`.
+    package let agentName: String?
+    /// The texts of the item, by the slots whose deltas they repeat; valid until the decoder is used again.
+    ///
+    /// Of a message the parts of `content`, of reasoning those of `summary` and then those of `content`, of a call
+    /// `payload`. Parts without a text, or of an unknown type, are left out.
+    package let parts: [ItemPart]
     /// The item as it was sent, valid until the decoder is used again.
     package let json: BorrowedText
+}
+
+/// The text of one slot of an item.
+package struct ItemPart {
+    /// What kind of text it is: that of the deltas which it repeats.
+    package let kind: ResponseEvent.DeltaKind
+    /// The place in `content` or `summary`; 0 for a call.
+    package let index: Int
+    /// The text, valid until the decoder is used again.
+    package let text: BorrowedText
 }

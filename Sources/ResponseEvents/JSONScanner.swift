@@ -12,10 +12,10 @@ struct JSONScanner: ~Copyable {
     deinit { csj_scanner_destroy(self.scanner) }
 
     /// Scans one event; 64 bytes past its end must be readable.
-    func scan(_ bytes: UnsafeBufferPointer<UInt8>, into event: inout csj_event) -> csj_status {
+    func scan(_ bytes: UnsafeBufferPointer<UInt8>, into event: UnsafeMutablePointer<csj_event>) -> csj_status {
         guard let scanner = self.scanner else { return csj_no_memory }
         guard let start = bytes.baseAddress else { return csj_not_json }
-        return csj_scan_event(scanner, start, bytes.count, bytes.count + Int(CSJ_PADDING), &event)
+        return csj_scan_event(scanner, start, bytes.count, bytes.count + Int(CSJ_PADDING), event)
     }
 
     /// Reads an object with all it contains; 64 bytes past its end must be readable.
@@ -104,58 +104,5 @@ extension Int {
     init?(presence: Int64) {
         guard presence >= 0 else { return nil }
         self.init(exactly: presence)
-    }
-}
-
-extension ItemSummary {
-    init(_ item: csj_item) {
-        let typeName = String(item.type)?.word ?? ""
-        self.init(
-            kind: Kind(typeName: typeName),
-            typeName: typeName,
-            id: String(item.id),
-            status: String(item.status),
-            callID: String(item.call_id),
-            name: String(item.name),
-            namespace: String(item.namespace_name),
-            payload: String(item.payload),
-            json: BorrowedText(item.json) ?? .empty
-        )
-    }
-}
-
-extension ItemSummary.Kind {
-    init(typeName: String) {
-        switch typeName {
-        case "message": self = .message
-        case "reasoning": self = .reasoning
-        case "function_call": self = .functionCall
-        case "custom_tool_call": self = .customToolCall
-        default: self = .other
-        }
-    }
-}
-
-extension ResponseSummary {
-    init(_ response: csj_response) {
-        let usage = TokenUsage(
-            inputTokens: Int(presence: response.input_tokens),
-            cachedInputTokens: Int(presence: response.cached_tokens),
-            outputTokens: Int(presence: response.output_tokens),
-            reasoningTokens: Int(presence: response.reasoning_tokens),
-            totalTokens: Int(presence: response.total_tokens)
-        )
-        self.init(
-            id: String(response.id),
-            status: String(response.status)?.word,
-            model: String(response.model),
-            errorCode: String(response.error_code)?.word,
-            errorType: String(response.error_type)?.word,
-            errorMessage: String(response.error_message),
-            incompleteReason: String(response.incomplete_reason)?.word,
-            endsTurn: response.end_turn < 0 ? nil : response.end_turn == 1,
-            usage: usage == TokenUsage() ? nil : usage,
-            json: BorrowedText(response.json) ?? .empty
-        )
     }
 }

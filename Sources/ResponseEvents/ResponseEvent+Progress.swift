@@ -10,8 +10,10 @@ extension ResponseEvent {
     package var isProgress: Bool {
         switch self.kind {
         case .delta(_, _, _, let text): !text.isEmpty
-        case .created, .outputItemAdded, .outputItemDone, .completed, .failed, .incomplete, .error, .other: true
-        case .contentFree: Self.ends(self.typeName, with: "part.added")
+        case .created, .partDone, .outputItemAdded, .outputItemDone, .completed, .failed, .incomplete, .error, .other:
+            true
+        // A part that begins, and one that ends without its text.
+        case .contentFree: Self.ends(self.typeName, with: "part.added") || Self.ends(self.typeName, with: ".done")
         case .unknown: self.typeName.utf8.starts(with: "response.".utf8)
         case .rateLimits, .metadata, .keepalive: false
         }

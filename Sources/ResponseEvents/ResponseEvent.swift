@@ -14,6 +14,10 @@ package struct ResponseEvent {
     package let typeName: BorrowedText
     /// The lane the event belongs to, on a connection that carries several responses.
     package let streamID: BorrowedText?
+    /// `item_id`, the identifier of the item that a delta, a part or the end of a part belongs to; nil when absent.
+    ///
+    /// The identifier in an item itself is `ItemSummary.id`.
+    package let itemID: BorrowedText?
 
     /// What an event says.
     package enum Kind {
@@ -22,6 +26,8 @@ package struct ResponseEvent {
         /// More text of one slot. `partIndex` is the content or the summary index; an absent index is 0,
         /// and a number that is no position is -1.
         case delta(DeltaKind, outputIndex: Int, partIndex: Int, text: BorrowedText)
+        /// The whole text of one slot, as the event that closes the slot says it. The indices are those of `delta`.
+        case partDone(DeltaKind, outputIndex: Int, partIndex: Int, text: BorrowedText)
         /// An output item begins.
         indirect case outputItemAdded(outputIndex: Int, ItemSummary)
         /// An output item is finished; its contents are authoritative.
@@ -40,8 +46,9 @@ package struct ResponseEvent {
         indirect case metadata(turnState: String?, model: String?)
         /// Nothing but a sign of life.
         case keepalive
-        /// A step without content: queued, in progress, a part that begins, timing.
-        case contentFree
+        /// A step without content: queued, in progress, a part that begins, timing, and the end of a part without the
+        /// part's text. Only queued and in progress name their response.
+        case contentFree(responseID: String?)
         /// A known event that no turn needs.
         case other
         /// An event of a type that is not known here.
@@ -51,7 +58,7 @@ package struct ResponseEvent {
         package var isContentFree: Bool {
             switch self {
             case .created, .outputItemAdded, .rateLimits, .metadata, .keepalive, .contentFree: true
-            case .delta, .outputItemDone, .completed, .failed, .incomplete, .error, .other, .unknown: false
+            case .delta, .partDone, .outputItemDone, .completed, .failed, .incomplete, .error, .other, .unknown: false
             }
         }
 
@@ -59,8 +66,8 @@ package struct ResponseEvent {
         package var isTerminal: Bool {
             switch self {
             case .completed, .failed, .incomplete, .error: true
-            case .created, .delta, .outputItemAdded, .outputItemDone, .rateLimits, .metadata, .keepalive, .contentFree,
-                .other, .unknown:
+            case .created, .delta, .partDone, .outputItemAdded, .outputItemDone, .rateLimits, .metadata, .keepalive,
+                .contentFree, .other, .unknown:
                 false
             }
         }
@@ -78,6 +85,13 @@ package struct ResponseEvent {
         package let text: BorrowedText
         /// The event's number within its response; -1 when it has none.
         package let sequenceNumber: Int
+        /// `item_id`, the identifier of the item; nil when absent.
+        package let itemID: BorrowedText?
+        /// A number that two deltas of one decoder share only if their kind, indices and `itemID` are the same; 0 when
+        /// that is not known.
+        ///
+        /// Deltas with different numbers may be of the same slot.
+        package let shape: UInt
     }
 
     /// What kind of text a delta continues.

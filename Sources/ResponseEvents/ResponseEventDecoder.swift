@@ -19,13 +19,20 @@ package struct ResponseEventDecoder: ~Copyable {
 
     private let scanner: JSONScanner
     private let maximumByteCount: Int
-    private var event = csj_event()
+    /// What the scanner found last.
+    ///
+    /// It lies on its own, because each question to the decoder would copy it.
+    private let event: UnsafeMutablePointer<csj_event>
 
     /// Makes a decoder that refuses events of more than `maximumByteCount` bytes.
     package init(maximumByteCount: Int = 64 << 20) {
         self.scanner = JSONScanner()
         self.maximumByteCount = maximumByteCount
+        self.event = .allocate(capacity: 1)
+        self.event.initialize(to: csj_event())
     }
+
+    deinit { self.event.deallocate() }
 
     /// Decodes one event.
     ///
@@ -42,23 +49,25 @@ package struct ResponseEventDecoder: ~Copyable {
     ///   other, until the next call.
     package mutating func scan(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent.Delta? {
         guard json.count <= self.maximumByteCount else { throw .tooLarge }
-        let status = self.scanner.scan(json.assumingMemoryBound(to: UInt8.self), into: &self.event)
-        guard status == csj_ok else { throw ResponseEventError(status, field: self.event.wrong_field) }
-        guard let kind = ResponseEvent.DeltaKind(self.event.type), self.event.stream_id.bytes == nil,
-            let text = BorrowedText(self.event.delta)
+        let status = self.scanner.scan(json.assumingMemoryBound(to: UInt8.self), into: self.event)
+        guard status == csj_ok else { throw ResponseEventError(status, field: self.event.pointee.wrong_field) }
+        guard let kind = ResponseEvent.DeltaKind(self.event.pointee.type), self.event.pointee.stream_id.bytes == nil,
+            let text = BorrowedText(self.event.pointee.delta)
         else { return nil }
         return ResponseEvent.Delta(
             kind: kind, outputIndex: self.outputIndex, partIndex: self.partIndex(of: kind), text: text,
-            sequenceNumber: Int(self.event.sequence_number))
+            sequenceNumber: Int(self.event.pointee.sequence_number), itemID: BorrowedText(self.event.pointee.item_id),
+            shape: self.event.pointee.shape)
     }
 
     /// The event that was scanned, whose bytes are `json`.
     package func scannedEvent(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
         ResponseEvent(
             kind: try self.kind(of: json.assumingMemoryBound(to: UInt8.self)),
-            sequenceNumber: Int(presence: self.event.sequence_number),
-            typeName: BorrowedText(self.event.type_name) ?? .empty,
-            streamID: BorrowedText(self.event.stream_id)
+            sequenceNumber: Int(presence: self.event.pointee.sequence_number),
+            typeName: BorrowedText(self.event.pointee.type_name) ?? .empty,
+            streamID: BorrowedText(self.event.pointee.stream_id),
+            itemID: BorrowedText(self.event.pointee.item_id)
         )
     }
 
@@ -75,35 +84,47 @@ package struct ResponseEventDecoder: ~Copyable {
     }
 
     private func kind(of bytes: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) -> ResponseEvent.Kind {
-        if let kind = ResponseEvent.DeltaKind(self.event.type) { return self.delta(kind) }
-        return switch self.event.type {
-        case csj_event_created: .created(responseID: String(self.event.response.id))
-        case csj_event_item_added: .outputItemAdded(outputIndex: self.outputIndex, ItemSummary(self.event.item))
-        case csj_event_item_done: .outputItemDone(outputIndex: self.outputIndex, ItemSummary(self.event.item))
-        case csj_event_completed: .completed(ResponseSummary(self.event.response))
-        case csj_event_failed: .failed(ResponseSummary(self.event.response))
-        case csj_event_incomplete: .incomplete(ResponseSummary(self.event.response))
+        if let kind = ResponseEvent.DeltaKind(self.event.pointee.type) { return self.delta(kind) }
+        return switch self.event.pointee.type {
+        case csj_event_created: .created(responseID: String(self.event.pointee.response.id))
+        case csj_event_item_added: .outputItemAdded(outputIndex: self.outputIndex, self.item)
+        case csj_event_item_done: .outputItemDone(outputIndex: self.outputIndex, self.item)
+        case csj_event_completed: .completed(self.response)
+        case csj_event_failed: .failed(self.response)
+        case csj_event_incomplete: .incomplete(self.response)
         case csj_event_error: .error(ErrorEvent(try self.document(bytes)))
         case csj_event_rate_limits: .rateLimits(UsageLimitSnapshot(rateLimitsEvent: try self.document(bytes)))
         case csj_event_metadata: try self.metadata(bytes, hasTurnState: true)
         case csj_event_codex_metadata: try self.metadata(bytes, hasTurnState: false)
         case csj_event_keepalive: .keepalive
-        case csj_event_queued, csj_event_in_progress, csj_event_part_added, csj_event_websocket_timing: .contentFree
+        case csj_event_queued, csj_event_in_progress: .contentFree(responseID: String(self.event.pointee.response.id))
+        case csj_event_part_added, csj_event_websocket_timing: .contentFree(responseID: nil)
+        case csj_event_text_done, csj_event_refusal_done, csj_event_reasoning_summary_done,
+            csj_event_reasoning_text_done, csj_event_function_arguments_done, csj_event_custom_input_done,
+            csj_event_content_part_done, csj_event_summary_part_done:
+            self.partDone
         case csj_event_known_other: .other
         default: .unknown
         }
     }
 
-    private var outputIndex: Int { Self.position(self.event.output_index) }
+    private var item: ItemSummary { ItemSummary(self.event.pointee.item, parts: self.event.pointee.parts) }
+
+    private var response: ResponseSummary {
+        ResponseSummary(self.event.pointee.response, items: self.event.pointee.items, parts: self.event.pointee.parts)
+    }
+
+    private var outputIndex: Int { Self.position(self.event.pointee.output_index) }
 
     /// 0 for an absent index, and -1 for a number that is no position.
     private static func position(_ index: Int64) -> Int {
-        index == Int64(csj_no_position) ? -1 : Int(presence: index) ?? 0
+        // Both are below zero, one after the other.
+        Int(exactly: index < 0 ? index + 1 : index) ?? -1
     }
 
     /// Summaries are counted apart from contents.
     private func partIndex(of kind: ResponseEvent.DeltaKind) -> Int {
-        Self.position(kind == .reasoningSummary ? self.event.summary_index : self.event.content_index)
+        Self.position(kind == .reasoningSummary ? self.event.pointee.summary_index : self.event.pointee.content_index)
     }
 
     private func delta(_ kind: ResponseEvent.DeltaKind) -> ResponseEvent.Kind {
@@ -111,8 +132,16 @@ package struct ResponseEventDecoder: ~Copyable {
             kind,
             outputIndex: self.outputIndex,
             partIndex: self.partIndex(of: kind),
-            text: BorrowedText(self.event.delta) ?? .empty
+            text: BorrowedText(self.event.pointee.delta) ?? .empty
         )
+    }
+
+    /// Servers leave the text out: then the event says nothing.
+    private var partDone: ResponseEvent.Kind {
+        guard let text = BorrowedText(self.event.pointee.closing_text),
+            let kind = ResponseEvent.DeltaKind(self.event.pointee.closing_kind)
+        else { return .contentFree(responseID: nil) }
+        return .partDone(kind, outputIndex: self.outputIndex, partIndex: self.partIndex(of: kind), text: text)
     }
 
     /// Only `response.metadata` hands out the turn state; the other spelling carries the model alone.
@@ -137,14 +166,7 @@ package struct ResponseEventDecoder: ~Copyable {
 extension ResponseEvent.DeltaKind {
     /// Nil when the type is not that of a delta.
     fileprivate init?(_ type: csj_event_type) {
-        switch type {
-        case csj_event_text_delta: self = .text
-        case csj_event_refusal_delta: self = .refusal
-        case csj_event_reasoning_summary_delta: self = .reasoningSummary
-        case csj_event_reasoning_text_delta: self = .reasoningText
-        case csj_event_function_arguments_delta: self = .functionArguments
-        case csj_event_custom_input_delta: self = .customInput
-        default: return nil
-        }
+        // C has them in the same order. The numbers of types below wrap around to large ones.
+        self.init(rawValue: UInt8(truncatingIfNeeded: type.rawValue &- csj_event_text_delta.rawValue))
     }
 }

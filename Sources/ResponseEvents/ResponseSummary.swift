@@ -1,5 +1,7 @@
 // What a turn needs of a response object at its end. A response ends once, so its strings are copied.
 
+import CSimdjson
+
 /// What a turn needs of a response object.
 ///
 /// Words for programs have 256 bytes at most: a longer one is cut.
@@ -22,6 +24,11 @@ package struct ResponseSummary {
     package let endsTurn: Bool?
     /// The tokens it cost, if the server counted any.
     package let usage: TokenUsage?
+    /// The elements of `output`, in order; empty when there is no such array.
+    ///
+    /// An element that is no object is an item of no kind and without members. Of more than
+    /// `maximumOutputCount` elements the first ones are given.
+    package let output: [ItemSummary]
     /// The response object as it was sent, valid until the decoder is used again.
     package let json: BorrowedText
 }
@@ -55,6 +62,9 @@ package struct TokenUsage: Equatable, Sendable {
 }
 
 extension ResponseSummary {
+    /// The most elements of `output` that are given: 16,384.
+    package static let maximumOutputCount = Int(CSJ_MAXIMUM_OUTPUT_COUNT)
+
     /// The elements of `output`, each as JSON text; none when there is no such array.
     ///
     /// To be asked before the decoder is used again.

@@ -27,13 +27,17 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     /// An event that is not JSON, or that lacks what its type needs.
     case undecodableEvent
     /// Events that cannot belong to one response; which rule they break.
-    case contradictoryEvents(ResponseOrder.Violation)
+    ///
+    /// Of a closing event also the slot, whose content is told by neither.
+    case contradictoryEvents(ResponseOrder.Violation, at: ReplaySlot? = nil)
     /// Events of a response that can be resumed are missing.
     case sequenceGap(expected: Int, found: Int)
     /// The endpoint answers, and with another API.
     case otherAPI(OtherAPI)
     /// An event over the limit, in bytes.
     case eventTooLarge(limit: Int)
+    /// More output of a kind than a turn may have, in bytes.
+    case outputTooLarge(limit: Int)
     /// A budget of time ran out.
     case timeout(TimeBudget)
     /// The request is larger than a WebSocket message may be.
@@ -63,7 +67,7 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         case .httpStatus(let facts): facts.statusCode.map { $0 < 500 || $0 == 503 } ?? false
         case .transport, .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete,
             .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI,
-            .eventTooLarge, .timeout, .requestTooLarge:
+            .eventTooLarge, .outputTooLarge, .timeout, .requestTooLarge:
             false
         }
     }
@@ -77,7 +81,7 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         case .upgradeStatus(let facts), .httpStatus(let facts), .errorEvent(let facts), .responseFailed(let facts):
             facts
         case .transport, .closed, .endedEarly, .responseIncomplete, .unexpectedContentType, .binaryMessage,
-            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .timeout,
+            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .timeout,
             .requestTooLarge:
             nil
         }

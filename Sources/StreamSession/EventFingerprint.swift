@@ -10,6 +10,9 @@ package enum EventFingerprint {
         self.mix(self.hash(content, seed: self.hash(type, seed: 0)), self.secrets.2)
     }
 
+    /// The fingerprint of an item's identifier, which is never 0.
+    package static func of(name: Span<UInt8>) -> UInt64 { self.mix(self.hash(name, seed: 1), self.secrets.2) | 1 }
+
     /// The fingerprint of a delta: of its text and its slot.
     ///
     /// Of a text of up to sixteen bytes that is one multiplication: it is made for every delta that has a number.

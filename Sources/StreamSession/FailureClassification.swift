@@ -20,9 +20,11 @@ extension AttemptFailure {
         case .upgradeStatus(let facts): facts.classOfUpgrade
         case .httpStatus(let facts), .responseFailed(let facts): facts.classOfAnswer
         case .errorEvent(let facts): facts.classOfErrorEvent
+        // What was delivered contradicts the response itself: no other attempt can repeat it.
+        case .contradictoryEvents(.closingDiffers, _), .contradictoryEvents(.closingOutOfPlace, _): .fatal
         case .binaryMessage, .undecodableEvent, .contradictoryEvents: .probable
         case .sequenceGap, .timeout(.firstEvent), .timeout(.idle), .timeout(.progress): .transient
-        case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .timeout(.total): .fatal
+        case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .outputTooLarge, .timeout(.total): .fatal
         // It is at its address that the other API is, whatever is asked for; HTTP may lead elsewhere.
         case .otherAPI: .definite
         case .requestTooLarge: .size
@@ -37,7 +39,7 @@ extension AttemptFailure {
         case .transport(let failure): failure.cause == .connectionLost || failure.cause == .peerUnresponsive
         case .endedEarly, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete,
             .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI,
-            .eventTooLarge, .timeout, .requestTooLarge:
+            .eventTooLarge, .outputTooLarge, .timeout, .requestTooLarge:
             false
         }
     }

@@ -34,7 +34,8 @@ extension AttemptFailure {
         case .closed(let code, _): [1001, 1005, 1006].contains(code)
         case .endedEarly: true
         case .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete, .unexpectedContentType,
-            .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .timeout,
+            .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge,
+            .outputTooLarge, .timeout,
             .requestTooLarge:
             false
         }

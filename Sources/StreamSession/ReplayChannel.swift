@@ -13,20 +13,29 @@
 /// # Memory
 ///
 /// The bytes are held once, in memory that grows by half, so at most a third of it is reserve. Beside them stands one
-/// run of some five bytes for each change of the slot (`ReplayRunLog`); the slot of the last byte needs none.
+/// run of some five bytes for each change of the slot (`ReplayRunLog`), and the place of the slot's bytes
+/// (`SlotExtents`); the slot of the last byte needs neither.
 struct ReplayChannel: Sendable {
     /// Everything that was delivered, and zeros behind it: a delta is copied to its place and nothing else is done.
-    private var memory: [UInt8] = []
+    var memory: [UInt8] = []
     /// How many bytes were delivered.
     private(set) var byteCount = 0
     /// Every run but the last one.
     private var runs = ReplayRunLog()
+    /// Where the output of a slot lies, but for the last run.
+    var extents = SlotExtents()
     /// The slot of the last byte.
-    private var lastSlot = ReplayRunLog.Run.none.slot
+    private(set) var lastSlot = ReplayRunLog.Run.none.slot
+    /// Where the run of the last byte begins.
+    private(set) var lastRunStart = 0
     /// How far into what was delivered a replay begins, because the items before it are settled.
-    private var settledByteCount = 0
+    private(set) var settledByteCount = 0
     /// How many bytes the attempt that runs has repeated or produced, the settled ones among them.
-    private var cursor = 0
+    private(set) var cursor = 0
+    /// Where the output of an item begins that has the index of an earlier one, by the index.
+    var restarts: [Int: Int] = [:]
+    /// The most bytes that are kept.
+    var byteCountLimit = Int.max
     /// The run that the cursor stands in; without meaning when the channel is caught up.
     private var expected = ReplayRunLog.Run.none
     /// Behind the run that the cursor stands in.
@@ -45,15 +54,26 @@ struct ReplayChannel: Sendable {
     mutating func rewind() {
         self.cursor = self.settledByteCount
         self.position = .start
+        self.restarts.removeAll()
         self.expectNextRun()
     }
 
+    /// Another response follows: nothing of what was delivered is its output.
+    mutating func beginSuccessor() {
+        self.settledByteCount = self.byteCount
+        self.rewind()
+    }
+
     /// Records new output; the channel must be caught up.
+    ///
+    /// - Returns: false when that would be more than is kept, and then nothing has changed.
     @inline(__always)
-    mutating func append(_ new: Span<UInt8>, to slot: ReplaySlot) {
-        if self.lastSlot != slot { self.beginRun(slot) }
+    mutating func append(_ new: Span<UInt8>, to slot: ReplaySlot) -> Bool {
         let end = self.byteCount + new.count
-        if end > self.memory.count { self.grow(to: end) }
+        if end > self.memory.count {
+            guard self.grow(to: end) else { return false }
+        }
+        if self.lastSlot != slot { self.beginRun(slot) }
         let place = self.byteCount..<end
         // The place lies within the memory.
         unsafe self.memory.withUnsafeMutableBytes { memory in
@@ -61,6 +81,7 @@ struct ReplayChannel: Sendable {
         }
         self.byteCount = end
         self.cursor = end
+        return true
     }
 
     /// Compares output with what was delivered, in the one case that nearly every delta of a replay is: it ends before
@@ -127,7 +148,11 @@ struct ReplayChannel: Sendable {
     }
 
     private mutating func beginRun(_ slot: ReplaySlot) {
-        if self.byteCount > 0 { self.runs.append(ReplayRunLog.Run(slot: self.lastSlot, end: self.byteCount)) }
+        if self.byteCount > 0 {
+            self.runs.append(ReplayRunLog.Run(slot: self.lastSlot, end: self.byteCount))
+            self.extents.add(self.lastRunStart..<self.byteCount, of: self.lastSlot)
+        }
+        self.lastRunStart = self.byteCount
         self.lastSlot = slot
     }
 
@@ -142,14 +167,17 @@ struct ReplayChannel: Sendable {
         } while self.expected.end <= self.cursor
     }
 
-    private mutating func grow(to needed: Int) {
-        let count = max(needed, self.memory.count + max(self.memory.count / 2, 512))
+    private mutating func grow(to needed: Int) -> Bool {
+        guard needed <= self.byteCountLimit else { return false }
+        let count = min(
+            self.byteCountLimit, max(needed, self.memory.count + max(self.memory.count / 2, 512)))
         var memory = [UInt8](repeating: 0, count: count)
         // Whole blocks: to add zeros one by one takes seconds for a long text in a build without optimisation.
         unsafe memory.withUnsafeMutableBytes { target in
             unsafe self.memory.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
         }
         self.memory = memory
+        return true
     }
 }
 

@@ -31,7 +31,7 @@ struct ReplayChannels: Sendable {
 
     /// The same as the channel's own, without the subscript's accessor around it.
     @inline(__always)
-    mutating func append(_ new: Span<UInt8>, to slot: ReplaySlot) {
+    mutating func append(_ new: Span<UInt8>, to slot: ReplaySlot) -> Bool {
         switch slot.kind {
         case .text: self.text.append(new, to: slot)
         case .refusal: self.refusal.append(new, to: slot)

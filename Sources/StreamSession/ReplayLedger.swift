@@ -44,6 +44,12 @@
 /// A response may be ended early for another one that goes on from it. Nothing of what was delivered comes again then,
 /// and nothing may be sent again: `beginSuccessor` makes everything that comes new.
 ///
+/// # Closing events
+///
+/// A response says its content twice: in deltas, and in the events that close a part, an item and the response. What
+/// has come in the attempt that runs must be the beginning of what these say; what they have beyond it is output like a
+/// delta's, in a replay too. It must be in place: behind everything that has come of its channel.
+///
 /// # Raw events
 ///
 /// Events of the wire that are passed on unparsed are counted by their type, and by their item where the caller says
@@ -55,7 +61,7 @@
 /// # Cost
 ///
 /// A delta that is compared or recorded costs a comparison of slots and one `memcmp` or `memcpy`: no hashing, and no
-/// allocation but for growth. `ReplayChannel` says what is remembered, `ReplayRunLog` what that takes.
+/// allocation but for growth. A closing text costs a `memcmp`. `ReplayChannel` says what is remembered, `ReplayRunLog` what that takes.
 package struct ReplayLedger: Sendable {
     /// What to do with output that has arrived.
     package enum Admission: Equatable, Sendable {
@@ -65,6 +71,22 @@ package struct ReplayLedger: Sendable {
         case swallow
         /// It contradicts what was delivered.
         case diverged
+        /// It is more than is kept of a response, and nothing of it was taken.
+        case tooMuch
+    }
+
+    /// What to do with a text that a response closes a slot with.
+    package enum Closing: Equatable, Sendable {
+        /// All of it has come.
+        case whole
+        /// All of it has come, but for what servers change in the end: citations, white space behind it.
+        case rewritten
+        /// The bytes from this offset on have not come, and are output like any other.
+        case rest(from: Int)
+        /// Something else has come.
+        case differs
+        /// More than has come, but output of a later place has come already.
+        case outOfPlace
     }
 
     /// What a complete response was.
@@ -84,17 +106,17 @@ package struct ReplayLedger: Sendable {
     }
 
     private var phase: Phase = .following
-    private var channels = ReplayChannels()
+    var channels = ReplayChannels()
     private var calls = ToolCallChannel()
     private var rawEvents = RawEventCounts()
     /// How many items came before the attempt's output index 0.
-    private var settledItemCount = 0
+    private(set) var settledItemCount = 0
 
     /// How many bytes of replayed output were compared and withheld, over all attempts; of a tool call, its arguments.
     package private(set) var verifiedByteCount = 0
 
-    /// Nothing is delivered yet.
-    package init() {}
+    /// Nothing is delivered yet; of each kind of output so many bytes are kept, and may be delivered.
+    package init(byteCountLimit: Int = .max) { self.channels.forEach { $0.byteCountLimit = byteCountLimit } }
 
     /// True when everything that was delivered has come in this attempt.
     package var isCaughtUp: Bool { self.phase == .following }
@@ -160,6 +182,7 @@ package struct ReplayLedger: Sendable {
             return false
         }
         self.rawEvents.settle(0..<Int.max)
+        self.channels.forEach { $0.beginSuccessor() }
         self.settledItemCount += ResponseOrder.maximumIndex + 1
         return true
     }
@@ -181,8 +204,7 @@ package struct ReplayLedger: Sendable {
         switch self.phase {
         case .following:
             guard !bytes.isEmpty else { return .swallow }
-            self.channels.append(bytes, to: slot)
-            return .deliver(from: 0)
+            return self.channels.append(bytes, to: slot) ? .deliver(from: 0) : .tooMuch
 
         case .verifying:
             guard !bytes.isEmpty else { return .swallow }
@@ -243,8 +265,8 @@ package struct ReplayLedger: Sendable {
         if self.channels[kind].isCaughtUp { self.channelCaughtUp() }
         guard matched < bytes.count else { return .swallow }
         guard self.phase == .following else { return self.diverge() }
-        self.channels[kind].append(bytes.extracting(matched..<bytes.count), to: slot)
-        return .deliver(from: matched)
+        let rest = bytes.extracting(matched..<bytes.count)
+        return self.channels[kind].append(rest, to: slot) ? .deliver(from: matched) : .tooMuch
     }
 
     private mutating func channelCaughtUp() {

@@ -27,8 +27,23 @@
 /// A response that is fetched again from where it broke is judged by what came before, too: it is the same value. One
 /// that is fetched again from its beginning has to have the same identifier.
 ///
-/// Item identifiers are not looked at. Some servers change them from event to event. Some give every response the same
-/// identifier: one that is created with the identifier of the response before is the response that was asked for.
+/// # Items' identifiers
+///
+/// Some servers change them from event to event, so on a connection's first response they decide nothing. Later, on a
+/// connection whose responses named each item once (`EarlierResponses`), they tell late events of an earlier response:
+///
+/// | what comes on such a connection | verdict |
+/// |---|---|
+/// | output, or the end, of an item that an earlier response had and this one has not announced | foreign |
+/// | the same without a name, of an item that has one or was not announced | foreign |
+/// | the end of a response without output of its own names, after such output | violation: it may have been its own |
+///
+/// Some servers give every response the same identifier: one that is created with the identifier of the response before
+/// is the response that was asked for, and so is an item that is announced once more.
+///
+/// # Other agents
+///
+/// Items of agents other than the root are part of the response, and no part of its text.
 package struct ResponseOrder: Sendable {
     /// What an event is to its response.
     package enum Verdict: Equatable, Sendable {
@@ -58,6 +73,8 @@ package struct ResponseOrder: Sendable {
         case itemDoneAgain
         /// Output of an item that was done.
         case itemContinued
+        /// An item has another identifier than it was announced with.
+        case itemIDChanged
     }
 
     /// What would break the promise.
@@ -70,6 +87,12 @@ package struct ResponseOrder: Sendable {
         case itemContinued
         /// The server was asked for the rest of a response, and answers with another one.
         case otherResponse
+        /// Output was taken for that of an earlier response of the connection, and the response has none of its own.
+        case itemUnknown
+        /// A closing event says other content than came before it.
+        case closingDiffers
+        /// A closing event has more of a slot whose place later output has taken.
+        case closingOutOfPlace
     }
 
     private enum Phase {
@@ -83,6 +106,8 @@ package struct ResponseOrder: Sendable {
     package static let maximumIndex = ItemIndexSet.maximumIndex
 
     private let previousResponseID: String?
+    /// The responses before on the same connection.
+    private let earlier: EarlierResponses
     private var phase: Phase = .beginning
     /// The identifier that the response was created with; nil when the server told none.
     private var responseID: String?
@@ -93,22 +118,63 @@ package struct ResponseOrder: Sendable {
     private var done = ItemIndexSet()
     /// The slot of the last input, if that was output and fine: more of it is fine as well, and changes nothing.
     private var running: ReplaySlot?
+    /// What tells that a delta is of that slot and that item, where something does; 0 otherwise.
+    private var runningShape: UInt = 0
+    /// The fingerprint of each item's identifier, by the index at which it was announced.
+    private var itemNames: [Int: UInt64] = [:]
+    /// All of them.
+    private(set) var names: Set<UInt64> = []
+    /// Whether output had a name that no earlier response had.
+    private var hasNamedOutput = false
+    /// Whether output was taken for that of an earlier response.
+    private var hasDroppedOutput = false
+    /// Items of agents other than the root.
+    private var asides = ItemIndexSet()
+    /// Items that have the name of another one.
+    private var repeats = ItemIndexSet()
     /// A bit for each oddity that was seen.
     private var seenOddities: UInt8 = 0
 
     /// Nothing has come yet.
     ///
-    /// - Parameter previousResponseID: the response before on the same connection, which may still have something to
-    ///   say.
-    package init(previousResponseID: String? = nil) { self.previousResponseID = previousResponseID }
+    /// - Parameters:
+    ///   - previousResponseID: the response before on the same connection, which may still have something to say.
+    ///   - earlier: what is known of the responses before on it.
+    package init(previousResponseID: String? = nil, earlier: EarlierResponses = EarlierResponses()) {
+        self.previousResponseID = previousResponseID
+        self.earlier = earlier
+    }
+
+    /// What the next response on the connection is to know of this one and of those before; `countsByOne` says whether
+    /// its events were numbered without a gap.
+    package func asEarlier(countsByOne: Bool) -> EarlierResponses {
+        let isOdd = self.areIndicesShared || self.hasSeen(.itemNotAdded) || self.hasSeen(.itemIDChanged)
+        var earlier = self.earlier
+        earlier.add(
+            self.names, namesItems: self.hasOutput ? !self.itemNames.isEmpty && !isOdd : nil, countsByOne: countsByOne)
+        return earlier
+    }
+
+    /// Whether a jump in the numbers of events is a sign of another response.
+    package var expectsEveryNumber: Bool { self.earlier.countsByOne }
+
+    /// Whether an item has been announced under the same name at another index.
+    package func isRepeated(_ outputIndex: Int) -> Bool { self.repeats.contains(outputIndex) }
+
+    /// Whether an item belongs to an agent other than the root.
+    package func isAside(_ outputIndex: Int) -> Bool { self.asides.contains(outputIndex) }
+
+    /// Whether an index may stand for several items.
+    package var areIndicesShared: Bool {
+        [Oddity.itemAddedAgain, .itemDoneAgain, .itemContinued].contains(where: self.hasSeen)
+    }
 
     /// How many items are done, from the first on without a gap.
     ///
     /// It is 0 when items cannot be told apart by their indices, because some share one: such items cannot be given back
     /// to the server in place of the output that was delivered at their indices.
     package var finishedItemCount: Int {
-        let ambiguous: [Oddity] = [.itemAddedAgain, .itemDoneAgain, .itemContinued]
-        return ambiguous.contains(where: self.hasSeen) ? 0 : self.done.leadingCount
+        self.areIndicesShared ? 0 : self.done.leadingCount
     }
 
     /// True when the response was odd in this way.
@@ -117,7 +183,7 @@ package struct ResponseOrder: Sendable {
     /// The response is fetched again from where it broke, and goes on.
     package mutating func resumed() {
         self.isResumed = true
-        self.running = nil
+        self.stopRunning()
         // An error event, for one, may have ended the attempt; the server still has the response.
         if self.phase == .ended { self.phase = .reading }
     }
@@ -134,7 +200,7 @@ package struct ResponseOrder: Sendable {
 
     /// The server says that a response begins.
     package mutating func created(responseID: String?) -> Verdict {
-        self.running = nil
+        self.stopRunning()
         switch self.phase {
         case .beginning:
             let verdict = self.judge(responseID)
@@ -157,7 +223,7 @@ package struct ResponseOrder: Sendable {
 
     /// Another event, which is neither output nor an end, names its response.
     package mutating func mentioned(responseID: String?) -> Verdict {
-        self.running = nil
+        self.stopRunning()
         guard !self.isPrevious(responseID) else { return .foreign }
         switch self.phase {
         case .beginning: return self.isResumed ? self.judge(responseID) : .fine
@@ -166,44 +232,78 @@ package struct ResponseOrder: Sendable {
         }
     }
 
-    /// An item begins.
-    package mutating func itemAdded(_ outputIndex: Int) -> Verdict {
+    /// An item begins; `name` is the fingerprint of its identifier, 0 when it has none.
+    package mutating func itemAdded(_ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false) -> Verdict {
         self.judgeOutput(outputIndex) { order in
-            order.added.insert(outputIndex) ? .fine : order.tolerate(.itemAddedAgain)
+            if isAside { _ = order.asides.insert(outputIndex) }
+            // Recorded of a server: a finished message is announced and finished once more, at another index.
+            if name != 0, order.names.contains(name), order.itemNames[outputIndex] != name {
+                _ = order.repeats.insert(outputIndex)
+            }
+            guard order.added.insert(outputIndex) else {
+                order.itemNames[outputIndex] = nil
+                order.announce(name, at: outputIndex)
+                return order.tolerate(.itemAddedAgain)
+            }
+            order.announce(name, at: outputIndex)
+            return .fine
         }
     }
 
     /// An item is finished.
-    package mutating func itemDone(_ outputIndex: Int) -> Verdict {
+    package mutating func itemDone(_ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false) -> Verdict {
         self.judgeOutput(outputIndex) { order in
+            if let verdict = order.judge(name, at: outputIndex) { return verdict }
+            if isAside { _ = order.asides.insert(outputIndex) }
             order.hasOutput = true
             guard order.done.insert(outputIndex) else { return order.tolerate(.itemDoneAgain) }
             return order.added.contains(outputIndex) ? .fine : order.tolerate(.itemNotAdded)
         }
     }
 
-    /// More output of a slot.
-    package mutating func delta(in slot: ReplaySlot) -> Verdict {
-        if let running = self.running, running == slot { return .fine }
+    /// Whether a delta is more output of the slot and the item that the last one was output of.
+    @inline(__always)
+    package func isRunning(_ shape: UInt) -> Bool { shape != 0 && shape == self.runningShape }
+
+    /// More output of a slot; `shape` is shared by deltas of one slot and one item only, and 0 when nothing is known.
+    package mutating func delta(in slot: ReplaySlot, name: UInt64 = 0, shape: UInt = 0) -> Verdict {
+        if let running = self.running, running == slot, name == self.itemNames[slot.outputIndex] ?? 0 {
+            self.runningShape = shape
+            return .fine
+        }
         let verdict = self.judgeOutput(slot.outputIndex, slot.partIndex) { order in
+            if let verdict = order.judge(name, at: slot.outputIndex) { return verdict }
             order.hasOutput = true
             guard !order.done.contains(slot.outputIndex) else { return order.continued() }
             return order.added.contains(slot.outputIndex) ? .fine : order.tolerate(.itemNotAdded)
         }
-        if case .fine = verdict { self.running = slot }
+        if case .fine = verdict, !self.isAside(slot.outputIndex) {
+            self.running = slot
+            self.runningShape = shape
+        }
         return verdict
     }
 
+    /// A closing event of a slot, which the item's end may follow or precede.
+    package mutating func closing(of slot: ReplaySlot, name: UInt64 = 0) -> Verdict {
+        self.judgeOutput(slot.outputIndex, slot.partIndex) { order in order.judge(name, at: slot.outputIndex) ?? .fine }
+    }
+
     /// The response ends, well or not.
-    package mutating func terminal(responseID: String?) -> Verdict {
-        self.running = nil
+    package mutating func terminal(responseID: String?, isError: Bool = false) -> Verdict {
+        self.stopRunning()
         guard self.phase != .ended, !self.isPrevious(responseID) else { return .foreign }
         let verdict = self.judge(responseID)
         switch verdict {
         case .violation: return verdict
-        case .fine: break
+        case .fine:
+            // On a connection that has carried others, the end of a response that was named names it as well.
+            if responseID == nil, !isError, self.responseID != nil, self.earlier.namesItems, self.hasOpenItem {
+                return .foreign
+            }
         case .tolerated, .foreign: if self.hasOpenItem { return .foreign }
         }
+        if self.hasDroppedOutput, !self.hasNamedOutput, !isError { return .violation(.itemUnknown) }
         self.phase = .ended
         return verdict
     }
@@ -213,8 +313,11 @@ package struct ResponseOrder: Sendable {
 
     /// Whether the identifier is that of the response before, and not also that of the one that is read.
     private func isPrevious(_ responseID: String?) -> Bool {
-        guard let responseID, responseID == self.previousResponseID else { return false }
-        return self.phase == .beginning || self.responseID != responseID
+        guard let responseID, let previous = self.previousResponseID, responseID.utf8.elementsEqual(previous.utf8)
+        else {
+            return false
+        }
+        return self.phase == .beginning || self.responseID?.utf8.elementsEqual(previous.utf8) != true
     }
 
     /// Output of an item that is done: where indices tell items apart, it cannot be another one's.
@@ -223,8 +326,45 @@ package struct ResponseOrder: Sendable {
         return areIndicesShared ? self.tolerate(.itemContinued) : .violation(.itemContinued)
     }
 
+    private mutating func stopRunning() {
+        self.running = nil
+        self.runningShape = 0
+    }
+
+    /// An item is announced, or named by its first output.
+    private mutating func announce(_ name: UInt64, at outputIndex: Int) {
+        guard name != 0 else { return }
+        self.itemNames[outputIndex] = name
+        self.names.insert(name)
+    }
+
+    /// Whether output with a name is no output of this response; nil when nothing says so.
+    ///
+    /// A response that ends without output of its own names may have had output that was dropped here.
+    private mutating func judge(_ name: UInt64, at outputIndex: Int) -> Verdict? {
+        let known = self.itemNames[outputIndex]
+        let isUnknown =
+            name == 0
+            ? known != nil || !self.added.contains(outputIndex)
+            : self.earlier.contains(name) && !self.names.contains(name)
+        if self.earlier.namesItems, isUnknown {
+            self.hasDroppedOutput = true
+            return .foreign
+        }
+        guard name != 0 else { return nil }
+        self.hasNamedOutput = true
+        if known == nil {
+            self.announce(name, at: outputIndex)
+        } else if known != name {
+            _ = self.tolerate(.itemIDChanged)
+        }
+        return nil
+    }
+
     private mutating func judge(_ responseID: String?) -> Verdict {
-        guard let responseID, let known = self.responseID, responseID != known else { return .fine }
+        guard let responseID, let known = self.responseID, !responseID.utf8.elementsEqual(known.utf8) else {
+            return .fine
+        }
         // A server that changes identifiers does it from the beginning on.
         if self.isResumed, !self.hasSeen(.responseIDChanged) { return .violation(.otherResponse) }
         return self.tolerate(.responseIDChanged)
@@ -233,7 +373,7 @@ package struct ResponseOrder: Sendable {
     private mutating func judgeOutput(
         _ outputIndex: Int, _ partIndex: Int = 0, _ judge: (inout Self) -> Verdict
     ) -> Verdict {
-        self.running = nil
+        self.stopRunning()
         switch self.phase {
         case .ended:
             return .foreign

@@ -76,6 +76,8 @@ package struct SequenceTracker: Sendable {
     private var unnumberedOutputCount = 0
     /// The first number of the gap that the server was asked for last.
     private var askedNumber: Int?
+    /// Whether a number was missing, or came late.
+    private var hasLeapt = false
     /// Whether events without a number have been shown to use numbers up.
     private var unnumberedUseNumbers = false
     /// The fingerprint of a number stands at its remainder; 0 stands for a number that has not come.
@@ -106,6 +108,9 @@ package struct SequenceTracker: Sendable {
         return true
     }
 
+    /// Whether every number from the first on has come, in order.
+    package var countsByOne: Bool { self.isUsable && !self.hasLeapt && self.lowest < (self.highest ?? 0) }
+
     /// Whether numbers say nothing, so that none need be looked at.
     package var ignoresNumbers: Bool { !self.isUsable }
 
@@ -116,6 +121,14 @@ package struct SequenceTracker: Sendable {
         else { return false }
         guard highest - number < Self.windowSize else { return self.isResumable }
         return self.fingerprints[number & (self.fingerprints.count - 1)] == Self.known(fingerprint)
+    }
+
+    /// Whether an event with the number has come that is still remembered.
+    package func isTaken(_ number: Int?) -> Bool {
+        guard self.isUsable, let number, let highest = self.highest, number <= highest, number >= self.lowest,
+            highest - number < Self.windowSize
+        else { return false }
+        return self.fingerprints[number & (self.fingerprints.count - 1)] != 0
     }
 
     /// Judges the next event's number; `isOutput` says whether the event is a piece of the response's output.
@@ -166,6 +179,7 @@ package struct SequenceTracker: Sendable {
         {
             return .gap(expected: expected, found: number)
         }
+        if number > expected { self.hasLeapt = true }
         self.grow(span: number - self.lowest + 1)
         self.highest = number
         let mask = self.fingerprints.count - 1
@@ -187,6 +201,7 @@ package struct SequenceTracker: Sendable {
         guard highest - number < Self.windowSize else { return .forgotten }
         let known = number < self.lowest ? 0 : self.fingerprints[number & (self.fingerprints.count - 1)]
         if known == 0 {
+            self.hasLeapt = true
             self.lowest = min(self.lowest, number)
             self.grow(span: highest - self.lowest + 1)
             self.record(number, fingerprint)

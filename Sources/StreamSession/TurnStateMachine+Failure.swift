@@ -254,7 +254,7 @@ extension TurnStateMachine {
             self.mayHaveSentRequest = true
             self.httpAnswered()
         case .closed, .endedEarly, .upgradeStatus, .errorEvent, .responseFailed, .responseIncomplete, .binaryMessage,
-            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .timeout:
+            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .timeout:
             self.mayHaveSentRequest = true
         }
     }

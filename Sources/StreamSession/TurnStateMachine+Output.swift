@@ -7,6 +7,28 @@ extension TurnStateMachine {
         return self.perform(self.ledger.admit(bytes, in: slot))
     }
 
+    /// An item begins at an index that had one before: what came there belongs to that one.
+    package mutating func itemBegan(_ outputIndex: Int, attempt: Int) {
+        if self.isReading(attempt) { self.ledger.beginItem(outputIndex) }
+    }
+
+    /// Holds the text that a slot is closed with against what has come of it.
+    ///
+    /// A rest is output like any other: `deltaReceived` is told of it next.
+    package func closing(_ text: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Closing {
+        self.ledger.close(text, in: slot)
+    }
+
+    /// Holds all texts of a kind that the response is closed with, in order, against what has come of that kind.
+    package func closing(
+        _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, itemCount: Int
+    ) -> ReplayLedger.Closing {
+        unsafe self.ledger.close(texts, ofKind: kind, itemCount: itemCount)
+    }
+
+    /// The slot that more output of a kind continues; nil when nothing has come of the kind.
+    package func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? { self.ledger.newestSlot(of: kind) }
+
     /// A finished tool call that is to be handed over.
     package mutating func toolCallReceived(_ call: ReplayedToolCall, attempt: Int) -> Action {
         guard self.isReading(attempt) else { return .ignore }
@@ -97,6 +119,7 @@ extension TurnStateMachine {
             return .deliver(from: offset)
         case .swallow: return .ignore
         case .diverged: return self.fail(.diverged, nil)
+        case .tooMuch: return self.fail(.fatal, .outputTooLarge(limit: self.outputByteCountLimit))
         }
     }
 }

@@ -31,7 +31,14 @@ extension TurnStateMachine {
     }
 
     /// Whether numbers are looked at: not those of a server that does not count.
-    package var readsNumbers: Bool { !self.tracker.ignoresNumbers }
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func readsNumbers() -> Bool { !self.tracker.ignoresNumbers }
+
+    /// Whether a delta is more output of the slot and the item that the last one was output of, by its shape.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func isRunning(_ shape: UInt) -> Bool { self.order.isRunning(shape) }
 
     /// Takes the number of a delta that follows the event before; false when it has to be judged.
     @inline(__always)
@@ -42,6 +49,16 @@ extension TurnStateMachine {
     /// Whether an event has come before, with the same number.
     package func isRepeated(_ number: Int?, fingerprint: UInt64) -> Bool {
         self.tracker.isRepeated(number, fingerprint: fingerprint)
+    }
+
+    /// Whether another event has come with the number before, of a response whose numbers are believed.
+    ///
+    /// It is the end of the turn, whatever else the event may break.
+    package mutating func contradiction(of number: Int?, fingerprint: UInt64, attempt: Int) -> Action? {
+        guard self.isResumable, self.isReading(attempt), self.tracker.isTaken(number),
+            !self.tracker.isRepeated(number, fingerprint: fingerprint)
+        else { return nil }
+        return self.fail(.diverged, nil)
     }
 
     /// An event of the response has arrived, which `isRepeated` is not true of.
@@ -62,8 +79,7 @@ extension TurnStateMachine {
         case .deliver:
             // Behind a gap the output without a number would come again: then the response is read from its beginning.
             if number != nil { self.hasUnnumberedOutput = false }
-            guard case .gap = verdict else { return .read }
-            return .readBehindGap
+            return self.afterDelivering(verdict, number: number, attempt: attempt)
         case .drop:
             return .skip
         case .fail:
@@ -73,6 +89,30 @@ extension TurnStateMachine {
             return .end(failure, self.failed(failure, attempt: attempt, jitter: 0.5))
         }
     }
+}
+
+extension TurnStateMachine {
+    /// What to do with an event that a response which is not resumed may have, by what its number says.
+    ///
+    /// Where the connection's responses before had every number, one that is out of order may be a late event of theirs.
+    private mutating func afterDelivering(
+        _ verdict: SequenceTracker.Verdict, number: Int?, attempt: Int
+    ) -> NumberedEvent {
+        switch verdict {
+        case .inOrder, .untracked, .duplicate, .forgotten:
+            return .read
+        case .gap, .late, .contradiction:
+            guard let number, self.order.expectsEveryNumber, !self.isResumable else {
+                guard case .gap = verdict else { return .read }
+                return .readBehindGap
+            }
+            let failure = AttemptFailure.sequenceGap(expected: (self.tracker.last ?? -1) + 1, found: number)
+            return .end(failure, self.failed(failure, attempt: attempt, jitter: 0.5))
+        }
+    }
+
+    /// What the next response on the connection is to know of those that it has carried.
+    package var earlierResponses: EarlierResponses { self.order.asEarlier(countsByOne: self.tracker.countsByOne) }
 }
 
 /// Where to go on in a response that the server keeps.

@@ -80,7 +80,8 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     /// The attempt whose response is being read: it is asked for with every event.
     package private(set) var readAttempt: Int?
     /// What the consumer was given: beside the state, because it grows.
-    var ledger = ReplayLedger()
+    var ledger: ReplayLedger
+    let outputByteCountLimit: Int
     var usedRetries = UsedRetries()
     var verdict: Verdict = .open
     var mayHaveSentRequest = false
@@ -122,10 +123,13 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     ///   - isResumable: whether the server can be asked for the rest of a broken response.
     ///   - asksBeforeSending: whether the program is asked before a request goes out: then only `requestSent` says that
     ///     the server may have it.
+    ///   - outputByteCountLimit: the most output of each kind, in bytes.
     package init(
         policy: RetryPolicy, webSocket: WebSocketAvailability = .available, isResumable: Bool = false,
-        asksBeforeSending: Bool = false
+        asksBeforeSending: Bool = false, outputByteCountLimit: Int = .max
     ) {
+        self.ledger = ReplayLedger(byteCountLimit: outputByteCountLimit)
+        self.outputByteCountLimit = outputByteCountLimit
         self.policy = policy
         self.webSocket = webSocket
         self.asksBeforeSending = asksBeforeSending
@@ -192,10 +196,12 @@ extension TurnStateMachine {
     /// A WebSocket that has carried an earlier turn takes the place of the attempt's own.
     ///
     /// The response before on that connection may still have something to say.
-    package mutating func lent(attempt: Int, after previousResponseID: String? = nil) -> Action {
+    package mutating func lent(
+        attempt: Int, after previousResponseID: String? = nil, earlier: EarlierResponses = EarlierResponses()
+    ) -> Action {
         switch self.state {
         case .connecting(attempt, .webSocket):
-            self.order = ResponseOrder(previousResponseID: previousResponseID)
+            self.order = ResponseOrder(previousResponseID: previousResponseID, earlier: earlier)
             return self.begin(Exchange(attempt: attempt, transport: .webSocket, isLent: true))
         case .connecting, .racing, .exchanging, .backingOff, .refreshing, .finished:
             // The turn may be cancelled while the connection is asked whether it is alive.
@@ -313,8 +319,9 @@ extension TurnStateMachine {
 
     /// Whatever is known of the response that was read says nothing about the one that follows.
     mutating func readsAnotherResponse(after previousResponseID: String? = nil) {
+        let earlier = previousResponseID == nil ? EarlierResponses() : self.earlierResponses
+        self.order = ResponseOrder(previousResponseID: previousResponseID, earlier: earlier)
         self.tracker = SequenceTracker(isResumable: self.tracker.isResumable)
-        self.order = ResponseOrder(previousResponseID: previousResponseID)
         self.responseID = nil
         self.hasUnnumberedOutput = false
         self.finishedItemCount = 0

@@ -255,6 +255,10 @@ private let codeRows: [Row] = [
         "The server sent an event larger than the limit of 64 bytes", "Raise the limit if the server is right."
     ) { $0.limit = 64 },
     Row(
+        .outputTooLarge, "output.too-large", .server, .none, .report,
+        "The answer has more output than the limit of 64 bytes", "Raise the limit if the server is right."
+    ) { $0.limit = 64 },
+    Row(
         .endedEarly, "stream.ended-early", .network, soon, .none, "The answer ended before it was complete", again),
     Row(.connectionLost, "connection.lost", .network, soon, .none, "The connection broke", again),
     Row(

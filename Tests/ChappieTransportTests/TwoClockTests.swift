@@ -159,6 +159,7 @@ import Testing
         #"{"type":"response.content_part.added","output_index":0,"content_index":1}"#,
         #"{"type":"response.reasoning_summary_part.added","output_index":0,"summary_index":1}"#,
         #"{"type":"response.output_text.done","output_index":0,"content_index":0,"text":"a"}"#,
+        #"{"type":"response.output_text.done","output_index":0,"content_index":0}"#,
         #"{"type":"response.function_call_arguments.delta","output_index":1,"item_id":"i","delta":"{"}"#,
         #"{"type":"response.web_search_call.searching","output_index":1}"#,
         #"{"type":"response.not_known_yet.delta","output_index":1,"delta":"x"}"#,

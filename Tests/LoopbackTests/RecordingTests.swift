@@ -16,10 +16,22 @@ import Testing
             self.lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
         }
 
-        /// The deltas of the text, one after the other.
+        /// The deltas of the text, one after the other; of a server that streams none, the texts of its finished messages.
         var text: String {
-            self.events.filter { $0["type"] as? String == "response.output_text.delta" }
-                .compactMap { $0["delta"] as? String }.joined()
+            let deltas = self.texts(of: "response.output_text.delta", "delta")
+            return deltas.isEmpty ? self.finishedTexts.joined() : deltas.joined()
+        }
+
+        /// The texts of the finished messages.
+        private var finishedTexts: [String] {
+            self.events.filter { $0["type"] as? String == "response.output_item.done" }
+                .compactMap { $0["item"] as? [String: Any] }
+                .flatMap { $0["content"] as? [[String: Any]] ?? [] }
+                .compactMap { $0["text"] as? String }
+        }
+
+        private func texts(of type: String, _ member: String) -> [String] {
+            self.events.filter { $0["type"] as? String == type }.compactMap { $0[member] as? String }
         }
 
         /// The events up to the one that ends the response: what follows an error is not read.

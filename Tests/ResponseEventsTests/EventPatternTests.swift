@@ -11,6 +11,7 @@ import Testing
         var error: ResponseEventError?
         var typeName = ""
         var streamID: String?
+        var itemID: [UInt8]?
         var number: Int?
         var kind: ResponseEvent.DeltaKind?
         var position: [Int] = []
@@ -31,6 +32,7 @@ import Testing
         private mutating func take(_ event: ResponseEvent) {
             self.typeName = String(event.typeName)
             self.streamID = event.streamID.map { String($0) }
+            self.itemID = event.itemID.map { Array($0.utf8) }
             self.number = event.sequenceNumber
             self.isTerminal = event.kind.isTerminal
             guard case .delta(let kind, let outputIndex, let partIndex, let text) = event.kind else { return }
@@ -84,6 +86,11 @@ import Testing
             #"{"sequence_number":2,"type":"response.function_call_arguments.delta","delta":"\"\u00fc\"","n":-1.5e3}"#,
         ],
         [Self.long("7", "Grüße"), Self.long("8", "日本", padding: "ß"), Self.long("9", "👩🏽‍🚀 x", padding: "ä\\n")],
+        [
+            Self.long("7", "It", item: "m\\u0041"), Self.long("8", " is", item: "n\\/"),
+            Self.long("9", "", item: "n\\/"),
+        ],
+        [Self.long("7", "It", item: "m_1"), Self.long("8", " is", item: ""), Self.long("9", "a", item: "")],
     ]
 
     // MARK: Everything that is one byte away
@@ -202,6 +209,30 @@ import Testing
         (
             #"{"type":"response.output_text.delta","stream_id":"s","delta":"a"}"#,
             #"{"type":"response.output_text.delta","stream_id":"t","delta":"b"}"#
+        ),
+        (
+            #"{"type":"response.output_text.delta","item_id":"m","item_id":"n","delta":"a"}"#,
+            #"{"type":"response.output_text.delta","item_id":"m","item_id":"o","delta":"b"}"#
+        ),
+        (
+            #"{"type":"response.output_text.delta","item_id":"m","item_id":null,"delta":"a"}"#,
+            #"{"type":"response.output_text.delta","item_id":"n","item_id":null,"delta":"b"}"#
+        ),
+        (
+            #"{"type":"response.output_text.delta","item_id":"m","delta":"a"}"#,
+            #"{"type":"response.output_text.delta","item_id":null,"delta":"b"}"#
+        ),
+        (
+            #"{"type":"response.output_text.delta","item_id":"m\u0041","delta":"a"}"#,
+            #"{"type":"response.output_text.delta","item_id":"m\u0042","delta":"b"}"#
+        ),
+        (
+            #"{"type":"response.output_text.delta","delta":"a","text":"b","part":"c"}"#,
+            #"{"type":"response.output_text.delta","delta":"d","text":"e","part":"f"}"#
+        ),
+        (
+            #"{"type":"response.output_text.delta","delta":"a","sequence_number":1}"#,
+            #"{"type":"response.output_text.done" ,"text":"c" ,"sequence_number":1}"#
         ),
         (
             #"{"typ\u0065":"response.output_text.delta","d\u0065lta":"a"}"#,

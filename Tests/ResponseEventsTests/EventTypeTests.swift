@@ -25,6 +25,10 @@ import Testing
         + [
             "response.queued", "response.in_progress", "response.content_part.added",
             "response.reasoning_summary_part.added", "responsesapi.websocket_timing",
+            "response.content_part.done", "response.custom_tool_call_input.done",
+            "response.function_call_arguments.done", "response.output_text.done",
+            "response.reasoning_summary_part.done", "response.reasoning_summary_text.done",
+            "response.reasoning_text.done", "response.refusal.done",
         ].map { ($0, .contentFree) }
         + [
             ("error", .error), ("keepalive", .keepalive), ("codex.rate_limits", .rateLimits),
@@ -37,17 +41,16 @@ import Testing
         "response.audio.transcript.done", "response.code_interpreter_call.completed",
         "response.code_interpreter_call.in_progress", "response.code_interpreter_call.interpreting",
         "response.code_interpreter_call_code.delta", "response.code_interpreter_call_code.done",
-        "response.compaction.compacting", "response.content_part.done", "response.custom_tool_call_input.done",
-        "response.file_search_call.completed", "response.file_search_call.in_progress",
-        "response.file_search_call.searching", "response.function_call_arguments.done",
+        "response.compaction.compacting", "response.file_search_call.completed",
+        "response.file_search_call.in_progress",
+        "response.file_search_call.searching",
         "response.image_generation_call.completed", "response.image_generation_call.generating",
         "response.image_generation_call.in_progress", "response.image_generation_call.partial_image",
         "response.mcp_call.completed", "response.mcp_call.failed", "response.mcp_call.in_progress",
         "response.mcp_call_arguments.delta", "response.mcp_call_arguments.done", "response.mcp_list_tools.completed",
         "response.mcp_list_tools.failed", "response.mcp_list_tools.in_progress",
-        "response.output_text.annotation.added", "response.output_text.done", "response.reasoning_summary_part.done",
-        "response.reasoning_summary_text.done", "response.reasoning_text.done", "response.refusal.done",
-        "response.shell_call_command.added", "response.shell_call_command.delta", "response.shell_call_command.done",
+        "response.output_text.annotation.added", "response.shell_call_command.added",
+        "response.shell_call_command.delta", "response.shell_call_command.done",
         "response.shell_call_output_content.delta", "response.shell_call_output_content.done",
         "response.steer.accepted",
         "response.steer.failed", "response.steer.pending", "response.web_search_call.completed",
@@ -65,7 +68,8 @@ import Testing
                 case .rateLimits: .rateLimits
                 case .metadata: .metadata
                 case .unknown: .unknown
-                case .delta, .created, .outputItemAdded, .outputItemDone, .completed, .failed, .incomplete: nil
+                case .delta, .partDone, .created, .outputItemAdded, .outputItemDone, .completed, .failed, .incomplete:
+                    nil
                 }
             } catch .invalidField(let field) {
                 return .refused(field)

@@ -49,6 +49,7 @@ import Testing
 private func compare(_ event: ResponseEvent, _ expected: [String: Any]) throws {
     #expect(String(event.typeName) == expected["type"] as? String)
     #expect(event.sequenceNumber == expected["sequence_number"] as? Int)
+    #expect(event.itemID.map { String($0) } == expected["item_id"] as? String)
     switch event.kind {
     case .delta(_, let outputIndex, _, let text):
         #expect(outputIndex == expected["output_index"] as? Int ?? 0)
@@ -72,6 +73,9 @@ private func compare(_ event: ResponseEvent, _ expected: [String: Any]) throws {
         #expect(response.model == members["model"] as? String)
         #expect(response.errorCode == (members["error"] as? [String: Any])?["code"] as? String)
         #expect(response.errorMessage == (members["error"] as? [String: Any])?["message"] as? String)
+        let output = members["output"] as? [[String: Any]] ?? []
+        #expect(response.output.map(\.typeName) == output.map { $0["type"] as? String ?? "" })
+        #expect(response.output.map(\.id) == output.map { $0["id"] as? String })
         #expect(response.usage?.totalTokens == (members["usage"] as? [String: Any])?["total_tokens"] as? Int)
         #expect(isEqual(response.json, members))
     case .created(let responseID):
@@ -81,7 +85,14 @@ private func compare(_ event: ResponseEvent, _ expected: [String: Any]) throws {
         #expect(error.facts.code == members["code"] as? String)
         #expect(error.facts.message == members["message"] as? String)
         #expect(error.statusCode == expected["status"] as? Int ?? expected["status_code"] as? Int)
-    case .rateLimits, .metadata, .keepalive, .contentFree, .other, .unknown:
+    case .partDone(_, let outputIndex, _, let text):
+        let part = expected["part"] as? [String: Any] ?? expected
+        #expect(outputIndex == expected["output_index"] as? Int ?? 0)
+        let texts = ["text", "refusal", "arguments", "input"].compactMap { part[$0] as? String }
+        #expect([String(text)] == texts)
+    case .contentFree(let responseID):
+        #expect(responseID == (expected["response"] as? [String: Any])?["id"] as? String)
+    case .rateLimits, .metadata, .keepalive, .other, .unknown:
         break
     }
 }

@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test func aKnownEventIsToldFromAnUnknownOne() throws {
-        try withEvent(Array(#"{"type":"response.output_text.done","text":"t"}"#.utf8)) { event in
+        try withEvent(Array(#"{"type":"response.output_text.annotation.added","text":"t"}"#.utf8)) { event in
             guard case .other = event.kind else {
                 Issue.record("not known")
                 return

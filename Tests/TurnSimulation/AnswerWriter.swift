@@ -157,7 +157,7 @@ struct AnswerWriter {
     private mutating func writePartDone(_ atom: SimulatedResponse.Atom) {
         self.begin(atom.content.doneType)
         self.writePlace(of: atom)
-        self.arena.append(",\"text\":")
+        if case .refusal = atom.content { self.arena.append(",\"refusal\":") } else { self.arena.append(",\"text\":") }
         self.arena.appendString(self.bytes(item: atom.item, part: atom.part))
         self.end()
     }
@@ -172,10 +172,30 @@ struct AnswerWriter {
         self.writeID(of: atom.item)
         self.arena.append(",\"status\":\"completed\"")
         if self.style.encrypts { self.arena.append(",\"encrypted_content\":\"e\"") }
-        self.arena.append(",\"content\":[{\"type\":\"output_text\",\"text\":")
-        self.arena.appendString(self.bytes(item: atom.item, part: 0))
-        self.arena.append("}]}")
+        if case .summary = atom.content {
+            self.arena.append(",\"summary\":[")
+        } else {
+            self.arena.append(",\"content\":[")
+        }
+        self.writeParts(of: atom.item)
+        self.arena.append("]}")
         self.end()
+    }
+
+    private mutating func writeParts(of item: Int) {
+        var part = 0
+        while let first = self.response.atoms.first(where: { $0.item == item && $0.part == part }) {
+            if part > 0 { self.arena.append(",") }
+            switch first.content {
+            case .text, .call: self.arena.append("{\"type\":\"output_text\",\"text\":")
+            case .refusal: self.arena.append("{\"type\":\"refusal\",\"refusal\":")
+            case .summary: self.arena.append("{\"type\":\"summary_text\",\"text\":")
+            case .reasoning: self.arena.append("{\"type\":\"reasoning_text\",\"text\":")
+            }
+            self.arena.appendString(self.bytes(item: item, part: part))
+            self.arena.append("}")
+            part += 1
+        }
     }
 
     private func bytes(item: Int, part: Int) -> [UInt8] {

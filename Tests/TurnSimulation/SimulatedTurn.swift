@@ -180,7 +180,7 @@ struct SimulatedTurn {
         case .sequenceGap: self.world.note(.sequenceGap)
         case .stalled: self.world.note(.stalled)
         case .connected, .reconnecting, .fellBack, .resumed, .replayVerified, .unknownEvent, .steered, .steerPending,
-            .steerFailed, .pathTimeLimit:
+            .steerFailed, .pathTimeLimit, .contentRewritten:
             break
         }
         return .other

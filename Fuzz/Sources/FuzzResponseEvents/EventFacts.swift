@@ -35,6 +35,7 @@ extension EventFacts {
         self["type"] = String(event.typeName)
         self["sequence"] = event.sequenceNumber.map { "\($0)" }
         self["stream"] = event.streamID.map { String($0) }
+        self["itemID"] = event.itemID.map { String($0) }
         if event.kind.isContentFree { self["isContentFree"] = "true" }
         if event.kind.isTerminal { self["isTerminal"] = "true" }
     }
@@ -47,6 +48,11 @@ extension EventFacts {
                 "kind": "delta", "delta.kind": "\(kind)", "delta.text": String(text), "outputIndex": "\(outputIndex)",
                 "partIndex": "\(partIndex)",
             ]
+        case .partDone(let kind, let outputIndex, let partIndex, let text):
+            self = [
+                "kind": "partDone", "delta.kind": "\(kind)", "delta.text": String(text),
+                "outputIndex": "\(outputIndex)", "partIndex": "\(partIndex)",
+            ]
         case .outputItemAdded(let index, let item): self.init(item, "response.output_item.added", index)
         case .outputItemDone(let index, let item): self.init(item, "response.output_item.done", index)
         case .completed(let response): self.init(response, "response.completed")
@@ -56,13 +62,18 @@ extension EventFacts {
         case .rateLimits(let snapshot): self.init(snapshot)
         case .metadata(let turnState, let model): self = ["kind": "metadata", "turnState": turnState, "model": model]
         case .keepalive: self = ["kind": "keepalive"]
-        case .contentFree: self = ["kind": "contentFree"]
+        case .contentFree(let responseID): self = ["kind": "contentFree", "response.id": responseID]
         case .other: self = ["kind": "other"]
         case .unknown: self = ["kind": "unknown"]
         }
     }
 
     private init(_ item: ItemSummary, _ kind: String, _ outputIndex: Int) {
+        self.init(kind: kind, EventFacts(item), prefix: "item.")
+        self["outputIndex"] = "\(outputIndex)"
+    }
+
+    private init(_ item: ItemSummary) {
         let itemKind =
             switch item.kind {
             case .message: "message"
@@ -72,10 +83,13 @@ extension EventFacts {
             case .other: "other"
             }
         self = [
-            "kind": kind, "outputIndex": "\(outputIndex)", "item.kind": itemKind, "item.type": item.typeName,
-            "item.id": item.id, "item.status": item.status, "item.call_id": item.callID, "item.name": item.name,
-            "item.namespace": item.namespace, "item.payload": item.payload, "item.json": String(item.json),
+            "kind": itemKind, "type": item.typeName, "id": item.id, "status": item.status, "call_id": item.callID,
+            "name": item.name, "namespace": item.namespace, "payload": item.payload, "agent": item.agentName,
+            "json": String(item.json),
         ]
+        for (place, part) in item.parts.enumerated() {
+            self["part \(place)"] = "\(part.kind) \(part.index) \(String(part.text))"
+        }
     }
 
     private init(_ response: ResponseSummary, _ kind: String) {
@@ -92,6 +106,9 @@ extension EventFacts {
             "response.usage.total": text(usage?.totalTokens), "response.json": String(response.json),
         ]
         precondition(usage != TokenUsage(), "usage without a count is none")
+        for (place, item) in response.output.enumerated() {
+            for (name, value) in EventFacts(item).values { self["output \(place) \(name)"] = value }
+        }
     }
 
     private init(_ error: ErrorEvent) {

@@ -5,7 +5,7 @@ struct ResponseEventOracle {
     /// How deep arrays and objects may be nested, the event itself included.
     static let maximumDepth = 512
 
-    private let bytes: [UInt8]
+    let bytes: [UInt8]
 
     /// Judges events that were read from `bytes`.
     init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -19,7 +19,8 @@ struct ResponseEventOracle {
         facts["type"] = type
         facts["sequence"] = event.member("sequence_number").flatMap(self.smallInteger).map { "\($0)" }
         facts["stream"] = event.member("stream_id")?.text
-        if Self.contentFreeTypes.contains(type) { facts["isContentFree"] = "true" }
+        facts["itemID"] = event.member("item_id")?.text
+        if Self.contentFreeTypes.contains(type) || facts["kind"] == "contentFree" { facts["isContentFree"] = "true" }
         if ["response.completed", "response.failed", "response.incomplete", "error"].contains(type) {
             facts["isTerminal"] = "true"
         }
@@ -41,6 +42,7 @@ struct ResponseEventOracle {
 
     private func facts(of event: JSONNode, type: String) -> EventFacts {
         if let kind = Self.deltaKinds[type] { return self.delta(event, kind: kind) }
+        if let closing = Self.closingTypes[type] { return self.partDone(event, closing) }
         switch type {
         case "response.output_item.added", "response.output_item.done": return self.item(event, type: type)
         case "response.created", "response.completed", "response.failed", "response.incomplete":
@@ -49,6 +51,8 @@ struct ResponseEventOracle {
         case "codex.rate_limits": return EventFacts(kind: "rateLimits", self.usageLimits(in: event))
         case "response.metadata", "codex.response.metadata": return self.metadata(in: event, type: type)
         case "keepalive": return ["kind": "keepalive"]
+        case "response.queued", "response.in_progress":
+            return ["kind": "contentFree", "response.id": event.member("response")?.member("id")?.text]
         case _ where Self.steps.contains(type): return ["kind": "contentFree"]
         default: return ["kind": Self.otherTypes.contains { $0.utf8.elementsEqual(type.utf8) } ? "other" : "unknown"]
         }
@@ -66,7 +70,7 @@ struct ResponseEventOracle {
     }
 
     /// 0 for an absent index, and -1 for a number that is no position.
-    private func position(_ node: JSONNode?) -> Int {
+    func position(_ node: JSONNode?) -> Int {
         guard let node, node.isNumber else { return 0 }
         return self.smallInteger(node) ?? -1
     }
@@ -80,7 +84,7 @@ struct ResponseEventOracle {
         }
     }
 
-    // MARK: Deltas and items
+    // MARK: Deltas
 
     private static let deltaKinds = [
         "response.output_text.delta": "text", "response.refusal.delta": "refusal",
@@ -97,33 +101,6 @@ struct ResponseEventOracle {
             "outputIndex": "\(self.position(event.member("output_index")))",
             "partIndex": "\(self.position(event.member(part)))",
         ]
-    }
-
-    /// Texts that must be strings, or `null`, or absent.
-    private func neededTexts(_ names: [String], of node: JSONNode) -> EventFacts? {
-        var facts: EventFacts = [:]
-        for name in names {
-            guard let value = node.member(name), !value.isNull else { continue }
-            guard let text = value.text else { return nil }
-            facts[name] = text
-        }
-        return facts
-    }
-
-    private func item(_ event: JSONNode, type: String) -> EventFacts {
-        let wrong: EventFacts = ["error": "invalidField(item)"]
-        guard let item = event.member("item"), case .object(let members) = item.kind else { return wrong }
-        let names = ["type", "id", "status", "call_id", "name", "namespace"]
-        guard var facts = self.neededTexts(names, of: item) else { return wrong }
-        let payload = members.last { ["arguments", "input"].map { Array($0.utf16) }.contains($0.name) }?.value
-        if let payload, !payload.isNull { facts["payload"] = payload.text ?? self.written(payload) }
-        let kinds = ["message", "reasoning", "function_call", "custom_tool_call"]
-        facts["kind"] = kinds.first { $0 == facts["type"] } ?? "other"
-        facts["type"] = facts["type"] ?? ""
-        facts["json"] = self.written(item)
-        var result = EventFacts(kind: type, facts, prefix: "item.")
-        result["outputIndex"] = "\(self.position(event.member("output_index")))"
-        return result
     }
 
     // MARK: Responses
@@ -148,7 +125,11 @@ struct ResponseEventOracle {
         ]
         for (name, count) in counts { facts["usage.\(name)"] = count.flatMap(self.smallInteger).map { "\($0)" } }
         facts["json"] = self.written(response)
-        return EventFacts(kind: type, facts, prefix: "response.")
+        var result = EventFacts(kind: type, facts, prefix: "response.")
+        for (place, item) in (response.member("output")?.elements ?? []).prefix(16_384).enumerated() {
+            for (name, value) in self.itemFacts(of: item).values { result["output \(place) \(name)"] = value }
+        }
+        return result
     }
 
     // MARK: Types
@@ -157,10 +138,7 @@ struct ResponseEventOracle {
     private static let otherTypes: Set<String> = {
         let names = [
             "audio.delta", "audio.done", "audio.transcript.delta", "audio.transcript.done", "compaction.compacting",
-            "content_part.done", "custom_tool_call_input.done", "function_call_arguments.done",
-            "output_text.annotation.added", "output_text.done", "reasoning_summary_part.done",
-            "reasoning_summary_text.done", "reasoning_text.done", "refusal.done", "steer.accepted", "steer.failed",
-            "steer.pending",
+            "output_text.annotation.added", "steer.accepted", "steer.failed", "steer.pending",
         ]
         let calls = [
             "apply_patch_call_operation_diff": ["delta", "done"],

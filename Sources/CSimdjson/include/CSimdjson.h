@@ -60,6 +60,14 @@ typedef enum csj_event_type {
     csj_event_reasoning_text_delta,
     csj_event_function_arguments_delta,
     csj_event_custom_input_delta,
+    csj_event_text_done,
+    csj_event_refusal_done,
+    csj_event_reasoning_summary_done,
+    csj_event_reasoning_text_done,
+    csj_event_function_arguments_done,
+    csj_event_custom_input_done,
+    csj_event_content_part_done,
+    csj_event_summary_part_done,
     csj_event_rate_limits,
     csj_event_metadata,
     csj_event_codex_metadata,
@@ -81,17 +89,57 @@ typedef struct csj_text {
     size_t count;
 } csj_text;
 
+/// The kind of text that a part holds.
+typedef enum csj_part_kind {
+    /// No text that is known.
+    csj_part_none = 0,
+    /// A text in a part without a type: in a summary that is the summary's text.
+    csj_part_untyped,
+    csj_part_text,
+    csj_part_refusal,
+    csj_part_reasoning_summary,
+    csj_part_reasoning_text,
+    csj_part_function_arguments,
+    csj_part_custom_input,
+} csj_part_kind;
+
+/// The text of one part of an item.
+typedef struct csj_part {
+    /// The place in the array that the part stands in.
+    int64_t index;
+    csj_part_kind kind;
+    csj_text text;
+} csj_part;
+
+/// Some elements of a list.
+typedef struct csj_range {
+    size_t start, count;
+} csj_range;
+
 /// What an output item says that a turn needs. Texts are unescaped, `json` is not.
 typedef struct csj_item {
     csj_text json, type, id, status, call_id, name, namespace_name;
+    /// `agent.agent_name`.
+    csj_text agent_name;
     /// Of a call: `arguments` or `input`. A value that is no string is given as JSON text.
     csj_text payload;
+    /// The texts of `content` and of `summary`, in `csj_event.parts`: of any item that has such arrays.
+    csj_range content, summary;
+    /// Whether `payload` is the JSON text of a value that is no string.
+    bool has_json_payload;
+    /// A bit for each text that has another type; the text is null then.
+    uint8_t wrong_texts;
 } csj_item;
+
+/// The most elements of a response's `output` that are listed; those behind them are checked only.
+#define CSJ_MAXIMUM_OUTPUT_COUNT 16384
 
 /// What a response object says that a turn needs. Texts are unescaped, `json` is not. Integers are -1 when absent.
 typedef struct csj_response {
     csj_text json, id, status, model, error_code, error_type, error_message, incomplete_reason;
     int64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens;
+    /// The elements of `output`, in `csj_event.items`; one that is no object is an item without members.
+    csj_range output;
     /// `end_turn`: 1 or 0, -1 when absent.
     int32_t end_turn;
 } csj_response;
@@ -102,16 +150,27 @@ enum { csj_no_position = -2 };
 /// One event. Integers are -1 when absent, negative, fractional, or past 18 digits; for an index that is a number,
 /// `csj_no_position` says so.
 typedef struct csj_event {
+    // What stands before `delta` is taken over as a whole from one delta to the next (DeltaFacts).
     csj_event_type type;
     csj_field wrong_field;
-    csj_text type_name, stream_id;
+    csj_text type_name, stream_id, item_id;
+    int64_t sequence_number, output_index, content_index, summary_index;
+    /// Of a delta: a number that other deltas of the same scanner have only if type, indices and `item_id` are the
+    /// same; 0 when that is not known.
+    uintptr_t shape;
     /// The text of the six kinds of delta, unescaped.
     csj_text delta;
-    int64_t sequence_number, output_index, content_index, summary_index;
+    /// The whole text of a slot as an event that closes it has it, unescaped; null where it has none.
+    csj_text closing_text;
+    /// The kind of `closing_text`, where there is one.
+    csj_part_kind closing_kind;
     /// Set for `item_added` and `item_done` only.
     csj_item item;
-    /// Set for `created`, `completed`, `failed` and `incomplete` only.
+    /// Set for `created`, `completed`, `failed` and `incomplete`; for `queued` and `in_progress` only the identifier.
     csj_response response;
+    /// What the ranges of `item` and `response` refer to.
+    const csj_part *parts;
+    const csj_item *items;
 } csj_event;
 
 /// The type of a JSON value.

@@ -24,7 +24,7 @@ extension LaneMessage.Kind {
         case .incomplete(let summary): self = summary.incompleteReason == "steered" ? .content : .end
         case .error: self = .error
         case .keepalive, .rateLimits: self = .news
-        case .created, .delta, .outputItemAdded, .outputItemDone, .metadata, .contentFree: self = .content
+        case .created, .delta, .partDone, .outputItemAdded, .outputItemDone, .metadata, .contentFree: self = .content
         case .other, .unknown:
             self = unsafe event.typeName.utf8.starts(with: "response.steer.".utf8) ? .answer : .content
         }

@@ -1,0 +1,37 @@
+// An output item and the texts in its parts. What is found lies in the scanner's lists until its next event.
+#pragma once
+
+#include "MemberScan.hpp"
+#include "Unescaper.hpp"
+
+namespace csj {
+
+/// Takes items and parts of items. `depth` containers enclose them.
+class ItemScan : private MemberScan {
+public:
+    ItemScan(const Walk &walk, csj_scanner &scanner) noexcept : MemberScan(walk), scanner(scanner) {}
+
+    /// An item; it has no members when the value is no object.
+    csj_status take(ondemand::value &value, csj_text token, size_t depth, csj_item &item) noexcept;
+
+    /// A list of items. The last one counts: the scanner forgets the items of one before.
+    csj_status take_list(ondemand::value &value, csj_text token, size_t depth, csj_range &items) noexcept;
+
+    /// One part; its kind is none when no text of it is known.
+    csj_status take_part(ondemand::value &value, csj_text token, size_t depth, csj_part &part) noexcept;
+
+private:
+    csj_status take_member(
+        csj_text key, ondemand::value &value, csj_text token, size_t depth, csj_item &item
+    ) noexcept;
+    csj_status take_payload(ondemand::value &value, csj_text token, size_t depth, csj_item &item) noexcept;
+    csj_status take_agent(ondemand::value &value, csj_text token, size_t depth, csj_text &name) noexcept;
+    csj_status take_parts(ondemand::value &value, csj_text token, size_t depth, csj_range &parts) noexcept;
+
+    csj_scanner &scanner;
+};
+
+/// Replaces the escapes in what an item says, its parts included.
+void unescape(csj_item &item, csj_part *parts, Unescaper &unescaper) noexcept;
+
+}  // namespace csj

@@ -1,0 +1,86 @@
+import ResponseEvents
+import StreamSession
+
+/// What a response says of its content at the end of a part, of an item and of itself, held against its deltas.
+extension TurnDriver {
+    /// A slot is closed with its whole text.
+    ///
+    /// - Returns: false when that ends the attempt.
+    @discardableResult
+    func close(_ slot: ReplaySlot, with text: BorrowedText, attempt: Int) -> Bool {
+        guard !self.machine.order.isAside(slot.outputIndex), !self.machine.order.isRepeated(slot.outputIndex),
+            self.machine.isReading(attempt)
+        else {
+            return self.action == nil
+        }
+        let closing = unsafe self.machine.closing(text.utf8.span, in: slot)
+        guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
+        self.received(text.dropping(first: offset), in: slot, attempt: attempt)
+        return self.action == nil
+    }
+
+    /// An item is finished: it has all its texts.
+    ///
+    /// - Returns: false when that ends the attempt.
+    func closeParts(of item: ItemSummary, at outputIndex: Int, attempt: Int) -> Bool {
+        for part in item.parts {
+            guard let slot = ReplaySlot(part.kind, outputIndex: outputIndex, partIndex: part.index) else { continue }
+            guard self.close(slot, with: part.text, attempt: attempt) else { return false }
+        }
+        return true
+    }
+
+    /// The response is complete, and has all texts of all items once more.
+    ///
+    /// Where its items stand may be counted otherwise than before, so each kind of text is compared as a whole.
+    /// - Returns: false when that ends the attempt.
+    func closeOutput(_ summary: ResponseSummary, attempt: Int) -> Bool {
+        for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
+            var parts: [(slot: ReplaySlot, text: BorrowedText)] = []
+            for (index, item) in summary.output.enumerated() where !item.isAside {
+                for part in item.parts where part.kind == kind && !part.text.isEmpty {
+                    guard let slot = ReplaySlot(kind, outputIndex: index, partIndex: part.index) else { continue }
+                    parts.append((slot, part.text))
+                }
+            }
+            guard parts.isEmpty || self.close(parts, of: summary, attempt: attempt) else { return false }
+        }
+        return true
+    }
+
+    private func close(
+        _ parts: [(slot: ReplaySlot, text: BorrowedText)], of summary: ResponseSummary, attempt: Int
+    ) -> Bool {
+        let closing = unsafe self.machine.closing(
+            parts.map { unsafe $0.text.utf8 }, ofKind: parts[0].slot.kind, itemCount: summary.output.count)
+        guard case .rest(var offset) = closing else { return self.follow(closing, at: parts[0].slot) }
+        for part in parts {
+            defer { offset = max(0, offset - part.text.byteCount) }
+            guard offset < part.text.byteCount else { continue }
+            // What is left of a part continues the slot that the beginning came in.
+            let slot = offset > 0 ? self.machine.newestSlot(of: part.slot.kind) ?? part.slot : part.slot
+            self.received(part.text.dropping(first: offset), in: slot, attempt: attempt)
+            guard self.action == nil else { return false }
+        }
+        return true
+    }
+
+    /// Does what a comparison asks for that has found no rest; false when that ends the attempt.
+    private func follow(_ closing: ReplayLedger.Closing, at slot: ReplaySlot) -> Bool {
+        switch closing {
+        case .whole, .rest:
+            return true
+        case .rewritten:
+            if self.attempt?.isRewritten == false {
+                self.attempt?.isRewritten = true
+                self.report(ChappieDiagnostic(kind: .contentRewritten, transport: self.attempt?.transport))
+            }
+            return true
+        case .differs:
+            self.failed(.contradictoryEvents(.closingDiffers, at: slot))
+        case .outOfPlace:
+            self.failed(.contradictoryEvents(.closingOutOfPlace, at: slot))
+        }
+        return false
+    }
+}

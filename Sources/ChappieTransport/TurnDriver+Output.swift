@@ -1,0 +1,117 @@
+import ResponseEvents
+import StreamSession
+import StreamTransport
+
+/// Output of the response, and how the consumer gets it.
+extension TurnDriver {
+    func received(_ text: BorrowedText, in slot: ReplaySlot, attempt: Int) {
+        guard !text.isEmpty else { return }
+        let wasVerified = self.machine.isReplayVerified
+        let action = self.machine.deltaReceived(unsafe text.utf8.span, in: slot, attempt: attempt)
+        if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
+        switch action {
+        case .deliver(let offset):
+            self.reader.queue.append(text.dropping(first: offset), of: slot.kind)
+            self.hasDeliveredInBatch = true
+        case .ignore:
+            return
+        case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
+            self.action = action
+        }
+    }
+
+    private func replayVerified() {
+        let byteCount = self.machine.verifiedReplayByteCount
+        self.shared.withLock { $0.report.verifiedReplayByteCount = byteCount }
+        guard byteCount > 0 else { return }
+        self.noteLogOfReplay()
+        self.report(
+            ChappieDiagnostic(kind: .replayVerified, transport: self.attempt?.transport, byteCount: byteCount))
+    }
+
+    /// A finished item.
+    ///
+    /// A tool call among them that is handed over is verified, because someone may act on it: it is handed over when the
+    /// ledger says so, whatever other items have been handed over before.
+    func received(
+        _ item: ItemSummary,
+        at outputIndex: Int,
+        event: ResponseEvent,
+        json: UnsafeRawBufferPointer,
+        attempt: Int
+    ) {
+        guard self.closeParts(of: item, at: outputIndex, attempt: attempt) else { return }
+        self.noteFinished(item, at: outputIndex, attempt: attempt)
+        guard item.isCall else { return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt) }
+        guard self.handsOverCalls else { return }
+        let type = String(event.typeName)
+        self.handOver(item, at: outputIndex, type: type, attempt: attempt) {
+            unsafe String(decoding: json, as: UTF8.self)
+        }
+    }
+
+    /// A call that the response names only at its end: it is handed over as the end of an item that it should have had.
+    func receivedUnannounced(_ call: ItemSummary, at outputIndex: Int, attempt: Int) {
+        guard self.handsOverCalls else { return }
+        let type = "response.output_item.done"
+        self.handOver(call, at: outputIndex, type: type, attempt: attempt) {
+            #"{"type":"\#(type)","output_index":\#(outputIndex),"item":\#(String(call.json))}"#
+        }
+    }
+
+    private func handOver(
+        _ call: ItemSummary, at outputIndex: Int, type: String, attempt: Int, payload: () -> String
+    ) {
+        let wasVerified = self.machine.isReplayVerified
+        let action = self.machine.toolCallReceived(
+            ReplayedToolCall(
+                call.kind == .functionCall ? .function : .custom, outputIndex: outputIndex, name: call.name ?? "",
+                namespace: call.namespace, arguments: call.comparableArguments),
+            attempt: attempt)
+        if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
+        switch action {
+        case .deliver:
+            _ = self.machine.rawReceived(type: type, outputIndex: outputIndex, attempt: attempt)
+            self.deliver(.raw(type: type, payload: payload()))
+        case .ignore:
+            return
+        case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
+            self.action = action
+        }
+    }
+
+    func passOnUnsurfaced(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+        guard self.engine.configuration.rawEvents == .unsurfaced, self.action == nil else { return }
+        unsafe self.passOn(event, json: json, attempt: attempt)
+    }
+
+    func passOn(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+        let type = String(event.typeName)
+        guard
+            case .deliver = self.machine.rawReceived(
+                type: type, outputIndex: event.kind.outputIndex, attempt: attempt)
+        else { return }
+        self.deliver(.raw(type: type, payload: unsafe String(decoding: json, as: UTF8.self)))
+    }
+}
+
+extension ItemSummary {
+    /// The fingerprint of the item's identifier; 0 when it has none.
+    var fingerprint: UInt64 {
+        guard let id = self.id, !id.isEmpty else { return 0 }
+        return EventFingerprint.of(name: Array(id.utf8).span)
+    }
+
+    /// Whether the item is another agent's than the root's, whose answer is for the user.
+    var isAside: Bool { self.agentName.map { !$0.utf8.elementsEqual("/root".utf8) } ?? false }
+
+    /// Whether someone may act on the item.
+    var isCall: Bool { self.kind == .functionCall || self.kind == .customToolCall }
+
+    /// What two calls of the same tool are compared by: JSON in one form, or the input as it is.
+    fileprivate var comparableArguments: String {
+        guard let payload = self.payload else { return "" }
+        guard case .functionCall = self.kind else { return payload }
+        return CanonicalJSON.text(of: payload)
+    }
+}

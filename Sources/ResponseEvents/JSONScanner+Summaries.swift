@@ -1,0 +1,113 @@
+// From what C found of items and responses to their summaries.
+
+import CSimdjson
+
+extension ItemSummary {
+    /// Copies what C found; the texts of the parts stay where they are, and `parts` are those of all items.
+    init(_ item: csj_item, parts: UnsafePointer<csj_part>?) {
+        let typeName = String(item.type)?.word ?? ""
+        let kind = Kind(typeName: typeName)
+        self.init(
+            kind: kind,
+            typeName: typeName,
+            id: String(item.id),
+            status: String(item.status),
+            callID: String(item.call_id),
+            name: String(item.name),
+            namespace: String(item.namespace_name),
+            payload: String(item.payload),
+            agentName: String(item.agent_name),
+            parts: Self.parts(of: item, kind, among: parts),
+            json: BorrowedText(item.json) ?? .empty
+        )
+    }
+
+    private static func parts(of item: csj_item, _ kind: Kind, among parts: UnsafePointer<csj_part>?) -> [ItemPart] {
+        let payload = BorrowedText(item.payload)
+        let content = item.content.elements(of: parts)
+        switch kind {
+        case .message:
+            return content.compactMap { ItemPart($0, of: [.text, .refusal]) }
+        case .reasoning:
+            return item.summary.elements(of: parts).compactMap { ItemPart($0, of: [.reasoningSummary]) }
+                + content.compactMap { ItemPart($0, of: [.reasoningText]) }
+        case .functionCall:
+            return payload.map { [ItemPart(kind: .functionArguments, index: 0, text: $0)] } ?? []
+        case .customToolCall:
+            return payload.map { [ItemPart(kind: .customInput, index: 0, text: $0)] } ?? []
+        case .other:
+            return []
+        }
+    }
+}
+
+extension csj_range {
+    /// The elements of a list that C has.
+    fileprivate func elements<Element>(of list: UnsafePointer<Element>?) -> UnsafeBufferPointer<Element> {
+        guard self.count > 0, let list else { return UnsafeBufferPointer(start: nil, count: 0) }
+        return UnsafeBufferPointer(start: list + self.start, count: self.count)
+    }
+}
+
+extension ItemPart {
+    /// Nil for a part of another kind.
+    fileprivate init?(_ part: csj_part, of kinds: [ResponseEvent.DeltaKind]) {
+        guard let kind = ResponseEvent.DeltaKind(part.kind), kinds.contains(kind), let text = BorrowedText(part.text)
+        else { return nil }
+        self.init(kind: kind, index: Int(part.index), text: text)
+    }
+}
+
+extension ResponseEvent.DeltaKind {
+    /// Nil for a part of which no text is known.
+    init?(_ kind: csj_part_kind) {
+        switch kind {
+        case csj_part_text: self = .text
+        case csj_part_refusal: self = .refusal
+        // Only in a summary a text needs no type.
+        case csj_part_reasoning_summary, csj_part_untyped: self = .reasoningSummary
+        case csj_part_reasoning_text: self = .reasoningText
+        case csj_part_function_arguments: self = .functionArguments
+        case csj_part_custom_input: self = .customInput
+        default: return nil
+        }
+    }
+}
+
+extension ItemSummary.Kind {
+    init(typeName: String) {
+        switch typeName {
+        case "message": self = .message
+        case "reasoning": self = .reasoning
+        case "function_call": self = .functionCall
+        case "custom_tool_call": self = .customToolCall
+        default: self = .other
+        }
+    }
+}
+
+extension ResponseSummary {
+    /// Copies what C found of the event's response.
+    init(_ response: csj_response, items: UnsafePointer<csj_item>?, parts: UnsafePointer<csj_part>?) {
+        let usage = TokenUsage(
+            inputTokens: Int(presence: response.input_tokens),
+            cachedInputTokens: Int(presence: response.cached_tokens),
+            outputTokens: Int(presence: response.output_tokens),
+            reasoningTokens: Int(presence: response.reasoning_tokens),
+            totalTokens: Int(presence: response.total_tokens)
+        )
+        self.init(
+            id: String(response.id),
+            status: String(response.status)?.word,
+            model: String(response.model),
+            errorCode: String(response.error_code)?.word,
+            errorType: String(response.error_type)?.word,
+            errorMessage: String(response.error_message),
+            incompleteReason: String(response.incomplete_reason)?.word,
+            endsTurn: response.end_turn < 0 ? nil : response.end_turn == 1,
+            usage: usage == TokenUsage() ? nil : usage,
+            output: response.output.elements(of: items).map { ItemSummary($0, parts: parts) },
+            json: BorrowedText(response.json) ?? .empty
+        )
+    }
+}

@@ -1,0 +1,131 @@
+/// Holds what was delivered against what a response says at its end.
+///
+/// It is a part of `ReplayLedger` and belongs to its owner. It performs no I/O.
+///
+/// # What is the same
+///
+/// Bytes are compared. Where they differ, two things that servers do to their own text are passed over: marks of
+/// citations, `【…†…】` and `U+E200 … U+E201`, which stand in one of the two only, and white space at the end of a part
+/// that was streamed and is trimmed in the end. A full stop that ends what was streamed may stand for a text that goes
+/// on: that is recorded of a server, and nothing is delivered behind it.
+struct ClosingComparison {
+    /// The longest mark that is passed over, in bytes.
+    private static let maximumMarkByteCount = 512
+
+    private let delivered: ArraySlice<UInt8>
+    /// How far the comparison has come in what was delivered.
+    private var place: Int
+    /// Whether something was passed over.
+    private(set) var isRewritten = false
+
+    init(_ delivered: ArraySlice<UInt8>) {
+        self.delivered = delivered
+        self.place = delivered.startIndex
+    }
+
+    /// Whether everything that was delivered has been compared, white space and marks at the end apart.
+    mutating func isAtEnd() -> Bool {
+        self.passOver(in: [])
+        return self.place == self.delivered.endIndex
+    }
+
+    /// Compares the next part.
+    ///
+    /// - Returns: how many bytes of it were delivered, which is fewer than there are only when nothing more was; nil when
+    ///   it is another text.
+    mutating func compare(_ part: ArraySlice<UInt8>) -> Int? {
+        var next = part.startIndex
+        while true {
+            let count = min(part.endIndex - next, self.delivered.endIndex - self.place)
+            let same = Self.commonCount(
+                self.delivered[self.place..<self.place + count], part[next..<next + count])
+            next += same
+            self.place += same
+            if next == part.endIndex { return part.count }
+            if self.place == self.delivered.endIndex { return next - part.startIndex }
+            // What differs may be the end of a scalar that begins in the same way.
+            while next > part.startIndex, part[next] & 0xC0 == 0x80 || self.delivered[self.place] & 0xC0 == 0x80,
+                self.place > self.delivered.startIndex
+            {
+                next -= 1
+                self.place -= 1
+            }
+            // Between two parts the end of the one before may have been trimmed.
+            if next == part.startIndex, self.place > self.delivered.startIndex, self.passOver(in: part) { continue }
+            if self.delivered[self.place...].elementsEqual(CollectionOfOne(0x2E)) {
+                self.isRewritten = true
+                self.place = self.delivered.endIndex
+                return part.count
+            }
+            if let end = Self.endOfMark(in: self.delivered, at: self.place) {
+                self.place = end
+            } else if let end = Self.endOfMark(in: part, at: next) {
+                next = end
+            } else {
+                return nil
+            }
+            self.isRewritten = true
+        }
+    }
+
+    /// Passes over white space and marks in what was delivered, up to where the next part goes on; false when there are
+    /// none.
+    @discardableResult
+    private mutating func passOver(in part: ArraySlice<UInt8>) -> Bool {
+        let start = self.place
+        while self.place < self.delivered.endIndex, self.place == start || self.delivered[self.place] != part.first {
+            if let end = Self.endOfMark(in: self.delivered, at: self.place) {
+                self.place = end
+            } else if Self.isWhiteSpace(self.delivered[self.place]) {
+                self.place += 1
+            } else {
+                break
+            }
+        }
+        if self.place > start { self.isRewritten = true }
+        return self.place > start
+    }
+
+    private static func isWhiteSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+
+    /// How many bytes are the same from the first one on.
+    private static func commonCount(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Int {
+        unsafe left.withUnsafeBytes { left in
+            unsafe right.withUnsafeBytes { right in
+                // Both have as many bytes.
+                var count = 0
+                while count + 8 <= left.count,
+                    unsafe left.loadUnaligned(fromByteOffset: count, as: UInt64.self)
+                        == right.loadUnaligned(fromByteOffset: count, as: UInt64.self)
+                {
+                    count += 8
+                }
+                while count < left.count, unsafe left[count] == right[count] { count += 1 }
+                return count
+            }
+        }
+    }
+
+    /// Where a mark of a citation ends that begins at an index; nil when there is none.
+    private static func endOfMark(in text: ArraySlice<UInt8>, at start: Int) -> Int? {
+        let rest = text[start...].prefix(Self.maximumMarkByteCount)
+        if rest.starts(with: "\u{E200}".utf8) { return Self.end(of: "\u{E201}", in: rest) }
+        guard rest.starts(with: "【".utf8), let end = Self.end(of: "】", in: rest),
+            Self.end(of: "†", in: text[start..<end]) != nil
+        else { return nil }
+        return end
+    }
+
+    /// Where the first occurrence of a character of three bytes ends.
+    private static func end(of character: Character, in text: ArraySlice<UInt8>) -> Int? {
+        let bytes = Array(character.utf8)
+        var index = text.startIndex
+        while index + bytes.count <= text.endIndex {
+            if text[index] == bytes[0], text[index..<index + bytes.count].elementsEqual(bytes) {
+                return index + bytes.count
+            }
+            index += 1
+        }
+        return nil
+    }
+}

@@ -1,0 +1,133 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+// What has come in the attempt that runs, held against what its closing events say.
+
+extension ReplayChannel {
+    /// How a text that a response closes with relates to what has come of it in the attempt that runs.
+    enum Held: Equatable {
+        /// So many bytes of the text have come, and they are the first ones.
+        case prefix(Int, isRewritten: Bool)
+        /// Something else has come.
+        case contradiction
+    }
+
+    /// Where the attempt's own output lies.
+    private var attempt: Range<Int> { self.settledByteCount..<self.cursor }
+
+    /// The slot of the last byte of a channel that is caught up; nil when nothing has come in the attempt that runs.
+    var newestSlot: ReplaySlot? { self.isCaughtUp && !self.attempt.isEmpty ? self.lastSlot : nil }
+
+    /// An item begins with the index of an earlier one: what came at that index before is none of its output.
+    mutating func beginItem(_ outputIndex: Int) {
+        if self.cursor > self.settledByteCount { self.restarts[outputIndex] = self.cursor }
+    }
+
+    /// Whether something of a slot has come in the attempt that runs.
+    func hasOutput(of slot: ReplaySlot) -> Bool { !self.pieces(of: slot).isEmpty }
+
+    /// Holds the text of a slot against what has come of it.
+    func hold(_ text: Span<UInt8>, against slot: ReplaySlot) -> Held {
+        let pieces = self.pieces(of: slot)
+        if pieces.count < 2, self.begins(text, with: pieces.first ?? 0..<0) {
+            return .prefix(pieces.first?.count ?? 0, isRewritten: false)
+        }
+        let delivered = pieces.flatMap { self.memory[$0] }
+        var comparison = ClosingComparison(delivered[...])
+        guard let count = comparison.compare(Self.copy(of: text)[...]), comparison.isAtEnd() else {
+            // Deltas of a slot may name another one: for a consumer that concatenates them that is no difference.
+            let all = (pieces.first?.lowerBound ?? self.cursor)..<self.cursor
+            return self.begins(text, with: all) ? .prefix(all.count, isRewritten: true) : .contradiction
+        }
+        return .prefix(count, isRewritten: comparison.isRewritten)
+    }
+
+    /// Holds all texts of a kind, in the order of their positions, against everything of that kind that has come.
+    ///
+    /// Output at positions that the end leaves out, from `end` on, is passed over where the rest is the same.
+    /// - Returns: how many bytes of the texts, one behind the other, have come.
+    func hold(
+        _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, positionsBelow end: Int
+    ) -> Held {
+        let slots = self.slots(of: kind)
+        let held = unsafe self.hold(texts, against: slots)
+        guard held == .contradiction, slots.contains(where: { $0.outputIndex >= end }) else { return held }
+        let named = unsafe self.hold(texts, against: slots.filter { $0.outputIndex < end })
+        guard case .prefix(let count, _) = named, unsafe count == texts.reduce(0, { $0 + $1.count }) else {
+            return .contradiction
+        }
+        return .prefix(count, isRewritten: true)
+    }
+
+    private func hold(_ texts: [UnsafeBufferPointer<UInt8>], against slots: [ReplaySlot]) -> Held {
+        let pieces = slots.flatMap { self.pieces(of: $0, in: self.attempt) }
+        let isOnePiece = zip(pieces, pieces.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound }
+        if isOnePiece {
+            var place = pieces.first?.lowerBound ?? self.cursor
+            let end = pieces.last?.upperBound ?? self.cursor
+            for index in unsafe texts.indices {
+                let text = unsafe texts[index]
+                let count = min(text.count, end - place)
+                guard unsafe self.begins(text.span.extracting(..<count), with: place..<place + count) else { break }
+                place += count
+            }
+            if place == end { return .prefix(pieces.reduce(0) { $0 + $1.count }, isRewritten: false) }
+        }
+        let delivered = pieces.flatMap { self.memory[$0] }
+        var comparison = ClosingComparison(delivered[...])
+        var total = 0
+        for index in unsafe texts.indices {
+            let text = unsafe texts[index]
+            guard let count = unsafe comparison.compare(ArraySlice(text)) else { return .contradiction }
+            total += count
+            if count < text.count { break }
+        }
+        return comparison.isAtEnd() ? .prefix(total, isRewritten: comparison.isRewritten) : .contradiction
+    }
+
+    /// The slots of a kind with output in the attempt that runs, in the order of their positions.
+    func slots(of kind: ReplaySlot.Kind) -> [ReplaySlot] {
+        var slots = self.extents.slots(of: kind, in: self.attempt)
+        let last = self.lastRunStart..<self.byteCount
+        if self.lastSlot.kind == kind, last.overlaps(self.attempt), !slots.contains(self.lastSlot) {
+            slots.append(self.lastSlot)
+        }
+        return slots.sorted { ($0.outputIndex, $0.partIndex) < ($1.outputIndex, $1.partIndex) }
+    }
+
+    private func pieces(of slot: ReplaySlot) -> [Range<Int>] {
+        let start = self.restarts[slot.outputIndex] ?? self.settledByteCount
+        return self.pieces(of: slot, in: start..<max(start, self.cursor))
+    }
+
+    private func pieces(of slot: ReplaySlot, in bounds: Range<Int>) -> [Range<Int>] {
+        var pieces = self.extents.pieces(of: slot, in: bounds)
+        guard slot == self.lastSlot else { return pieces }
+        let last = (self.lastRunStart..<self.byteCount).clamped(to: bounds)
+        if !last.isEmpty { pieces.append(last) }
+        return pieces
+    }
+
+    /// Whether a text begins with a part of what was delivered.
+    private func begins(_ text: Span<UInt8>, with piece: Range<Int>) -> Bool {
+        guard piece.count <= text.count else { return false }
+        // Both have as many bytes.
+        return unsafe self.memory.withUnsafeBytes { memory in
+            unsafe text.withUnsafeBytes { text in
+                guard !piece.isEmpty, let left = memory.baseAddress, let right = text.baseAddress else {
+                    return piece.isEmpty
+                }
+                return unsafe memcmp(left + piece.lowerBound, right, piece.count) == 0
+            }
+        }
+    }
+
+    private static func copy(of text: Span<UInt8>) -> [UInt8] {
+        unsafe text.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+}

@@ -1,0 +1,38 @@
+/// Where in a channel the output of each slot lies.
+///
+/// It is a part of `ReplayChannel` and belongs to its owner. It is written when the slot changes, and so hardly ever: in
+/// most responses a slot's output is one piece.
+struct SlotExtents: Sendable {
+    /// The pieces of a slot, in the order of the channel.
+    private var pieces: [ReplaySlot: [Range<Int>]] = [:]
+
+    /// Adds a piece, which must lie behind all others.
+    mutating func add(_ piece: Range<Int>, of slot: ReplaySlot) { self.pieces[slot, default: []].append(piece) }
+
+    /// The pieces of a slot, cut to a part of the channel.
+    func pieces(of slot: ReplaySlot, in bounds: Range<Int>) -> [Range<Int>] {
+        guard let pieces = self.pieces[slot] else { return [] }
+        let start = Self.index(in: pieces) { $0.upperBound > bounds.lowerBound }
+        let end = Self.index(in: pieces) { $0.lowerBound >= bounds.upperBound }
+        guard start < end else { return [] }
+        return pieces[start..<end].map { $0.clamped(to: bounds) }
+    }
+
+    /// The slots of a kind with output in a part of the channel, in the order of their positions.
+    func slots(of kind: ReplaySlot.Kind, in bounds: Range<Int>) -> [ReplaySlot] {
+        self.pieces.compactMap { slot, pieces in
+            guard slot.kind == kind, let last = pieces.last, last.upperBound > bounds.lowerBound else { return nil }
+            return self.pieces(of: slot, in: bounds).isEmpty ? nil : slot
+        }
+    }
+
+    /// The first index that a condition holds for, which holds for all behind it.
+    private static func index(in pieces: [Range<Int>], where holds: (Range<Int>) -> Bool) -> Int {
+        var (low, high) = (0, pieces.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if holds(pieces[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

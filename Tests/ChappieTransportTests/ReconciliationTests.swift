@@ -1,0 +1,248 @@
+// A response says its content twice: in deltas, and in the events that close a part, an item and the response.
+
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+/// The events of a response with one message, and what its closing events say.
+private enum Closing {
+    static let added = added(id: "m")
+
+    static func added(id: String, at index: Int = 0, agent: String? = nil) -> String {
+        #"{"type":"response.output_item.added","output_index":\#(index),"item":\#(message(nil, id: id, agent: agent))}"#
+    }
+
+    static func message(_ text: String?, id: String = "m", agent: String? = nil) -> String {
+        let content = text.map { #"{"type":"output_text","text":"\#($0)"}"# } ?? ""
+        let member = agent.map { #","agent":{"agent_name":"\#($0)"}"# } ?? ""
+        return #"{"type":"message","id":"\#(id)","role":"assistant","content":[\#(content)]\#(member)}"#
+    }
+
+    static func delta(_ text: String, id: String? = "m", at index: Int = 0) -> String {
+        let name = id.map { #","item_id":"\#($0)""# } ?? ""
+        return
+            #"{"type":"response.output_text.delta","output_index":\#(index),"content_index":0\#(name),"delta":"\#(text)"}"#
+    }
+
+    static func textDone(_ text: String, at index: Int = 0) -> String {
+        #"{"type":"response.output_text.done","output_index":\#(index),"content_index":0,"text":"\#(text)"}"#
+    }
+
+    static func partDone(_ text: String) -> String {
+        #"{"type":"response.content_part.done","output_index":0,"content_index":0,"part":"#
+            + #"{"type":"output_text","text":"\#(text)"}}"#
+    }
+
+    static func itemDone(_ text: String?, id: String = "m", at index: Int = 0, agent: String? = nil) -> String {
+        #"{"type":"response.output_item.done","output_index":\#(index),"item":"#
+            + "\(message(text, id: id, agent: agent))}"
+    }
+
+    static func completed(_ items: String...) -> String {
+        #"{"type":"response.completed","response":{"id":"r","output":[\#(items.joined(separator: ","))]}}"#
+    }
+
+    static func call(_ id: String) -> String {
+        #"{"type":"function_call","call_id":"\#(id)","name":"f","arguments":"{}"}"#
+    }
+
+    static let reasoning = #"{"type":"reasoning","summary":[],"encrypted_content":"x"}"#
+}
+
+@Suite struct ReconciliationTests {
+    private static func run(
+        _ events: [String], _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
+    ) async -> TurnOutcome {
+        let fixture = TurnFixture([[.opened(101), .request] + ([Event.created] + events).map { .text($0) }]) {
+            $0.rawEvents = .none
+            configure(&$0)
+        }
+        return await fixture.run()
+    }
+
+    private static func expectContradiction(_ outcome: TurnOutcome, _ text: String, _ detail: String) {
+        #expect(outcome.text == text)
+        #expect(outcome.transportFailure?.code == .contradictoryEvents)
+        #expect(outcome.transportFailure?.details.detail == detail)
+        #expect(outcome.outcomes == ["event.contradictory"])
+    }
+
+    // MARK: What is missing
+
+    @Test(arguments: [
+        Closing.textDone("Hello world"), Closing.partDone("Hello world"), Closing.itemDone("Hello world"),
+        Closing.completed(Closing.message("Hello world")),
+        Closing.completed(Closing.reasoning, Closing.message("Hello world", id: "n")),
+    ])
+    func whatTheDeltasLackIsDelivered(_ closing: String) async {
+        for deltas in [[], ["Hello "], ["Hello ", "world"]] {
+            let outcome = await Self.run(
+                [Closing.added] + deltas.map { Closing.delta($0) } + [closing, Event.completed])
+            #expect(outcome.error == nil)
+            #expect(outcome.text == "Hello world")
+            #expect(outcome.events.last == .completed)
+        }
+    }
+
+    @Test func eachClosingEventOfAResponseAddsNothingTwice() async {
+        let outcome = await Self.run([
+            Closing.added, Closing.delta("Hel"), Closing.textDone("Hello"), Closing.partDone("Hello"),
+            Closing.itemDone("Hello"), Closing.completed(Closing.message("Hello")),
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+    }
+
+    @Test func refusalsAndReasoningAreCompletedAsWell() async {
+        let outcome = await Self.run([
+            #"{"type":"response.reasoning_summary_text.done","output_index":0,"summary_index":0,"text":"think"}"#,
+            #"{"type":"response.refusal.delta","output_index":1,"content_index":0,"delta":"n"}"#,
+            #"{"type":"response.refusal.done","output_index":1,"content_index":0,"refusal":"no"}"#, Event.completed,
+        ])
+        #expect(outcome.events == [.reasoningDelta("think"), .refusalDelta("n"), .refusalDelta("o"), .completed])
+    }
+
+    @Test func aResponseThatClosesNothingIsTolerated() async {
+        let outcome = await Self.run([
+            Closing.added, Closing.delta("Hello"), Closing.itemDone(nil), Closing.completed(),
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+    }
+
+    // MARK: What contradicts
+
+    @Test(arguments: [
+        Closing.textDone("Hello word"), Closing.partDone("Help"), Closing.itemDone("H"),
+        Closing.itemDone("Hello  world"),
+        Closing.completed(Closing.message("another answer")),
+    ])
+    func anotherTextIsAContradiction(_ closing: String) async {
+        let outcome = await Self.run([Closing.added, Closing.delta("Hello world"), closing, Event.completed])
+        Self.expectContradiction(outcome, "Hello world", "closing-differs at output 0, part 0")
+    }
+
+    @Test func aPieceThatIsMissingInTheMiddleIsAContradiction() async {
+        let outcome = await Self.run([
+            Closing.added, Closing.delta("one "), Closing.delta("three"), Closing.textDone("one two three"),
+            Event.completed,
+        ])
+        Self.expectContradiction(outcome, "one three", "closing-differs at output 0, part 0")
+    }
+
+    @Test func textOfAnItemBeforeTheNewestOneIsAContradiction() async {
+        let outcome = await Self.run([
+            Closing.added, Closing.delta("one "), Closing.added(id: "n", at: 1), Closing.delta("three", id: "n", at: 1),
+            Closing.itemDone("one two "), Event.completed,
+        ])
+        Self.expectContradiction(outcome, "one three", "closing-out-of-place at output 0, part 0")
+    }
+
+    @Test func aRepetitionWithoutANumberIsAContradiction() async {
+        let outcome = await Self.run([
+            Closing.added, Closing.delta("one "), Closing.delta("one "), Closing.textDone("one "), Event.completed,
+        ])
+        Self.expectContradiction(outcome, "one one ", "closing-differs at output 0, part 0")
+    }
+
+    @Test func aContradictionIsToldWithoutContent() async {
+        let outcome = await Self.run([Closing.delta("secret"), Closing.textDone("other"), Event.completed])
+        let error = outcome.clientError
+        #expect(error.map { "\($0) \($0.safeDescription)" }?.contains("secret") == false)
+        #expect(error.map { "\($0) \($0.safeDescription)" }?.contains("other") == false)
+        #expect(error?.replaySafety == .outputDelivered)
+    }
+
+    @Test func harmlessDifferencesAreADiagnostic() async {
+        let outcome = await Self.run([
+            Closing.added, Closing.delta("Hello【3†source】 world \\n"), Closing.textDone("Hello world"),
+            Closing.itemDone("Hello world"), Event.completed,
+        ]) { $0.reportsDiagnostics = true }
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello【3†source】 world \n")
+        #expect(outcome.diagnostics.count { $0.kind == .contentRewritten } == 1)
+    }
+
+    // MARK: Calls
+
+    @Test func aCallThatOnlyTheEndNamesIsHandedOver() async {
+        let outcome = await Self.run([
+            #"{"type":"response.output_item.done","output_index":0,"item":\#(Closing.call("a"))}"#,
+            Closing.completed(Closing.call("a"), Closing.call("b")),
+        ]) { $0.rawEvents = .unsurfaced }
+        let calls = outcome.events.compactMap { event -> String? in
+            guard case .raw("response.output_item.done", let payload) = event else { return nil }
+            return payload
+        }
+        #expect(calls.count == 2)
+        #expect(calls.last?.contains(#""output_index":1,"item":{"type":"function_call","call_id":"b""#) == true)
+    }
+
+    // MARK: Agents
+
+    @Test func anotherAgentsTextIsNoText() async {
+        let outcome = await Self.run([
+            Closing.added(id: "m", agent: "/root"), Closing.added(id: "n", at: 1, agent: "/root/helper"),
+            Closing.delta("Hel"), Closing.delta("aside", id: "n", at: 1), Closing.delta("lo"),
+            Closing.itemDone("aside", id: "n", at: 1, agent: "/root/helper"), Closing.itemDone("Hello"),
+            Closing.completed(Closing.message("Hello"), Closing.message("aside", id: "n", agent: "/root/helper")),
+        ]) { $0.rawEvents = .unsurfaced }
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+        #expect(outcome.rawTypes.contains("response.output_text.delta"))
+    }
+
+    // MARK: Limits
+
+    @Test func outputPastTheLimitEndsTheTurn() async {
+        let outcome = await Self.run([Closing.delta("0123456789"), Closing.delta("0"), Event.completed]) {
+            $0.limits.outputByteCount = 10
+        }
+        #expect(outcome.text == "0123456789")
+        #expect(outcome.transportFailure?.code == .outputTooLarge)
+        #expect(outcome.transportFailure?.details.limit == 10)
+    }
+
+    // MARK: What is left of the response before
+
+    private static let first = [
+        #"{"type":"response.created","sequence_number":0,"response":{"id":"r1"}}"#, added(1, "a"), delta(2, "one", "a"),
+        done(3, "one", "a"), #"{"type":"response.completed","sequence_number":4,"response":{"id":"r1"}}"#,
+    ]
+
+    private static func added(_ number: Int, _ id: String) -> String {
+        #"{"type":"response.output_item.added","sequence_number":\#(number),"output_index":0,"item":\#(Closing.message(nil, id: id))}"#
+    }
+
+    private static func delta(_ number: Int?, _ text: String, _ id: String?) -> String {
+        let member = number.map { #","sequence_number":\#($0)"# } ?? ""
+        return Closing.delta(text, id: id).replacing(#""output_index""#, with: #""x":0\#(member),"output_index""#)
+    }
+
+    private static func done(_ number: Int, _ text: String, _ id: String) -> String {
+        #"{"type":"response.output_item.done","sequence_number":\#(number),"output_index":0,"item":\#(Closing.message(text, id: id))}"#
+    }
+
+    /// A late delta of the first response, at each place of the second one on the same connection.
+    @Test(arguments: 0...4)
+    func aLateDeltaOfAnEarlierResponseIsNotDelivered(place: Int) async {
+        let late = [Self.delta(3, "late", "a"), Self.delta(nil, "late", nil), Self.delta(nil, "late", "a")]
+        for event in late {
+            var second = [
+                #"{"type":"response.created","sequence_number":0,"response":{"id":"r2"}}"#, Self.added(1, "b"),
+                Self.delta(2, "two", "b"), Self.done(3, "two", "b"),
+                #"{"type":"response.completed","sequence_number":4,"response":{"id":"r2"}}"#,
+            ]
+            second.insert(event, at: place)
+            let steps: [ScriptStep] =
+                [.opened(101), .request] + Self.first.map { .text($0) } + [.request] + second.map { .text($0) }
+            let fixture = TurnFixture([steps]) { $0.rawEvents = .none }
+            #expect(await fixture.run().text == "one")
+            let outcome = await fixture.run()
+            #expect(outcome.error == nil)
+            #expect(outcome.text == "two")
+            #expect(fixture.transport.requests.count == 1)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+// What a response says at its end, held against what has come of it.
+import StreamSession
+import Testing
+
+@Suite struct ReplayLedgerClosingTests {
+    private static func ledger(_ deltas: (String, ReplaySlot)...) -> ReplayLedger {
+        var ledger = ReplayLedger()
+        for (text, slot) in deltas { #expect(ledger.admit(text, in: slot) == .deliver(from: 0)) }
+        return ledger
+    }
+
+    private static func close(_ ledger: ReplayLedger, _ text: String, _ slot: ReplaySlot = .text(0))
+        -> ReplayLedger.Closing
+    {
+        ledger.close(Array(text.utf8).span, in: slot)
+    }
+
+    private static func close(_ ledger: ReplayLedger, all texts: [String], itemCount: Int = 9) -> ReplayLedger.Closing {
+        let buffers = texts.map { text in
+            let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.utf8.count)
+            _ = copy.initialize(from: text.utf8)
+            return UnsafeBufferPointer(copy)
+        }
+        defer { for buffer in buffers { buffer.deallocate() } }
+        return ledger.close(buffers, ofKind: .text, itemCount: itemCount)
+    }
+
+    @Test func theSameTextIsWhole() {
+        let ledger = Self.ledger(("Hello ", .text(0)), ("world", .text(0)))
+        #expect(Self.close(ledger, "Hello world") == .whole)
+        #expect(Self.close(ledger, all: ["Hello world"]) == .whole)
+        #expect(Self.close(ledger, all: ["Hello", "", " world"]) == .whole)
+    }
+
+    @Test func whatIsMissingAtTheEndIsTheRest() {
+        let ledger = Self.ledger(("Hello ", .text(0)))
+        #expect(Self.close(ledger, "Hello world") == .rest(from: 6))
+        #expect(Self.close(ledger, all: ["Hello world"]) == .rest(from: 6))
+        #expect(Self.close(ledger, all: ["Hello ", "world"]) == .rest(from: 6))
+        #expect(Self.close(ReplayLedger(), "all") == .rest(from: 0))
+        #expect(Self.close(ReplayLedger(), all: ["all"]) == .rest(from: 0))
+        #expect(Self.close(ReplayLedger(), "") == .whole)
+    }
+
+    @Test(arguments: ["Hello word", "Help", "Xello world", "", "Hello", "Hello  world", "Hello world, hello world"])
+    func anyOtherTextDiffers(_ text: String) {
+        let ledger = Self.ledger(("Hello ", .text(0)), ("world!", .text(0)))
+        #expect(Self.close(ledger, text) == .differs)
+        #expect(Self.close(ledger, all: [text]) == .differs)
+    }
+
+    @Test(arguments: [
+        ("Hello world \n\t", "Hello world"), ("Hello\u{E200}cite\u{E202}turn0\u{E201} world", "Hello world"),
+        ("Hello【4†source】 world", "Hello world"), ("Hello world", "Hello【4†source】 world"),
+        ("Hello world【4:0†a.txt】 ", "Hello world"), ("【1†x】", ""), ("é【1†x】", "é"),
+        ("It ran.", "It ran in the container."),
+    ])
+    func whatServersRewriteIsTheSame(_ streamed: String, _ closing: String) {
+        let ledger = Self.ledger((streamed, .text(0)))
+        #expect(Self.close(ledger, closing) == .rewritten)
+        if !closing.isEmpty { #expect(Self.close(ledger, all: [closing]) == .rewritten) }
+    }
+
+    @Test(arguments: [
+        ("Hello【1】 world", "Hello world"), (" Hello", "Hello"), ("a b", "ab"), ("Hello〔4†〕", "Hello"),
+        ("Hello【4†source", "Hello"),
+    ])
+    func whatOnlyLooksLikeThatDiffers(_ streamed: String, _ closing: String) {
+        #expect(Self.close(Self.ledger((streamed, .text(0))), closing) == .differs)
+    }
+
+    @Test func theEndOfOnePartMayBeTrimmedBeforeTheNext() {
+        let ledger = Self.ledger(("one \n", .text(0)), ("two", .text(1)))
+        #expect(Self.close(ledger, all: ["one", "two"]) == .rewritten)
+        #expect(Self.close(ledger, all: ["one", "two three"]) == .rest(from: 6))
+    }
+
+    @Test func slotsThatInterleaveAreComparedOneByOne() {
+        let ledger = Self.ledger(("a", .text(0)), ("1", .text(1)), ("b", .text(0)), ("2", .text(1)), ("c", .text(0)))
+        #expect(Self.close(ledger, "abc") == .whole)
+        #expect(Self.close(ledger, "12", .text(1)) == .whole)
+        #expect(Self.close(ledger, all: ["abc", "12"]) == .whole)
+        #expect(Self.close(ledger, all: ["12", "abc"]) == .differs)
+        #expect(Self.close(ledger, "abcd") == .rest(from: 3))
+        // More of the second slot would stand behind the end of the first.
+        #expect(Self.close(ledger, "123", .text(1)) == .outOfPlace)
+        #expect(Self.close(ledger, all: ["abc", "123"]) == .outOfPlace)
+    }
+
+    @Test func itemsThatTheEndLeavesOutArePassedOver() {
+        let ledger = Self.ledger(("one", .text(0)), (" two", .text(1)))
+        #expect(Self.close(ledger, all: ["one"], itemCount: 1) == .rewritten)
+        #expect(Self.close(ledger, all: ["one"], itemCount: 2) == .differs)
+        #expect(Self.close(ledger, all: ["on"], itemCount: 1) == .differs)
+        #expect(Self.close(ledger, all: ["ones"], itemCount: 1) == .differs)
+    }
+
+    @Test func deltasThatNameAnotherSlotAreHeldAgainstTheWhole() {
+        let ledger = Self.ledger(("a", .text(0)), ("b", .text(5)), ("c", .text(0)))
+        #expect(Self.close(ledger, "abc") == .rewritten)
+        #expect(Self.close(ledger, "abd") == .differs)
+    }
+
+    @Test func aSlotBeforeTheNewestOneComesTooLate() {
+        let ledger = Self.ledger(("b", .text(1)))
+        #expect(Self.close(ledger, "a", .text(0)) == .outOfPlace)
+        #expect(Self.close(ledger, "c", .text(2)) == .rest(from: 0))
+        #expect(Self.close(ledger, all: ["a", "b"]) == .differs)
+    }
+
+    @Test func eachAttemptIsHeldAgainstItself() {
+        var ledger = Self.ledger(("Hello world", .text(0)))
+        ledger.beginReplay()
+        #expect(ledger.admit("Hello", in: .text(0)) == .swallow)
+        #expect(Self.close(ledger, "Help") == .differs)
+        #expect(Self.close(ledger, "Hello world, too") == .rest(from: 5))
+        #expect(ledger.admit(" world, too", in: .text(0)) == .deliver(from: 6))
+        #expect(Self.close(ledger, "Hello world, too") == .whole)
+        #expect(ledger.deliveredText == "Hello world, too")
+    }
+
+    @Test func aReplayWhoseTextComesAtTheEndIsVerified() {
+        var ledger = Self.ledger(("Hello", .text(0)))
+        ledger.beginReplay()
+        #expect(Self.close(ledger, "Hello") == .rest(from: 0))
+        #expect(ledger.admit("Hello", in: .text(0)) == .swallow)
+        #expect(ledger.finish() == .whole)
+    }
+
+    @Test func settledItemsAreNoPartOfTheNextResponse() {
+        var ledger = Self.ledger(("one", .text(0)), ("tw", .text(1)))
+        #expect(ledger.beginReplay(settling: 1) == true)
+        #expect(ledger.admit("two", in: .text(0)) == .deliver(from: 2))
+        #expect(Self.close(ledger, "two") == .whole)
+        #expect(Self.close(ledger, all: ["two"]) == .whole)
+        #expect(Self.close(ledger, all: ["one", "two"]) == .differs)
+    }
+
+    @Test func aSuccessorHasNoneOfTheTextBefore() {
+        var ledger = Self.ledger(("one", .text(0)))
+        #expect(ledger.beginSuccessor() == true)
+        #expect(Self.close(ledger, "two") == .rest(from: 0))
+        #expect(ledger.admit("two", in: .text(0)) == .deliver(from: 0))
+        #expect(Self.close(ledger, "two") == .whole)
+        #expect(Self.close(ledger, all: ["two"]) == .whole)
+    }
+
+    @Test func anItemThatTakesAnIndexOverIsHeldAgainstItself() {
+        var ledger = Self.ledger(("one", .text(0)))
+        ledger.beginItem(0)
+        #expect(Self.close(ledger, "two") == .rest(from: 0))
+        #expect(ledger.admit("two", in: .text(0)) == .deliver(from: 0))
+        #expect(Self.close(ledger, "two") == .whole)
+        #expect(Self.close(ledger, "onetwo") == .differs)
+        #expect(Self.close(ledger, all: ["one", "two"]) == .whole)
+    }
+
+    @Test func outputPastTheLimitIsTooMuch() {
+        var ledger = ReplayLedger(byteCountLimit: 10)
+        #expect(ledger.admit("0123456789", in: .text(0)) == .deliver(from: 0))
+        #expect(ledger.admit("0", in: .text(0)) == .tooMuch)
+        #expect(ledger.deliveredText == "0123456789")
+        // Of another kind there may be as much.
+        let reasoning = ReplaySlot(.reasoningText, outputIndex: 0)
+        #expect(ledger.admit("0", in: reasoning) == .deliver(from: 0))
+    }
+
+    /// However a text is cut into deltas of slots, and wherever it stops, the closing texts complete it.
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func anyPrefixIsCompletedByTheClosingTexts(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let texts = (0..<1 + random.below(4)).map { _ in
+            String((0..<1 + random.below(9)).map { _ in ["a", "b", " ", "é", "【", "†"][random.below(6)] }.joined())
+        }
+        let pieces = texts.enumerated().flatMap { index, text in text.unicodeScalars.map { (String($0), index) } }
+        var ledger = ReplayLedger()
+        for (text, index) in pieces.prefix(random.below(pieces.count + 1)) {
+            _ = ledger.admit(text, in: .text(index))
+        }
+        for (index, text) in texts.enumerated() {
+            switch Self.close(ledger, text, .text(index)) {
+            case .whole: break
+            case .rest(let offset): _ = ledger.admit(Array(text.utf8.dropFirst(offset)).span, in: .text(index))
+            case let closing: Issue.record("\(closing)")
+            }
+        }
+        #expect(ledger.deliveredText == texts.joined())
+        #expect(Self.close(ledger, all: texts) == .whole)
+    }
+}
