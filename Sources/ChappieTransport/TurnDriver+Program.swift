@@ -51,9 +51,15 @@ extension TurnDriver {
     /// Does something when the turn's time is over, unless it is cancelled before; nil for a turn without a limit.
     private func alarm(_ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
         guard let remaining = self.remainingTotal, let alarm = self.engine.clock.alarm else { return nil }
-        let end = self.engine.clock.now() + remaining
+        let clock = self.engine.clock
+        let end = clock.now() + remaining
         return Task {
-            guard (try? await alarm(end)) != nil else { return }
+            // A sleep that is cancelled is kept in memory until its time has come. Most answers come at once.
+            var slice = Duration.milliseconds(5)
+            while clock.now() < end {
+                guard (try? await alarm(min(end, clock.now() + slice))) != nil else { return }
+                slice = min(slice * 2, .seconds(1))
+            }
             body()
         }
     }
