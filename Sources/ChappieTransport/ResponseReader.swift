@@ -89,7 +89,7 @@ struct ResponseReader: ~Copyable {
         guard !delta.text.isEmpty else { return false }
         let name = delta.itemID.map { unsafe EventFingerprint.of(name: $0.utf8.span) } ?? 0
         switch self.machine.order.delta(in: slot, name: name, shape: delta.shape) {
-        case .fine, .tolerated: return !self.machine.order.isAside(slot.outputIndex)
+        case .fine, .tolerated: return !self.machine.isAside(slot.outputIndex)
         case .foreign, .violation: return false
         }
     }

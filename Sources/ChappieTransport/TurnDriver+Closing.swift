@@ -8,9 +8,7 @@ extension TurnDriver {
     /// - Returns: false when that ends the attempt.
     @discardableResult
     func close(_ slot: ReplaySlot, with text: BorrowedText, attempt: Int) -> Bool {
-        guard !self.machine.order.isAside(slot.outputIndex), !self.machine.order.isRepeated(slot.outputIndex),
-            self.machine.isReading(attempt)
-        else {
+        guard self.machine.isClosed(slot.outputIndex), self.machine.isReading(attempt) else {
             return self.action == nil
         }
         let closing = unsafe self.machine.closing(text.utf8.span, in: slot)

@@ -220,7 +220,7 @@ extension TurnDriver {
         }
         switch event.kind {
         case .delta(let kind, let outputIndex, let partIndex, let text):
-            guard !self.machine.order.isAside(outputIndex),
+            guard !self.machine.isAside(outputIndex),
                 let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex)
             else { return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt) }
             self.received(text, in: slot, attempt: attempt)
@@ -256,7 +256,7 @@ extension TurnDriver {
             unsafe self.noteSteering(event, json: json)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .outputItemAdded(let outputIndex, _):
-            if self.machine.order.areIndicesShared { self.machine.itemBegan(outputIndex, attempt: attempt) }
+            self.machine.itemBegan(outputIndex, attempt: attempt)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .keepalive, .contentFree:
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)

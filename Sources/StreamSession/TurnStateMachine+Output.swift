@@ -7,9 +7,21 @@ extension TurnStateMachine {
         return self.perform(self.ledger.admit(bytes, in: slot))
     }
 
-    /// An item begins at an index that had one before: what came there belongs to that one.
+    /// An item begins: where it has the index of an earlier one, what came there belongs to that one.
     package mutating func itemBegan(_ outputIndex: Int, attempt: Int) {
-        if self.isReading(attempt) { self.ledger.beginItem(outputIndex) }
+        if self.isReading(attempt), self.order.areIndicesShared { self.ledger.beginItem(outputIndex) }
+    }
+
+    /// Whether an item belongs to an agent other than the root, so that its text is not the response's.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func isAside(_ outputIndex: Int) -> Bool { self.order.isAside(outputIndex) }
+
+    /// Whether the closing events of an item are held against its output: it is the root's, and announced once.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func isClosed(_ outputIndex: Int) -> Bool {
+        !self.order.isAside(outputIndex) && !self.order.isRepeated(outputIndex)
     }
 
     /// Holds the text that a slot is closed with against what has come of it.

@@ -92,6 +92,9 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     /// The numbers of the response that is read, over all attempts that read the same one.
     var tracker: SequenceTracker
     /// The shape and the identity of the response that is read, over all attempts that read the same one.
+    ///
+    /// Other modules change it in place and ask the machine about it. To read a member there copies the value, and Swift
+    /// 6.3.1 without optimisation destroys that copy wrongly: the process ends.
     package var order = ResponseOrder()
     /// Whether the event at hand has a number.
     var isEventNumbered = false
