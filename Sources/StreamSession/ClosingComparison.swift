@@ -7,7 +7,8 @@
 /// Bytes are compared. Where they differ, two things that servers do to their own text are passed over: marks of
 /// citations, `【…†…】` and `U+E200 … U+E201`, which stand in one of the two only, and white space at the end of a part
 /// that was streamed and is trimmed in the end. A full stop that ends what was streamed may stand for a text that goes
-/// on: that is recorded of a server, and nothing is delivered behind it.
+/// on: that is recorded of a server, and nothing is delivered behind it. A scalar beyond the Basic Multilingual Plane
+/// whose halves came in two deltas was delivered as U+FFFD twice.
 struct ClosingComparison {
     /// The longest mark that is passed over, in bytes.
     private static let maximumMarkByteCount = 512
@@ -57,7 +58,12 @@ struct ClosingComparison {
                 self.place = self.delivered.endIndex
                 return part.count
             }
-            if let end = Self.endOfMark(in: self.delivered, at: self.place) {
+            if self.delivered[self.place...].starts(with: "\u{FFFD}\u{FFFD}".utf8), part[next] & 0xF8 == 0xF0,
+                part.endIndex - next >= 4
+            {
+                self.place += 6
+                next += 4
+            } else if let end = Self.endOfMark(in: self.delivered, at: self.place) {
                 self.place = end
             } else if let end = Self.endOfMark(in: part, at: next) {
                 next = end

@@ -36,9 +36,12 @@ package enum EventFingerprint {
                     UInt64(bytes.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self))
                 )
             }
-            return (0, 0)
+            guard count > 0, count < 4 else { return (0, 0) }
+            // One, two or three bytes, each at least once.
+            let (middle, end) = unsafe (UInt64(bytes[count >> 1]), UInt64(bytes[count - 1]))
+            return unsafe (UInt64(bytes[0]) | middle << 8 | end << 16, 0)
         }
-        let content = count >= 4 && count <= 16 ? first : self.hash(text, seed: 0)
+        let content = count <= 16 ? first : self.hash(text, seed: 0)
         return self.mix(content ^ self.secrets.0, last ^ place ^ (UInt64(count) << 48) ^ self.secrets.1)
     }
 

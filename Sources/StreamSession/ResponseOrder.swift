@@ -23,6 +23,7 @@
 /// | an end, or news, of the response before on this connection | foreign |
 /// | whatever comes after the end: a second end, another response | foreign |
 /// | on a connection that goes on with the response: another identifier, while none has changed before | violation |
+/// | there: an item that is open is announced once more, under another name | the same |
 ///
 /// A response that is fetched again from where it broke is judged by what came before, too: it is the same value. One
 /// that is fetched again from its beginning has to have the same identifier.
@@ -241,6 +242,7 @@ package struct ResponseOrder: Sendable {
                 _ = order.repeats.insert(outputIndex)
             }
             guard order.added.insert(outputIndex) else {
+                if order.beginsAnew(name, at: outputIndex) { return .violation(.otherResponse) }
                 order.itemNames[outputIndex] = nil
                 order.announce(name, at: outputIndex)
                 return order.tolerate(.itemAddedAgain)
@@ -336,6 +338,12 @@ package struct ResponseOrder: Sendable {
         guard name != 0 else { return }
         self.itemNames[outputIndex] = name
         self.names.insert(name)
+    }
+
+    /// Whether the rest of a response announces an item that is open under another name.
+    private func beginsAnew(_ name: UInt64, at outputIndex: Int) -> Bool {
+        guard self.isResumed, name != 0, let known = self.itemNames[outputIndex], known != name else { return false }
+        return !self.done.contains(outputIndex) && !self.areIndicesShared && !self.hasSeen(.itemIDChanged)
     }
 
     /// Whether output with a name is no output of this response; nil when nothing says so.

@@ -58,4 +58,32 @@ import Testing
         #expect(Set(words.map { Self.fingerprint([], $0) }).count == 4)
         #expect(Set(words.map { Self.fingerprint([], $0 + $0 + first) }).count == 4)
     }
+
+    /// Texts of every length of up to twenty bytes, each with one byte changed, in several slots.
+    @Test func deltasThatDifferHaveOtherFingerprints() {
+        var known: Set<UInt64> = []
+        var count = 0
+        for length in 0...20 {
+            let text = (0..<length).map { UInt8(65 + $0) }
+            for slot in [ReplaySlot.text(0), .text(1), .text(0, part: 1), ReplaySlot(.refusal, outputIndex: 0)] {
+                known.insert(EventFingerprint.of(delta: text.span, in: slot))
+                count += 1
+                for place in 0..<length {
+                    var changed = text
+                    changed[place] ^= 32
+                    known.insert(EventFingerprint.of(delta: changed.span, in: slot))
+                    count += 1
+                }
+            }
+        }
+        #expect(known.count == count)
+    }
+
+    @Test func aDeltaHasOneFingerprintWhereverItLies() {
+        let bytes = Array("0123456789abcdefghij".utf8)
+        for length in 0...16 {
+            let alone = EventFingerprint.of(delta: Array(bytes[2..<2 + length]).span, in: .text(0))
+            #expect(EventFingerprint.of(delta: bytes.span.extracting(2..<2 + length), in: .text(0)) == alone)
+        }
+    }
 }

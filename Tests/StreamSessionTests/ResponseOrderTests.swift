@@ -160,6 +160,19 @@ import Testing
         #expect(order.created(responseID: "a") == .violation(.responseRestarted))
     }
 
+    @Test func anOpenItemIsNotAnnouncedUnderAnotherNameBehindACut() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0, name: 7) == .fine)
+        #expect(order.delta(in: .text(0), name: 7) == .fine)
+        var unbroken = order
+        #expect(unbroken.itemAdded(0, name: 9) == .tolerated(.itemAddedAgain))
+        order.resumed()
+        var other = order
+        #expect(other.itemAdded(0, name: 7) == .tolerated(.itemAddedAgain))
+        #expect(order.itemAdded(0, name: 9) == .violation(.otherResponse))
+    }
+
     @Test func whatWasDoneBeforeACutIsDoneBehindIt() {
         var order = Self.begun()
         #expect(order.delta(in: .text(0)) == .fine)
