@@ -94,7 +94,7 @@ let package = Package(
         .executableTarget(
             name: "stream-facts", dependencies: ["CStreamScript"], path: "Sources/stream-facts",
             linkerSettings: [.linkedLibrary("z")]),
-        // What walks over a server's words, with twice as many of them.
+        // The walks over a server's words, each with twice as many of them.
         .executableTarget(
             name: "walk-growth", dependencies: ["CMachine", "ChappieTransport", "ResponseEvents"],
             path: "Sources/walk-growth", swiftSettings: settings),

@@ -21,7 +21,7 @@ public:
     }
 
     TextField type, delta, stream_id, item_id;
-    /// What an event that closes a slot may have: one of the texts, or a part.
+    /// The members of an event that closes a slot: one of the texts, or a part.
     TextField text, refusal, arguments, input;
     csj_part part{0, csj_part_none, {nullptr, 0}};
     EventOutline outline;
@@ -270,7 +270,7 @@ simdjson_never_inline csj_status scan_whole(
             Unescaper unescaper(scanner, count, walk.has_backslash);
             const csj_status judgement = finish(scan, scanner, event, unescaper);
             if (unescaper.status != csj_ok) { return unescaper.status; }
-            // Nothing but a delta may be learned: the pattern takes any text in the delta's place for a delta.
+            // Only a delta may be learned: the pattern takes any text in the delta's place for a delta.
             if (judgement == csj_ok && is_delta(event.type)) {
                 scanner.pattern.learn(bytes, count, event, scan.outline);
             }

@@ -9,7 +9,7 @@ struct PartMembers {
     TextField type, text, refusal;
 };
 
-/// What a part is by its type, whose name may be written with escapes.
+/// The kind of a part, by its type, whose name may be written with escapes.
 csj_part_kind kind_of(const Walk &walk, const TextField &type) noexcept {
     if (type.has_wrong_type) { return csj_part_none; }
     if (type.contents.bytes == nullptr) { return csj_part_untyped; }

@@ -25,7 +25,7 @@ simdjson_inline int64_t integer_of(csj_text token) noexcept {
     return value;
 }
 
-/// What the scans of all objects share. `depth` containers enclose the value.
+/// The state that the scans of all objects share. `depth` containers enclose the value.
 class MemberScan {
 protected:
     explicit MemberScan(const Walk &walk) noexcept : walk(walk) {}
@@ -39,7 +39,7 @@ protected:
 
     csj_status take_integer(ondemand::value &value, csj_text token, int64_t &field, size_t depth) const noexcept {
         field = integer_of(token);
-        // What is such an integer needs no other check.
+        // Such an integer needs no other check.
         return field == absent ? this->walk.check(value, token, depth) : csj_ok;
     }
 

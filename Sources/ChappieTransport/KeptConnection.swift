@@ -29,7 +29,7 @@ struct KeptExchange {
     let record: ResponseRecord
     /// The identifier that the response was created with.
     let responseID: String?
-    /// What is known of all responses of the connection.
+    /// The identifiers and habits of all responses of the connection.
     let earlier: EarlierResponses
     /// Whether the response had output that the consumer saw.
     let hasOutput: Bool

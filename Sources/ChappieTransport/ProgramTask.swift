@@ -2,8 +2,8 @@ import StreamTransport
 
 /// A closure of the program's, such as a tool or a source of credentials, in a task of its own that can be given up.
 ///
-/// Programs may not heed a cancellation. So whoever waits is let go at once when the task is given up, and what the
-/// closure still says goes nowhere. Shared by the closure's task and whoever waits or gives up, behind a lock.
+/// Programs may not heed a cancellation. So the waiting task is resumed at once when the closure is given up, and a
+/// later result is dropped. Shared by the closure's task and the tasks that wait or give up, behind a lock.
 package final class ProgramTask<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
@@ -61,7 +61,7 @@ package final class ProgramTask<Value: Sendable>: Sendable {
         }
     }
 
-    /// What is to be done about the first result.
+    /// The continuation and the task that the first result settles.
     private typealias Settlement = (
         waiter: CheckedContinuation<Result<Value, any Error>, Never>?, task: Task<Void, Never>?
     )

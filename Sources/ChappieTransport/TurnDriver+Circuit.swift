@@ -6,7 +6,7 @@ extension TurnDriver {
     /// Asks the circuit breaker; false when it ends the turn.
     @inline(never)
     func isPermitted() -> Bool {
-        // What only prepares a server says nothing about it.
+        // A request that only prepares the server is no evidence about it.
         if self.request.isWarmUp { return true }
         switch self.engine.permission() {
         case .allowed(let ticket):

@@ -1,7 +1,7 @@
 import ResponseEvents
 import StreamSession
 
-/// What a response says of its content at the end of a part, of an item and of itself, held against its deltas.
+/// Compares the closing events of a part, of an item and of the response with the deltas.
 extension TurnDriver {
     /// A slot is closed with its whole text.
     ///
@@ -55,7 +55,7 @@ extension TurnDriver {
         for part in parts {
             defer { offset = max(0, offset - part.text.byteCount) }
             guard offset < part.text.byteCount else { continue }
-            // What is left of a part continues the slot that the beginning came in.
+            // The rest of a part continues the slot of its beginning.
             let slot = offset > 0 ? self.machine.newestSlot(of: part.slot.kind) ?? part.slot : part.slot
             self.received(part.text.dropping(first: offset), in: slot, attempt: attempt)
             guard self.action == nil else { return false }

@@ -108,7 +108,7 @@ extension ItemSummary {
     /// Whether someone may act on the item.
     var isCall: Bool { self.kind == .functionCall || self.kind == .customToolCall }
 
-    /// What two calls of the same tool are compared by: JSON in one form, or the input as it is.
+    /// The arguments by which two calls of a tool are compared: JSON in canonical form, or the input as it is.
     fileprivate var comparableArguments: String {
         guard let payload = self.payload else { return "" }
         guard case .functionCall = self.kind else { return payload }

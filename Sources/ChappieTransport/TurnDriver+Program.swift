@@ -8,7 +8,7 @@ extension TurnDriver {
     /// The turn's time was over before the program had answered.
     struct TotalPassedError: Error {}
 
-    /// What the program says.
+    /// The closure's result.
     ///
     /// Throws what it throws, `CancellationError` when the turn is given up, and `TotalPassedError`.
     func answer<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
@@ -21,7 +21,8 @@ extension TurnDriver {
         return value
     }
 
-    /// What becomes of a task that ends when the turn is cancelled, by the handle or with the consumer's task.
+    /// The result of a closure, which is given up when the turn is cancelled, by the handle or with the consumer's
+    /// task.
     func result<Value>(of task: ProgramTask<Value>) async -> Result<Value, any Error> {
         let isCancelled = self.shared.withLock { shared in
             shared.interrupt = { task.giveUp() }

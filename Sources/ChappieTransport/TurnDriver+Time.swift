@@ -76,8 +76,8 @@ extension TurnDriver {
 
     /// The deadline that comes first, looked at by a process that may just have gone on.
     ///
-    /// A time in which nobody looked is not the server's silence, and what has come is read before anything is judged:
-    /// the budgets of silence begin anew then.
+    /// Time in which the consumer did not read is not the server's silence, and received bytes are read before a
+    /// budget ends: the budgets of silence begin anew then.
     func deadlineToJudge(of attempt: Attempt) -> (kind: TurnDeadline, remaining: Duration)? {
         guard let deadline = self.nearestDeadline(of: attempt) else { return nil }
         guard deadline.kind.isSilence, deadline.remaining < .zero - Self.latenessOfStop else { return deadline }

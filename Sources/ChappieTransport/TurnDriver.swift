@@ -20,7 +20,7 @@ import StreamTransport
         /// Events that the consumer can take without anything being done for them.
         var ready = EventQueue()
         var report = ChappieStreamReport()
-        /// What the circuit breaker wants to have answered, once: at the turn's end, or when nobody reads it any more.
+        /// What the circuit breaker wants to have answered, once: at the turn's end, or when its stream is dropped.
         var ticket: CircuitBreaker.Ticket?
         var steering = Steering()
 
@@ -373,7 +373,7 @@ import StreamTransport
         }
         interrupt?()
         for connection in connections { connection?.cancel() }
-        // A turn that nobody reads on never comes to its end.
+        // A turn whose consumer has stopped reading never comes to its end.
         self.abandonTicket()
     }
 

@@ -1,4 +1,5 @@
-// What a turn needs of an output item. Items begin and end rarely, so their strings are copied; long texts are lent.
+// The members of an output item that a turn needs. Items begin and end rarely, so their strings are copied; long texts
+// are lent.
 
 /// What a turn needs of an output item.
 package struct ItemSummary {
@@ -49,7 +50,7 @@ package struct ItemSummary {
 
 /// The text of one slot of an item.
 package struct ItemPart {
-    /// What kind of text it is: that of the deltas which it repeats.
+    /// The kind of text: that of the deltas which it repeats.
     package let kind: ResponseEvent.DeltaKind
     /// The place in `content` or `summary`; 0 for a call.
     package let index: Int

@@ -19,7 +19,7 @@ package struct ResponseEventDecoder: ~Copyable {
 
     private let scanner: JSONScanner
     private let maximumByteCount: Int
-    /// What the scanner found last.
+    /// The result of the last scan.
     ///
     /// It lies on its own, because each question to the decoder would copy it.
     private let event: UnsafeMutablePointer<csj_event>

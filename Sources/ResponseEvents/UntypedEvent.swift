@@ -1,4 +1,4 @@
-// What a server says in a form that the Responses API does not have. Read once in a while, as a whole. Pure.
+// Events without a type, and events of other APIs. They are rare, and read as whole documents. Pure.
 
 /// An event without a type that a turn knows: an error of a gateway's, or the events of another API.
 ///

@@ -44,7 +44,7 @@ struct ClosingComparison {
             self.place += same
             if next == part.endIndex { return part.count }
             if self.place == self.delivered.endIndex { return next - part.startIndex }
-            // What differs may be the end of a scalar that begins in the same way.
+            // The difference may lie inside a scalar: the comparison goes back to where the scalar begins.
             while next > part.startIndex, part[next] & 0xC0 == 0x80 || self.delivered[self.place] & 0xC0 == 0x80,
                 self.place > self.delivered.startIndex
             {

@@ -1,4 +1,5 @@
-/// What is remembered of the responses that a kept connection has carried, to tell what is left of them from the next one.
+/// Identifiers and habits of the responses that a kept connection has carried, by which their late events are
+/// recognised.
 ///
 /// A value of the connection's; the turn that uses the connection has a copy. It performs no I/O.
 package struct EarlierResponses: Sendable {
@@ -16,7 +17,7 @@ package struct EarlierResponses: Sendable {
     /// Whether every response has numbered its events without a gap.
     package private(set) var countsByOne = false
 
-    /// Nothing was carried.
+    /// A connection that has carried no response.
     package init() {}
 
     /// Whether an item of an earlier response had a name.

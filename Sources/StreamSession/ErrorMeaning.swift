@@ -12,7 +12,7 @@ package struct ErrorMeaning: Sendable, Equatable {
         case auth
         /// The request.
         case validation
-        /// What the account may do.
+        /// The person's options.
         case permission
         /// A rate or usage limit.
         case rateLimit
@@ -20,7 +20,7 @@ package struct ErrorMeaning: Sendable, Equatable {
         case server
     }
 
-    /// What the engine does about it.
+    /// The engine's reaction.
     package let failureClass: FailureClass
     /// The kind of problem.
     package let category: Category

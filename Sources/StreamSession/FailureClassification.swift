@@ -20,7 +20,7 @@ extension AttemptFailure {
         case .upgradeStatus(let facts): facts.classOfUpgrade
         case .httpStatus(let facts), .responseFailed(let facts): facts.classOfAnswer
         case .errorEvent(let facts): facts.classOfErrorEvent
-        // What was delivered contradicts the response itself: no other attempt can repeat it.
+        // The delivered output contradicts the response itself: no other attempt can repeat it.
         case .contradictoryEvents(.closingDiffers, _), .contradictoryEvents(.closingOutOfPlace, _): .fatal
         case .binaryMessage, .undecodableEvent, .contradictoryEvents: .probable
         case .sequenceGap, .timeout(.firstEvent), .timeout(.idle), .timeout(.progress): .transient

@@ -11,7 +11,7 @@ package struct PathTimeLimit: Sendable {
 
     private var ages: [Duration] = []
 
-    /// Nothing was cut.
+    /// No connection was cut yet.
     package init() {}
 
     /// A connection was cut at this age; nil unless one before was cut at the same.

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-// What has come in the attempt that runs, held against what its closing events say.
+// Compares the output of the attempt that runs with the attempt's closing events.
 
 extension ReplayChannel {
     /// How a text that a response closes with relates to what has come of it in the attempt that runs.

@@ -1,4 +1,4 @@
-// What a response says at its end, held against what has come of it.
+// Compares the closing events of a response with its output.
 
 extension ReplayLedger {
     /// An item begins with the index of an earlier one: what came at that index before is none of its output.
@@ -9,7 +9,7 @@ extension ReplayLedger {
 
     /// Holds the text that a slot is closed with against what has come of it.
     ///
-    /// What `rest` names is to be admitted next.
+    /// The caller admits the bytes that `rest` names next.
     package func close(_ text: Span<UInt8>, in slot: ReplaySlot) -> Closing {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return .differs }
         let channel = self.channels[slot.kind]

@@ -75,7 +75,7 @@ package struct ReplayLedger: Sendable {
         case tooMuch
     }
 
-    /// What to do with a text that a response closes a slot with.
+    /// The result of comparing a closing text with the slot's output.
     package enum Closing: Equatable, Sendable {
         /// All of it has come.
         case whole
@@ -115,7 +115,7 @@ package struct ReplayLedger: Sendable {
     /// How many bytes of replayed output were compared and withheld, over all attempts; of a tool call, its arguments.
     package private(set) var verifiedByteCount = 0
 
-    /// Nothing is delivered yet; of each kind of output so many bytes are kept, and may be delivered.
+    /// A ledger of a turn without output, which keeps at most `byteCountLimit` bytes of each kind of output.
     package init(byteCountLimit: Int = .max) { self.channels.forEach { $0.byteCountLimit = byteCountLimit } }
 
     /// True when everything that was delivered has come in this attempt.

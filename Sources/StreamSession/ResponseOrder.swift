@@ -119,7 +119,7 @@ package struct ResponseOrder: Sendable {
     private var done = ItemIndexSet()
     /// The slot of the last input, if that was output and fine: more of it is fine as well, and changes nothing.
     private var running: ReplaySlot?
-    /// What tells that a delta is of that slot and that item, where something does; 0 otherwise.
+    /// The shape of the last delta, which other deltas of the slot and the item share; 0 when it has none.
     private var runningShape: UInt = 0
     /// The fingerprint of each item's identifier, by the index at which it was announced.
     private var itemNames: [Int: UInt64] = [:]
@@ -146,8 +146,8 @@ package struct ResponseOrder: Sendable {
         self.earlier = earlier
     }
 
-    /// What the next response on the connection is to know of this one and of those before; `countsByOne` says whether
-    /// its events were numbered without a gap.
+    /// The knowledge about this response and those before that the next one on the connection gets; `countsByOne` says
+    /// whether its events were numbered without a gap.
     package func asEarlier(countsByOne: Bool) -> EarlierResponses {
         let isOdd = self.areIndicesShared || self.hasSeen(.itemNotAdded) || self.hasSeen(.itemIDChanged)
         var earlier = self.earlier

@@ -92,7 +92,7 @@ extension TurnStateMachine {
 }
 
 extension TurnStateMachine {
-    /// What to do with an event that a response which is not resumed may have, by what its number says.
+    /// The treatment of an event whose number does not forbid to read it.
     ///
     /// Where the connection's responses before had every number, one that is out of order may be a late event of theirs.
     private mutating func afterDelivering(
@@ -111,7 +111,7 @@ extension TurnStateMachine {
         }
     }
 
-    /// What the next response on the connection is to know of those that it has carried.
+    /// The knowledge about the connection's responses that the next one on it gets.
     package var earlierResponses: EarlierResponses { self.order.asEarlier(countsByOne: self.tracker.countsByOne) }
 }
 

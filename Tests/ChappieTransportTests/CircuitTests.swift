@@ -154,7 +154,7 @@ import Testing
         #expect(await fixture.run().error == nil)
     }
 
-    /// The handle is kept, but nobody reads on.
+    /// The handle is kept, but its stream is not read to the end.
     @Test func trialThatIsCancelledBetweenTwoEventsLetsTheNextTurnTry() async throws {
         let fixture = Self.fixture([
             Self.broken, Self.broken,

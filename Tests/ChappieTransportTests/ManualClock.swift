@@ -39,7 +39,7 @@ final class ManualClock: Sendable {
         for alarm in due { alarm.signal.send() }
     }
 
-    /// Returns once somebody has let the time come to a moment.
+    /// Returns once the test has moved the time to a moment.
     private func alarm(at moment: Duration) async throws {
         let signal = Signal()
         let isDue = self.state.withLock { state in

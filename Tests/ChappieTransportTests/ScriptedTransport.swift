@@ -20,7 +20,7 @@ enum ScriptStep: Sendable {
     case ended(TransportEnd)
     /// So much time passes before the next step.
     case pause(Duration)
-    /// The process does not run for so long: whoever waits finds out late.
+    /// The process does not run for so long: the waiting task is resumed late.
     case stopped(Duration)
     /// Nothing more happens before a message was sent, or a held request was released.
     case request

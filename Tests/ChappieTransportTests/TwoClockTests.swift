@@ -333,7 +333,7 @@ import Testing
 
     // MARK: A peer that never pauses
 
-    /// A clock that goes on whenever somebody looks at it, as time does while there is always something to read.
+    /// A clock that goes on whenever it is read, as time does while there is always something to read.
     private static func read(
         _ steps: [ScriptStep], _ configure: (inout ChappieTimeouts) -> Void
     ) async -> TurnOutcome {

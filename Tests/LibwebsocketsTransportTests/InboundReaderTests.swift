@@ -1,4 +1,4 @@
-// What nothing comes of is read in slices, so that the consumer looks at its clock in between.
+// Input without output is read in slices, so that the consumer looks at its clock in between.
 
 import Deflate
 import StreamTransport

@@ -46,7 +46,7 @@ import Testing
             partType: "summary_text"),
     ]
 
-    /// What an event that closes a slot says.
+    /// The text of an event that closes a slot, and its place.
     private struct Facts: Equatable {
         var kind: ResponseEvent.DeltaKind
         var outputIndex = 0

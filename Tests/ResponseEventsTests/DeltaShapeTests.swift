@@ -5,7 +5,7 @@ import Testing
 @testable import ResponseEvents
 
 @Suite struct DeltaShapeTests {
-    /// What a delta continues.
+    /// The slot that a delta continues.
     private struct Slot: Hashable {
         var kind: ResponseEvent.DeltaKind
         var outputIndex: Int
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    /// What closes a slot has the same members as a delta, and may be as long to the byte.
+    /// An event that closes a slot has the same members as a delta, and may be as long to the byte.
     @Test func closingEventIsNotLearnedAsADelta() throws {
         var decoder = ResponseEventDecoder()
         for number in 100..<140 {

@@ -5,7 +5,7 @@ import Testing
 @testable import ResponseEvents
 
 @Suite struct ItemPartTests {
-    /// What an item says, copied.
+    /// The members of an item, copied.
     private struct Facts: Equatable {
         var kind: ItemSummary.Kind
         var id: String?

@@ -13,7 +13,7 @@ import Testing
         var partIndex: Int
     }
 
-    /// What an event says about a slot that its deltas do not.
+    /// A difference between a closing event and the slot's deltas.
     enum Difference: String {
         /// The event has a text of a slot that had no delta.
         case withoutDeltas
@@ -54,7 +54,7 @@ import Testing
         ],
     ]
 
-    /// What was found out about a recording.
+    /// The differences that a recording has.
     private struct Reading {
         var texts: [Slot: String] = [:]
         var itemIDs: [Slot: String] = [:]

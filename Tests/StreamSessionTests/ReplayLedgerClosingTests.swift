@@ -1,4 +1,4 @@
-// What a response says at its end, held against what has come of it.
+// Compares the closing events of a response with its output.
 import StreamSession
 import Testing
 

@@ -99,7 +99,7 @@ import Testing
         #expect(tracker.received(2, fingerprint: 2) == .inOrder)
         _ = tracker.received(nil, fingerprint: 9)
         #expect(tracker.received(4, fingerprint: 4) == .inOrder)
-        // Nothing without a number has come here.
+        // No event without a number came before this gap.
         #expect(tracker.received(6, fingerprint: 6) == .gap(expected: 5, found: 6))
     }
 

@@ -10,7 +10,7 @@ struct WalkGrowth {
         let wanted = CommandLine.arguments.dropFirst()
         for walk in Walk.all where wanted.isEmpty || wanted.contains(where: walk.name.contains) {
             let (few, many) = (walk.prepare(walk.count), walk.prepare(walk.count * 2))
-            // What is done once, such as making a table of names, is done before.
+            // Work that is done once, such as making a table of names, is done before.
             var sink = walk.prepare(8)()
             cmachine_note_pause()
             sink &+= few()

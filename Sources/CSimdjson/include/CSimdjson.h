@@ -150,7 +150,7 @@ enum { csj_no_position = -2 };
 /// One event. Integers are -1 when absent, negative, fractional, or past 18 digits; for an index that is a number,
 /// `csj_no_position` says so.
 typedef struct csj_event {
-    // What stands before `delta` is taken over as a whole from one delta to the next (DeltaFacts).
+    // The members before `delta` are taken over as a whole from one delta to the next (DeltaFacts).
     csj_event_type type;
     csj_field wrong_field;
     csj_text type_name, stream_id, item_id;
@@ -168,7 +168,7 @@ typedef struct csj_event {
     csj_item item;
     /// Set for `created`, `completed`, `failed` and `incomplete`; for `queued` and `in_progress` only the identifier.
     csj_response response;
-    /// What the ranges of `item` and `response` refer to.
+    /// The lists that the ranges of `item` and `response` refer to.
     const csj_part *parts;
     const csj_item *items;
 } csj_event;

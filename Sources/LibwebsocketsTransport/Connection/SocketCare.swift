@@ -13,7 +13,7 @@ struct SocketCare: Equatable {
     /// How long the peer may say nothing in all.
     let silenceMilliseconds: Int32
 
-    /// What systems accept: Linux takes no more than 32,767 s.
+    /// The range that systems accept: Linux takes at most 32,767 s.
     private static let longest = Duration.seconds(32_767)
 
     /// Nil for a WebSocket, whose peer is pinged, and without `pingInterval`.

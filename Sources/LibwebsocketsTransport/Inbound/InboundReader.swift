@@ -11,12 +11,12 @@ struct InboundReader {
     private var records: [InboundBuffer.Record] = []
     private var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     private var nextRecord = 0
-    /// What was read since something came of it, in bytes; a record weighs something besides.
+    /// Bytes read since the last output; each record counts for some bytes more.
     private var quietByteCount = 0
 
     /// How much may be read in one go that nothing comes of: a comment of gzip, empty blocks of deflate, fragments.
     private static let sliceByteCount = 64 << 10
-    /// What a record of no bytes counts as.
+    /// The bytes that an empty record counts as.
     private static let recordByteCount = 64
 
     init(messageByteCountLimit: Int) {
