@@ -4,11 +4,13 @@
 ///
 /// # What is the same
 ///
-/// Bytes are compared. Where they differ, two things that servers do to their own text are passed over: marks of
-/// citations, `【…†…】` and `U+E200 … U+E201`, which stand in one of the two only, and white space at the end of a part
-/// that was streamed and is trimmed in the end. A full stop that ends what was streamed may stand for a text that goes
-/// on: that is recorded of a server, and nothing is delivered behind it. A scalar beyond the Basic Multilingual Plane
-/// whose halves came in two deltas was delivered as U+FFFD twice.
+/// Bytes are compared. Where they differ, four things that servers do to their own text are passed over:
+///
+/// - marks of citations, `【…†…】` and `U+E200 … U+E201`, which stand in one of the two only, or become `[n]`;
+/// - white space at the end of a part that was streamed, and is trimmed in the end;
+/// - a full stop that ends what was streamed, where the text goes on: that is recorded of a server, and nothing is
+///   delivered behind it;
+/// - a scalar beyond the Basic Multilingual Plane whose halves came in two deltas, which were delivered as U+FFFD twice.
 struct ClosingComparison {
     /// The longest mark that is passed over, in bytes.
     private static let maximumMarkByteCount = 512
@@ -65,6 +67,7 @@ struct ClosingComparison {
                 next += 4
             } else if let end = Self.endOfMark(in: self.delivered, at: self.place) {
                 self.place = end
+                next = Self.endOfReference(in: part, at: next) ?? next
             } else if let end = Self.endOfMark(in: part, at: next) {
                 next = end
             } else {
@@ -120,6 +123,16 @@ struct ClosingComparison {
             Self.end(of: "†", in: text[start..<end]) != nil
         else { return nil }
         return end
+    }
+
+    /// Where a number in brackets ends that begins at an index, which may take a mark's place; nil when there is none.
+    private static func endOfReference(in text: ArraySlice<UInt8>, at start: Int) -> Int? {
+        guard text[start] == UInt8(ascii: "[") else { return nil }
+        let digits = text[(start + 1)...].prefix(4).prefix { (0x30...0x39).contains($0) }
+        guard !digits.isEmpty, digits.endIndex < text.endIndex, text[digits.endIndex] == UInt8(ascii: "]") else {
+            return nil
+        }
+        return digits.endIndex + 1
     }
 
     /// Where the first occurrence of a character of three bytes ends.

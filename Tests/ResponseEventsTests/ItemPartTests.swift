@@ -45,7 +45,9 @@ import Testing
             #"{"type":"response.failed","response":{"output":[\#(json)],"error":null}}"#,
         ] {
             try withPadded(Array(event.utf8)) { bytes in
-                switch try decoder.decode(bytes).kind {
+                // The event outlives its items: of one that is not kept Swift 6.3.1 reads them when they are gone.
+                let decoded = try decoder.decode(bytes)
+                switch decoded.kind {
                 case .outputItemAdded(_, let item), .outputItemDone(_, let item): found.append(Facts(item))
                 case .completed(let response), .incomplete(let response), .failed(let response):
                     found += response.output.map(Facts.init)

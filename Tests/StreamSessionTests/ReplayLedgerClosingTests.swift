@@ -51,7 +51,8 @@ import Testing
 
     @Test(arguments: [
         ("Hello world \n\t", "Hello world"), ("Hello\u{E200}cite\u{E202}turn0\u{E201} world", "Hello world"),
-        ("Hello【4†source】 world", "Hello world"), ("Hello world", "Hello【4†source】 world"),
+        ("Hello【4†source】 world", "Hello[12] world"), ("Hello【4†source】 world", "Hello world"),
+        ("Hello world", "Hello【4†source】 world"),
         ("Hello world【4:0†a.txt】 ", "Hello world"), ("【1†x】", ""), ("é【1†x】", "é"),
         ("It ran.", "It ran in the container."), ("\u{FFFD}\u{FFFD} ax", "😀 ax"), ("a\u{FFFD}\u{FFFD}", "a😀"),
     ])
@@ -62,7 +63,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("Hello【1】 world", "Hello world"), (" Hello", "Hello"), ("a b", "ab"), ("Hello〔4†〕", "Hello"),
+        ("Hello【1】 world", "Hello world"), ("Hello【4†a】 you", "Hello[x] you"), ("Hello【4†a】 you", "Hello[] you"),
+        ("Hello world", "Hello[1] world"), (" Hello", "Hello"), ("a b", "ab"), ("Hello〔4†〕", "Hello"),
         ("Hello【4†source", "Hello"), ("\u{FFFD} ax", "😀 ax"), ("\u{FFFD}\u{FFFD}", "éé"),
     ])
     func whatOnlyLooksLikeThatDiffers(_ streamed: String, _ closing: String) {
