@@ -84,7 +84,12 @@ import Testing
         let transport = Self.transport(to: server, over: .httpSSE)
         let handle = transport.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
         let reading = Task {
-            for try await event in handle.events { Issue.record("\(event)") }
+            for try await event in handle.events {
+                guard case .diagnostic = event else {
+                    Issue.record("\(event)")
+                    continue
+                }
+            }
         }
         let peer = try await server.accept()
         _ = await peer.read(until: "\r\n\r\n")
