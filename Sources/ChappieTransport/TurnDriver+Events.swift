@@ -332,7 +332,7 @@ extension ResponseEvent {
 
 extension ResponseEvent {
     /// The fingerprint of the identifier of the item that a delta or its end belongs to; 0 when it has none.
-    fileprivate var itemName: UInt64 { self.itemID.map { unsafe EventFingerprint.of(name: $0.utf8.span) } ?? 0 }
+    var itemName: UInt64 { self.itemID.map { unsafe EventFingerprint.of(name: $0.utf8.span) } ?? 0 }
 }
 
 extension ResponseEvent.Kind {

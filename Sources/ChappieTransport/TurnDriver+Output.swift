@@ -97,10 +97,7 @@ extension TurnDriver {
 
 extension ItemSummary {
     /// The fingerprint of the item's identifier; 0 when it has none.
-    var fingerprint: UInt64 {
-        guard let id = self.id, !id.isEmpty else { return 0 }
-        return EventFingerprint.of(name: Array(id.utf8).span)
-    }
+    var fingerprint: UInt64 { EventFingerprint.of(identifier: self.id) }
 
     /// Whether the item is another agent's than the root's, whose answer is for the user.
     var isAside: Bool { self.agentName.map { !$0.utf8.elementsEqual("/root".utf8) } ?? false }

@@ -13,6 +13,12 @@ package enum EventFingerprint {
     /// The fingerprint of an item's identifier, which is never 0.
     package static func of(name: Span<UInt8>) -> UInt64 { self.mix(self.hash(name, seed: 1), self.secrets.2) | 1 }
 
+    /// The same for one that may be missing: 0 when it is, or is empty.
+    package static func of(identifier: String?) -> UInt64 {
+        guard let identifier, !identifier.isEmpty else { return 0 }
+        return self.of(name: Array(identifier.utf8).span)
+    }
+
     /// The fingerprint of a delta: of its text and its slot.
     ///
     /// Of a text of up to sixteen bytes that is one multiplication: it is made for every delta that has a number.

@@ -20,10 +20,16 @@ package struct LaneMessage: Sendable, Equatable {
     package var lane: String?
     /// What it is.
     package var kind: Kind
+    /// The fingerprint of the identifier that it has, a response's or an item's; 0 when it has none.
+    package var name: UInt64
+    /// Whether the identifier begins with the message.
+    package var isAnnouncement: Bool
 
     /// A message.
-    package init(lane: String?, kind: Kind) {
+    package init(lane: String?, kind: Kind, name: UInt64 = 0, isAnnouncement: Bool = false) {
         self.lane = lane
         self.kind = kind
+        self.name = name
+        self.isAnnouncement = isAnnouncement
     }
 }

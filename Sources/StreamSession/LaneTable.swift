@@ -4,6 +4,9 @@
 /// other, and at most sixteen lanes have a response under way: that is what servers allow. A response whose
 /// member has left goes on at the server; its messages are dropped, and it occupies its lane to the end.
 ///
+/// A message with an identifier that a response has announced (`LaneNames`) is that response's, whether or not it names
+/// a lane, and nobody's when the response has ended or occupies another lane than the message names.
+///
 /// It performs no I/O, reads no clock and starts no task. Its owner is the lock of the shared socket.
 package struct LaneTable: Sendable {
     /// A user of the socket, named by a number that is never used twice.
@@ -98,6 +101,11 @@ package struct LaneTable: Sendable {
     var steering: [Member] = []
     private var memberCount = 0
     private var responseCount = 0
+    private var names = LaneNames()
+    /// Whether every piece of a response has named its lane so far.
+    private var areLanesNamed = true
+    /// Whether a response has ended.
+    private var hasEnded = false
 
     var reader: Member?
     var sleepers: [Member] = []
@@ -214,15 +222,38 @@ package struct LaneTable: Sendable {
 
     /// A message has arrived.
     ///
-    /// One that names no lane is for the lane without a name, or for the only response under way: some servers do not
-    /// repeat the name.
+    /// One that names no lane is for the response that has its identifier, for the lane without a name, or for the only
+    /// response under way: some servers do not repeat the name. When one has named the lane of every piece, and a
+    /// response has ended, a piece without a lane may be what is left of that.
     package mutating func received(_ message: LaneMessage) -> Delivery {
-        if let lane = message.lane { return self.deliver(message.kind, to: lane) }
-        if self.occupants[""] != nil { return self.deliver(message.kind, to: "") }
-        if self.occupants.count == 1, let lane = self.occupants.keys.first {
+        let isPiece = message.kind == .content || message.kind == .end
+        let wereLanesNamed = self.areLanesNamed
+        if isPiece, message.lane == nil { self.areLanesNamed = false }
+        if !message.isAnnouncement, message.name != 0, case .response(let number) = self.names[message.name] {
+            let lane = self.occupants.first { $0.value.number == number }?.key
+            guard let lane, message.lane == nil || message.lane == lane else { return Delivery() }
             return self.deliver(message.kind, to: lane)
         }
-        switch message.kind {
+        guard let lane = message.lane ?? self.laneOfUnnamed else { return self.deliverWithoutLane(message.kind) }
+        if isPiece, message.lane == nil, lane != "", wereLanesNamed, self.hasEnded, !message.isAnnouncement {
+            self.areLanesNamed = true
+            return Delivery()
+        }
+        if message.isAnnouncement, message.name != 0, let number = self.occupants[lane]?.number {
+            let running = self.occupants.values
+            self.names.announce(message.name, by: number) { known in running.contains { $0.number == known } }
+        }
+        return self.deliver(message.kind, to: lane)
+    }
+
+    /// The lane of a message that names none.
+    private var laneOfUnnamed: String? {
+        if self.occupants[""] != nil { return "" }
+        return self.occupants.count == 1 ? self.occupants.keys.first : nil
+    }
+
+    private mutating func deliverWithoutLane(_ kind: LaneMessage.Kind) -> Delivery {
+        switch kind {
         case .content, .end:
             return Delivery(breaksSocket: !self.occupants.isEmpty)
         case .news, .unreadable:
@@ -250,6 +281,7 @@ package struct LaneTable: Sendable {
             break
         case .end, .error:
             self.occupants[lane] = nil
+            self.hasEnded = true
             if let member = occupant.member {
                 self.entries[member]?.request = .none
                 self.entries[member]?.responseCount += 1

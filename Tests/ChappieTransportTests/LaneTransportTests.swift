@@ -142,6 +142,36 @@ import Testing
         #expect(sockets.sockets[0].calls.last == .fail(1002))
     }
 
+    @Test func anEventIsThatResponsesWhoseIdentifierItHas() {
+        let (_, sockets, lanes) = Self.lanes("a", "b", "a")
+        for (lane, name) in zip(lanes, ["a", "b", "a"]) { lane.send(Self.create(name), as: .text) }
+        let delta = { (lane: String?, item: String) in
+            Self.event(
+                lane, "response.output_text.delta",
+                #","item_id":"\#(item)","output_index":0,"content_index":0,"delta":"x""#)
+        }
+        let added = { (lane: String, item: String) in
+            Self.event(
+                lane, "response.output_item.added", #","output_index":0,"item":{"id":"\#(item)","type":"message"}"#)
+        }
+        let end = { (lane: String?, id: String) in
+            Self.event(lane, "response.completed", #","response":{"id":"\#(id)"}"#)
+        }
+        let created = Self.event("a", "response.created", #","response":{"id":"r1"}"#)
+        // The first two responses run; one event of each names no lane.
+        sockets.sockets[0].push(
+            .text(created), .text(added("a", "m1")), .text(added("b", "m2")), .text(delta(nil, "m2")),
+            .text(delta(nil, "m1")), .text(end(nil, "r1")))
+        // The third has the lane of the first, of which more comes.
+        sockets.sockets[0].push(
+            .text(delta("a", "m1")), .text(end("a", "r1")), .text(added("a", "m3")), .text(delta(nil, "m1")),
+            .text(delta("a", "m3")), .text(end("a", "r3")))
+        #expect(Self.told(lanes[0]) == [created, added("a", "m1"), delta(nil, "m1"), end(nil, "r1")])
+        #expect(Self.told(lanes[1]) == [added("b", "m2"), delta(nil, "m2")])
+        #expect(Self.told(lanes[2]) == [added("a", "m3"), delta("a", "m3"), end("a", "r3")])
+        #expect(sockets.sockets[0].calls.last != .fail(1002))
+    }
+
     // MARK: Ends
 
     @Test func theEndOfTheSocketIsEveryones() {

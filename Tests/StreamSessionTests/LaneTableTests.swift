@@ -296,4 +296,86 @@ extension LaneTable {
         #expect(table.took(member, leaving: 0) == true)
         #expect(table.mayRead)
     }
+
+    // MARK: Identifiers
+
+    /// An event that announces an identifier.
+    private static func announcement(_ lane: String?, _ name: UInt64) -> LaneMessage {
+        LaneMessage(lane: lane, kind: .content, name: name, isAnnouncement: true)
+    }
+
+    @Test func anEventWithoutALaneIsItsItems() {
+        var (table, members) = Self.table("a", "b")
+        for member in members { _ = table.requested(member) }
+        _ = table.received(Self.announcement("a", 1))
+        _ = table.received(Self.announcement("b", 2))
+        for (name, member) in [(UInt64(2), members[1]), (1, members[0])] {
+            #expect(table.received(LaneMessage(lane: nil, kind: .content, name: name)) == .init(recipients: [member]))
+        }
+        // Nobody knows whose it is.
+        #expect(table.received(LaneMessage(lane: nil, kind: .content, name: 3)).breaksSocket)
+        // The end of the response that is named ends no other.
+        #expect(table.received(LaneMessage(lane: nil, kind: .end, name: 2)) == .init(recipients: [members[1]]))
+        #expect(table.received(LaneMessage(lane: nil, kind: .content, name: 2)) == .init())
+    }
+
+    @Test(arguments: [LaneMessage.Kind.content, .end], ["a", nil])
+    func whatComesLateOfAResponseIsNobodys(_ kind: LaneMessage.Kind, lane: String?) {
+        var (table, members) = Self.table("a", "a")
+        for member in members { _ = table.requested(member) }
+        _ = table.received(Self.announcement("a", 1))
+        #expect(table.received(LaneMessage(lane: "a", kind: .end, name: 1)).starts == [members[1]])
+        #expect(table.received(LaneMessage(lane: lane, kind: kind, name: 1)) == .init())
+        #expect(table.isBusy)
+        // A server that gives every response the same identifier announces it anew.
+        #expect(table.received(Self.announcement("a", 1)) == .init(recipients: [members[1]]))
+        #expect(table.received(LaneMessage(lane: lane, kind: kind, name: 1)) == .init(recipients: [members[1]]))
+    }
+
+    @Test func anIdentifierOfTwoLanesAtOnceSaysNothing() {
+        var (table, members) = Self.table("a", "b")
+        for member in members { _ = table.requested(member) }
+        for (lane, member) in zip(["a", "b", "a"], members + members) {
+            #expect(table.received(Self.announcement(lane, 1)) == .init(recipients: [member]))
+            #expect(table.received(LaneMessage(lane: lane, kind: .content, name: 1)) == .init(recipients: [member]))
+        }
+        #expect(table.received(LaneMessage(lane: nil, kind: .content, name: 1)).breaksSocket)
+    }
+
+    @Test func anEventOnAnotherLaneThanItsItemIsNobodys() {
+        var (table, members) = Self.table("a", "b")
+        for member in members { _ = table.requested(member) }
+        _ = table.received(Self.announcement("a", 1))
+        #expect(table.received(LaneMessage(lane: "b", kind: .content, name: 1)) == .init())
+    }
+
+    @Test func aPieceWithoutANameIsNobodysWhereLanesAreNamedAndAResponseHasEnded() {
+        var (table, members) = Self.table("a", "b")
+        for member in members { _ = table.requested(member) }
+        _ = table.received(Self.message("a", .content))
+        _ = table.received(Self.message("a", .end))
+        #expect(table.received(Self.message(nil, .content)) == .init())
+        #expect(table.received(Self.message(nil, .end)) == .init())
+        #expect(table.received(Self.message("b", .content)) == .init(recipients: [members[1]]))
+        #expect(table.received(Self.message("b", .end)) == .init(recipients: [members[1]]))
+    }
+
+    @Test func aServerThatDoesNotRepeatTheLaneIsRead() {
+        var (table, members) = Self.table("a", "b")
+        for member in members {
+            #expect(table.requested(member) == .now)
+            for kind in [LaneMessage.Kind.content, .end] {
+                #expect(table.received(Self.message(nil, kind)) == .init(recipients: [member]))
+            }
+        }
+    }
+
+    @Test func theNewestIdentifiersAreRemembered() {
+        var names = LaneNames()
+        for name in 1...UInt64(LaneNames.maximumCount + 2) { names.announce(name, by: Int(name)) { _ in false } }
+        #expect(names[1] == .unknown)
+        #expect(names[2] == .unknown)
+        #expect(names[3] == .response(3))
+        #expect(names[UInt64(LaneNames.maximumCount + 2)] == .response(LaneNames.maximumCount + 2))
+    }
 }

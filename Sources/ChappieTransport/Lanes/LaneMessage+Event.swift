@@ -12,7 +12,25 @@ extension LaneMessage {
         }
         // A longer name is none that a request may have.
         let lane = event.streamID.map { $0.byteCount > 256 ? "?" : String($0) }
-        self.init(lane: lane?.isEmpty == false ? lane : nil, kind: Kind(event))
+        let (name, isAnnouncement) = event.laneName
+        self.init(
+            lane: lane?.isEmpty == false ? lane : nil, kind: Kind(event), name: name, isAnnouncement: isAnnouncement)
+    }
+}
+
+extension ResponseEvent {
+    /// The fingerprint of the identifier that says whose the event is, 0 when there is none, and whether it begins here.
+    fileprivate var laneName: (UInt64, isAnnouncement: Bool) {
+        switch self.kind {
+        case .created(let responseID): (EventFingerprint.of(identifier: responseID), true)
+        case .outputItemAdded(_, let item): (item.fingerprint, true)
+        case .contentFree(let responseID): (EventFingerprint.of(identifier: responseID), false)
+        case .completed(let summary), .failed(let summary), .incomplete(let summary):
+            (EventFingerprint.of(identifier: summary.id), false)
+        case .outputItemDone(_, let item): (item.fingerprint, false)
+        case .delta, .partDone: (self.itemName, false)
+        case .error, .keepalive, .rateLimits, .metadata, .other, .unknown: (0, false)
+        }
     }
 }
 
