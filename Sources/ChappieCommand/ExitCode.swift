@@ -81,6 +81,7 @@ extension ExitCode {
         "event.other-api": .wrongData,
         "event.sequence-gap": .wrongData,
         "event.too-large": .wrongData,
+        "event.tool-output-awaited": .timedOut,
         "output.too-large": .wrongData,
         "event.undecodable": .wrongData,
         "http.content-coding": .wrongData,

@@ -47,6 +47,10 @@ struct Attempt {
     var isRewritten = false
     /// Whether the consumer knows that there is no progress.
     var isKnownToStall = false
+    /// Whether an item has said which agent it is of.
+    var hasAgents = false
+    /// Whether the response has called tools.
+    var hasCalls = false
     /// The body of a refusal, as much as is kept.
     var refusal: [UInt8] = []
     /// What the connection has reported behind a batch of payloads, if it is not handled yet.

@@ -17,7 +17,8 @@ extension AttemptFailure {
         case .timeout(let budget): return "timeout.\(budget.rawValue)"
         case .transport(let failure) where failure.cause == .timedOut: return "timeout.\(failure.phase.rawValue)"
         case .transport, .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent,
-            .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .requestTooLarge:
+            .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
+            .requestTooLarge:
             var details = ChappieTransportFailure.Details()
             return self.code(details: &details).name
         }
@@ -33,8 +34,7 @@ extension AttemptFailure {
         case .timeout(.firstEvent): return .firstEvent
         case .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete, .binaryMessage,
             .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge,
-            .timeout(.idle),
-            .timeout(.progress), .timeout(.total):
+            .toolOutputAwaited, .timeout(.idle), .timeout(.progress), .timeout(.total):
             return hasEvents ? .stream : .firstEvent
         }
     }
@@ -66,6 +66,7 @@ extension AttemptFailure {
         case .outputTooLarge(let limit):
             details.limit = limit
             return .outputTooLarge
+        case .toolOutputAwaited: return .toolOutputAwaited
         case .timeout: return .timedOut
         case .requestTooLarge: return .requestTooLarge
         case .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete:

@@ -148,7 +148,7 @@ extension ChappieTransportFailure {
         case .headerSectionTooLarge, .eventTooLarge, .outputTooLarge, .unsupportedContentCoding,
             .unsupportedTransferCoding:
             ErrorFacts(.server, shouldReport: true)
-        case .responseExpired, .otherAPI: ErrorFacts(.validation, requiresUserAction: true)
+        case .responseExpired, .otherAPI, .toolOutputAwaited: ErrorFacts(.validation, requiresUserAction: true)
         case .circuitOpen:
             ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
         case .sequenceGap: ErrorFacts(.network, .afterNetworkFailure)

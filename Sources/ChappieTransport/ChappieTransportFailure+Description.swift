@@ -67,6 +67,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .contradictoryEvents: "The server sent events that cannot belong to one response"
         case .sequenceGap: "Events of the response are missing"
         case .otherAPI: "This endpoint speaks \(self.otherAPI?.words ?? "another API") and not the Responses API"
+        case .toolOutputAwaited: "The server waits for the output of a tool in the middle of its response"
         case .responseExpired: "The server has the response no more, or streams it no more"
         case .circuitOpen: "The request was not tried, because those before it failed"
         case .unavailable: self.environmentFault?.words ?? "The system has no resources left for a connection"
@@ -105,6 +106,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .requestTooLarge: "Allow HTTP, or send a smaller request."
         case .otherAPI:
             "Use the base URL below which the server has /responses, or put a gateway that translates in front of it."
+        case .toolOutputAwaited: "Turn multi_agent off: here outputs go back when a response is complete."
         case .responseExpired: "Ask for the response by its identifier, or send the request again."
         case .circuitOpen: "Try again in \(self.waitWords)."
         case .unavailable: self.environmentFault?.advice ?? "Close other connections or programs, and try again."

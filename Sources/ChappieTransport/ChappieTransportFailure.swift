@@ -65,6 +65,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
             case contradictoryEvents = "event.contradictory"
             case sequenceGap = "event.sequence-gap"
             case otherAPI = "event.other-api"
+            case toolOutputAwaited = "event.tool-output-awaited"
             case responseExpired = "resume.expired"
             case circuitOpen = "circuit.open"
             case descriptorsExhausted = "descriptors.exhausted"
@@ -135,6 +136,9 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         /// The endpoint speaks another API than the Responses API: `details.detail` is `chat-completions` or
         /// `anthropic-messages`.
         public static let otherAPI = Self(.otherAPI)
+        /// The server waits for the output of tools in the middle of a response of several agents (`response.inject`),
+        /// and outputs go back when a response is complete.
+        public static let toolOutputAwaited = Self(.toolOutputAwaited)
         /// The response cannot be resumed any more: servers keep a background response's stream for five minutes, and
         /// the response for about ten; it may be complete, and can be asked for without streaming.
         public static let responseExpired = Self(.responseExpired)

@@ -230,6 +230,8 @@ extension TurnDriver {
             }
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .outputItemDone(let outputIndex, let item):
+            self.noteAgent(of: item)
+            if item.isCall { self.attempt?.hasCalls = true }
             unsafe self.received(item, at: outputIndex, event: event, json: json, attempt: attempt)
         case .completed(let summary):
             self.responseCompleted(summary, attempt: attempt)
@@ -255,12 +257,17 @@ extension TurnDriver {
         case .other:
             unsafe self.noteSteering(event, json: json)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
-        case .outputItemAdded(let outputIndex, _):
+        case .outputItemAdded(let outputIndex, let item):
+            self.noteAgent(of: item)
             self.machine.itemBegan(outputIndex, attempt: attempt)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .keepalive, .contentFree:
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         }
+    }
+
+    private func noteAgent(of item: ItemSummary) {
+        if item.agentName != nil { self.attempt?.hasAgents = true }
     }
 
     private func contentReceived(_ event: ResponseEvent, attempt: Int) {

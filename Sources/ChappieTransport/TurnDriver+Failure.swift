@@ -70,7 +70,8 @@ extension TurnDriver {
         case .responseFailed, .responseIncomplete:
             return self.evidence.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
         case .transport, .closed, .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent,
-            .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .timeout, .requestTooLarge:
+            .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
+            .timeout, .requestTooLarge:
             return .transport(self.transportFailure(for: failure))
         }
     }

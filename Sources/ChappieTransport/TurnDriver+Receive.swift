@@ -94,7 +94,14 @@ extension TurnDriver {
     func timedOut(_ budget: AttemptFailure.TimeBudget) {
         // The status code is known, and says more than that its body does not come.
         if budget == .firstEvent, self.attempt?.stage == .refused { return self.refused() }
-        self.failed(.timeout(budget))
+        let isAwaited = budget == .idle || budget == .progress ? self.isToolOutputAwaited : false
+        self.failed(isAwaited ? .toolOutputAwaited : .timeout(budget))
+    }
+
+    /// Whether the server seems to wait for the output of tools: only a response of several agents goes on with it.
+    private var isToolOutputAwaited: Bool {
+        guard let attempt = self.attempt, attempt.hasAgents, attempt.hasCalls else { return false }
+        return !self.machine.hasOpenItem()
     }
 
     // MARK: Head

@@ -38,6 +38,8 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     case eventTooLarge(limit: Int)
     /// More output of a kind than a turn may have, in bytes.
     case outputTooLarge(limit: Int)
+    /// The server says nothing more, and seems to wait for the output of tools that the response has called.
+    case toolOutputAwaited
     /// A budget of time ran out.
     case timeout(TimeBudget)
     /// The request is larger than a WebSocket message may be.
@@ -67,7 +69,7 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         case .httpStatus(let facts): facts.statusCode.map { $0 < 500 || $0 == 503 } ?? false
         case .transport, .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete,
             .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI,
-            .eventTooLarge, .outputTooLarge, .timeout, .requestTooLarge:
+            .eventTooLarge, .outputTooLarge, .toolOutputAwaited, .timeout, .requestTooLarge:
             false
         }
     }
@@ -82,7 +84,7 @@ package enum AttemptFailure: Error, Sendable, Equatable {
             facts
         case .transport, .closed, .endedEarly, .responseIncomplete, .unexpectedContentType, .binaryMessage,
             .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .timeout,
-            .requestTooLarge:
+            .toolOutputAwaited, .requestTooLarge:
             nil
         }
     }

@@ -24,7 +24,9 @@ extension AttemptFailure {
         case .contradictoryEvents(.closingDiffers, _), .contradictoryEvents(.closingOutOfPlace, _): .fatal
         case .binaryMessage, .undecodableEvent, .contradictoryEvents: .probable
         case .sequenceGap, .timeout(.firstEvent), .timeout(.idle), .timeout(.progress): .transient
-        case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .outputTooLarge, .timeout(.total): .fatal
+        case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
+            .timeout(.total):
+            .fatal
         // It is at its address that the other API is, whatever is asked for; HTTP may lead elsewhere.
         case .otherAPI: .definite
         case .requestTooLarge: .size
@@ -39,7 +41,7 @@ extension AttemptFailure {
         case .transport(let failure): failure.cause == .connectionLost || failure.cause == .peerUnresponsive
         case .endedEarly, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete,
             .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI,
-            .eventTooLarge, .outputTooLarge, .timeout, .requestTooLarge:
+            .eventTooLarge, .outputTooLarge, .toolOutputAwaited, .timeout, .requestTooLarge:
             false
         }
     }

@@ -35,7 +35,7 @@ extension AttemptFailure {
         case .endedEarly: true
         case .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete, .unexpectedContentType,
             .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge,
-            .outputTooLarge, .timeout,
+            .outputTooLarge, .toolOutputAwaited, .timeout,
             .requestTooLarge:
             false
         }

@@ -311,7 +311,7 @@ package struct ResponseOrder: Sendable {
     }
 
     /// Whether an item was added that is not done.
-    private var hasOpenItem: Bool { self.added.hasIndex(beyond: self.done) }
+    var hasOpenItem: Bool { self.added.hasIndex(beyond: self.done) }
 
     /// Whether the identifier is that of the response before, and not also that of the one that is read.
     private func isPrevious(_ responseID: String?) -> Bool {

@@ -254,7 +254,8 @@ extension TurnStateMachine {
             self.mayHaveSentRequest = true
             self.httpAnswered()
         case .closed, .endedEarly, .upgradeStatus, .errorEvent, .responseFailed, .responseIncomplete, .binaryMessage,
-            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .timeout:
+            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge,
+            .toolOutputAwaited, .timeout:
             self.mayHaveSentRequest = true
         }
     }

@@ -17,6 +17,11 @@ extension TurnStateMachine {
     /// Mutating like `isReadingInPlace`.
     package mutating func isAside(_ outputIndex: Int) -> Bool { self.order.isAside(outputIndex) }
 
+    /// Whether an item was announced that is not done.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func hasOpenItem() -> Bool { self.order.hasOpenItem }
+
     /// Whether the closing events of an item are held against its output: it is the root's, and announced once.
     ///
     /// Mutating like `isReadingInPlace`.

@@ -272,6 +272,10 @@ private let codeRows: [Row] = [
     Row(
         .contradictoryEvents, "event.contradictory", .server, later, .report,
         "The server sent events that cannot belong to one response", again),
+    Row(
+        .toolOutputAwaited, "event.tool-output-awaited", .validation, .none, .user,
+        "The server waits for the output of a tool in the middle of its response",
+        "Turn multi_agent off: here outputs go back when a response is complete."),
     Row(.sequenceGap, "event.sequence-gap", .network, soon, .none, "Events of the response are missing", again),
     Row(
         .otherAPI, "event.other-api", .validation, .none, .user,

@@ -193,6 +193,34 @@ private enum Closing {
         #expect(outcome.rawTypes.contains("response.output_text.delta"))
     }
 
+    private static let call = #"{"type":"response.output_item.done","output_index":1,"item":"#
+        + #"{"id":"f","type":"function_call","call_id":"c","name":"t","arguments":"{}"}}"#
+
+    /// The server waits for `response.inject`.
+    @Test func aResponseOfAgentsThatWaitsForToolsSaysSo() async {
+        let item = Closing.added(id: "m", agent: "/root/helper")
+        let steps = [item, Closing.itemDone("aside", id: "m", agent: "/root/helper"), Self.call].map(ScriptStep.text)
+        let fixture = TurnFixture([[.opened(101), .request] + steps + [.pause(.seconds(900))]])
+        let outcome = await fixture.run()
+        #expect(outcome.transportFailure?.code == .toolOutputAwaited)
+        #expect(outcome.outcomes == ["event.tool-output-awaited"])
+    }
+
+    /// Something else is the reason for the silence: the request is sent again.
+    @Test(arguments: [
+        [Closing.added(id: "m"), call],
+        [Closing.added(id: "m", agent: "/root"), call],
+        [Closing.itemDone("x", id: "m", agent: "/root")],
+    ])
+    func aResponseThatDoesNotWaitForToolsIsAskedForAgain(_ events: [String]) async {
+        let stalled: [ScriptStep] = [.opened(101), .request] + events.map(ScriptStep.text) + [.pause(.seconds(900))]
+        let fixture = TurnFixture([
+            stalled, [.opened(101), .request] + (events + [Event.completed]).map(ScriptStep.text),
+        ])
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+    }
+
     // MARK: Limits
 
     @Test func outputPastTheLimitEndsTheTurn() async {
