@@ -23,7 +23,8 @@ unset HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy
 export LITELLM_LOCAL_MODEL_COST_MAP=True LITELLM_TELEMETRY=False
 
 readonly cases=(
-    serve-openai-sse serve-openai-websocket serve-codex-websocket serve-codex-sse serve-codex-refused-upgrade
+    serve-openai-sse serve-openai-websocket serve-openresponses-sse serve-openresponses-websocket
+    serve-codex-websocket serve-codex-sse serve-codex-refused-upgrade
     serve-codex-tools-websocket serve-codex-tools-sse serve-curl-sse stream-node-ws stream-node-sse stream-websockets-fragments stream-picows-websocket
     stream-aiohttp-websocket stream-aiohttp-gzip
     stream-litellm-uvicorn-websocket stream-litellm-uvicorn-sse
@@ -33,7 +34,7 @@ readonly cases=(
     stream-squid-websocket stream-squid-sse
 )
 
-readonly environments=(openai codex litellm aiohttp websockets picows)
+readonly environments=(openai openresponses codex litellm aiohttp websockets picows)
 
 # MARK: Programs
 
@@ -116,6 +117,16 @@ openai_client() {
 
 serve-openai-sse() { openai_client sse; }
 serve-openai-websocket() { openai_client websocket; }
+
+openresponses_client() {
+    local python
+    python=$(environment openresponses)/bin/python
+    serve
+    timeout 60 "$python" "$programs/openresponses_client.py" "$1" "$base_url"
+}
+
+serve-openresponses-sse() { openresponses_client sse; }
+serve-openresponses-websocket() { openresponses_client websocket; }
 
 # Usage: codex_client SUPPORTS_WEBSOCKETS
 codex_client() {

@@ -134,8 +134,8 @@ extension RefusalFacts {
         case 401: return .credential
         case 429: return .throttle
         case 408: return .transient
-        // Not Implemented is what it says; every other 5xx may pass.
-        case 501: return .definite
+        // They say what the server cannot do (RFC 9110 sections 15.6.2 and 15.6.6); every other 5xx may pass.
+        case 501, 505: return .definite
         case 500..<600: return .transient
         default: return .definite
         }
@@ -149,6 +149,7 @@ extension RefusalFacts {
         case 401: return .credential
         case 429: return .throttle
         case 408, 409, 425: return .server
+        case 501, 505: return .fatal
         case .some(500..<600): return .server
         // An error that claims success says nothing by its number.
         case .some(200..<300): return .server

@@ -193,7 +193,8 @@ private enum Closing {
         #expect(outcome.rawTypes.contains("response.output_text.delta"))
     }
 
-    private static let call = #"{"type":"response.output_item.done","output_index":1,"item":"#
+    private static let call =
+        #"{"type":"response.output_item.done","output_index":1,"item":"#
         + #"{"id":"f","type":"function_call","call_id":"c","name":"t","arguments":"{}"}}"#
 
     /// The server waits for `response.inject`.

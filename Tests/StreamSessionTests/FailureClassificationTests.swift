@@ -11,7 +11,7 @@ import Testing
             case 401: .credential
             case 429: .throttle
             case 408: .transient
-            case 501: .definite
+            case 501, 505: .definite
             case 500...: .transient
             default: .definite
             }
@@ -24,6 +24,7 @@ import Testing
             switch statusCode {
             case 401: .credential
             case 429: .throttle
+            case 501, 505: .fatal
             case 408, 409, 425, 500...: .server
             case 200..<300: .server
             default: .fatal

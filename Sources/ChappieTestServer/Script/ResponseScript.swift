@@ -45,6 +45,13 @@ struct ResponseIdentity: Sendable {
     /// The time that all scripted responses are created at, in seconds since 1970.
     static let creationTime = 1_795_242_651
 
+    /// What a response object repeats of a request, or the defaults: clients of Open Responses require all of it.
+    private static let settings =
+        #""background":false,"frequency_penalty":0,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"#
+        + #""metadata":{},"presence_penalty":0,"prompt_cache_key":null,"reasoning":null,"safety_identifier":null,"#
+        + #""service_tier":"default","temperature":1,"text":{"format":{"type":"text"}},"top_logprobs":0,"top_p":1,"#
+        + #""truncation":"disabled""#
+
     /// The response's id.
     var id: String
     /// The model's name, as the request has it.
@@ -60,12 +67,12 @@ struct ResponseIdentity: Sendable {
         incompleteDetails: String = "null"
     ) -> String {
         let previous = self.previousID.map { JSONValue.quoted($0) } ?? "null"
-        let completion = status == "completed" ? ",\"completed_at\":\(Self.creationTime + 4)" : ""
+        let completionTime = status == "completed" ? "\(Self.creationTime + 4)" : "null"
         return "{\"id\":\"\(self.id)\",\"object\":\"response\",\"created_at\":\(Self.creationTime),"
             + "\"status\":\"\(status)\",\"error\":\(error),\"incomplete_details\":\(incompleteDetails),"
             + "\"model\":\(JSONValue.quoted(self.model)),\"output\":\(output),\"parallel_tool_calls\":true,"
             + "\"previous_response_id\":\(previous),\"store\":\(self.isStored),\"tool_choice\":\"auto\",\"tools\":[],"
-            + "\"usage\":\(usage)\(completion)}"
+            + "\"usage\":\(usage),\"completed_at\":\(completionTime),\(Self.settings)}"
     }
 
     /// The token counts of a response, as JSON text.
