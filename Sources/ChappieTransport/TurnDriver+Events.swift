@@ -322,6 +322,7 @@ extension ResponseOrder {
             self.terminal(responseID: summary.id)
         case .error: self.terminal(responseID: nil, isError: true)
         case .contentFree(let responseID): self.mentioned(responseID: responseID)
+        case .unknown where event.announcesRestart: self.restartAnnounced()
         case .other, .unknown: self.mentioned(responseID: nil)
         // They are about the connection and the account, not about a response.
         case .rateLimits, .metadata, .keepalive: .fine
@@ -338,6 +339,13 @@ extension ResponseEvent {
 }
 
 extension ResponseEvent {
+    /// Whether an event of an unknown type says that the answer begins anew, such as `fallback_restart` of gateways.
+    fileprivate var announcesRestart: Bool {
+        let words = unsafe String(decoding: self.typeName.utf8.prefix(64), as: UTF8.self)
+            .split { !$0.isLetter }.map { $0.lowercased() }
+        return !Set(words).isDisjoint(with: ["restart", "restarted", "fallback", "rollback", "rewind"])
+    }
+
     /// The fingerprint of the identifier of the item that a delta or its end belongs to; 0 when it has none.
     var itemName: UInt64 { self.itemID.map { unsafe EventFingerprint.of(name: $0.utf8.span) } ?? 0 }
 }

@@ -13,6 +13,7 @@
 /// |---|---|
 /// | a response that is created again before it has output | tolerated: a gateway asked another server |
 /// | a response that is created again after it has output | violation: its text would follow text of the first |
+/// | news that the answer begins anew, before and after it has output | the same |
 /// | an index below 0 or above 65,535 | violation: it is no position, and what is remembered is bounded |
 /// | output before the response is created, or of items never added | tolerated: some servers announce nothing |
 /// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
@@ -231,6 +232,12 @@ package struct ResponseOrder: Sendable {
         case .reading: return self.judge(responseID)
         case .ended: return .foreign
         }
+    }
+
+    /// The server says that another answer takes the place of the one that it has begun.
+    package mutating func restartAnnounced() -> Verdict {
+        let verdict = self.mentioned(responseID: nil)
+        return verdict == .fine && self.hasOutput ? .violation(.responseRestarted) : verdict
     }
 
     /// An item begins; `name` is the fingerprint of its identifier, 0 when it has none.

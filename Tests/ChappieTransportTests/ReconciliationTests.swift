@@ -222,6 +222,34 @@ private enum Closing {
         #expect(outcome.error == nil)
     }
 
+    // MARK: Restarts
+
+    /// A gateway says that another model answers from here on.
+    @Test(arguments: ["fallback_restart", "response.fallback.restarted", "gateway:Rollback"])
+    func anAnswerThatBeginsAnewIsNotReadBehindTheFirst(_ type: String) async {
+        let fixture = TurnFixture([
+            [
+                .opened(101), .request, .text(Event.text("Hello ")), .text(#"{"type":"\#(type)"}"#),
+                .text(Event.text("Hi")),
+            ],
+            [.opened(101), .request, .text(Event.text("Hello there")), .text(Event.completed)],
+        ])
+        let outcome = await fixture.run()
+        #expect(outcome.text == "Hello there")
+        #expect(outcome.error == nil)
+        #expect(outcome.outcomes == ["event.contradictory", "completed"])
+    }
+
+    @Test(arguments: [
+        [#"{"type":"fallback_restart"}"#, Event.text("Hi")],
+        [Event.text("Hi"), #"{"type":"gateway.restarting_soon"}"#],
+    ])
+    func newsWithoutARestartOfOutputArePassedOver(_ events: [String]) async {
+        let outcome = await Self.run(events + [Event.completed])
+        #expect(outcome.text == "Hi")
+        #expect(outcome.error == nil)
+    }
+
     // MARK: Limits
 
     @Test func outputPastTheLimitEndsTheTurn() async {
