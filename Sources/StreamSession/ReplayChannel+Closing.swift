@@ -37,7 +37,7 @@ extension ReplayChannel {
         if pieces.count < 2, self.begins(text, with: pieces.first ?? 0..<0) {
             return .prefix(pieces.first?.count ?? 0, isRewritten: false)
         }
-        let delivered = pieces.flatMap { self.memory[$0] }
+        let delivered = self.copy(of: pieces)
         var comparison = ClosingComparison(delivered[...])
         guard let count = comparison.compare(Self.copy(of: text)[...]), comparison.isAtEnd() else {
             // Deltas of a slot may name another one: for a consumer that concatenates them that is no difference.
@@ -78,7 +78,7 @@ extension ReplayChannel {
             }
             if place == end { return .prefix(pieces.reduce(0) { $0 + $1.count }, isRewritten: false) }
         }
-        let delivered = pieces.flatMap { self.memory[$0] }
+        let delivered = self.copy(of: pieces)
         var comparison = ClosingComparison(delivered[...])
         var total = 0
         for index in unsafe texts.indices {
@@ -117,7 +117,7 @@ extension ReplayChannel {
     private func begins(_ text: Span<UInt8>, with piece: Range<Int>) -> Bool {
         guard piece.count <= text.count else { return false }
         // Both have as many bytes.
-        return unsafe self.memory.withUnsafeBytes { memory in
+        return unsafe self.withBytes { memory in
             unsafe text.withUnsafeBytes { text in
                 guard !piece.isEmpty, let left = memory.baseAddress, let right = text.baseAddress else {
                     return piece.isEmpty
@@ -125,6 +125,10 @@ extension ReplayChannel {
                 return unsafe memcmp(left + piece.lowerBound, right, piece.count) == 0
             }
         }
+    }
+
+    private func copy(of pieces: [Range<Int>]) -> [UInt8] {
+        unsafe self.withBytes { bytes in unsafe pieces.flatMap { unsafe bytes[$0] } }
     }
 
     private static func copy(of text: Span<UInt8>) -> [UInt8] {

@@ -12,12 +12,16 @@
 ///
 /// # Memory
 ///
-/// The bytes are held once, in memory that grows by half, so at most a third of it is reserve. Beside them stands one
+/// The bytes are held once, in memory that grows by half, so at most a third of it is reserve, which the system does not
+/// provide before it is used (`ReplayMemory`). Beside them stands one
 /// run of some five bytes for each change of the slot (`ReplayRunLog`), and the place of the slot's bytes
 /// (`SlotExtents`); the slot of the last byte needs neither.
-struct ReplayChannel: Sendable {
-    /// Everything that was delivered, and zeros behind it: a delta is copied to its place and nothing else is done.
-    var memory: [UInt8] = []
+@safe struct ReplayChannel: Sendable {
+    /// Holds everything that was delivered: a delta is copied to its place, and that is all; nil when nothing was.
+    private var memory: ReplayMemory?
+    /// Where the memory begins, and how large it is.
+    private nonisolated(unsafe) var start: UnsafeMutableRawPointer?
+    private var capacity = 0
     /// How many bytes were delivered.
     private(set) var byteCount = 0
     /// Every run but the last one.
@@ -44,8 +48,13 @@ struct ReplayChannel: Sendable {
     /// True when everything that was delivered has come again.
     var isCaughtUp: Bool { self.cursor == self.byteCount }
 
-    /// Everything that was delivered.
-    var bytes: ArraySlice<UInt8> { self.memory[..<self.byteCount] }
+    /// Reads what was delivered.
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        // The channel holds the memory while it is read.
+        withExtendedLifetime(self.memory) {
+            unsafe body(UnsafeRawBufferPointer(start: self.start, count: self.byteCount))
+        }
+    }
 
     /// What the runs take beside the bytes, in bytes.
     var runByteCount: Int { self.runs.byteCount }
@@ -70,14 +79,17 @@ struct ReplayChannel: Sendable {
     @inline(__always)
     mutating func append(_ new: Span<UInt8>, to slot: ReplaySlot) -> Bool {
         let end = self.byteCount + new.count
-        if end > self.memory.count {
-            guard self.grow(to: end) else { return false }
+        if end > self.capacity || !isKnownUniquelyReferenced(&self.memory) {
+            guard self.makeRoom(for: end) else { return false }
         }
         if self.lastSlot != slot { self.beginRun(slot) }
-        let place = self.byteCount..<end
-        // The place lies within the memory.
-        unsafe self.memory.withUnsafeMutableBytes { memory in
-            unsafe new.withUnsafeBytes { unsafe memory[place].copyBytes(from: $0) }
+        // The place lies within the memory, which no other channel has.
+        if let start = unsafe self.start {
+            unsafe new.withUnsafeBytes { bytes in
+                if let first = bytes.baseAddress {
+                    unsafe (start + self.byteCount).copyMemory(from: first, byteCount: bytes.count)
+                }
+            }
         }
         self.byteCount = end
         self.cursor = end
@@ -114,12 +126,10 @@ struct ReplayChannel: Sendable {
 
     @inline(__always)
     private func continues(with replayed: Span<UInt8>, count: Int) -> Bool {
-        // Both have `count` bytes there: the run ends within `bytes`, and `count` is no more than `replayed` has.
-        unsafe self.memory.withUnsafeBufferPointer { delivered in
-            unsafe replayed.withUnsafeBufferPointer { replayed in
-                guard let expected = delivered.baseAddress, let found = replayed.baseAddress else { return count == 0 }
-                return unsafe Self.areEqual(expected + self.cursor, found, count)
-            }
+        // Both have `count` bytes there: the run ends within what was delivered, and `replayed` has no fewer.
+        unsafe replayed.withUnsafeBytes { replayed in
+            guard let expected = unsafe self.start, let found = replayed.baseAddress else { return count == 0 }
+            return unsafe Self.areEqual(UnsafeRawPointer(expected) + self.cursor, found, count)
         }
     }
 
@@ -127,8 +137,7 @@ struct ReplayChannel: Sendable {
     ///
     /// Most deltas are a word: two loads that overlap take the place of a call.
     @inline(__always)
-    private static func areEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
-        let (left, right) = unsafe (UnsafeRawPointer(left), UnsafeRawPointer(right))
+    private static func areEqual(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int) -> Bool {
         // Each load lies within the `count` bytes.
         if count >= 8, count <= 16 {
             let isBeginning = unsafe left.loadUnaligned(as: UInt64.self) == right.loadUnaligned(as: UInt64.self)
@@ -167,16 +176,20 @@ struct ReplayChannel: Sendable {
         } while self.expected.end <= self.cursor
     }
 
-    private mutating func grow(to needed: Int) -> Bool {
+    /// Makes room for so many bytes in memory that is this channel's alone.
+    @inline(never)
+    private mutating func makeRoom(for needed: Int) -> Bool {
         guard needed <= self.byteCountLimit else { return false }
-        let count = min(
-            self.byteCountLimit, max(needed, self.memory.count + max(self.memory.count / 2, 512)))
-        var memory = [UInt8](repeating: 0, count: count)
-        // Whole blocks: to add zeros one by one takes seconds for a long text in a build without optimisation.
-        unsafe memory.withUnsafeMutableBytes { target in
-            unsafe self.memory.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+        let capacity = min(self.byteCountLimit, max(needed, self.capacity + max(self.capacity / 2, 512)))
+        let isOwn = isKnownUniquelyReferenced(&self.memory)
+        let memory = isOwn ? self.memory ?? ReplayMemory() : ReplayMemory()
+        guard memory.grow(to: capacity), let start = unsafe memory.start else { return false }
+        if !isOwn, let shared = unsafe self.start {
+            unsafe start.copyMemory(from: UnsafeRawPointer(shared), byteCount: self.byteCount)
         }
         self.memory = memory
+        unsafe self.start = start
+        self.capacity = capacity
         return true
     }
 }

@@ -128,7 +128,7 @@ package struct ReplayLedger: Sendable {
 
     /// The text that was delivered: every text delta, one behind the other.
     package var deliveredText: String {
-        String(decoding: self.channels.text.bytes, as: UTF8.self)
+        unsafe self.channels.text.withBytes { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
     /// What is remembered beside the delivered bytes and the calls, in bytes.

@@ -41,4 +41,20 @@ import Testing
         }
         #expect(ledger.runByteCount <= 1_000 * (1 + 10 + 10 + 1))
     }
+
+    /// Copies share the delivered bytes until one of them goes on.
+    @Test func copiesGoOnIndependently() {
+        var first = ReplayLedger()
+        _ = first.admit("shared ", in: .message)
+        var second = first
+        #expect(second.admit("two", in: .message) == .deliver(from: 0))
+        #expect(first.admit("one and more", in: .message) == .deliver(from: 0))
+        #expect(first.deliveredText == "shared one and more")
+        #expect(second.deliveredText == "shared two")
+        let long = String(repeating: "x", count: 100_000)
+        let third = second
+        _ = second.admit(long, in: .message)
+        #expect(second.deliveredText == "shared two" + long)
+        #expect(third.deliveredText == "shared two")
+    }
 }

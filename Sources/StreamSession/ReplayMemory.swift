@@ -1,0 +1,27 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A block of bytes that grows in place where the system can do that: a long text is then in memory once.
+///
+/// It is a part of `ReplayChannel`. Channels that are copies of each other share it, and only a channel that has it
+/// alone changes it.
+/// - Safety: `start` is the block's, of `capacity` bytes, for as long as the object lives and does not grow.
+@safe final class ReplayMemory: @unchecked Sendable {
+    private(set) var start: UnsafeMutableRawPointer?
+    private(set) var capacity = 0
+
+    deinit { unsafe free(self.start) }
+
+    /// Makes the block larger, keeping what it has; false when there is no memory, and then nothing has changed.
+    func grow(to capacity: Int) -> Bool {
+        guard let grown = unsafe realloc(self.start, capacity) else { return false }
+        unsafe self.start = grown
+        self.capacity = capacity
+        return true
+    }
+}
