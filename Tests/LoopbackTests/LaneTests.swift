@@ -98,6 +98,36 @@ import Testing
         }
     }
 
+    /// On every lane, each response is followed by a delta and the end of the one before, in the middle of the next.
+    @Test func lateEventsOfALanesEarlierResponseAreDropped() async throws {
+        let earlier = LockedValue<[String: Int]>([:])
+        var configuration = ChappieTestServer.Configuration(
+            model: .custom { request in
+                let lane = Self.member("stream_id", of: request.bodyText) ?? ""
+                var events = Self.events(for: request)
+                if let last = earlier.withLock({ $0.updateValue(request.response, forKey: lane) }) {
+                    let place = #""item_id":"msg_\#(last)","output_index":0,"content_index":0"#
+                    let late = [
+                        #"{"type":"response.output_text.delta",\#(place),"delta":"late"}"#,
+                        #"{"type":"response.completed","response":{"id":"resp_\#(last)","output":[]}}"#,
+                    ]
+                    // Behind the creation, behind the item, and in the middle of the text.
+                    for index in [20, 2, 1] { events.insert(contentsOf: late, at: index) }
+                }
+                return events
+            })
+        configuration.eventsPerSecond = 2_000
+        try await withServer(configuration) { server in
+            let transport = Self.client(server)
+            for _ in 1...5 {
+                for (lane, outcome) in await Self.outcomes(transport, lanes: (1...16).map { "lane-\($0)" }) {
+                    outcome.expectWhole(Self.text(lane))
+                }
+            }
+            #expect(server.log.count == 1)
+        }
+    }
+
     @Test func theSeventeenthWaitsForOneOfTheOthers() async throws {
         let log = LockedValue<[String]>([])
         try await withServer(Self.server(log: log)) { server in
