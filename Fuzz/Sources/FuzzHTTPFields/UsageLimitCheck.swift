@@ -137,7 +137,14 @@ struct UsageLimitCheck {
     private static let ending = "-primary-used-percent"
 
     private static func limitID(_ name: String) -> String {
-        let words = PlainText.trim(name).lowercased().split(separator: "-", omittingEmptySubsequences: false)
+        // A name has 256 bytes at most, and no half of a scalar.
+        var (kept, byteCount) = (String.UnicodeScalarView(), 0)
+        for scalar in name.unicodeScalars {
+            byteCount += UTF8.width(scalar)
+            guard byteCount <= 256 else { break }
+            kept.append(scalar)
+        }
+        let words = PlainText.trim(String(kept)).lowercased().split(separator: "-", omittingEmptySubsequences: false)
         let limitID = words.joined(separator: "_")
         return limitID.isEmpty ? "codex" : limitID
     }
