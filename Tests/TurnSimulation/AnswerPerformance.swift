@@ -46,8 +46,8 @@ struct AnswerPerformance {
         guard self.allows(fact, afterEvents: cut) else { return }
         self.events = self.events.prefix(cut)
         self.tail = AnswerTail.tail(of: fact, responseID: self.answer.responseID, &self.world.random)
-        if self.answer.facts.contains(.resumedWithGap), case .event(let json, let hints) = self.tail {
-            // The gap may be found before the event, and says nothing about delays.
+        if self.answer.isLeft, case .event(let json, let hints) = self.tail {
+            // It may be left before the event, for a reason that says nothing about delays.
             self.tail = .event(json, hints: hints + [DelayRules.Hint()])
         }
         self.world.note(fact)
@@ -66,6 +66,8 @@ struct AnswerPerformance {
                 || self.connection.isWebSocket && self.connection.request.timeouts.pingInterval != nil
         case .oversizeEvent:
             return settings.hasSmallEventLimit
+        case .chatter, .errorWithoutType:
+            return settings.liePercent > 0
         default: return true
         }
     }
@@ -91,7 +93,8 @@ struct AnswerPerformance {
 
     private func schedule(_ bytes: ArraySlice<UInt8>, as kind: InboundPayload.Kind, _ event: WireEvent?) {
         let payload = TimelineItem.Payload(
-            kind: kind, bytes: bytes, size: event?.size, isCompletion: event?.isCompletion ?? false)
+            kind: kind, bytes: bytes, size: event?.size, isCompletion: event?.isCompletion ?? false,
+            refutation: event?.refutation)
         self.connection.schedule(.payload(payload), at: self.moment)
     }
 
@@ -121,7 +124,7 @@ struct AnswerPerformance {
             let event = self.lastEvent(in: piece)
             let payload = TimelineItem.Payload(
                 kind: .body, bytes: writer.bytes[piece.range], size: event?.size ?? self.answer.sizeBefore,
-                isCompletion: event?.isCompletion ?? false)
+                isCompletion: event?.isCompletion ?? false, refutation: event?.refutation)
             self.connection.schedule(
                 .payload(payload), at: self.moment, hints: piece.range.upperBound >= endOfTail ? hints : nil)
         }
@@ -180,9 +183,25 @@ struct AnswerPerformance {
                 .payload(TimelineItem.Payload(kind: .binary, bytes: [1, 2, 3])), at: self.moment)
         case .silence(isDead: true): self.connection.die(at: self.moment)
         case .silence(isDead: false): break
+        case .chatter(let interval): self.chatter(every: interval)
         case .event: self.finishAfterEvent()
         case nil: self.finishWhole()
         }
+    }
+
+    /// A connection that lives, and says nothing of its response, until it is lost.
+    private mutating func chatter(every interval: Duration) {
+        for _ in 0..<40 {
+            self.moment += interval
+            let json = self.world.random.pick(AnswerTail.chatter)
+            let payload =
+                self.connection.isWebSocket
+                ? TimelineItem.Payload(kind: .text, bytes: Array(json.utf8)[...])
+                : TimelineItem.Payload(kind: .body, bytes: Array("data: \(json)\n\n".utf8)[...])
+            self.connection.schedule(.payload(payload), at: self.moment)
+        }
+        let failure = TransportFailure(phase: .stream, cause: .connectionLost)
+        self.connection.schedule(.ended(.failed(failure)), at: self.moment + interval)
     }
 
     /// Some servers close after an error, some do not.

@@ -26,17 +26,30 @@ struct AnswerStyle: Sendable {
     var encrypts = true
     /// Whether a finished item is said twice.
     var repeatsDone = false
+    /// Whether the end of the response has all its items once more.
+    var repeatsOutput: Bool
+    /// Whether parts are closed with their whole text, too.
+    var closesParts: Bool
+    /// Whether all items have the same index.
+    var sharesIndices = false
+    /// What it says in a way that few servers do.
+    var lies: Set<SimulatedFact> = []
 
     /// A style that a server may have.
     ///
     /// Numbers of a response that is kept are in order, because they are what it is asked for by.
-    init(_ random: inout SimulatedRandom, responseID: String, attempt: Int, isKept: Bool) {
+    init(
+        _ random: inout SimulatedRandom, responseID: String, attempt: Int, isKept: Bool, liePercent: Int
+    ) {
         self.responseID = responseID
         self.attempt = attempt
         self.deltaSize = random.pick([1, 3, 8, 30, 300])
         self.noise = random.pick([0, 0, 0, 5, 25])
         self.skipsAdded = random.chance(8)
         self.encrypts = random.chance(80)
+        self.repeatsOutput = random.chance(50)
+        self.closesParts = random.chance(50)
+        for lie in Self.possibleLies where random.chance(liePercent) { self.lies.insert(lie) }
         guard !isKept else { return }
         self.numbering = random.pick([.inOrder, .inOrder, .inOrder, .inOrder, .absent, .repeated, .odd])
         self.changesItemIDs = random.chance(8)
@@ -45,6 +58,16 @@ struct AnswerStyle: Sendable {
 }
 
 extension AnswerStyle {
+    /// Lies that the writer of an answer tells.
+    private static let possibleLies: [SimulatedFact] = [
+        .textOnlyInClosing, .callOnlyInCompleted, .contradictingClosing, .otherAgent,
+    ]
+
+    /// Whether late events of the response can be told from those of the next one on its connection.
+    var namesItems: Bool {
+        !self.skipsAdded && !self.changesItemIDs && !self.repeatsDone && !self.sharesIndices
+    }
+
     /// What of it is counted.
     var facts: [SimulatedFact] {
         var facts: [SimulatedFact] = []
@@ -57,6 +80,7 @@ extension AnswerStyle {
         if self.changesItemIDs { facts.append(.changingItemIDs) }
         if !self.encrypts { facts.append(.plainReasoning) }
         if self.skipsAdded { facts.append(.itemsNotAnnounced) }
+        if self.sharesIndices { facts.append(.sharedIndices) }
         return facts
     }
 }

@@ -11,6 +11,8 @@ enum AnswerTail {
     case end(TransportEnd)
     /// Nothing more; the peer answers pings, or does not.
     case silence(isDead: Bool)
+    /// Events that say nothing of the response, one each time, and then the connection is lost.
+    case chatter(every: Duration)
 
     /// The ways for a fault to look; nil for a fact that is no such fault.
     static func tail(of fact: SimulatedFact, responseID: String, _ random: inout SimulatedRandom) -> AnswerTail {
@@ -21,6 +23,7 @@ enum AnswerTail {
         case .stallOfDeadPeer: return .silence(isDead: true)
         case .stallWithPongs: return .silence(isDead: false)
         case .binaryMessage: return .binary
+        case .chatter: return .chatter(every: random.pick([.seconds(1), .seconds(4), .seconds(9), .seconds(100)]))
         default: return self.event(for: fact, responseID: responseID, &random)
         }
     }
@@ -30,7 +33,13 @@ enum AnswerTail {
         .connectionReset, .connectionReset, .stallWithPongs, .stallOfDeadPeer, .corruptContentCoding, .errorEvent,
         .errorEventWithStatus, .errorEvent401, .errorEvent429, .errorEventUsageLimit, .responseFailed,
         .responseFailedFatally, .responseFailedThrottled, .responseIncomplete, .garbageJSON, .invalidUTF8,
-        .oversizeEvent,
+        .oversizeEvent, .chatter, .errorWithoutType,
+    ]
+    /// What a connection says that lives.
+    static let chatter = [
+        #"{"type":"keepalive"}"#, #"{"type":"codex.rate_limits","plan_type":"plus"}"#, #"{"padding":"xxxxxxxx"}"#,
+        #"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":""}"#,
+        #"{"type":"gateway.note","note":"still there"}"#, #"{"type":"response.metadata","headers":{}}"#,
     ]
     /// Faults that only a WebSocket has.
     static let ofWebSocket: [SimulatedFact] =
@@ -65,6 +74,11 @@ enum AnswerTail {
             json = random.pick([
                 #"{"type":"error","code":"some_code","message":"m","param":null}"#,
                 #"{"type":"error","error":{"type":"server_error","code":null,"message":"m"}}"#,
+            ])
+        case .errorWithoutType:
+            json = random.pick([
+                #"{"error":{"message":"m","type":"some_error"}}"#, #"{"error":"words"}"#,
+                #"{"object":"error","message":"m"}"#, #"{"type":"some_error","message":"m"}"#,
             ])
         case .errorEventWithStatus:
             let status = random.pick([400, 404, 408, 500, 503])

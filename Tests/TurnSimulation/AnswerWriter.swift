@@ -2,14 +2,29 @@
 
 /// Writes the events of one answer.
 struct AnswerWriter {
-    private let response: SimulatedResponse
-    private let style: AnswerStyle
-    private var random: SimulatedRandom
-    private(set) var arena = EventArena()
-    private(set) var events: [WireEvent] = []
-    private(set) var facts: [SimulatedFact] = []
-    private var size = ContentSize()
-    private var number = 0
+    let response: SimulatedResponse
+    let style: AnswerStyle
+    let plan: AnswerPlan
+    var random: SimulatedRandom
+    var arena = EventArena()
+    var events: [WireEvent] = []
+    var facts: [SimulatedFact] = []
+    var size: ContentSize
+    /// The identifiers of items that were announced.
+    private(set) var itemIDs: [String] = []
+    /// Where `response.created` stands among the events.
+    private(set) var createdIndex = 0
+    /// Calls that no event finishes but the end of the response, by their place among the calls, in the form in which a
+    /// consumer gets them.
+    var heldCalls: [Int: [UInt8]] = [:]
+    /// The place of each finished call among the calls, by its position.
+    var ordinals: [Int: Int] = [:]
+    /// The event that contradicts those before it.
+    var contradictionIndex: Int?
+    /// How many events of another agent were written.
+    var otherAgentEventCount = 0
+    /// The number of the next event of the response.
+    private(set) var number = 0
     private var announcedItems: Set<Int> = []
     private var announcedParts: Set<Int> = []
 
@@ -19,22 +34,24 @@ struct AnswerWriter {
         self.size = size
         self.style = style
         self.random = random
+        self.plan = AnswerPlan(response, style: style, &self.random)
         self.arena.escapes = self.random.chance(25)
         if self.arena.escapes { self.facts.append(.escapedText) }
     }
 
     /// Writes everything, from `response.created` to `response.completed`.
     mutating func write() {
+        let sizeBefore = self.size
         self.arena.bytes.reserveCapacity(4_096)
         self.writeLifecycle("response.created")
+        self.createdIndex = self.events.count - 1
         if self.random.chance(50) { self.writeLifecycle("response.in_progress") }
         for (index, atom) in self.response.atoms.enumerated() { self.write(atom, at: index) }
-        self.begin("response.completed")
-        self.arena.append(",\"response\":{\"id\":")
-        self.arena.appendString(self.style.responseID.utf8)
-        self.arena.append(
-            ",\"status\":\"completed\",\"usage\":{\"input_tokens\":3,\"output_tokens\":7,\"total_tokens\":10}}")
-        self.end(isCompletion: true)
+        self.writeCompleted()
+        if self.otherAgentEventCount > 0 { self.facts.append(.otherAgent) }
+        guard let index = self.contradictionIndex else { return }
+        self.facts.append(.contradictingClosing)
+        self.events.refute(from: index, .response, size: index > 0 ? self.events[index - 1].size : sizeBefore)
     }
 
     private mutating func writeLifecycle(_ type: StaticString) {
@@ -49,30 +66,27 @@ struct AnswerWriter {
         let rest = self.response.atoms[(index + 1)...]
         self.announce(atom)
         if case .call(let call) = atom.content {
+            if let first = self.plan.firstHeldCall, index >= first { return }
             return self.write(call)
         }
-        self.writeDeltas(of: atom)
-        if !rest.contains(where: { $0.item == atom.item && $0.part == atom.part }) { self.writePartDone(atom) }
+        self.writeDeltas(of: atom, upTo: self.plan.heldText?.atom == index ? self.plan.heldText?.offset : nil)
+        if self.response.isEndOfPart(index) { self.writePartDone(atom) }
         if !rest.contains(where: { $0.item == atom.item }) { self.writeItemDone(atom) }
     }
 
     // MARK: Output
 
-    private mutating func writeDeltas(of atom: SimulatedResponse.Atom) {
+    private mutating func writeDeltas(of atom: SimulatedResponse.Atom, upTo limit: Int?) {
+        let bytes = atom.bytes[..<(limit ?? atom.bytes.count)]
         var start = 0
         if self.random.chance(4) {
             self.writeDelta(of: atom, atom.bytes[..<0])
             self.facts.append(.emptyDelta)
         }
-        while start < atom.bytes.count {
+        while start < bytes.count {
             let wanted = start + 1 + self.random.below(self.style.deltaSize * 2)
-            let end = SimulatedText.boundary(after: wanted, in: atom.bytes)
-            switch atom.content {
-            case .text: self.size.text += end - start
-            case .refusal: self.size.refusal += end - start
-            case .summary, .reasoning: self.size.reasoning += end - start
-            case .call: break
-            }
+            let end = min(bytes.count, SimulatedText.boundary(after: wanted, in: atom.bytes))
+            self.size.add(end - start, of: atom.content)
             self.writeDelta(of: atom, atom.bytes[start..<end])
             start = end
         }
@@ -102,34 +116,12 @@ struct AnswerWriter {
             start = end
         }
         self.size.calls += 1
+        self.ordinals[call.position] = self.size.calls - 1
         self.writeCallDone(call)
         guard self.style.repeatsDone else { return }
         self.writeCallDone(call)
         self.facts.append(.repeatedItemDone)
     }
-
-    private mutating func writeCallDone(_ call: SimulatedCall) {
-        self.begin("response.output_item.done")
-        self.arena.append(",\"output_index\":")
-        self.arena.append(call.position)
-        self.arena.append(call.isCustom ? ",\"item\":{\"type\":\"custom_tool_call\",\"id\":" : Self.functionCall)
-        self.writeID(of: call.position)
-        // The consumer finds the call by it.
-        self.arena.append(",\"status\":\"completed\",\"call_id\":\"call_")
-        self.arena.append(self.size.calls - 1)
-        self.arena.append("\",\"name\":")
-        self.arena.appendString(call.name.utf8)
-        if let namespace = call.namespace {
-            self.arena.append(",\"namespace\":")
-            self.arena.appendString(namespace.utf8)
-        }
-        self.arena.append(call.isCustom ? ",\"input\":" : ",\"arguments\":")
-        self.arena.appendString(call.wireInput.utf8)
-        self.arena.append("}")
-        self.end(call: self.size.calls - 1)
-    }
-
-    private static let functionCall: StaticString = ",\"item\":{\"type\":\"function_call\",\"id\":"
 
     // MARK: Structure
 
@@ -137,12 +129,13 @@ struct AnswerWriter {
         guard !self.style.skipsAdded else { return }
         if self.announcedItems.insert(atom.item).inserted {
             self.begin("response.output_item.added")
-            self.arena.append(",\"output_index\":")
-            self.arena.append(atom.item)
+            self.writeIndex(of: atom.item)
             self.arena.append(",\"item\":{\"type\":")
             self.arena.append(atom.content.itemType)
             self.arena.append(",\"id\":")
+            let start = self.arena.bytes.count
             self.writeID(of: atom.item)
+            self.itemIDs.append(String(decoding: self.arena.bytes[start...], as: UTF8.self))
             self.arena.append(",\"status\":\"in_progress\"}")
             self.end()
         }
@@ -154,57 +147,7 @@ struct AnswerWriter {
         self.end()
     }
 
-    private mutating func writePartDone(_ atom: SimulatedResponse.Atom) {
-        self.begin(atom.content.doneType)
-        self.writePlace(of: atom)
-        if case .refusal = atom.content { self.arena.append(",\"refusal\":") } else { self.arena.append(",\"text\":") }
-        self.arena.appendString(self.bytes(item: atom.item, part: atom.part))
-        self.end()
-    }
-
-    private mutating func writeItemDone(_ atom: SimulatedResponse.Atom) {
-        self.begin("response.output_item.done")
-        self.arena.append(",\"output_index\":")
-        self.arena.append(atom.item)
-        self.arena.append(",\"item\":{\"type\":")
-        self.arena.append(atom.content.itemType)
-        self.arena.append(",\"id\":")
-        self.writeID(of: atom.item)
-        self.arena.append(",\"status\":\"completed\"")
-        if self.style.encrypts { self.arena.append(",\"encrypted_content\":\"e\"") }
-        if case .summary = atom.content {
-            self.arena.append(",\"summary\":[")
-        } else {
-            self.arena.append(",\"content\":[")
-        }
-        self.writeParts(of: atom.item)
-        self.arena.append("]}")
-        self.end()
-    }
-
-    private mutating func writeParts(of item: Int) {
-        var part = 0
-        while let first = self.response.atoms.first(where: { $0.item == item && $0.part == part }) {
-            if part > 0 { self.arena.append(",") }
-            switch first.content {
-            case .text, .call: self.arena.append("{\"type\":\"output_text\",\"text\":")
-            case .refusal: self.arena.append("{\"type\":\"refusal\",\"refusal\":")
-            case .summary: self.arena.append("{\"type\":\"summary_text\",\"text\":")
-            case .reasoning: self.arena.append("{\"type\":\"reasoning_text\",\"text\":")
-            }
-            self.arena.appendString(self.bytes(item: item, part: part))
-            self.arena.append("}")
-            part += 1
-        }
-    }
-
-    private func bytes(item: Int, part: Int) -> [UInt8] {
-        self.response.atoms.reduce(into: []) { bytes, atom in
-            if atom.item == item, atom.part == part { bytes += atom.bytes }
-        }
-    }
-
-    private mutating func writePlace(of atom: SimulatedResponse.Atom) {
+    mutating func writePlace(of atom: SimulatedResponse.Atom) {
         self.writeItem(atom.item)
         if case .summary = atom.content {
             self.arena.append(",\"summary_index\":")
@@ -217,11 +160,15 @@ struct AnswerWriter {
     private mutating func writeItem(_ index: Int) {
         self.arena.append(",\"item_id\":")
         self.writeID(of: index)
-        self.arena.append(",\"output_index\":")
-        self.arena.append(index)
+        self.writeIndex(of: index)
     }
 
-    private mutating func writeID(of index: Int) {
+    mutating func writeIndex(of item: Int) {
+        self.arena.append(",\"output_index\":")
+        self.arena.append(self.style.sharesIndices ? 0 : item)
+    }
+
+    mutating func writeID(of index: Int) {
         self.arena.append("\"item_")
         self.arena.append(self.style.attempt)
         self.arena.append("_")
@@ -235,8 +182,13 @@ struct AnswerWriter {
 
     // MARK: Events
 
-    private mutating func begin(_ type: StaticString) {
+    mutating func begin(_ type: StaticString) {
         self.writeNoise()
+        self.writeOtherAgent()
+        self.beginEvent(type)
+    }
+
+    mutating func beginEvent(_ type: StaticString) {
         self.events.append(WireEvent(range: self.arena.bytes.count..<self.arena.bytes.count, size: self.size))
         self.arena.append("{\"type\":\"")
         self.arena.append(type)
@@ -244,13 +196,18 @@ struct AnswerWriter {
         self.writeNumber()
     }
 
-    private mutating func end(isCompletion: Bool = false, call: Int? = nil) {
+    mutating func end(isCompletion: Bool = false, call: Int? = nil) {
+        self.endEvent(size: self.size)
+        let last = self.events.count - 1
+        self.events[last].isCompletion = isCompletion
+        self.events[last].call = call
+    }
+
+    mutating func endEvent(size: ContentSize) {
         self.arena.append("}")
         let last = self.events.count - 1
         self.events[last].range = self.events[last].range.lowerBound..<self.arena.bytes.count
-        self.events[last].size = self.size
-        self.events[last].isCompletion = isCompletion
-        self.events[last].call = call
+        self.events[last].size = size
     }
 
     private mutating func writeNumber() {

@@ -12,8 +12,32 @@ struct WireEvent: Sendable {
     var isCompletion = false
     /// True when the item's call is finished with it.
     var call: Int?
-    /// True for what is no text message at all.
-    var isBinary = false
+    /// What cannot be believed any more once it has come; nil as long as everything can.
+    var refutation: Refutation?
+}
+
+/// What an event shows to be untrue.
+package enum Refutation: Sendable, Equatable {
+    /// The connection: it carries another response than the one that was asked for.
+    case connection
+    /// The response, which contradicts itself: no other attempt can mend that.
+    case response
+}
+
+extension [WireEvent] {
+    /// From an event on nothing is said of the response that can be believed.
+    mutating func refute(from index: Int, _ refutation: Refutation, size: ContentSize) {
+        self.freeze(from: index, size: size)
+        for index in index..<self.count { self[index].refutation = refutation }
+    }
+
+    /// From an event on the client gets no more of the response than this.
+    mutating func freeze(from index: Int, size: ContentSize) {
+        for index in index..<self.count {
+            self[index].size = size
+            self[index].isCompletion = false
+        }
+    }
 }
 
 /// Appends JSON to bytes.

@@ -74,6 +74,29 @@ extension SimulatedResponse.Atom.Content {
         }
     }
 
+    /// The type of the event that closes a part with its text.
+    var partDoneType: StaticString {
+        switch self {
+        case .summary: "response.reasoning_summary_part.done"
+        case .text, .refusal, .reasoning, .call: "response.content_part.done"
+        }
+    }
+
+    /// The type of a part.
+    var textType: StaticString {
+        switch self {
+        case .text, .call: "output_text"
+        case .refusal: "refusal"
+        case .summary: "summary_text"
+        case .reasoning: "reasoning_text"
+        }
+    }
+
+    /// Whether it is a refusal.
+    var isRefusal: Bool {
+        if case .refusal = self { true } else { false }
+    }
+
     /// The type of the event that begins a part.
     var partType: StaticString {
         switch self {

@@ -22,6 +22,7 @@ extension PromiseChecker {
         // What a failure before this request has said is no matter any more.
         self.limits.delays.hints = []
         if self.isOver || self.isCancelled { self.fail(.noRequestAfterEnd, "a request is sent on \(connection)") }
+        if self.isRefuted { self.fail(.noRequestAfterEnd, "a request, and the response has contradicted itself") }
         if self.requestCount > self.limits.requestCount {
             self.fail(.requestBudget, "\(self.requestCount) requests, where \(self.limits.requestCount) are allowed")
         }

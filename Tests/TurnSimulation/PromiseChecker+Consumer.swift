@@ -97,6 +97,9 @@ extension PromiseChecker {
         self.size = self.delivered.size
         guard let answer = self.answer else { return self.fail(.prefix, "output before any answer") }
         guard self.size != before else { return self.fail(.prefix, "an empty delta") }
+        if self.size.largestByteCount > self.limits.outputByteCount {
+            self.fail(.bounds, "the consumer has \(self.size), of \(self.limits.outputByteCount) bytes")
+        }
         guard answer.size.covers(self.size) else {
             return self.fail(.prefix, "the consumer has \(self.size), and the answer has said \(answer.size)")
         }

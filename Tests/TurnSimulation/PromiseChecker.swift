@@ -24,6 +24,8 @@ package struct PromiseChecker: Sendable {
         case completion
         /// Nothing comes after the end.
         case silenceAfterEnd
+        /// No more output than the limits allow.
+        case bounds
         /// A divergence is one, and carries what was delivered.
         case divergence
         /// One request at a time.
@@ -68,6 +70,10 @@ package struct PromiseChecker: Sendable {
         package var end: Duration?
         /// Whether finished calls are handed to the consumer.
         package var deliversCalls = true
+        /// How many bytes of each kind of output may be delivered.
+        package var outputByteCount = Int.max
+        /// How long a connection may say nothing of its response.
+        package var progress: Duration?
         /// The delays that the policies allow.
         package var delays = DelayRules()
 
@@ -90,8 +96,12 @@ package struct PromiseChecker: Sendable {
         /// How much of the content the engine has.
         var size: ContentSize
         var isComplete = false
+        /// What of it has turned out to be untrue.
+        var refutation: Refutation?
         /// What was delivered when the answer began.
         let sizeBefore: ContentSize
+        /// When something was last said of the response; nil as long as it has no output.
+        var lastProgress: Duration?
     }
 
     /// The first violation.
@@ -116,6 +126,8 @@ package struct PromiseChecker: Sendable {
     var hasVaried = false
     /// Whether an event that had come before has come as another one.
     var hasContradiction = false
+    /// Whether a response has contradicted itself.
+    var isRefuted = false
 
     /// An instance without a turn.
     package init() {}
@@ -142,6 +154,7 @@ package struct PromiseChecker: Sendable {
         self.isOver = false
         self.hasVaried = false
         self.hasContradiction = false
+        self.isRefuted = false
         self.connections = self.connections.filter { $0.value.isOpen }
         for id in self.connections.keys { self.connections[id]?.hasSent = false }
     }
@@ -161,19 +174,28 @@ package struct PromiseChecker: Sendable {
     // MARK: The server's side
 
     /// A request has an answer, of which the engine is known to have so much already.
-    package mutating func answerBegan(on connection: Int, content: ResponseContent, from size: ContentSize) {
+    package mutating func answerBegan(
+        on connection: Int, content: ResponseContent, from size: ContentSize
+    ) {
         self.answer = Answer(connection: connection, content: content, size: size, sizeBefore: self.size)
     }
 
     /// The engine was given more of the answer: so much it has in all.
-    package mutating func handed(on connection: Int, upTo size: ContentSize, isComplete: Bool) {
-        guard self.answer?.connection == connection else { return }
+    package mutating func handed(
+        on connection: Int, upTo size: ContentSize, isComplete: Bool, refutation: Refutation? = nil,
+        now: Duration = .zero
+    ) {
+        guard let answer = self.answer, answer.connection == connection else { return }
+        if answer.lastProgress != nil || answer.size != size { self.answer?.lastProgress = now }
         self.answer?.size = size
         if isComplete { self.answer?.isComplete = true }
+        guard let refutation else { return }
+        self.answer?.refutation = refutation
+        if refutation == .response { self.isRefuted = true }
     }
 
     /// The engine has dealt with everything that it was given, and asks for more.
-    package mutating func asked(_ connection: Int) {
+    package mutating func asked(_ connection: Int, now: Duration = .zero) {
         guard !self.isOver, let answer = self.answer, answer.connection == connection else { return }
         guard self.connections[connection]?.isOpen ?? false else { return }
         let size = self.relevant(answer.size)
@@ -183,8 +205,13 @@ package struct PromiseChecker: Sendable {
         if size.covers(answer.sizeBefore), size != self.size {
             self.fail(.noGap, "the engine has \(size), and the consumer \(self.size)")
         }
-        if answer.isComplete, !self.isCancelled {
-            self.fail(.completion, "the response is complete, and the turn goes on")
+        guard !self.isCancelled else { return }
+        if answer.isComplete { self.fail(.completion, "the response is complete, and the turn goes on") }
+        if let refutation = answer.refutation {
+            self.fail(.noMixture, "the \(refutation) has turned out to be untrue, and the turn goes on")
+        }
+        if let progress = self.limits.progress, let last = answer.lastProgress, now > last + progress {
+            self.fail(.ends, "nothing was said of the response since \(last), and the turn goes on")
         }
     }
 

@@ -56,6 +56,19 @@ package struct ContentSize: Sendable, Equatable {
         self.calls = calls
     }
 
+    /// Adds bytes of an atom.
+    mutating func add(_ byteCount: Int, of content: SimulatedResponse.Atom.Content) {
+        switch content {
+        case .text: self.text += byteCount
+        case .refusal: self.refusal += byteCount
+        case .summary, .reasoning: self.reasoning += byteCount
+        case .call: break
+        }
+    }
+
+    /// The most bytes of one channel.
+    var largestByteCount: Int { max(self.text, self.refusal, self.reasoning) }
+
     /// True when there is at least as much in every channel.
     func covers(_ other: Self) -> Bool {
         self.text >= other.text && self.refusal >= other.refusal && self.reasoning >= other.reasoning

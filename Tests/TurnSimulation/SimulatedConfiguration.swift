@@ -19,6 +19,8 @@ struct SimulatedConfiguration {
     let faultPercent: Int
     /// How often in a hundred an answer differs from the one before.
     let variationPercent: Int
+    /// How often in a hundred an answer tells one of the lies that it could tell: most servers tell none.
+    let liePercent: Int
     /// Whether calls may be carried, with their outputs.
     let givesToolOutputs: Bool
 
@@ -31,6 +33,7 @@ struct SimulatedConfiguration {
         Self.drawPolicies(&configuration, &random)
         Self.drawTimeouts(&configuration.timeouts, &random)
         if random.chance(20) { configuration.limits.eventByteCount = Self.smallEventLimit }
+        if random.chance(8) { configuration.limits.outputByteCount = random.pick([20, 150]) }
         configuration.limits.errorBodyByteCount = random.pick([65_536, 65_536, 65_536, 64, 0])
         let rawEvents: [ChappieRawEvents] = [.unsurfaced, .unsurfaced, .all, .none]
         configuration.rawEvents = random.pick(rawEvents.filter { options.allows($0.fact) })
@@ -41,6 +44,7 @@ struct SimulatedConfiguration {
         self.faultPercent = random.pick([0, 20, 45, 45, 70, 90])
         self.variationPercent = random.pick([0, 0, 20, 60])
         self.givesToolOutputs = random.chance(60)
+        self.liePercent = random.pick([0, 0, 0, 0, 0, 8, 30])
     }
 
     private static func drawPolicies(
@@ -91,6 +95,9 @@ struct SimulatedConfiguration {
     /// Whether an event can be over the limit.
     var hasSmallEventLimit: Bool { self.configuration.limits.eventByteCount <= Self.smallEventLimit }
 
+    /// Whether a response that is kept is asked for again when it breaks.
+    var resumes: Bool { self.configuration.policy.recovery != .never }
+
     /// What of it is counted.
     var facts: [SimulatedFact] { [self.configuration.rawEvents.fact, self.configuration.policy.recovery.fact] }
 
@@ -116,6 +123,8 @@ struct SimulatedConfiguration {
             4 + policy.maxWebSocketReconnectionAttempts + self.configuration.maxHTTPRetries + backoff.maxRetries
         limits.repetition = PromiseChecker.Repetition(policy.recovery)
         limits.end = self.timeouts.total.map { now + $0 }
+        limits.outputByteCount = self.configuration.limits.outputByteCount
+        limits.progress = self.timeouts.progress
         limits.deliversCalls = self.configuration.rawEvents != .none
         limits.delays.reconnectDelay = self.configuration.reconnectDelay
         limits.delays.maximumRetries = max(policy.maxWebSocketReconnectionAttempts, self.configuration.maxHTTPRetries)

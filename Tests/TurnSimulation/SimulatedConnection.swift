@@ -28,8 +28,8 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     var refusalOfHeld: (Int, RefusalBody)?
     /// What it has said about the next delay.
     private var hints: [DelayRules.Hint] = []
-    /// The response that it carried last.
-    var lastResponseID: String?
+    /// The response that it carried last, and what its late events are recognised by.
+    var lastResponse: CarriedResponse?
     /// The turn that has opened it, and whether that was to find out about WebSockets.
     let turn: Int
     var isProbe = false
@@ -95,7 +95,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     func next() -> TransportEvent? {
         self.loan.spoil()
         // Messages that lie there are read together, so it asks for the next one before its consumer has the last.
-        if !self.isReadAhead { self.world.checker.asked(self.id) }
+        if !self.isReadAhead { self.world.checker.asked(self.id, now: self.world.now) }
         guard !self.hasEnded else { return nil }
         if self.isCancelled {
             self.hasEnded = true
@@ -169,14 +169,16 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
         self.statistics.lastReceived = self.world.now - self.startedAt
         self.statistics.lastHeard = self.statistics.lastReceived
         if let size = payload.size {
-            self.world.checker.handed(on: self.id, upTo: size, isComplete: payload.isCompletion)
+            self.world.checker.handed(
+                on: self.id, upTo: size, isComplete: payload.isCompletion, refutation: payload.refutation,
+                now: self.world.now)
         }
         return .payload(self.loan.lend(payload.bytes, as: payload.kind))
     }
 
     func wait(for duration: Duration?) async -> TransportWaitOutcome {
         self.loan.spoil()
-        self.world.checker.asked(self.id)
+        self.world.checker.asked(self.id, now: self.world.now)
         return await self.world.wait(for: [self], atMost: duration)
     }
 

@@ -36,6 +36,9 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     // Resumed responses.
     case resumed, resumedWithRepeats, resumedWithGap, resumedWithContradiction, resumeExpired400, resumeExpired404
     case resumedToEnd
+    // What few servers do, or none that is sound.
+    case textOnlyInClosing, callOnlyInCompleted, contradictingClosing, otherAgent, sharedIndices, repeatedEvents
+    case lateEventsInside, gapBesideUnnumbered, otherIdentity, renumbered, chatter, errorWithoutType
     // A request that is held.
     case held, heldBecameReady, heldFailed, heldReleased, heldDropped
     // Connections that are kept.
@@ -57,13 +60,13 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     case completed, completedAfterFailure, completedAfterReplay, completedOverHTTP, completedOverWebSocket
     case diverged, failedBelowHTTP, httpError, usageLimitReached, reauthenticationRequired, responseTerminalFailure
     case invalidResponse, cancelled, endedWhileCancelled, abandoned, credentialErrorPassedOn
-    case fellBack, beganOnHTTP, endedInTotalBudget
+    case fellBack, beganOnHTTP, endedInTotalBudget, outputTooLarge, contradictoryEvents
 
     /// What must have been met before this one can be.
     var condition: SimulatedFact? {
         switch self {
         case .resumedWithRepeats, .resumedWithGap, .resumedWithContradiction, .resumeExpired400, .resumeExpired404,
-            .resumedToEnd:
+            .resumedToEnd, .otherIdentity, .renumbered:
             .resumed
         case .heldBecameReady, .heldFailed, .heldReleased, .heldDropped: .held
         case .pongLost: .pinged

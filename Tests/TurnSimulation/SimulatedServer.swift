@@ -11,6 +11,7 @@ struct SimulatedServer {
         let content: ResponseContent
         let bytes: [UInt8]
         let events: [WireEvent]
+        let heldCalls: [Int: [UInt8]]
     }
 
     /// One answer, before anything goes wrong with it.
@@ -24,19 +25,31 @@ struct SimulatedServer {
         var facts: [SimulatedFact] = []
         /// Whether a consumer could tell it from the answer before.
         var isVaried = false
+        /// Whether an event has another number than it had before.
+        var isContradictory = false
+        /// Calls that stand in the end of the response alone, as a consumer gets them.
+        var heldCalls: [Int: [UInt8]] = [:]
+        /// Where `response.created` stands among the events of a new response.
+        var createdIndex = 0
+        /// What its late events would be recognised by, on a connection that is kept.
+        var carried: CarriedResponse?
     }
 
     private var response: SimulatedResponse
     private var hasAnswered = false
+    /// Whether all items of the turn's response have the same index.
+    private var sharesIndices = false
     private var answerCount = 0
     private var kept: [String: Kept] = [:]
 
     init(_ random: inout SimulatedRandom) { self.response = SimulatedResponse(&random) }
 
     /// Another request: another response.
-    mutating func beginTurn(_ random: inout SimulatedRandom) {
+    mutating func beginTurn(liePercent: Int, options: SimulationOptions, _ random: inout SimulatedRandom) {
         self.response = SimulatedResponse(&random)
         self.hasAnswered = false
+        self.sharesIndices =
+            random.chance(liePercent) && options.allows(.sharedIndices) && self.response.canShareIndices
         self.kept = [:]
     }
 
@@ -44,14 +57,14 @@ struct SimulatedServer {
 
     /// Answers a request, whose input holds so many items of the answer before.
     mutating func answer(
-        carrying itemCount: Int, isKept: Bool, variationPercent: Int, options: SimulationOptions,
+        carrying itemCount: Int, isKept: Bool, settings: SimulatedConfiguration, options: SimulationOptions,
         _ random: inout SimulatedRandom
     ) -> Answer {
         var facts: [SimulatedFact] = []
         var isVaried = false
         var rest = self.response.withoutItems(itemCount)
         if self.hasAnswered {
-            isVaried = self.vary(&rest, percent: variationPercent, options: options, &facts, &random)
+            isVaried = self.vary(&rest, percent: settings.variationPercent, options: options, &facts, &random)
             self.response = self.response.continued(by: rest, after: itemCount)
         }
         self.hasAnswered = true
@@ -59,18 +72,30 @@ struct SimulatedServer {
         let content = self.response.content
         let sizeBefore = self.response.withOnlyItems(itemCount).content.size
         var style = AnswerStyle(
-            &random, responseID: "resp_\(self.answerCount)", attempt: self.answerCount, isKept: isKept)
+            &random, responseID: "resp_\(self.answerCount)", attempt: self.answerCount, isKept: isKept,
+            liePercent: settings.liePercent)
         if !options.allows(.repeatedItemDone) { style.repeatsDone = false }
+        style.lies = style.lies.filter { options.allows($0) }
+        if self.sharesIndices, rest.canShareIndices { style.shareIndices() }
         var writer = AnswerWriter(rest, from: sizeBefore, style: style, random: SimulatedRandom(seed: random.next()))
         writer.write()
         facts += style.facts + writer.facts
         if itemCount > 0 { facts.append(.carriedItems) }
         if isKept {
-            self.kept[style.responseID] = Kept(content: content, bytes: writer.arena.bytes, events: writer.events)
+            self.kept[style.responseID] = Kept(
+                content: content, bytes: writer.arena.bytes, events: writer.events, heldCalls: writer.heldCalls)
         }
-        return Answer(
+        var answer = Answer(
             content: content, bytes: writer.arena.bytes, events: writer.events, sizeBefore: sizeBefore,
-            responseID: style.responseID, facts: facts, isVaried: isVaried)
+            responseID: style.responseID, facts: facts, isVaried: isVaried, heldCalls: writer.heldCalls)
+        // Another answer may say the same at once, and so in another order.
+        if writer.plan.holdsBack { answer.isVaried = true }
+        answer.createdIndex = writer.createdIndex
+        answer.carried = CarriedResponse(writer, sizeBefore: sizeBefore)
+        answer.tellLies(
+            isResumable: isKept && settings.resumes, percent: settings.liePercent,
+            options: options, &random)
+        return answer
     }
 
     private func vary(
@@ -105,10 +130,11 @@ struct SimulatedServer {
 
     /// The events behind a number; nil for all of them.
     mutating func resume(
-        _ responseID: String, after number: Int?, faultPercent: Int, _ random: inout SimulatedRandom
+        _ responseID: String, after number: Int?, settings: SimulatedConfiguration, options: SimulationOptions,
+        _ random: inout SimulatedRandom
     ) -> Resumption {
         guard let kept = self.kept[responseID] else { return .gone(status: 404) }
-        if random.chance(faultPercent / 5) {
+        if random.chance(settings.faultPercent / 5) {
             self.kept[responseID] = nil
             return .gone(status: random.pick([400, 404]))
         }
@@ -117,12 +143,15 @@ struct SimulatedServer {
         let sizeBefore = start == 0 ? ContentSize() : kept.events[start - 1].size
         var answer = Answer(
             content: kept.content, bytes: kept.bytes, events: Array(kept.events[start...]), sizeBefore: sizeBefore,
-            responseID: responseID, facts: [.resumed])
-        guard random.chance(faultPercent) else { return .answer(answer) }
+            responseID: responseID, facts: [.resumed], heldCalls: kept.heldCalls)
+        guard random.chance(settings.faultPercent) else {
+            answer.tellLiesOfResumption(percent: settings.liePercent, options: options, &random)
+            return .answer(answer)
+        }
         switch random.below(3) {
         case 0: Self.repeatEvents(of: kept, before: start, in: &answer, &random)
         case 1: Self.contradict(in: &answer, before: number)
-        default: Self.makeGap(in: &answer, &random)
+        default: answer.makeGap(&random)
         }
         return .answer(answer)
     }
@@ -152,27 +181,7 @@ struct SimulatedServer {
             WireEvent(range: start..<answer.bytes.count, size: answer.sizeBefore, number: number), at: 0)
         answer.facts.append(.resumedWithContradiction)
         answer.isVaried = true
-    }
-
-    /// An event is lost; from there on the engine knows no more of the response, if that event had content.
-    ///
-    /// Beside an event without a number nobody can tell: it may have used up the number that is missing.
-    private static func makeGap(in answer: inout Answer, _ random: inout SimulatedRandom) {
-        let numbered = answer.events.indices.dropLast().filter {
-            $0 > 0 && answer.events[($0 - 1)...($0 + 1)].allSatisfy { $0.number != nil }
-        }
-        guard !numbered.isEmpty else { return }
-        let lost = random.pick(numbered)
-        let size = answer.events[lost - 1].size
-        let hadContent = answer.events[lost].size != size
-        answer.events.remove(at: lost)
-        if hadContent {
-            for index in answer.events.indices where index >= lost {
-                answer.events[index].size = size
-                answer.events[index].isCompletion = false
-            }
-        }
-        answer.facts.append(.resumedWithGap)
+        answer.isContradictory = true
     }
 }
 

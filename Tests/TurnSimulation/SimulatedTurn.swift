@@ -37,7 +37,7 @@ struct SimulatedTurn {
     func run() async {
         let world = self.world
         world.beginTurn()
-        world.server.beginTurn(&world.random)
+        world.server.beginTurn(liePercent: world.settings.liePercent, options: world.options, &world.random)
         world.checker.began(world.settings.limits(now: world.now))
         let ending: PromiseChecker.Ending
         if case .cancelsTask = self.behaviour {
@@ -217,6 +217,8 @@ struct SimulatedTurn {
     private func ending(of failure: ChappieTransportFailure) -> PromiseChecker.Ending {
         let world = self.world
         if failure.code == .responseExpired { world.note(.resumeExpired) }
+        if failure.code == .outputTooLarge { world.note(.outputTooLarge) }
+        if failure.code == .contradictoryEvents { world.note(.contradictoryEvents) }
         if failure.code == .circuitOpen {
             world.note(.circuitOpened)
             let breaker = world.settings.configuration.circuitBreaker

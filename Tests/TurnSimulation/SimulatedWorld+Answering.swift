@@ -11,7 +11,12 @@ extension SimulatedWorld {
             if fate == .saysLateEvents { self.sayLateEvents(on: connection) }
             if self.apply(fate, to: connection) { return }
         }
-        let answer = self.newAnswer(to: message, isKept: false)
+        var answer = self.newAnswer(to: message, isKept: false)
+        if let earlier = connection.lastResponse, self.random.chance(self.settings.liePercent),
+            self.options.allows(.lateEventsInside)
+        {
+            answer.addLateEvents(of: earlier, isNumbered: !ResumeTarget.asksForBackground(message), &self.random)
+        }
         self.play(answer, on: connection, at: self.now + self.latency())
     }
 
@@ -54,7 +59,7 @@ extension SimulatedWorld {
     private func resume(_ connection: SimulatedConnection, at moment: Duration) {
         let target = ResumeTarget(connection.request.endpoint.target)
         let resumption = self.server.resume(
-            target.responseID, after: target.number, faultPercent: self.settings.faultPercent, &self.random)
+            target.responseID, after: target.number, settings: self.settings, options: self.options, &self.random)
         switch resumption {
         case .gone(let status):
             self.note(status == 400 ? .resumeExpired400 : .resumeExpired404)
@@ -63,19 +68,16 @@ extension SimulatedWorld {
                 RefusalBody(bytes: Array(#"{"error":{"type":"invalid_request_error","message":"gone"}}"#.utf8)),
                 at: moment)
         case .answer(let answer):
-            for fact in answer.facts { self.note(fact) }
-            if answer.facts.contains(.resumedWithContradiction) { self.checker.contradicted() }
+            if answer.isContradictory { self.checker.contradicted() }
             self.open(connection, at: moment)
             self.play(answer, on: connection, at: moment)
         }
     }
 
     private func newAnswer(to body: [UInt8], isKept: Bool) -> SimulatedServer.Answer {
-        let answer = self.server.answer(
+        self.server.answer(
             carrying: ResumeTarget.carriedItemCount(body), isKept: isKept,
-            variationPercent: self.settings.variationPercent, options: self.options, &self.random)
-        for fact in answer.facts { self.note(fact) }
-        return answer
+            settings: self.settings, options: self.options, &self.random)
     }
 
     func latency() -> Duration {
@@ -85,10 +87,11 @@ extension SimulatedWorld {
     // MARK: Playing
 
     private func play(_ answer: SimulatedServer.Answer, on connection: SimulatedConnection, at moment: Duration) {
+        for fact in answer.facts { self.note(fact) }
         if answer.isVaried { self.checker.varied() }
         self.checker.answerBegan(on: connection.id, content: answer.content, from: answer.sizeBefore)
-        connection.lastResponseID = answer.responseID
-        self.calls = [:]
+        connection.lastResponse = answer.carried?.following(connection.lastResponse)
+        self.calls = answer.heldCalls.mapValues { [$0[...]] }
         for event in answer.events {
             if let call = event.call { self.calls[call, default: []].append(answer.bytes[event.range]) }
         }
@@ -98,7 +101,7 @@ extension SimulatedWorld {
 
     /// The response before has something left to say when the next one is asked for.
     private func sayLateEvents(on connection: SimulatedConnection) {
-        guard let id = connection.lastResponseID else { return }
+        guard let id = connection.lastResponse?.responseID else { return }
         self.note(.keptSaidLateEvents)
         let events = [
             #"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"late"}"#,

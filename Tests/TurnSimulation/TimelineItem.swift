@@ -18,6 +18,8 @@ struct TimelineItem {
         /// How much of the answer is said with it; nil for what is no part of an answer.
         var size: ContentSize?
         var isCompletion = false
+        /// What cannot be believed any more once it has come.
+        var refutation: Refutation?
     }
 
     var at: Duration

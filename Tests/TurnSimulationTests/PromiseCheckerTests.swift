@@ -153,6 +153,45 @@ import Testing
         #expect(call.isSame(as: SimulatedCall(position: 1, name: "shell", arguments: #"{"a":1,"b":2}"#)))
     }
 
+    // MARK: Untrue answers
+
+    @Test(arguments: [Refutation.connection, .response])
+    func readingOnBehindWhatIsUntrueIsFound(_ refutation: Refutation) {
+        var checker = Self.answered(upTo: ContentSize())
+        checker.handed(on: 0, upTo: ContentSize(), isComplete: false, refutation: refutation)
+        checker.asked(0)
+        self.expect(.noMixture, checker)
+    }
+
+    @Test(arguments: [Refutation.connection, .response])
+    func aRequestBehindAResponseThatContradictsItselfIsFound(_ refutation: Refutation) {
+        var checker = Self.answered(upTo: ContentSize())
+        checker.handed(on: 0, upTo: ContentSize(), isComplete: false, refutation: refutation)
+        checker.closed(0)
+        checker.ask(on: 1, Self.content, upTo: ContentSize())
+        self.expect(refutation == .response ? .noRequestAfterEnd : nil, checker)
+    }
+
+    @Test func waitingLongerThanAllowedForProgressIsFound() {
+        var checker = Self.answered(upTo: ContentSize(text: 5))
+        checker.limits.progress = .seconds(10)
+        checker.received(.text(Array("Hello".utf8)))
+        checker.handed(on: 0, upTo: ContentSize(text: 5), isComplete: false, now: .seconds(1))
+        checker.asked(0, now: .seconds(11))
+        self.expect(nil, checker)
+        checker.asked(0, now: .seconds(11) + .nanoseconds(1))
+        self.expect(.ends, checker)
+    }
+
+    @Test func moreOutputThanAllowedIsFound() {
+        var checker = Self.answered(upTo: ContentSize(text: 5))
+        checker.limits.outputByteCount = 4
+        checker.received(.text(Array("Hell".utf8)))
+        self.expect(nil, checker)
+        checker.received(.text(Array("o".utf8)))
+        self.expect(.bounds, checker)
+    }
+
     // MARK: Endings
 
     @Test func completedBeforeTheEndOfTheAnswerIsFound() {

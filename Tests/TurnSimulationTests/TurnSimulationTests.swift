@@ -9,13 +9,19 @@ import Testing
         let result = await SimulationRun(turnCount: 3_000, seed: 1).run()
         #expect(result.findings.isEmpty, "\(result.findings.map { "seed \($0.seed): \($0.violation)" })")
         #expect(result.coverage.turnCount >= 3_000)
-        for fact in Self.recovery { #expect(result.coverage.count(of: fact) > 0, "\(fact)") }
+        for fact in Self.recovery + Self.lies { #expect(result.coverage.count(of: fact) > 0, "\(fact)") }
     }
 
     /// What thousands of turns are for.
     private static let recovery: [SimulatedFact] = [
         .completedAfterReplay, .diverged, .hedgeLost, .hedgeWon, .upgradeParked, .rungSentAgain, .rungResumed,
         .rungVerified, .carriedItems, .livenessCheckPassed, .livenessCheckFailed, .probe,
+    ]
+
+    /// What few servers do, or none that is sound.
+    private static let lies: [SimulatedFact] = [
+        .textOnlyInClosing, .callOnlyInCompleted, .contradictingClosing, .otherAgent, .sharedIndices, .repeatedEvents,
+        .lateEventsInside, .gapBesideUnnumbered, .chatter, .errorWithoutType, .outputTooLarge, .contradictoryEvents,
     ]
 
     @Test(arguments: [3, 1_234] as [UInt64])
