@@ -96,6 +96,122 @@ EDITS
 <<<
 EDITS
             ;;
+        other-response) # The rest of a response may be another one's.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ResponseOrder.swift
+        if self.isResumed, !self.hasSeen(.responseIDChanged) { return .violation(.otherResponse) }
+---
+<<<
+EDITS
+            ;;
+        unnumbered-gap) # Any event without a number accounts for a number that is missing.
+            cat <<'EDITS'
+>>> Sources/StreamSession/SequenceTracker.swift
+        guard !isGap, self.unnumberedUseNumbers || wasAsked else { return false }
+---
+        guard !isGap, self.unnumberedUseNumbers || wasAsked || !isGap else { return false }
+<<<
+EDITS
+            ;;
+        repeated-number) # An event that comes again under its number is delivered again.
+            cat <<'EDITS'
+>>> Sources/StreamSession/SequenceTracker.swift
+        case .duplicate: .drop
+---
+        case .duplicate: .deliver
+<<<
+>>> Sources/ChappieTransport/TurnDriver+Events.swift
+        guard self.isOnOurLane(event), !self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint)
+        else { return }
+---
+        guard self.isOnOurLane(event) else { return }
+<<<
+EDITS
+            ;;
+        closing-rest) # What closing events have beyond the deltas is not delivered.
+            cat <<'EDITS'
+>>> Sources/ChappieTransport/TurnDriver+Closing.swift
+        guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
+        self.received(text.dropping(first: offset), in: slot, attempt: attempt)
+        return self.action == nil
+---
+        return self.follow(closing, at: slot)
+<<<
+>>> Sources/ChappieTransport/TurnDriver+Closing.swift
+        guard case .rest(var offset) = closing else { return self.follow(closing, at: parts[0].slot) }
+---
+        if case .rest = closing { return true }
+        guard case .rest(var offset) = closing else { return self.follow(closing, at: parts[0].slot) }
+<<<
+EDITS
+            ;;
+        closing-contradiction) # Closing events may say something else than the deltas.
+            cat <<'EDITS'
+>>> Sources/ChappieTransport/TurnDriver+Closing.swift
+            self.failed(.contradictoryEvents(.closingDiffers, at: slot))
+---
+            return true
+<<<
+EDITS
+            ;;
+        late-before-created) # Output before a response is created on a kept connection is its own.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ResponseOrder.swift
+        case .beginning where self.previousResponseID != nil:
+            // This server announces its responses, so it is what is left of the one before.
+            return .foreign
+
+---
+<<<
+EDITS
+            ;;
+        late-after-created) # Output of an earlier response's items on a kept connection is the next one's.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ResponseOrder.swift
+        if self.earlier.namesItems, isUnknown {
+---
+        if self.earlier.namesItems, isUnknown, self.phase == .ended {
+<<<
+EDITS
+            ;;
+        shared-indices) # Finished items are given back that cannot be told apart.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ResponseOrder.swift
+        self.areIndicesShared ? 0 : self.done.leadingCount
+---
+        self.done.leadingCount
+<<<
+EDITS
+            ;;
+        call-at-end) # A call that only the end of the response has is not handed over.
+            cat <<'EDITS'
+>>> Sources/ChappieTransport/TurnDriver+Completed.swift
+        for call in self.record.completed(summary, responseID: self.responseID) {
+            self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
+            guard self.action == nil else { return }
+        }
+---
+        _ = self.record.completed(summary, responseID: self.responseID)
+<<<
+EDITS
+            ;;
+        progress) # Events that say nothing of the response are progress.
+            cat <<'EDITS'
+>>> Sources/ChappieTransport/TurnDriver+Events.swift
+        guard event.isProgress else { return self.checkProgress() }
+---
+<<<
+EDITS
+            ;;
+        output-ceiling) # A turn may have any amount of output.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ReplayLedger.swift
+    package init(byteCountLimit: Int = .max) { self.channels.forEach { $0.byteCountLimit = byteCountLimit } }
+---
+    package init(byteCountLimit: Int = .max) {}
+<<<
+EDITS
+            ;;
         *)
             echo "no mutation is called $1" >&2
             return 1
@@ -103,7 +219,9 @@ EDITS
     esac
 }
 
-readonly all=(comparison stale-attempt send-once remainder tool-calls catching-up short-replay sticky-cancel)
+readonly all=(comparison stale-attempt send-once remainder tool-calls catching-up short-replay sticky-cancel
+    other-response unnumbered-gap repeated-number closing-rest closing-contradiction late-before-created
+    late-after-created shared-indices call-at-end progress output-ceiling)
 
 # Applies the edits of standard input to the tree in the current folder.
 apply_edits() {
