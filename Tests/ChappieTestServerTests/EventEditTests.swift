@@ -53,6 +53,7 @@ import Testing
         .changeMember(event: 2, through: 1, member: "a", value: "1"),
         .changeMember(event: 1, member: "a", value: "not JSON"), .changeMember(event: -3, member: "a", value: "1"),
         .swapEvents(event: .min), .repeatEvent(event: .min), .dropEvent(event: .max), .swapEvents(event: .max),
+        .renumber(event: 5, from: 0), .renumber(event: .max, from: 0),
         .pause(afterEvent: .max, seconds: 1), .pause(afterEvent: .min, seconds: 1),
     ])
     func editsOfEventsThatAreNotThereDoNothing(_ action: Action) {
@@ -68,6 +69,18 @@ import Testing
         #expect(changed[1] == #"{"type":"b","sequence_number":1.5,"new":{"member":[null]}}"#)
         #expect(changed[2] == #"{"type":"c","sequence_number":1.5,"item":{"id":"x","deep":{"n":"é"}}}"#)
         #expect(changed[0] == self.plain[0] && changed[3] == self.plain[3])
+    }
+
+    @Test func eventsAreNumberedAnew() {
+        let steps = self.steps([
+            .dropEvent(event: 2), .renumber(event: 3, from: 1), .insert(payload: #"{"type":"x"}"#, beforeEvent: 4),
+        ])
+        #expect(
+            steps == [
+                self.plain[0], #"{"type":"c","sequence_number":1,"item":{"id":"x","deep":{"n":1}}}"#, #"{"type":"x"}"#,
+                #"{"type":"response.completed","sequence_number":2}"#,
+            ])
+        #expect(self.steps([.renumber(event: .min, from: .max)]).first?.contains("\(Int.max)") == true)
     }
 
     @Test func payloadsNameResponses() {

@@ -1,4 +1,4 @@
-// Events that are repeated, left out, exchanged or changed.
+// Events that are repeated, left out, exchanged, changed or numbered anew.
 //
 // Pure: events and actions in, events out. Positions stay those of the events as they were.
 
@@ -25,6 +25,17 @@ struct EventEdits {
             let path = member.split(separator: ".").map(String.init)
             for place in 1..<self.events.count + 1 where place >= event && place <= last ?? event {
                 self.edit(place) { $0.map { $0.replacing(path[...], with: value) } }
+            }
+        case .renumber(let event, let first):
+            var number = first
+            for place in 1..<self.events.count + 1 where place >= event {
+                self.edit(place) { events in
+                    events.map { event in
+                        guard event.isNumbered, let value = JSONValue(Array("\(number)".utf8)) else { return event }
+                        number &+= 1
+                        return event.replacing(["sequence_number"], with: value)
+                    }
+                }
             }
         default: break
         }

@@ -174,6 +174,8 @@ extension ChappieTestServer.Fault {
         case swapEvents(event: Int)
         /// Replace a member of an event, or of all up to `through`, by a JSON text; dots lead into objects.
         case changeMember(event: Int, through: Int? = nil, member: String, value: String)
+        /// Number an event and all behind it anew, in the order in which earlier faults leave them.
+        case renumber(event: Int, from: Int)
         /// Go on with a background response so many events later than asked, or earlier when negative.
         case resumeElsewhere(offset: Int)
         /// Send a `keepalive` event before every event.

@@ -71,7 +71,7 @@ struct ResponseSteps {
         case .pause(let event, let seconds): self.insertions[event &+ 1, default: []].append(.pause(seconds: seconds))
         case .insert(let payload, let event): self.insertions[event, default: []].append(self.event(payload))
         case .append(let payload): self.appended.append(self.event(payload))
-        case .repeatEvent, .dropEvent, .swapEvents, .changeMember: self.edits.apply(action)
+        case .repeatEvent, .dropEvent, .swapEvents, .changeMember, .renumber: self.edits.apply(action)
         case .pingBeforeEvents: self.prefix.append(.ping)
         case .keepaliveBeforeEvents: self.prefix.append(.event(.keepalive))
         case .cut, .stall, .throttle, .answer, .answerWithoutHTTP, .wrongAcceptKey, .unofferedExtension,
