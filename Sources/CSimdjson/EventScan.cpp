@@ -156,47 +156,30 @@ bool is_delta(csj_event_type type) noexcept {
 /// The text of an event that closes a slot. Servers leave it out: that is no error.
 void take_closing_text(const EventScan &scan, csj_event &event, Unescaper &unescaper) noexcept {
     const csj_part &part = scan.part;
+    const auto close = [&](csj_part_kind kind, csj_text text) noexcept {
+        event.closing_kind = kind;
+        event.closing_text = text;
+        unescaper.unescape(event.closing_text);
+    };
     switch (event.type) {
-    case csj_event_text_done:
-        event.closing_kind = csj_part_text;
-        event.closing_text = scan.text.contents;
-        break;
-    case csj_event_refusal_done:
-        event.closing_kind = csj_part_refusal;
-        event.closing_text = scan.refusal.contents;
-        break;
-    case csj_event_reasoning_summary_done:
-        event.closing_kind = csj_part_reasoning_summary;
-        event.closing_text = scan.text.contents;
-        break;
-    case csj_event_reasoning_text_done:
-        event.closing_kind = csj_part_reasoning_text;
-        event.closing_text = scan.text.contents;
-        break;
-    case csj_event_function_arguments_done:
-        event.closing_kind = csj_part_function_arguments;
-        event.closing_text = scan.arguments.contents;
-        break;
-    case csj_event_custom_input_done:
-        event.closing_kind = csj_part_custom_input;
-        event.closing_text = scan.input.contents;
-        break;
+    case csj_event_text_done: return close(csj_part_text, scan.text.contents);
+    case csj_event_refusal_done: return close(csj_part_refusal, scan.refusal.contents);
+    case csj_event_reasoning_summary_done: return close(csj_part_reasoning_summary, scan.text.contents);
+    case csj_event_reasoning_text_done: return close(csj_part_reasoning_text, scan.text.contents);
+    case csj_event_function_arguments_done: return close(csj_part_function_arguments, scan.arguments.contents);
+    case csj_event_custom_input_done: return close(csj_part_custom_input, scan.input.contents);
     case csj_event_content_part_done:
-        if (part.kind != csj_part_text && part.kind != csj_part_refusal && part.kind != csj_part_reasoning_text) {
-            return;
+        if (part.kind == csj_part_text || part.kind == csj_part_refusal || part.kind == csj_part_reasoning_text) {
+            close(part.kind, part.text);
         }
-        event.closing_kind = part.kind;
-        event.closing_text = part.text;
-        break;
-    case csj_event_summary_part_done:
-        if (part.kind != csj_part_reasoning_summary && part.kind != csj_part_untyped) { return; }
-        event.closing_kind = csj_part_reasoning_summary;
-        event.closing_text = part.text;
-        break;
-    default:
         return;
+    case csj_event_summary_part_done:
+        if (part.kind == csj_part_reasoning_summary || part.kind == csj_part_untyped) {
+            close(csj_part_reasoning_summary, part.text);
+        }
+        return;
+    default: return;
     }
-    unescaper.unescape(event.closing_text);
 }
 
 /// Keeps what the event's type needs, and says what of it is missing.

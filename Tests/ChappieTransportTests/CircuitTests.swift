@@ -154,18 +154,20 @@ import Testing
         #expect(await fixture.run().error == nil)
     }
 
-    /// The handle is kept, but its stream is not read to the end.
-    @Test func trialThatIsCancelledBetweenTwoEventsLetsTheNextTurnTry() async throws {
+    /// A circuit that has opened and lets a trial through, of which one event comes.
+    private static func fixtureWithTrial() async -> TurnFixture {
+        let event = #"{"type":"codex.rate_limits","rate_limits":{"primary":{"used_percent":1}}}"#
         let fixture = Self.fixture([
-            Self.broken, Self.broken,
-            [
-                .opened(200),
-                .body(Event.sse(#"{"type":"codex.rate_limits","rate_limits":{"primary":{"used_percent":1}}}"#)),
-            ],
-            Self.whole,
+            Self.broken, Self.broken, [.opened(200), .body(Event.sse(event))], Self.whole,
         ])
         for _ in 0..<2 { _ = await fixture.run() }
         fixture.clock.advance(by: .seconds(60))
+        return fixture
+    }
+
+    /// The handle is kept, but its stream is not read to the end.
+    @Test func trialThatIsCancelledBetweenTwoEventsLetsTheNextTurnTry() async throws {
+        let fixture = await Self.fixtureWithTrial()
         let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
         var iterator = handle.events.makeAsyncIterator()
         _ = try await iterator.next()
@@ -174,16 +176,7 @@ import Testing
     }
 
     @Test func trialWhoseStreamIsDroppedLetsTheNextTurnTry() async throws {
-        let fixture = Self.fixture([
-            Self.broken, Self.broken,
-            [
-                .opened(200),
-                .body(Event.sse(#"{"type":"codex.rate_limits","rate_limits":{"primary":{"used_percent":1}}}"#)),
-            ],
-            Self.whole,
-        ])
-        for _ in 0..<2 { _ = await fixture.run() }
-        fixture.clock.advance(by: .seconds(60))
+        let fixture = await Self.fixtureWithTrial()
         do {
             var events: AsyncThrowingStream<ChappieStreamEvent, any Error>.AsyncIterator? =
                 fixture.instance.stream(ChappieTransportRequest(prompt: "hi")).makeAsyncIterator()

@@ -247,26 +247,7 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(9))
     }
 
-    /// An answer to a ping of ours moves `lastReceived` and not `lastHeard`.
-    @Test func anAnswerToOurPingIsNot() async throws {
-        let fixture = Self.fixture([.text(Event.text("a")), .pause(.seconds(60)), .text(Event.completed)]) {
-            $0.timeouts.idle = .seconds(5)
-        }
-        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
-        var events = handle.events.makeAsyncIterator()
-        #expect(try await events.next() == Self.connected)
-        #expect(try await events.next() == .textDelta("a"))
-        let connection = fixture.transport.connections[0]
-        var statistics = connection.statistics
-        statistics.lastReceived = .seconds(3)
-        connection.setStatistics(statistics)
-        let start = fixture.clock.now
-        await #expect(throws: ChappieClientError.self) { while try await events.next() != nil {} }
-        #expect(fixture.clock.now - start == .seconds(5))
-        #expect(handle.report.attempts.map(\.outcome) == ["timeout.idle"])
-    }
-
-    /// Pongs move `lastReceived`: by policy they prolong `idle`, and `progress` never.
+    /// Pongs move `lastReceived` and not `lastHeard`: by policy they prolong `idle`, and `progress` never.
     @Test(arguments: [(false, 30, "timeout.idle"), (true, 30, "timeout.idle"), (true, 7, "timeout.progress")])
     func answersToOurPingsProlongIdleByPolicy(prolongs: Bool, progress: Int, outcome: String) async throws {
         let fixture = Self.fixture([.text(Event.text("a")), .pause(.seconds(60)), .text(Event.completed)]) {
