@@ -40,7 +40,7 @@ enum Cut: String, CaseIterable, Codable, Sendable {
 enum Replay: String, CaseIterable, Codable, Sendable {
     /// The same bytes.
     case identical
-    /// The same response in other deltas, under other identifiers, in other chunks.
+    /// The same response in other deltas, under other identifiers, in other chunks, and perhaps in an odd way.
     case rechunked = "other-chunks"
     /// Another response.
     case diverging = "divergence"

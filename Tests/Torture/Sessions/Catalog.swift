@@ -10,7 +10,7 @@ struct Catalog: Sendable {
     struct Answers: Sendable {
         /// The first answer.
         var first: RenderedAnswer
-        /// The same response in other pieces.
+        /// The same response in other pieces, and in ways that are odd.
         var rechunked: [RenderedAnswer] = []
         /// Other responses.
         var diverging: [RenderedAnswer] = []
@@ -58,12 +58,16 @@ struct Catalog: Sendable {
     /// Renders the sessions.
     init(_ sessions: [Session], seed: UInt64) async throws {
         for session in sessions {
-            let rechunked = (0..<Self.rechunkedCount).map { number in
+            let rechunked = (0..<Self.rechunkedCount + Oddity.allCases.count).map { number in
                 var rewriting = ResponseRewriting(
                     session.lines, random: RandomNumbers(seed: seed, name: "\(session.name) \(number)"))
                 rewriting.rechunk()
                 rewriting.rename("-r\(number)")
-                return rewriting.lines(escapesNonASCII: number % 2 == 1)
+                let oddity = number < Self.rechunkedCount ? nil : Oddity.allCases[number - Self.rechunkedCount]
+                if let oddity { rewriting.makeOdd(oddity) }
+                let lines = rewriting.lines(escapesNonASCII: number % 2 == 1)
+                guard oddity == .repeatedEvents else { return lines }
+                return ResponseRewriting.repeating(lines, using: &rewriting.random)
             }
             let diverging = (0..<Divergence.variantCount).map {
                 Divergence.lines(of: session, variant: $0, seed: seed)

@@ -33,7 +33,8 @@ enum Divergence: Int, CaseIterable {
         return rewriting.lines()
     }
 
-    private static let outputTypes: Set = [
+    /// The types of deltas that are output.
+    static let outputTypes: Set = [
         "response.output_text.delta", "response.refusal.delta", "response.reasoning_summary_text.delta",
         "response.reasoning_text.delta",
     ]

@@ -48,6 +48,10 @@ struct ResponseOutput: Sendable {
     private(set) var raw: [String] = []
     /// The call of an event, by the event's JSON text.
     private(set) var callOfEvent: [String: Call] = [:]
+    /// Numbered events, which count once.
+    private var numbered: Set<String> = []
+    /// Items of other agents than the root, which are no output.
+    private var asides: Set<Int> = []
 
     /// The bytes of a channel.
     func bytes(_ channel: OutputChannel) -> [UInt8] {
@@ -73,17 +77,53 @@ struct ResponseOutput: Sendable {
 
     private mutating func add(_ line: String) {
         guard let event = JSONText.object(line), let type = event["type"] as? String else { return }
-        if let channel = Self.channel(of: type) {
-            let part = event["content_index"] ?? event["summary_index"]
-            let slot = Slot(
-                type: type, outputIndex: event["output_index"] as? Int ?? 0, partIndex: part as? Int ?? 0)
+        if event["sequence_number"] != nil, !self.numbered.insert(line).inserted { return }
+        let outputIndex = event["output_index"] as? Int ?? 0
+        if let item = event["item"] as? [String: Any], item["agent"] != nil { self.asides.insert(outputIndex) }
+        if let channel = Self.channel(of: type), !self.asides.contains(outputIndex) {
+            let slot = Slot(type: type, outputIndex: outputIndex, partIndex: Self.part(event))
             return self.append(channel, slot, Array((event["delta"] as? String ?? "").utf8))
         }
-        guard type != "response.completed" else { return }
+        guard type != "response.completed" else { return self.addCalls(of: event, in: line) }
+        self.addRest(of: event, type: type)
         self.raw.append(line)
         guard type == "response.output_item.done", let call = Self.call(event) else { return }
         self.pieces.append(.call(call))
         self.callOfEvent[line] = call
+    }
+
+    private static func part(_ event: [String: Any]) -> Int {
+        (event["content_index"] ?? event["summary_index"]) as? Int ?? 0
+    }
+
+    /// What the text that closes a part has beyond its deltas.
+    private mutating func addRest(of event: [String: Any], type: String) {
+        let delta = type.hasSuffix(".done") ? String(type.dropLast(4)) + "delta" : ""
+        let outputIndex = event["output_index"] as? Int ?? 0
+        guard let channel = Self.channel(of: delta), !self.asides.contains(outputIndex),
+            let text = (event["text"] ?? event["refusal"]) as? String
+        else { return }
+        let slot = Slot(type: delta, outputIndex: outputIndex, partIndex: Self.part(event))
+        var known: [UInt8] = []
+        for case .bytes(channel, slot, let bytes) in self.pieces { known += bytes }
+        let bytes = Array(text.utf8)
+        if bytes.starts(with: known) { self.append(channel, slot, Array(bytes[known.count...])) }
+    }
+
+    /// Calls that no event has but the end of the response: they arrive as ends of items.
+    private mutating func addCalls(of event: [String: Any], in line: String) {
+        let output = (event["response"] as? [String: Any])?["output"] as? [[String: Any]] ?? []
+        let known = Set(self.calls.map(\.outputIndex))
+        for (index, item) in output.enumerated() where !known.contains(index) {
+            let done: [String: Any] = ["output_index": index, "item": item]
+            guard let call = Self.call(done) else { continue }
+            let text = JSONText.text(item)
+            let json = line.contains(text) ? text : JSONText.escaped(text)
+            let payload = #"{"type":"response.output_item.done","output_index":\#(index),"item":\#(json)}"#
+            self.raw.append(payload)
+            self.pieces.append(.call(call))
+            self.callOfEvent[payload] = call
+        }
     }
 
     private mutating func append(_ channel: OutputChannel, _ slot: Slot, _ bytes: [UInt8]) {

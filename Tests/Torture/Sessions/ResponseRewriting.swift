@@ -5,7 +5,7 @@ import Foundation
 
 /// A response's events while they are rewritten.
 struct ResponseRewriting {
-    private(set) var events: [[String: Any]]
+    var events: [[String: Any]]
     var random: RandomNumbers
 
     /// Reads the events of a response.
