@@ -84,7 +84,9 @@ struct Console: Sendable {
         case let error as SignedOutError: self.complain(error.message)
         case let error as ChappieCredentialStorageError: self.complain(error.safeDescription)
         case is CancellationError: self.complain("interrupted")
-        case let error as ChappieClientError: self.complain(error.safeDescription)
+        case let error as ChappieClientError:
+            self.complain(error.safeDescription)
+            if let message = error.serverMessage { self.note("  the server says: \(message.onOneLine())") }
         case let error as ChappieAuthError: self.complain(error.safeDescription)
         default: self.complain("an unexpected error; please report it")
         }

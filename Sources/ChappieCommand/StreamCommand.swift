@@ -41,8 +41,9 @@ struct StreamCommand {
                 try account.map(options.configuration) ?? options.configuration(baseURL: Self.baseURL(options, server)))
         )
         let handle = client.streamHandle(options.request)
+        let proof: StreamFailure.Proof = account != nil ? .account : options.credential != nil ? .key : .none
         let status = await self.read(
-            handle, StreamReading(screen: screen, printer: self.printer(options)), patience)
+            handle, StreamReading(screen: screen, printer: self.printer(options), proof: proof), patience)
         try reportFile?.finish(Self.text(of: handle.report))
         return status
     }

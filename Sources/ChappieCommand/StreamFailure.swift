@@ -11,6 +11,8 @@ struct StreamFailure: Equatable {
     var isRetryable: Bool
     /// What went wrong and what to do, fit to show.
     var safeDescription: String
+    /// What the server said about it, on one line; nil when it said nothing.
+    var serverMessage: String?
     /// Whether sending the request again is safe.
     var replaySafety: ChappieReplaySafety
     /// How many attempts were made.
@@ -24,8 +26,18 @@ struct StreamFailure: Equatable {
     /// What the process tells its parent.
     var status: ExitCode
 
+    /// What was sent as proof of identity.
+    enum Proof {
+        /// Nothing.
+        case none
+        /// A key that was given or stands in the environment.
+        case key
+        /// The token of an account that is signed in.
+        case account
+    }
+
     /// The facts of an error, from the error itself and from what the stream has been through.
-    init(_ error: any Error, report: ChappieStreamReport) {
+    init(_ error: any Error, report: ChappieStreamReport, proof: Proof) {
         self.replaySafety = report.replaySafety
         self.attempts = report.attempts.count
         self.requestID = report.attempts.last?.requestID
@@ -36,7 +48,8 @@ struct StreamFailure: Equatable {
             self.category = error.category
             self.isRetryable = error.isRetryable
             self.safeDescription = error.safeDescription
-            self.add(error)
+            self.serverMessage = error.serverMessage
+            self.add(error, proof)
         case let error as ChappieAuthError:
             self.tag = error.tag
             self.category = error.category
@@ -63,14 +76,29 @@ struct StreamFailure: Equatable {
         }
     }
 
-    private mutating func add(_ error: ChappieClientError) {
+    private mutating func add(_ error: ChappieClientError, _ proof: Proof) {
         switch error {
+        case .reauthenticationRequired: self.safeDescription = proof.refusalWords
         case .transport(let failure):
             self.attempts = failure.attempts
             self.requestID = failure.details.requestID ?? self.requestID
             self.issuer = failure.details.issuer
         case .streamingTransportReplayDiverged(let text): self.deliveredText = text
         default: break
+        }
+    }
+}
+
+extension StreamFailure.Proof {
+    /// The sentences about a refusal.
+    fileprivate var refusalWords: String {
+        switch self {
+        case .none:
+            "The server wants a credential, and none was sent. Give an API key: --api-key, or CHAPPIE_API_KEY."
+        case .key:
+            "The server does not accept the API key. Check the key that was given (--api-key, CHAPPIE_API_KEY or "
+                + "OPENAI_API_KEY), and that it is one for this server."
+        case .account: "The server no longer accepts the credential of the account. Sign in again: chappie login."
         }
     }
 }

@@ -44,6 +44,7 @@ struct StreamJSONPrinter: StreamPrinter {
         writer.add("category", failure.category?.rawValue)
         writer.add("retryable", failure.isRetryable)
         writer.add("safeDescription", failure.safeDescription)
+        writer.add("serverMessage", failure.serverMessage)
         writer.add("replaySafety", failure.replaySafety.rawValue)
         writer.add("attempts", failure.attempts)
         writer.add("requestID", failure.requestID)

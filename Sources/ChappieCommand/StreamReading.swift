@@ -9,10 +9,13 @@ struct StreamReading {
     let screen: StreamScreen
     /// Makes text of events.
     var printer: any StreamPrinter
+    /// What is sent as proof of identity.
+    let proof: StreamFailure.Proof
     private var isComplete = false
 
     /// A reading that has not begun.
-    init(screen: StreamScreen, printer: any StreamPrinter) {
+    init(screen: StreamScreen, printer: any StreamPrinter, proof: StreamFailure.Proof) {
+        self.proof = proof
         self.screen = screen
         self.printer = printer
     }
@@ -32,7 +35,7 @@ struct StreamReading {
             handle.cancel()
             return self.ended(error, handle.report)
         } catch {
-            let failure = StreamFailure(error, report: handle.report)
+            let failure = StreamFailure(error, report: handle.report, proof: self.proof)
             // Nobody is left to be told when that fails.
             try? self.screen.write(self.printer.printed(failure))
             return failure.status
@@ -45,7 +48,7 @@ struct StreamReading {
         case .closed, .failed:
             return self.screen.console.report(error, command: StreamCommand.syntax.name)
         case .interrupted, .late:
-            let failure = StreamFailure(error, report: report)
+            let failure = StreamFailure(error, report: report, proof: self.proof)
             // Standard output may have a part of something, behind which nothing else belongs.
             try? self.screen.write(PrintedText(errorOutput: self.printer.printed(failure).errorOutput))
             return failure.status

@@ -51,9 +51,13 @@ struct StreamTextPrinter: StreamPrinter {
         let hint = failure.isRetryable && failure.category != nil ? ["The same request may succeed later."] : []
         let message = self.style.red("chappie:") + " " + ([failure.safeDescription] + hint).joined(separator: " ")
         let lineEnd = self.terminals.errorOutput && !self.isAtLineStart ? "\n" : ""
+        let said = failure.serverMessage.map { Self.line(ofServer: $0) } ?? ""
         return PrintedText(
-            errorOutput: lineEnd + message + "\n" + self.style.dim("  " + facts.joined(separator: ", ")) + "\n")
+            errorOutput: lineEnd + message + "\n" + said + self.style.dim("  " + facts.joined(separator: ", ")) + "\n")
     }
+
+    /// The server's words about an error, which cannot look like a line of this program.
+    static func line(ofServer message: String) -> String { "  the server says: \(message.onOneLine())\n" }
 
     private mutating func answer(_ text: String) -> PrintedText {
         self.textByteCount += text.utf8.count

@@ -25,10 +25,32 @@ extension ChappieClientError: LocalizedError {
         case .toolExecutionFailed(_, let message): message
         case .responseTerminalFailure(let response): response.errorMessage ?? response.incompleteReason
         case .httpError(_, let body): body
-        case .transport(let failure): failure.details.closeReason ?? failure.details.issuer
+        case .transport(let failure):
+            failure.details.serverMessage ?? failure.details.closeReason ?? failure.details.issuer
         case .requestRefused(let reason): reason
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolLoopLimitExceeded,
             .streamingTransportReplayDiverged, .invalidResponse, .alreadyRunning, .runTimeLimitExceeded:
+            nil
+        }
+    }
+
+    /// What the server said about it, as one line for the person at the program; nil when it said nothing.
+    ///
+    /// Of a body or an error event it is `error.message`, `detail` or `message`, of an HTML page its title, and of
+    /// anything else the text; of a closed WebSocket, the reason. There are no control characters in it, and no
+    /// credential of the turn; what is longer than 500 characters is cut, and ends with their number. It may hold
+    /// content, as the request may stand in it: it is not for logs and reports, which have `tag` and `safeDescription`.
+    public var serverMessage: String? {
+        switch self {
+        case .reauthenticationRequired(let reason):
+            ReauthenticationReason(rawValue: reason) == nil ? ServerMessage.line(reason) : nil
+        case .usageLimitReached(let limit): ServerMessage.line(limit.message)
+        case .responseTerminalFailure(let response): response.serverMessage
+        case .httpError(_, let body): ServerMessage.line(ofBody: body)
+        case .transport(let failure): ServerMessage.line(failure.details.serverMessage ?? failure.details.closeReason)
+        case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolApprovalDenied,
+            .toolExecutionFailed, .toolLoopLimitExceeded, .streamingTransportReplayDiverged, .invalidResponse,
+            .alreadyRunning, .runTimeLimitExceeded, .requestRefused:
             nil
         }
     }
@@ -47,7 +69,7 @@ extension ChappieClientError: LocalizedError {
         case .missingCredential: "There is no credential."
         case .missingRefreshToken: "The credential has expired and there is no refresh token."
         case .missingAccountID: "The credential names no account."
-        case .reauthenticationRequired: "The server no longer accepts the credential."
+        case .reauthenticationRequired(let reason): ReauthenticationReason.problem(reason)
         case .usageLimitReached(let limit): "The usage limit\(limit.planWords) is reached."
         case .missingToolHandler: "The model called a tool that is not registered."
         case .toolApprovalDenied: "A tool call was denied."
@@ -69,7 +91,8 @@ extension ChappieClientError: LocalizedError {
     private var advice: String {
         switch self {
         case .missingCredential: "Sign in, or give an API key."
-        case .missingRefreshToken, .missingAccountID, .reauthenticationRequired: "Sign in again."
+        case .missingRefreshToken, .missingAccountID: "Sign in again."
+        case .reauthenticationRequired(let reason): ReauthenticationReason.advice(reason)
         case .usageLimitReached(let limit): limit.advice
         case .missingToolHandler: "Register the tool, or do not offer it to the model."
         case .toolApprovalDenied: "Approve the call, or do not offer the tool to the model."
@@ -105,6 +128,11 @@ extension ChappieErrorCategory {
 }
 
 extension ChappieResponse {
+    fileprivate var serverMessage: String? {
+        let words = self.errorMessage ?? self.errorPayload.flatMap { ServerErrorFacts.words(inJSON: $0.utf8) }
+        return ServerMessage.line(words ?? self.errorCode ?? self.incompleteReason)
+    }
+
     fileprivate var problem: String {
         switch self.status {
         case "incomplete": "The response ended before it was complete."

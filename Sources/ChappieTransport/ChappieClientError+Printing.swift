@@ -43,7 +43,7 @@ extension ChappieTransportFailure.Details: CustomStringConvertible, CustomDebugS
         return facts.compactMap { fact in fact.value.map { (name: fact.name, value: $0) } }
     }
 
-    /// The facts without the peer's words: `closeReason` and `issuer` are left out.
+    /// The facts without the peer's words: `closeReason`, `serverMessage` and `issuer` are left out.
     public var description: String { self.facts.map { "\($0.name): \($0.value)" }.joined(separator: ", ") }
 
     /// The same as `description`.

@@ -175,6 +175,10 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public var closeCode: Int?
         /// The peer's close reason.
         public var closeReason: String?
+        /// What the server said in place of an answer, in its own words, 64 KiB at most.
+        ///
+        /// May hold content: see `ChappieClientError.serverMessage`.
+        public var serverMessage: String?
         /// The response's status code.
         public var statusCode: Int?
         /// The server's name for the request (`x-request-id`).

@@ -111,7 +111,8 @@ struct DocumentFetch {
 
     private func rejection(_ answer: FetchedDocument) -> ChappieClientError {
         let facts = ServerErrorFacts(body: answer.body)
-        return .reauthenticationRequired(facts?.code ?? facts?.type ?? "the server answered 401")
+        return .reauthenticationRequired(
+            facts?.code ?? facts?.type ?? ReauthenticationReason.rejected.rawValue)
     }
 
     private func error(_ failure: DocumentReader.Failure, attempt: Int) -> any Error {

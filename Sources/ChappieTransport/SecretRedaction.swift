@@ -263,6 +263,7 @@ extension ChappieTransportFailure {
     fileprivate func replacingWords(_ replace: (String) -> String) -> Self {
         var details = self.details
         details.closeReason = details.closeReason.map(replace)
+        details.serverMessage = details.serverMessage.map(replace)
         details.requestID = details.requestID.map(replace)
         details.issuer = details.issuer.map(replace)
         return Self(

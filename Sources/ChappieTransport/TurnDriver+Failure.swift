@@ -48,15 +48,19 @@ extension TurnDriver {
                 return ChappieClientError.usageLimitReached(limit)
             }
         case .credential:
-            // RFC 9110 section 15.5.2. What the server says about it may hold anything: only the code is passed on.
-            let code = failure.failure?.refusal?.errorCode
-            return ChappieClientError.reauthenticationRequired(code ?? "the server answered 401")
+            // RFC 9110 section 15.5.2.
+            let reason = failure.failure?.refusal?.errorCode ?? self.refusalWords
+            return ChappieClientError.reauthenticationRequired(
+                reason ?? ReauthenticationReason.rejected.rawValue)
         case .throttled, .exhausted, .fatal, .notRecovered:
             break
         }
         guard let cause = failure.failure else { return ChappieClientError.invalidResponse }
         return self.error(for: cause)
     }
+
+    /// What the server said when it refused, without the secrets, and without the beginning of one where it is cut.
+    private var refusalWords: String? { ServerMessage.line(ofBody: self.redaction.words(self.evidence.body)) }
 
     func error(for failure: AttemptFailure) -> ChappieClientError {
         switch failure {

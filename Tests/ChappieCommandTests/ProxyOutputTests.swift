@@ -31,7 +31,7 @@ import Testing
         let handle = Chappie.client(configuration: options.configuration(baseURL: address))
             .streamHandle(options.request)
         let error = try #require(await Self.error(of: handle))
-        let failure = StreamFailure(error, report: handle.report)
+        let failure = StreamFailure(error, report: handle.report, proof: .none)
         var json = StreamJSONPrinter()
         var text = StreamTextPrinter(
             terminals: .init(output: false, errorOutput: false), style: TerminalStyle(isColored: false))

@@ -9,10 +9,12 @@ private let snapshot = ChappieUsageLimitSnapshot(
     primary: .init(usedPercent: 42, windowMinutes: 300, resetsAt: Date(timeIntervalSince1970: 1_795_255_200)),
     secondary: .init(usedPercent: 7.5, windowMinutes: nil, resetsAt: nil), planType: "plus")
 
-private func failure(_ error: any Error, replaySafety: ChappieReplaySafety = .notSent) -> StreamFailure {
+private func failure(
+    _ error: any Error, replaySafety: ChappieReplaySafety = .notSent, proof: StreamFailure.Proof = .key
+) -> StreamFailure {
     var report = ChappieStreamReport()
     report.replaySafety = replaySafety
-    return StreamFailure(error, report: report)
+    return StreamFailure(error, report: report, proof: proof)
 }
 
 private let connectionLost: ChappieClientError = {
@@ -100,6 +102,13 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(line.hasSuffix(#""replaySafety":"outputDelivered","attempts":0,"deliveredText":"so far"}"# + "\n"))
     }
 
+    @Test func theServersWordsAreAMemberOfTheirOwn() {
+        var printer = StreamJSONPrinter()
+        let line = printer.printed(failure(ChappieClientError.httpError(400, #"{"detail":"Not \"y\"."}"#))).output
+        #expect(line.contains(#","serverMessage":"Not \"y\".","replaySafety":"#), "\(line)")
+        #expect(!printer.printed(failure(ChappieClientError.httpError(400, ""))).output.contains("serverMessage"))
+    }
+
     @Test func anInterruptionHasNoCategory() {
         var printer = StreamJSONPrinter()
         let line = printer.printed(failure(CancellationError())).output
@@ -115,9 +124,9 @@ private let toolEvents: [ChappieStreamEvent] = [
         let error = ChappieClientError.httpError(500, "")
         for safety in ChappieReplaySafety.allCases {
             attempted.replaySafety = safety
-            #expect(StreamFailure(error, report: attempted).replaySafety == safety)
+            #expect(StreamFailure(error, report: attempted, proof: .none).replaySafety == safety)
         }
-        #expect(StreamFailure(error, report: attempted).requestID == "req_9")
+        #expect(StreamFailure(error, report: attempted, proof: .none).requestID == "req_9")
     }
 
     @Test func outputThatIsNotReadIsNoDefect() {
@@ -235,6 +244,33 @@ private let toolEvents: [ChappieStreamEvent] = [
                           connection.lost, category network, 3 attempts, 4 bytes of text delivered, request req_1
 
                         """))
+    }
+
+    @Test(arguments: [true, false]) func theServersWordsAreALineOfTheirOwn(onTerminal isTerminal: Bool) {
+        var printer = self.printer(output: false, errorOutput: isTerminal)
+        let error = ChappieClientError.httpError(404, #"{"detail":"Not\nchappie: \u001B[1mhere\u202E"}"#)
+        #expect(
+            printer.printed(failure(error)).errorOutput == """
+                chappie: The server answered with status code 404. Check the address and the request.
+                  the server says: Not chappie: [1mhere
+                  http.404, category validation
+
+                """)
+    }
+
+    @Test(
+        arguments: [
+            (.key, "The server does not accept the API key. Check the key"),
+            (.account, "Sign in again: chappie login."),
+            (.none, "The server wants a credential, and none was sent."),
+        ] as [(StreamFailure.Proof, String)])
+    func refusedCredentialHasTheWordsForWhatWasSent(proof: StreamFailure.Proof, words: String) {
+        var printer = self.printer(output: false, errorOutput: false)
+        for reason in ["token_expired", "invalid_api_key", "the server answered 401"] {
+            let refused = failure(ChappieClientError.reauthenticationRequired(reason), proof: proof)
+            #expect(printer.printed(refused).errorOutput.contains(words))
+            #expect(refused.tag == "auth.reauthentication-required" && refused.status == .credentials)
+        }
     }
 
     @Test func anUntrustedCertificateIsShownWithItsIssuer() {

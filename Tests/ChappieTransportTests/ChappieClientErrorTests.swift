@@ -45,6 +45,7 @@ private let everyError: [ChappieClientError] =
             .transport(
                 failure(code, phase: phase) {
                     $0.closeReason = "SECRET-words"
+                    $0.serverMessage = "SECRET-words"
                     $0.issuer = "SECRET-words"
                 })
         }

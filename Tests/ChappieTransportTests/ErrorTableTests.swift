@@ -85,7 +85,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
                     code: .init(code), phase: .stream, transport: .webSocket,
                     progress: (attempts: 2, replaySafety: .sentNoOutput), details: details)),
             tag, category, guidance, duty, "\(problem) (while reading the response, WebSocket, 2 attempts).", advice,
-            unsafe: details.closeReason ?? details.issuer)
+            unsafe: details.serverMessage ?? details.closeReason ?? details.issuer)
     }
 }
 
@@ -118,7 +118,7 @@ private let caseRows: [Row] = [
         "Sign in again."),
     Row(
         .reauthenticationRequired(secret), "auth.reauthentication-required", .auth, .none, .user,
-        "The server no longer accepts the credential.", "Sign in again.", unsafe: secret),
+        "The server does not accept the credential.", "Check the API key, or sign in again.", unsafe: secret),
     Row(
         .usageLimitReached(limit), "usage-limit", .rateLimit, .none, .user,
         "The usage limit of the plan Plus is reached.",

@@ -158,6 +158,7 @@ import Testing
         response.errorPayload = words
         var details = ChappieTransportFailure.Details()
         details.closeReason = words
+        details.serverMessage = words
         details.requestID = words
         details.issuer = words
         let limit = ChappieUsageLimit(

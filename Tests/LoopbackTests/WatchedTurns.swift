@@ -52,6 +52,7 @@ struct Canaries: Sendable {
                 in: [error.safeDescription, error.tag, error.failureReason ?? "", error.recoverySuggestion ?? ""],
                 sourceLocation: sourceLocation)
             self.expectNoSecret(in: error.unsafeMessage, sourceLocation: sourceLocation)
+            self.expectNoSecret(in: error.serverMessage, sourceLocation: sourceLocation)
         }
         if let failure = outcome.transportFailure { self.expectNone(in: failure, sourceLocation: sourceLocation) }
         self.expectNone(in: outcome.diagnostics, sourceLocation: sourceLocation)

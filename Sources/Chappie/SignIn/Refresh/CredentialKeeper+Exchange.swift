@@ -13,7 +13,7 @@ extension CredentialKeeper {
     /// How long a revocation may take.
     private static let revocationTimeout: Duration = .seconds(10)
     /// Stands for a server that gave the tokens of another account.
-    private static let accountMismatch = "account_mismatch"
+    private static let accountMismatch = ReauthenticationReason.accountMismatch.rawValue
 
     /// A credential in the place of one: a sibling's, or one that the server gives.
     func rotate(_ seen: ChappieStoredCredential, for purpose: Purpose) async throws -> ChappieStoredCredential {
@@ -44,7 +44,7 @@ extension CredentialKeeper {
     private func exchange(_ current: ChappieStoredCredential) async throws -> ChappieStoredCredential {
         guard let refreshToken = current.refreshToken else { throw Failure.missingRefreshToken }
         guard (self.configuration.knownClientID ?? current.clientID) == current.clientID else {
-            throw Failure.foreign("the credential is for another client")
+            throw Failure.foreign(.anotherClient)
         }
         let answer: FetchedDocument
         do {

@@ -33,7 +33,7 @@ final class CredentialKeeper: Sendable {
         /// The server has refused for good, just now or before; its code.
         case refused(code: String, error: ChappieAuthError)
         /// The credential is not for the server, the client or the account that is wanted; why, fit to show.
-        case foreign(String)
+        case foreign(ReauthenticationReason)
         /// There are new tokens, and the storage cannot keep them; its error.
         case unsaved(any Error)
         /// The server cannot be reached, or does not work; later it may.
@@ -96,7 +96,7 @@ final class CredentialKeeper: Sendable {
             let isRejected = rejected.bearerToken == current.accessToken
             let next = isRejected ? try await self.rotated(current, for: .necessary) : try await self.fresh(current)
             guard rejected.accountID == nil || rejected.accountID == next.accountID else {
-                throw Failure.foreign("another account is signed in")
+                throw Failure.foreign(.anotherAccount)
             }
             return next.credential
         } catch let failure as Failure {
@@ -156,7 +156,7 @@ final class CredentialKeeper: Sendable {
     func current() throws -> ChappieStoredCredential {
         guard let credential = try self.load() else { throw Failure.missingCredential }
         guard credential.issuer == self.configuration.server.issuer.absoluteString else {
-            throw Failure.foreign("the credential is for another authorization server")
+            throw Failure.foreign(.anotherServer)
         }
         if let code = credential.refreshFailure {
             throw Failure.refused(code: code, error: .tokenExchangeFailed(statusCode: 401, body: code))
@@ -291,7 +291,7 @@ extension CredentialKeeper.Failure {
         case .missingCredential: ChappieClientError.missingCredential
         case .missingRefreshToken: ChappieClientError.missingRefreshToken
         case .refused(let code, _): ChappieClientError.reauthenticationRequired(code)
-        case .foreign(let reason): ChappieClientError.reauthenticationRequired(reason)
+        case .foreign(let reason): ChappieClientError.reauthenticationRequired(reason.rawValue)
         case .unsaved(let error): error
         case .failed(let error): error
         }
@@ -302,7 +302,7 @@ extension CredentialKeeper.Failure {
         switch self {
         case .missingCredential, .missingRefreshToken: ChappieAuthError.missingRefreshToken
         case .refused(_, let error): error
-        case .foreign(let reason): ChappieAuthError.unknown("The credential cannot be refreshed: \(reason).")
+        case .foreign(let reason): ChappieAuthError.unknown("The credential cannot be refreshed: \(reason.rawValue).")
         case .unsaved(let error): error
         case .failed(let error): error
         }

@@ -1,0 +1,46 @@
+// What the body of an answer says to people, in whichever of its shapes. Pure, and never an error itself.
+
+extension ServerErrorFacts {
+    /// What a body of JSON says to people; nil when it is not JSON.
+    ///
+    /// Of `error.message` (or an `error` that is text), `detail`, `message` and `title` the first that is there, and
+    /// otherwise the JSON text itself. A body that is cut off or longer than `maximumBodyByteCount` is not JSON.
+    package static func words(inJSON body: some Collection<UInt8>) -> String? {
+        guard body.count <= Self.maximumBodyByteCount, let value = JSONDocumentValue(text: body) else { return nil }
+        switch value {
+        case .object: return value.wordsForPeople ?? String(decoding: body, as: UTF8.self)
+        case .array(let elements):
+            return elements.lazy.compactMap(\.wordsForPeople).first ?? String(decoding: body, as: UTF8.self)
+        case .string(let text): return text
+        case .number, .bool, .null: return String(decoding: body, as: UTF8.self)
+        }
+    }
+}
+
+extension JSONDocumentValue {
+    fileprivate var wordsForPeople: String? {
+        let error = self["error"]
+        return error?["message"]?.nonEmptyString ?? error?.nonEmptyString ?? self["detail"]?.detailWords
+            ?? error?["detail"]?.detailWords ?? self["message"]?.nonEmptyString ?? self["title"]?.nonEmptyString
+    }
+
+    private var nonEmptyString: String? { self.string.flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// A `detail`: text, an object with a message, or the list of what FastAPI finds wrong with a request.
+    private var detailWords: String? {
+        switch self {
+        case .string: return self.nonEmptyString
+        case .object: return self["message"]?.nonEmptyString ?? self["msg"]?.nonEmptyString
+        case .array(let elements):
+            let words = elements.compactMap(\.faultWords)
+            return words.isEmpty ? nil : words.joined(separator: "; ")
+        case .number, .bool, .null: return nil
+        }
+    }
+
+    private var faultWords: String? {
+        guard let message = self.nonEmptyString ?? self["msg"]?.nonEmptyString else { return nil }
+        guard case .array(let path)? = self["loc"] else { return message }
+        return path.compactMap(\.scalarText).joined(separator: ".") + ": " + message
+    }
+}

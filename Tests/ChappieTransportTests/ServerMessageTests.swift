@@ -1,0 +1,101 @@
+// What a person is told of the server's own words about an error.
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct ServerMessageTests {
+    private static func message(_ body: String) -> String? {
+        ChappieClientError.httpError(400, body).serverMessage
+    }
+
+    @Test(
+        arguments: [
+            (#"{"detail":"Server is pinned to 'x'; requested 'y'."}"#, "Server is pinned to 'x'; requested 'y'."),
+            (#"{"error":{"message":"The model does not exist","code":"model_not_found"}}"#, "The model does not exist"),
+            (#"{"error":{"message":"a"},"detail":"b","message":"c"}"#, "a"),
+            (#"{"error":{"code":"x"},"detail":"b","message":"c"}"#, "b"),
+            (#"{"detail":"","message":"c"}"#, "c"), (#"{"error":"not here"}"#, "not here"),
+            (#"{"detail":{"message":"b"}}"#, "b"), (#"[{"error":{"message":"a"}}]"#, "a"),
+            (
+                #"{"detail":[{"loc":["body","input",0],"msg":"Field required"},{"loc":["x"],"msg":"y"}]}"#,
+                "body.input.0: Field required; x: y"
+            ),
+            (#"{"type":"about:blank","title":"Bad","status":400}"#, "Bad"), (#""text""#, "text"),
+            (#"{"a":1}"#, #"{"a":1}"#), ("null", "null"), (#"{"detail":"cut off"#, #"{"detail":"cut off"#),
+            ("upstream connect error\r\n", "upstream connect error"),
+            (
+                "<html><HEAD><Title lang=en>\n 502 Bad\n &lt;Gateway&gt; &amp;lt;</TITLE>",
+                #"an HTML page with the title "502 Bad <Gateway> &lt;""#
+            ),
+            ("<!doctype html><title></title>", "an HTML page without a title"),
+            ("<html><title>never closed", "an HTML page without a title"),
+        ])
+    func bodySaysItsMessage(body: String, message: String) {
+        #expect(Self.message(body) == message)
+    }
+
+    @Test(arguments: ["", " \r\n", #"{"error":{"message":"\u0000\u001b"}}"#])
+    func bodyThatSaysNothingHasNoMessage(body: String) {
+        #expect(Self.message(body) == nil)
+    }
+
+    @Test func messageIsOneLineWithoutControlCharacters() {
+        #expect(
+            Self.message(#"{"detail":" a\n\u001b[31mb\t\u0085c\u202Ed\u200B\u2028e\u0000f "}"#) == "a [31mb cd ef")
+    }
+
+    @Test func longMessageIsCutAndCounted() {
+        let exact = String(repeating: "é", count: 500)
+        #expect(Self.message(exact) == exact)
+        #expect(Self.message(exact + "x") == exact + "… (501 characters)")
+        #expect(Self.message(String(repeating: "x ", count: 400))?.hasSuffix("x … (799 characters)") == true)
+    }
+
+    @Test func everyErrorOfTheServerHasItsWords() {
+        var response = ChappieResponse(id: nil, status: "failed", errorCode: "code", errorMessage: "words")
+        #expect(ChappieClientError.responseTerminalFailure(response).serverMessage == "words")
+        response = ChappieResponse(id: nil, status: "incomplete", incompleteReason: "max_output_tokens")
+        #expect(ChappieClientError.responseTerminalFailure(response).serverMessage == "max_output_tokens")
+        response.errorPayload = #"{"message":"words"}"#
+        #expect(ChappieClientError.responseTerminalFailure(response).serverMessage == "words")
+        #expect(ChappieClientError.reauthenticationRequired("words").serverMessage == "words")
+        var details = ChappieTransportFailure.Details()
+        details.closeReason = "bye\n"
+        let failure = ChappieTransportFailure(
+            code: .webSocketClosed, phase: .stream, transport: .webSocket,
+            progress: (attempts: 1, replaySafety: .notSent), details: details)
+        #expect(ChappieClientError.transport(failure).serverMessage == "bye")
+    }
+
+    @Test func whatTheProgramSaysIsNotTheServersWords() {
+        for reason in ReauthenticationReason.allCases {
+            #expect(ChappieClientError.reauthenticationRequired(reason.rawValue).serverMessage == nil)
+        }
+        for error in [.requestRefused("words"), .toolExecutionFailed("t", "words")] as [ChappieClientError] {
+            #expect(error.serverMessage == nil)
+        }
+    }
+
+    @Test(arguments: [
+        (
+            "invalid_api_key",
+            "The server does not accept the API key. "
+                + "Check the key, and that it is one for this server."
+        ),
+        ("token_expired", "The server no longer accepts the credential. Sign in again."),
+        ("refresh_token_reused", "The server no longer accepts the credential. Sign in again."),
+        ("another account is signed in", "The server no longer accepts the credential. Sign in again."),
+        ("the server answered 401", "The server does not accept the credential. Check the API key, or sign in again."),
+        ("Unauthorized", "The server does not accept the credential. Check the API key, or sign in again."),
+    ])
+    func refusedCredentialHasTheWordsForItsKind(reason: String, sentences: String) {
+        #expect(ChappieClientError.reauthenticationRequired(reason).safeDescription == sentences)
+    }
+
+    @Test(arguments: [#"{"error":"Unauthorized"}"#, #"{"detail":"Unauthorized"}"#, "Unauthorized\n"])
+    func refusalWithoutACodeHasTheServersWordsAsItsReason(body: String) async {
+        let fixture = TurnFixture([.refusal(401, body: body)])
+        let outcome = await fixture.run()
+        #expect(outcome.clientError == .reauthenticationRequired("Unauthorized"))
+    }
+}
