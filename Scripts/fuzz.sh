@@ -53,7 +53,7 @@ sources_of() {
     case $1 in
         FuzzEventStream) echo Sources/ServerSentEvents ;;
         FuzzResponseEvents) echo Sources/CSimdjson Sources/ResponseEvents/{ResponseEventDecoder,ResponseEvent,ItemSummary,ResponseSummary,JSONScanner,BorrowedText}.swift ;;
-        FuzzReplayLedger) echo Sources/StreamSession/{Replay*,ToolCallChannel}.swift ;;
+        FuzzReplayLedger) echo Sources/StreamSession/{Replay*,ClosingComparison,SlotExtents,ToolCallChannel}.swift ;;
         FuzzInflater) echo Sources/Deflate/{ContentDecoder,Inflater,MessageInflater}.swift ;;
         FuzzHTTPFields) echo Sources/ResponseEvents/{HTTPDate,HeaderField,RetryDelay,UsageLimitHeaders,UsageLimitSnapshot}.swift ;;
         FuzzEngine) echo Sources/{ChappieTransport,LibwebsocketsTransport,WebSocketProtocol} ;;

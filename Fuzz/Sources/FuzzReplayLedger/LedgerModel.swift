@@ -49,6 +49,8 @@ struct LedgerModel {
     }
 
     private(set) var channels = LedgerChannel.allCases.map { _ in Sequence<Piece>() }
+    /// Where the output of an item begins in a channel, by the item's index, when that had been an earlier item's.
+    var restarts = LedgerChannel.allCases.map { _ in [Int: Int]() }
     private(set) var calls = Sequence<ReplayedToolCall>()
     private(set) var rawEvents = RawEventModel()
     private(set) var settledItemCount = 0
@@ -133,7 +135,10 @@ struct LedgerModel {
     mutating func beginReplay() {
         self.rawEvents.rewind()
         guard !self.hasDiverged else { return }
-        for index in self.channels.indices { self.channels[index].cursor = self.channels[index].settledCount }
+        for index in self.channels.indices {
+            self.channels[index].cursor = self.channels[index].settledCount
+            self.restarts[index] = [:]
+        }
         self.calls.cursor = self.calls.settledCount
     }
 

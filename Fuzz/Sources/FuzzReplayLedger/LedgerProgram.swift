@@ -10,6 +10,11 @@ enum LedgerOperation {
     case replay
     case replaySettling(Int)
     case finish
+    case beginItem(Int)
+    /// A slot is closed with its text, and what it has beyond the deltas follows.
+    case close(ReplaySlot, [UInt8])
+    /// The same with all texts of a kind.
+    case closeKind(ReplaySlot.Kind, [(slot: ReplaySlot, bytes: [UInt8])], itemCount: Int)
 }
 
 /// Reads operations from bytes; whatever the bytes are, they mean something.
@@ -23,6 +28,7 @@ struct LedgerProgram {
     /// The next operations; nil at the end.
     mutating func next(for model: LedgerModel) -> [LedgerOperation]? {
         guard let code = self.bytes.popFirst() else { return nil }
+        if code >= 208 { return self.closing(code, for: model) }
         switch code % 13 {
         case 0, 1: return [.delta(self.slot(), self.text())]
         case 2, 3: return self.echo(of: model)
@@ -39,12 +45,12 @@ struct LedgerProgram {
         }
     }
 
-    private mutating func byte() -> Int { Int(self.bytes.popFirst() ?? 0) }
+    mutating func byte() -> Int { Int(self.bytes.popFirst() ?? 0) }
 
     // MARK: Values
 
     /// A small index, or one at the end of what there is.
-    private mutating func index() -> Int {
+    mutating func index() -> Int {
         let ends = [Int.min, .min + 1, -2, -1, .max - 1, .max]
         let byte = self.byte()
         return byte < 0x80 ? byte % 4 : ends[byte % ends.count]
@@ -52,7 +58,7 @@ struct LedgerProgram {
 
     private mutating func optionalIndex() -> Int? { self.byte() % 3 == 0 ? nil : self.index() }
 
-    private mutating func slot() -> ReplaySlot {
+    mutating func slot() -> ReplaySlot {
         let kinds = ReplaySlot.Kind.allCases
         return ReplaySlot(kinds[self.byte() % kinds.count], outputIndex: self.index(), partIndex: self.index())
     }

@@ -36,15 +36,56 @@ struct LedgerRun {
             let completion = self.ledger.finish()
             require(completion == self.model.finish(), "the end is \(completion)")
             self.completions.append(completion)
+        case .beginItem(let outputIndex):
+            self.ledger.beginItem(outputIndex)
+            self.model.beginItem(outputIndex)
+        case .close(let slot, let bytes): self.close(bytes, in: slot)
+        case .closeKind(let kind, let texts, let itemCount): self.close(texts, ofKind: kind, itemCount: itemCount)
         }
         self.compare()
     }
 
-    private mutating func admit(_ bytes: [UInt8], in slot: ReplaySlot) {
-        // Memory of exactly this size lets the address sanitizer see a read past the end.
+    /// Memory of exactly this size lets the address sanitizer see a read past the end.
+    private func copy(of bytes: [UInt8]) -> UnsafeMutableBufferPointer<UInt8> {
         let memory = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
-        defer { memory.deallocate() }
         _ = memory.initialize(from: bytes)
+        return memory
+    }
+
+    private mutating func close(_ bytes: [UInt8], in slot: ReplaySlot) {
+        // Behind a divergence nothing is read any more.
+        guard !self.model.hasDiverged else { return }
+        let memory = self.copy(of: bytes)
+        defer { memory.deallocate() }
+        let closing = self.ledger.close(UnsafeBufferPointer(memory).span, in: slot)
+        let expected = self.model.close(bytes, in: slot)
+        require(closing == expected, "\(bytes) closes \(slot): \(closing), not \(expected)")
+        if case .rest(let offset) = closing { self.admit(Array(bytes[offset...]), in: slot) }
+    }
+
+    private mutating func close(
+        _ texts: [(slot: ReplaySlot, bytes: [UInt8])], ofKind kind: ReplaySlot.Kind, itemCount: Int
+    ) {
+        guard !self.model.hasDiverged, self.model.settledItemCount <= Int.max - itemCount else { return }
+        let memories = texts.map { self.copy(of: $0.bytes) }
+        defer { memories.forEach { $0.deallocate() } }
+        let closing = self.ledger.close(memories.map { UnsafeBufferPointer($0) }, ofKind: kind, itemCount: itemCount)
+        let expected = self.model.close(texts.map(\.bytes), ofKind: kind, itemCount: itemCount)
+        require(closing == expected, "\(texts) closes \(kind): \(closing), not \(expected)")
+        guard case .rest(var offset) = closing else { return }
+        for (slot, bytes) in texts {
+            defer { offset = max(0, offset - bytes.count) }
+            guard offset < bytes.count else { continue }
+            let newest = self.ledger.newestSlot(of: kind)
+            require(newest == self.model.newestSlot(of: kind), "the newest slot is \(String(describing: newest))")
+            self.admit(Array(bytes[offset...]), in: offset > 0 ? newest ?? slot : slot)
+            guard !self.model.hasDiverged else { return }
+        }
+    }
+
+    private mutating func admit(_ bytes: [UInt8], in slot: ReplaySlot) {
+        let memory = self.copy(of: bytes)
+        defer { memory.deallocate() }
         let admission = self.ledger.admit(UnsafeBufferPointer(memory).span, in: slot)
         require(admission == self.model.admit(bytes, in: slot), "\(bytes) in \(slot): \(admission)")
         guard case .deliver(let offset) = admission else { return }

@@ -1,0 +1,197 @@
+// What a response says at its end, held against its deltas scalar by scalar. It shares no code with the product.
+
+import StreamSession
+
+/// What was delivered, and how much of it the parts of a closing text have had.
+struct ClosingModel {
+    private let delivered: [Unicode.Scalar]
+    private var place = 0
+    /// Whether something was passed over.
+    private(set) var isRewritten = false
+
+    init(_ bytes: [UInt8]) { self.delivered = Self.scalars(bytes) }
+
+    private static func scalars(_ bytes: [UInt8]) -> [Unicode.Scalar] {
+        Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
+    }
+
+    /// Whether nothing was delivered beyond the parts, white space and marks apart.
+    mutating func isAtEnd() -> Bool {
+        self.passOver(before: nil)
+        return self.place == self.delivered.count
+    }
+
+    /// How many bytes of the next part were delivered; nil when it is another text.
+    mutating func compare(_ text: [UInt8]) -> Int? {
+        let part = Self.scalars(text)
+        var next = 0
+        while next < part.count, self.place < self.delivered.count {
+            if part[next] == self.delivered[self.place] {
+                next += 1
+                self.place += 1
+                continue
+            }
+            if next == 0, self.place > 0, self.passOver(before: part[0]) { continue }
+            self.isRewritten = true
+            let rest = self.delivered[self.place...]
+            if rest.elementsEqual(["."]) {
+                self.place = self.delivered.count
+                return text.count
+            }
+            if rest.starts(with: ["\u{FFFD}", "\u{FFFD}"]), part[next].value > 0xFFFF {
+                self.place += 2
+                next += 1
+            } else if let end = Self.endOfMark(in: self.delivered, at: self.place) {
+                self.place = end
+                next = Self.endOfReference(in: part, at: next) ?? next
+            } else if let end = Self.endOfMark(in: part, at: next) {
+                next = end
+            } else {
+                return nil
+            }
+        }
+        return part[..<next].reduce(0) { $0 + UTF8.width($1) }
+    }
+
+    @discardableResult
+    private mutating func passOver(before first: Unicode.Scalar?) -> Bool {
+        let start = self.place
+        while self.place < self.delivered.count, self.place == start || self.delivered[self.place] != first {
+            if let end = Self.endOfMark(in: self.delivered, at: self.place) {
+                self.place = end
+            } else if " \t\n\u{B}\u{C}\r".unicodeScalars.contains(self.delivered[self.place]) {
+                self.place += 1
+            } else {
+                break
+            }
+        }
+        if self.place > start { self.isRewritten = true }
+        return self.place > start
+    }
+
+    /// A mark has at most 512 bytes.
+    private static func endOfMark(in text: [Unicode.Scalar], at start: Int) -> Int? {
+        let isCitation: Bool
+        switch text[start] {
+        case "\u{E200}": isCitation = false
+        case "【": isCitation = true
+        default: return nil
+        }
+        guard let end = text[start...].firstIndex(of: isCitation ? "】" : "\u{E201}"),
+            text[start...end].reduce(0, { $0 + UTF8.width($1) }) <= 512,
+            !isCitation || text[start...end].contains("†")
+        else { return nil }
+        return end + 1
+    }
+
+    private static func endOfReference(in text: [Unicode.Scalar], at start: Int) -> Int? {
+        guard text[start] == "[" else { return nil }
+        let digits = text[(start + 1)...].prefix { ("0"..."9").contains($0) }
+        guard (1...4).contains(digits.count), digits.endIndex < text.count, text[digits.endIndex] == "]" else {
+            return nil
+        }
+        return digits.endIndex + 1
+    }
+}
+
+extension LedgerModel {
+    /// Where an item began that took the index of an earlier one over, in each channel.
+    mutating func beginItem(_ outputIndex: Int) {
+        let (index, isTooFar) = outputIndex.addingReportingOverflow(self.settledItemCount)
+        guard !isTooFar else { return }
+        for (channel, sequence) in self.channels.enumerated() where sequence.cursor > sequence.settledCount {
+            self.restarts[channel][index] = sequence.cursor
+        }
+    }
+
+    /// The text that a slot is closed with.
+    func close(_ text: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Closing {
+        guard let slot = self.absolute(slot) else { return .differs }
+        let channel = self.channels[LedgerChannel(slot.kind).rawValue]
+        let start = self.restarts[LedgerChannel(slot.kind).rawValue][slot.outputIndex] ?? channel.settledCount
+        let own = (start..<max(start, channel.cursor)).filter { channel.delivered[$0].slot == slot }
+        var comparison = ClosingModel(own.map { channel.delivered[$0].byte })
+        let count: Int
+        let isRewritten: Bool
+        if let same = comparison.compare(text), comparison.isAtEnd() {
+            (count, isRewritten) = (same, comparison.isRewritten)
+        } else {
+            // Deltas may have named another slot.
+            let all = channel.delivered[(own.first ?? channel.cursor)..<channel.cursor].map(\.byte)
+            guard text.starts(with: all) else { return .differs }
+            (count, isRewritten) = (all.count, true)
+        }
+        guard count < text.count else { return isRewritten ? .rewritten : .whole }
+        guard let newest = channel.newestSlot, newest != slot else { return .rest(from: count) }
+        return own.isEmpty && newest.position <= slot.position ? .rest(from: count) : .outOfPlace
+    }
+
+    /// The texts of one kind that the response is closed with.
+    func close(_ texts: [[UInt8]], ofKind kind: ReplaySlot.Kind, itemCount: Int) -> ReplayLedger.Closing {
+        let channel = self.channels[LedgerChannel(kind).rawValue]
+        let own = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == kind }
+        let end = self.settledItemCount + itemCount
+        let total = texts.reduce(0) { $0 + $1.count }
+        var held = Self.compare(texts, with: own)
+        if held == nil, own.contains(where: { $0.slot.outputIndex >= end }) {
+            // Items that the end does not name.
+            held = Self.compare(texts, with: own.filter { $0.slot.outputIndex < end })
+            guard held?.count == total else { return .differs }
+            held?.isRewritten = true
+        }
+        guard let held else { return .differs }
+        guard held.count < total else { return held.isRewritten ? .rewritten : .whole }
+        guard let newest = channel.newestSlot, let last = own.map(\.slot).max(by: { $0.position < $1.position }),
+            newest != last
+        else { return .rest(from: held.count) }
+        return .outOfPlace
+    }
+
+    private static func compare(_ texts: [[UInt8]], with pieces: [Piece]) -> (count: Int, isRewritten: Bool)? {
+        // A stable order: the bytes of a slot stay as they came.
+        let sorted = pieces.enumerated().sorted {
+            ($0.element.slot.outputIndex, $0.element.slot.partIndex, $0.offset)
+                < ($1.element.slot.outputIndex, $1.element.slot.partIndex, $1.offset)
+        }
+        var comparison = ClosingModel(sorted.map(\.element.byte))
+        var total = 0
+        for text in texts {
+            guard let count = comparison.compare(text) else { return nil }
+            total += count
+            if count < text.count { break }
+        }
+        return comparison.isAtEnd() ? (total, comparison.isRewritten) : nil
+    }
+
+    /// The slot of a kind with the highest position in the attempt that runs.
+    func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? { self.texts(of: kind).last?.slot }
+
+    /// What has come of a kind in the attempt that runs, by slot, in the order of their positions.
+    func texts(of kind: ReplaySlot.Kind) -> [(slot: ReplaySlot, bytes: [UInt8])] {
+        let channel = self.channels[LedgerChannel(kind).rawValue]
+        let own = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == kind }
+        var texts: [ReplaySlot: [UInt8]] = [:]
+        for piece in own { texts[piece.slot, default: []].append(piece.byte) }
+        return texts.sorted { $0.key.position < $1.key.position }.compactMap { slot, bytes in
+            let (outputIndex, isTooFar) = slot.outputIndex.subtractingReportingOverflow(self.settledItemCount)
+            guard !isTooFar else { return nil }
+            return (ReplaySlot(slot.kind, outputIndex: outputIndex, partIndex: slot.partIndex), bytes)
+        }
+    }
+
+    private func absolute(_ slot: ReplaySlot) -> ReplaySlot? {
+        let (outputIndex, isTooFar) = slot.outputIndex.addingReportingOverflow(self.settledItemCount)
+        return isTooFar ? nil : ReplaySlot(slot.kind, outputIndex: outputIndex, partIndex: slot.partIndex)
+    }
+}
+
+extension LedgerModel.Sequence<LedgerModel.Piece> {
+    /// The slot of the last byte, of an attempt that has repeated everything and has output.
+    fileprivate var newestSlot: ReplaySlot? {
+        self.isCaughtUp && self.cursor > self.settledCount ? self.delivered.last?.slot : nil
+    }
+}
+
+extension ReplaySlot {
+    fileprivate var position: (Int, Int) { (self.outputIndex, self.partIndex) }
+}

@@ -1,0 +1,81 @@
+// Closing events of a program: what has come, as it was or changed in a place.
+
+import StreamSession
+
+extension LedgerProgram {
+    /// Pieces of text that servers change in the end, and some that only look like them.
+    private static let phrases = [
+        "", " ", "\n", ".", "a", "\u{E9}", "😀", "\u{FFFD}", "\u{FFFD}\u{FFFD}", "【1†a】", "【", "†", "】", "[1]", "[x]",
+        "[12345]", "\u{E200}x\u{E201}", "\u{E200}", "\u{E201}", ". ", "\u{3011}b",
+    ]
+
+    mutating func phrase() -> String {
+        let byte = self.byte()
+        // About as long as a mark can be.
+        return byte < 250 ? Self.phrases[byte % Self.phrases.count] : String(repeating: "m", count: byte + 251)
+    }
+
+    /// The operations that a code from 208 on stands for.
+    ///
+    /// A model that holds much takes long to compare, and finds nothing that a small one does not find.
+    mutating func closing(_ code: UInt8, for model: LedgerModel) -> [LedgerOperation] {
+        guard model.channels.allSatisfy({ $0.delivered.count < 2_048 }) else { return [] }
+        switch code % 8 {
+        case 0, 1: return self.closeSlot(of: model)
+        case 2, 3: return self.closeKind(of: model)
+        case 4: return [.close(self.slot(), Array(self.phrase().utf8))]
+        case 5: return [.beginItem(self.index())]
+        case 6: return [.delta(self.slot(), Array(self.phrase().utf8))]
+        // More of the newest slot, so that there is something to change in the middle of it.
+        default:
+            guard let newest = model.texts(of: self.kind()).last else { return [] }
+            return [.delta(newest.slot, Array(self.phrase().utf8))]
+        }
+    }
+
+    private mutating func kind() -> ReplaySlot.Kind {
+        let kinds = ReplaySlot.Kind.allCases
+        return kinds[self.byte() % kinds.count]
+    }
+
+    private mutating func closeSlot(of model: LedgerModel) -> [LedgerOperation] {
+        let texts = model.texts(of: self.kind())
+        guard !texts.isEmpty else { return [] }
+        let (slot, bytes) = texts[self.byte() % texts.count]
+        return [.close(slot, self.changed(bytes))]
+    }
+
+    private mutating func closeKind(of model: LedgerModel) -> [LedgerOperation] {
+        let kind = self.kind()
+        var texts = model.texts(of: kind).prefix(20).map { ($0.slot, $0.bytes) }
+        let choice = self.byte()
+        if choice % 4 == 0 {
+            var next = texts.last?.0 ?? ReplaySlot(kind, outputIndex: 0, partIndex: 0)
+            next = ReplaySlot(kind, outputIndex: next.outputIndex, partIndex: next.partIndex &+ 1)
+            texts.append((next, Array(self.phrase().utf8)))
+        } else if choice % 4 == 1, texts.count > 1 {
+            texts.removeLast()
+        }
+        guard !texts.isEmpty else { return [] }
+        let index = choice / 4 % texts.count
+        texts[index].1 = self.changed(texts[index].1)
+        return [.closeKind(kind, texts, itemCount: self.byte() % 6)]
+    }
+
+    /// A text with a change, or without.
+    private mutating func changed(_ bytes: [UInt8]) -> [UInt8] {
+        var text = Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
+        let place = text.isEmpty ? 0 : self.byte() % text.count
+        let choice = self.byte()
+        switch choice % 7 {
+        case 0: text += self.phrase().unicodeScalars
+        case 1: text.removeSubrange(place...)
+        case 2: text.insert(contentsOf: self.phrase().unicodeScalars, at: place)
+        case 3 where !text.isEmpty: text.replaceSubrange(place...place, with: self.phrase().unicodeScalars)
+        case 4 where text.count > 1:
+            text.replaceSubrange(place..<min(text.count, place + 2), with: self.phrase().unicodeScalars)
+        default: break
+        }
+        return Array(String(String.UnicodeScalarView(text)).utf8)
+    }
+}
