@@ -14,29 +14,35 @@ enum ServerMessage {
         return Self.line(ServerErrorFacts.words(inJSON: body.utf8) ?? body)
     }
 
-    /// The words on one line, without control characters and without those that are invisible.
+    /// The words on one line, with a blank in place of control characters and of everything that is invisible.
     ///
-    /// What is longer than 500 Unicode scalars is cut, and ends with their number.
+    /// Secrets are looked for before: nothing is left out from which the parts of one could grow together. What is longer
+    /// than 500 Unicode scalars is cut, and ends with their number.
     static func line(_ words: String?) -> String? {
         guard let words else { return nil }
         var line = String.UnicodeScalarView()
         var length = 0
         var isBehindBlank = false
+        // How many marks a letter may still have; two are enough for every language.
+        var markLimit = 0
         for scalar in words.unicodeScalars {
             switch scalar.properties.generalCategory {
-            case .control, .spaceSeparator, .lineSeparator, .paragraphSeparator:
-                // A control character that separates is a blank; any other is nothing.
-                isBehindBlank = isBehindBlank || scalar.properties.isWhitespace
-            case .format, .surrogate, .privateUse, .unassigned: continue
-            default:
-                if isBehindBlank, length > 0 {
-                    if length < Self.lengthLimit { line.append(" ") }
-                    length += 1
-                }
-                isBehindBlank = false
-                if length < Self.lengthLimit { line.append(scalar) }
+            case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter: markLimit = 2
+            case .nonspacingMark, .spacingMark: markLimit -= 1
+            default: markLimit = 0
+            }
+            guard markLimit >= 0, scalar.isVisible else {
+                isBehindBlank = true
+                markLimit = 0
+                continue
+            }
+            if isBehindBlank, length > 0 {
+                if length < Self.lengthLimit { line.append(" ") }
                 length += 1
             }
+            isBehindBlank = false
+            if length < Self.lengthLimit { line.append(scalar) }
+            length += 1
         }
         guard length > 0 else { return nil }
         return length > Self.lengthLimit ? String(line) + "… (\(length) characters)" : String(line)
@@ -50,19 +56,16 @@ extension WebPage {
         return "an HTML page with the title \"\(title)\""
     }
 
-    /// The text of the first element `title`, with the entities resolved that a title commonly has.
+    /// The text of the first element `title`.
+    ///
+    /// Its entities stay as they are written: one could hide a secret from the redaction.
     private static func title(of page: String) -> String? {
         let bytes = Array(page.utf8.prefix(16 << 10))
         guard let name = Self.range(of: "<title", in: bytes, from: 0),
             let start = bytes[name.upperBound...].firstIndex(of: UInt8(ascii: ">")),
             let end = Self.range(of: "</title", in: bytes, from: start + 1)
         else { return nil }
-        var title = String(decoding: bytes[(start + 1)..<end.lowerBound], as: UTF8.self)
-        // The ampersand comes last: what it makes is no entity.
-        for (entity, text) in [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")] {
-            title = title.split(separator: entity, omittingEmptySubsequences: false).joined(separator: text)
-        }
-        return ServerMessage.line(title)
+        return ServerMessage.line(String(decoding: bytes[(start + 1)..<end.lowerBound], as: UTF8.self))
     }
 
     private static func range(of word: String, in bytes: [UInt8], from start: Int) -> Range<Int>? {
@@ -77,5 +80,17 @@ extension WebPage {
 extension UInt8 {
     fileprivate var lowercasedASCII: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether something is drawn where it stands.
+    fileprivate var isVisible: Bool {
+        switch self.properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .spaceSeparator, .lineSeparator,
+            .paragraphSeparator, .enclosingMark:
+            false
+        default: !self.properties.isDefaultIgnorableCodePoint && self != "\u{2800}"
+        }
     }
 }

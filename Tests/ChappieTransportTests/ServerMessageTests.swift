@@ -25,7 +25,7 @@ import Testing
             ("upstream connect error\r\n", "upstream connect error"),
             (
                 "<html><HEAD><Title lang=en>\n 502 Bad\n &lt;Gateway&gt; &amp;lt;</TITLE>",
-                #"an HTML page with the title "502 Bad <Gateway> &lt;""#
+                #"an HTML page with the title "502 Bad &lt;Gateway&gt; &amp;lt;""#
             ),
             ("<!doctype html><title></title>", "an HTML page without a title"),
             ("<html><title>never closed", "an HTML page without a title"),
@@ -41,7 +41,26 @@ import Testing
 
     @Test func messageIsOneLineWithoutControlCharacters() {
         #expect(
-            Self.message(#"{"detail":" a\n\u001b[31mb\t\u0085c\u202Ed\u200B\u2028e\u0000f "}"#) == "a [31mb cd ef")
+            Self.message(#"{"detail":" a\n\u001b[31mb\t\u0085c\u202Ed\u200B\u2028e\u0000f "}"#) == "a [31mb c d e f")
+    }
+
+    /// Were what is invisible left out, a secret that has it in its middle would be whole again.
+    @Test(arguments: [
+        "\u{0}", "\u{7F}", "\u{AD}", "\u{200B}", "\u{200D}", "\u{2060}", "\u{FEFF}", "\u{E0041}", "\u{34F}", "\u{115F}",
+        "\u{3164}", "\u{FE0F}", "\u{20DD}", "\u{2800}", "\u{E000}", "\u{301}",
+    ])
+    func invisibleScalarDoesNotHideASecret(scalar: String) {
+        let redaction = SecretRedaction(["secret-7-token"])
+        let line = redaction.clientError(.httpError(400, "key secret-7\(scalar)-token")).serverMessage
+        #expect(line == "key secret-7 -token")
+        let page = "<html><title>secret&#45;7&amp;-token</title>"
+        let title = redaction.clientError(.httpError(400, page)).serverMessage
+        #expect(title == #"an HTML page with the title "secret&#45;7&amp;-token""#)
+    }
+
+    @Test func lettersKeepTheirMarks() {
+        #expect(Self.message("e\u{301}\u{323}a n\u{303}, हिन्दी") == "e\u{301}\u{323}a n\u{303}, हिन्दी")
+        #expect(Self.message("e\u{301}\u{323}\u{301}x") == "e\u{301}\u{323} x")
     }
 
     @Test func longMessageIsCutAndCounted() {

@@ -53,6 +53,8 @@ import Testing
         .insert(payload: "this is not JSON", beforeEvent: 20),
         .insert(payload: "{\"delta\":\"canary-answer-beef", beforeEvent: 20),
         .fail(code: "server_error", afterEvent: 20), .incomplete(reason: "max_output_tokens", afterEvent: 20),
+        // With something invisible in it, which a person would not see.
+        .answer(status: 400, body: #"{"detail":"can\u200bary-token-7f3a canary-\u0000token-7f3a"}"#),
         .endWithoutTerminal(), .binaryEvent(event: 20), .wrongAcceptKey, .largeHeaderSection(byteCount: 256 << 10),
     ]
 
