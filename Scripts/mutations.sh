@@ -212,6 +212,32 @@ EDITS
 <<<
 EDITS
             ;;
+        restarted-response) # A response may begin once more behind its output.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ResponseOrder.swift
+            guard !self.hasOutput else { return .violation(.responseRestarted) }
+---
+<<<
+EDITS
+            ;;
+        continued-item) # An item that is done may have more output.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ResponseOrder.swift
+        return areIndicesShared ? self.tolerate(.itemContinued) : .violation(.itemContinued)
+---
+        return areIndicesShared ? self.tolerate(.itemContinued) : self.tolerate(.itemContinued)
+<<<
+EDITS
+            ;;
+        late-end) # The end of the response before on a kept connection ends the next one.
+            cat <<'EDITS'
+>>> Sources/StreamSession/ResponseOrder.swift
+        guard self.phase != .ended, !self.isPrevious(responseID) else { return .foreign }
+---
+        guard self.phase != .ended else { return .foreign }
+<<<
+EDITS
+            ;;
         *)
             echo "no mutation is called $1" >&2
             return 1
@@ -221,7 +247,7 @@ EDITS
 
 readonly all=(comparison stale-attempt send-once remainder tool-calls catching-up short-replay sticky-cancel
     other-response unnumbered-gap repeated-number closing-rest closing-contradiction late-before-created
-    late-after-created shared-indices call-at-end progress output-ceiling)
+    late-after-created late-end shared-indices call-at-end progress output-ceiling restarted-response continued-item)
 
 # Applies the edits of standard input to the tree in the current folder.
 apply_edits() {

@@ -64,6 +64,7 @@ extension AnswerWriter {
         self.arena.append(",\"item\":")
         self.writeItem(atom, in: .item)
         self.say(in: .item, item: atom.item)
+        self.doneItems.append((atom.item, self.events.count - 1))
         self.end()
     }
 

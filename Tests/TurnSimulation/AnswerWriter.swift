@@ -14,6 +14,8 @@ struct AnswerWriter {
     private(set) var itemIDs: [String] = []
     /// Where `response.created` stands among the events.
     private(set) var createdIndex = 0
+    /// Finished items that are no calls, and the events that have finished them.
+    var doneItems: [(item: Int, event: Int)] = []
     /// Calls that no event finishes but the end of the response, by their place among the calls, in the form in which a
     /// consumer gets them.
     var heldCalls: [Int: [UInt8]] = [:]

@@ -55,7 +55,8 @@ extension SimulatedResponse {
 extension SimulatedServer.Answer {
     /// Whether the engine may leave it before its end: an event is lost, or it is another response's.
     var isLeft: Bool {
-        [.resumedWithGap, .gapBesideUnnumbered, .otherIdentity].contains(where: self.facts.contains)
+        [.resumedWithGap, .gapBesideUnnumbered, .otherIdentity, .restartedResponse, .continuedItem]
+            .contains(where: self.facts.contains)
     }
 
     /// Changes a new response.
@@ -80,6 +81,36 @@ extension SimulatedServer.Answer {
         case 2 where options.allows(.repeatedEvents): self.repeatEvents(&random)
         default: if options.allows(.otherIdentity) { self.changeIdentity(&random) }
         }
+    }
+
+    /// Output of an item that is done comes, or the response begins once more: that is no response any more.
+    mutating func breakOrder(
+        _ writer: AnswerWriter, options: SimulationOptions, _ random: inout SimulatedRandom
+    ) {
+        if random.chance(50), options.allows(.restartedResponse) {
+            guard let output = self.events.dropLast().firstIndex(where: { $0.size != self.sizeBefore }) else { return }
+            let id = random.pick([self.responseID, "resp_other"])
+            let json = #"{"type":"response.created","response":{"id":"\#(id)","status":"in_progress"}}"#
+            self.insertRefuted(json, as: .restartedResponse, behind: output, &random)
+        } else if options.allows(.continuedItem), writer.style.namesItems, !writer.doneItems.isEmpty {
+            let done = random.pick(writer.doneItems)
+            let json =
+                #"{"type":"response.output_text.delta","item_id":"item_\#(writer.style.attempt)_\#(done.item)","#
+                + #""output_index":\#(done.item),"content_index":0,"delta":"more"}"#
+            self.insertRefuted(json, as: .continuedItem, behind: done.event, &random)
+        }
+    }
+
+    private mutating func insertRefuted(
+        _ json: String, as fact: SimulatedFact, behind index: Int, _ random: inout SimulatedRandom
+    ) {
+        let place = index + 1 + random.below(self.events.count - index - 1)
+        // A response that has contradicted itself before is the worse one.
+        guard self.events[place - 1].refutation == nil else { return }
+        let size = self.events[place - 1].size
+        self.insert(json, at: place, size: size)
+        self.events.refute(from: place, .connection, size: size)
+        self.facts.append(fact)
     }
 
     // MARK: Numbers

@@ -92,6 +92,7 @@ struct SimulatedServer {
         if writer.plan.holdsBack { answer.isVaried = true }
         answer.createdIndex = writer.createdIndex
         answer.carried = CarriedResponse(writer, sizeBefore: sizeBefore)
+        if random.chance(settings.liePercent / 2) { answer.breakOrder(writer, options: options, &random) }
         answer.tellLies(
             isResumable: isKept && settings.resumes, percent: settings.liePercent,
             options: options, &random)
