@@ -295,7 +295,12 @@ package struct ResponseOrder: Sendable {
 
     /// A closing event of a slot, which the item's end may follow or precede.
     package mutating func closing(of slot: ReplaySlot, name: UInt64 = 0) -> Verdict {
-        self.judgeOutput(slot.outputIndex, slot.partIndex) { order in order.judge(name, at: slot.outputIndex) ?? .fine }
+        self.judgeOutput(slot.outputIndex, slot.partIndex) { order in
+            if let verdict = order.judge(name, at: slot.outputIndex) { return verdict }
+            // What it has beyond the deltas is output like theirs.
+            order.hasOutput = true
+            return .fine
+        }
     }
 
     /// The response ends, well or not.

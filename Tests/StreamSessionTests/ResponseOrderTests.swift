@@ -160,6 +160,12 @@ import Testing
         #expect(order.created(responseID: "a") == .violation(.responseRestarted))
     }
 
+    @Test func aResponseIsNotCreatedAgainBehindAClosingText() {
+        var order = Self.begun()
+        #expect(order.closing(of: .text(0)) == .fine)
+        #expect(order.created(responseID: "b") == .violation(.responseRestarted))
+    }
+
     @Test func anOpenItemIsNotAnnouncedUnderAnotherNameBehindACut() {
         var order = ResponseOrder()
         #expect(order.created(responseID: "a") == .fine)
