@@ -48,9 +48,9 @@ EDITS
         remainder) # What remains of a replayed delta begins a byte too early.
             cat <<'EDITS'
 >>> Sources/StreamSession/ReplayLedger.swift
-        return .deliver(from: matched)
+        return self.channels[kind].append(rest, to: slot) ? .deliver(from: matched) : .tooMuch
 ---
-        return .deliver(from: max(0, matched - 1))
+        return self.channels[kind].append(rest, to: slot) ? .deliver(from: max(0, matched - 1)) : .tooMuch
 <<<
 EDITS
             ;;
