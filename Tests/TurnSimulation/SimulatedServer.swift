@@ -64,7 +64,9 @@ struct SimulatedServer {
         var isVaried = false
         var rest = self.response.withoutItems(itemCount)
         if self.hasAnswered {
-            isVaried = self.vary(&rest, percent: settings.variationPercent, options: options, &facts, &random)
+            // Where all indices are the same nobody could tell that an item has moved.
+            let percent = self.sharesIndices ? 0 : settings.variationPercent
+            isVaried = self.vary(&rest, percent: percent, options: options, &facts, &random)
             self.response = self.response.continued(by: rest, after: itemCount)
         }
         self.hasAnswered = true
