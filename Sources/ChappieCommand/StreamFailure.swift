@@ -49,7 +49,7 @@ struct StreamFailure: Equatable {
             self.isRetryable = error.isRetryable
             self.safeDescription = error.safeDescription
             self.serverMessage = error.serverMessage
-            self.add(error, proof)
+            self.add(error, proof, report)
         case let error as ChappieAuthError:
             self.tag = error.tag
             self.category = error.category
@@ -76,14 +76,22 @@ struct StreamFailure: Equatable {
         }
     }
 
-    private mutating func add(_ error: ChappieClientError, _ proof: Proof) {
+    /// The cause of a divergence that is no cut.
+    private static let unfinishedWords =
+        "The server ended its answer in order without saying that it was complete, and answered otherwise when it was "
+        + "asked again. The delivered text may be all of it, or cut at the limit of output tokens. If this server ends "
+        + "its answers so, give --recovery never: it is then asked once."
+
+    private mutating func add(_ error: ChappieClientError, _ proof: Proof, _ report: ChappieStreamReport) {
         switch error {
         case .reauthenticationRequired: self.safeDescription = proof.refusalWords
         case .transport(let failure):
             self.attempts = failure.attempts
             self.requestID = failure.details.requestID ?? self.requestID
             self.issuer = failure.details.issuer
-        case .streamingTransportReplayDiverged(let text): self.deliveredText = text
+        case .streamingTransportReplayDiverged(let text):
+            self.deliveredText = text
+            if report.endedWithoutTerminalEvent == true { self.safeDescription = Self.unfinishedWords }
         default: break
         }
     }

@@ -51,8 +51,10 @@ struct Attempt {
     var hasAgents = false
     /// Whether the response has called tools.
     var hasCalls = false
-    /// The body of a refusal, as much as is kept.
+    /// The body of a refusal, or of an answer that does not look like an event stream, as much as is kept.
     var refusal: [UInt8] = []
+    /// Whether the answer is a page for a browser, whatever its content type is.
+    var isPage = false
     /// What the connection has reported behind a batch of payloads, if it is not handled yet.
     var unhandled: TransportEvent?
 
@@ -104,6 +106,8 @@ struct Attempt {
 struct FailureEvidence {
     /// The body of an HTTP error, or the text of an error event.
     var body = ""
+    /// Whether the newest attempt of which something came ended in order, without its terminal event.
+    var endedInOrder = false
     /// The response that failed or is incomplete.
     var response: ChappieResponse?
     /// The usage limit that was reached.

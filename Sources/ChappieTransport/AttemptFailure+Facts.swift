@@ -16,7 +16,7 @@ extension AttemptFailure {
         case .closed(let code, _): return "ws.close.\(code)"
         case .timeout(let budget): return "timeout.\(budget.rawValue)"
         case .transport(let failure) where failure.cause == .timedOut: return "timeout.\(failure.phase.rawValue)"
-        case .transport, .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent,
+        case .transport, .endedEarly, .endedWithoutEvent, .unexpectedContentType, .binaryMessage, .undecodableEvent,
             .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
             .requestTooLarge:
             var details = ChappieTransportFailure.Details()
@@ -32,7 +32,8 @@ extension AttemptFailure {
         case .unexpectedContentType, .upgradeStatus, .httpStatus: return .upgrade
         case .requestTooLarge: return .send
         case .timeout(.firstEvent): return .firstEvent
-        case .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete, .binaryMessage,
+        case .closed, .endedEarly, .endedWithoutEvent, .errorEvent, .responseFailed, .responseIncomplete,
+            .binaryMessage,
             .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge,
             .toolOutputAwaited, .timeout(.idle), .timeout(.progress), .timeout(.total):
             return hasEvents ? .stream : .firstEvent
@@ -47,6 +48,9 @@ extension AttemptFailure {
             details.closeCode = Int(code)
             return .webSocketClosed
         case .endedEarly: return .endedEarly
+        case .endedWithoutEvent:
+            details.detail = EndedAnswer.withoutEvent.rawValue
+            return .endedEarly
         case .unexpectedContentType: return .unexpectedContentType
         case .binaryMessage: return .binaryMessage
         case .undecodableEvent: return .undecodableEvent

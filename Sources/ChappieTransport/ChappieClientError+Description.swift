@@ -47,7 +47,9 @@ extension ChappieClientError: LocalizedError {
         case .usageLimitReached(let limit): ServerMessage.line(limit.message)
         case .responseTerminalFailure(let response): response.serverMessage
         case .httpError(_, let body): ServerMessage.line(ofBody: body)
-        case .transport(let failure): ServerMessage.line(failure.details.serverMessage ?? failure.details.closeReason)
+        case .transport(let failure):
+            failure.details.serverMessage.flatMap(ServerMessage.line(ofBody:))
+                ?? ServerMessage.line(failure.details.closeReason)
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolApprovalDenied,
             .toolExecutionFailed, .toolLoopLimitExceeded, .streamingTransportReplayDiverged, .invalidResponse,
             .alreadyRunning, .runTimeLimitExceeded, .requestRefused:

@@ -74,6 +74,7 @@ extension ChappieStreamReport {
         self.reconnects += other.reconnects
         self.fallbackReason = self.fallbackReason ?? other.fallbackReason
         self.pathTimeLimit = self.pathTimeLimit ?? other.pathTimeLimit
+        self.endedWithoutTerminalEvent = other.endedWithoutTerminalEvent
         self.verifiedReplayByteCount += other.verifiedReplayByteCount
         self.gaps = self.gaps.map { gaps in other.gaps.map(gaps.adding) ?? gaps } ?? other.gaps
     }

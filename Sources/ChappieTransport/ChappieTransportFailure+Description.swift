@@ -49,6 +49,8 @@ extension ChappieTransportFailure: LocalizedError {
         case .openingHandshakeInvalid: "The WebSocket was refused or answered wrongly\(self.statusWords)"
         case .protocolViolation: "The server broke the rules of WebSockets"
         case .binaryMessage: "The server sent a binary message"
+        case .webSocketClosed where self.endedAnswer == .inOrder:
+            "The server closed the WebSocket\(self.closeWords) without saying that its answer was complete"
         case .webSocketClosed: "The server closed the WebSocket\(self.closeWords)"
         case .peerUnresponsive: "The server stopped answering"
         case .unexpectedContentType where self.isWebPage: "Instead of the server a web page answered\(self.statusWords)"
@@ -58,6 +60,10 @@ extension ChappieTransportFailure: LocalizedError {
         case .undecodableEvent: "The server sent an event that cannot be read"
         case .eventTooLarge: "The server sent an event larger than\(self.limitWords)"
         case .outputTooLarge: "The answer has more output than\(self.limitWords)"
+        case .endedEarly where self.endedAnswer == .withoutEvent:
+            "The server ended its answer\(self.statusWords) before the first event"
+        case .endedEarly where self.endedAnswer == .inOrder:
+            "The server ended its answer in order without saying that it was complete"
         case .endedEarly: "The answer ended before it was complete"
         case .connectionLost where self.phase == .proxy: "The proxy closed the connection"
         case .connectionLost: "The connection broke"
@@ -96,6 +102,10 @@ extension ChappieTransportFailure: LocalizedError {
         case .proxyRefused where self.isProxyCredentialRefused: "Check the user name and password in the proxy's URL."
         case .proxyRefused: "Ask the proxy's operator to allow the server, or name it in NO_PROXY."
         case .descriptorsExhausted: "Raise the limit (ulimit -n), or open fewer connections at once."
+        case .endedEarly where self.endedAnswer == .withoutEvent:
+            "Check the address, and ask the server's operator: its log says why it ends its answers before they begin."
+        case .endedEarly where self.endedAnswer == .inOrder: EndedAnswer.advice
+        case .webSocketClosed where self.endedAnswer == .inOrder: EndedAnswer.advice
         case .unexpectedContentType where self.isWebPage: WebPage.advice
         case .notHTTP, .unexpectedContentType: "Check the address; a proxy or a sign-in page may stand in between."
         case .openingHandshakeInvalid: "Use HTTP, or ask the operator of the server or the proxy to allow WebSockets."
@@ -137,6 +147,9 @@ extension ChappieTransportFailure: LocalizedError {
 }
 
 extension ChappieTransportFailure {
+    /// How an answer ended that was not cut.
+    private var endedAnswer: EndedAnswer? { self.details.detail.flatMap(EndedAnswer.init) }
+
     /// The API that the endpoint speaks.
     private var otherAPI: OtherAPI? { self.details.detail.flatMap(OtherAPI.init) }
 

@@ -15,7 +15,7 @@ struct TransportRequestBuilder {
     static let capturedFieldNames =
         [
             "content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms", "traceresponse",
-            "traceparent", turnStateFieldName,
+            "traceparent", "content-length", "transfer-encoding", turnStateFieldName,
         ]
         + UsageLimitHeaders.fieldNames
 

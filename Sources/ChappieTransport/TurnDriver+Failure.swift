@@ -1,4 +1,5 @@
 import ResponseEvents
+import ServerSentEvents
 import StreamSession
 import StreamTransport
 
@@ -73,7 +74,8 @@ extension TurnDriver {
             return self.evidence.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
         case .responseFailed, .responseIncomplete:
             return self.evidence.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
-        case .transport, .closed, .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent,
+        case .transport, .closed, .endedEarly, .endedWithoutEvent, .unexpectedContentType, .binaryMessage,
+            .undecodableEvent,
             .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
             .timeout, .requestTooLarge:
             return .transport(self.transportFailure(for: failure))
@@ -96,8 +98,18 @@ extension TurnDriver {
             }
         }
         let code = known ?? failure.code(details: &details)
-        if code == .unexpectedContentType, WebPage.isContentType(self.attempt?.head?.value(of: "content-type")) {
-            details.detail = WebPage.detail
+        if code == .unexpectedContentType {
+            // Of another content type, no body is read.
+            if self.attempt?.refusal.isEmpty == false { details.serverMessage = self.evidence.body }
+            let isPage =
+                WebPage.isContentType(self.attempt?.head?.value(of: "content-type"))
+                || self.attempt?.isPage == true
+            if isPage { details.detail = WebPage.detail }
+        }
+        if failure == .endedEarly || code == .webSocketClosed, self.attempt?.hasEvents == true,
+            self.evidence.endedInOrder
+        {
+            details.detail = EndedAnswer.inOrder.rawValue
         }
         return ChappieTransportFailure(
             code: code,
@@ -105,6 +117,18 @@ extension TurnDriver {
             transport: self.transport,
             progress: (attempts: self.machine.attemptCount, replaySafety: .init(self.machine.replaySafety)),
             details: details)
+    }
+
+    /// Notes whether an answer of which something came was cut, or ended in order and only did not say so.
+    func noteEnd(_ failure: AttemptFailure, of attempt: Attempt) {
+        guard attempt.hasEvents else { return }
+        self.evidence.endedInOrder =
+            !attempt.hasGap
+            && EndedAnswer.isInOrder(
+                failure, head: attempt.head,
+                endsBetweenEvents: attempt.transport == .httpSSE && self.parser.finish() == .clean)
+        let isInOrder = self.evidence.endedInOrder
+        self.shared.withLock { $0.report.endedWithoutTerminalEvent = isInOrder ? true : nil }
     }
 
     /// Notes that a connection was cut, and tells when an earlier one of the turn was at the same age.

@@ -94,6 +94,7 @@ extension TurnDriver {
     func timedOut(_ budget: AttemptFailure.TimeBudget) {
         // The status code is known, and says more than that its body does not come.
         if budget == .firstEvent, self.attempt?.stage == .refused { return self.refused() }
+        if budget == .firstEvent, self.isOtherDocument { return self.failed(.unexpectedContentType) }
         let isAwaited = budget == .idle || budget == .progress ? self.isToolOutputAwaited : false
         self.failed(isAwaited ? .toolOutputAwaited : .timeout(budget))
     }
@@ -159,6 +160,7 @@ extension TurnDriver {
             self.receivedMessages(payload, from: attempt.connection, attempt: attempt.number)
             self.endBatch()
         case (.streaming, .body):
+            if !attempt.hasEvents { unsafe self.keepOtherDocument(payload.bytes) }
             self.beginBatch(of: attempt)
             unsafe self.receivedEventStream(payload.bytes, attempt: attempt.number)
             self.endBatch()
@@ -222,6 +224,7 @@ extension TurnDriver {
         // The status code is known, and says more than the way the body ended.
         if attempt.stage == .refused { return self.refused() }
         if case .closed(_, let reason) = end { self.evidence.closeReason = reason }
+        if !attempt.hasEvents, self.isOtherDocument { return self.failed(.unexpectedContentType) }
         self.failed(AttemptFailure(end, beforeFirstEvent: !attempt.hasEvents))
     }
 
@@ -248,6 +251,7 @@ extension TurnDriver {
         self.action = action
         self.hasFailed = true
         if let attempt = self.attempt {
+            self.noteEnd(failure, of: attempt)
             self.noteCut(failure, of: attempt)
             self.noteFailed(failure, of: attempt)
         }
@@ -271,7 +275,7 @@ extension AttemptFailure {
     /// How a connection came to its end, as the end of an attempt.
     init(_ end: TransportEnd, beforeFirstEvent: Bool) {
         switch end {
-        case .complete: self = .endedEarly
+        case .complete: self = beforeFirstEvent ? .endedWithoutEvent : .endedEarly
         case .closed(let code, _): self = .closed(code: code, beforeFirstEvent: beforeFirstEvent)
         case .failed(let failure): self = .transport(failure)
         }

@@ -6,7 +6,10 @@ extension ServerErrorFacts {
     /// Of `error.message` (or an `error` that is text), `detail`, `message` and `title` the first that is there, and
     /// otherwise the JSON text itself. A body that is cut off or longer than `maximumBodyByteCount` is not JSON.
     package static func words(inJSON body: some Collection<UInt8>) -> String? {
-        guard body.count <= Self.maximumBodyByteCount, let value = JSONDocumentValue(text: body) else { return nil }
+        guard body.count <= Self.maximumBodyByteCount else { return nil }
+        // RFC 8259 section 8.1: a byte order mark may be passed over.
+        let body = body.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(body.dropFirst(3)) : Array(body)
+        guard let value = JSONDocumentValue(text: body) else { return nil }
         switch value {
         case .object: return value.wordsForPeople ?? String(decoding: body, as: UTF8.self)
         case .array(let elements):

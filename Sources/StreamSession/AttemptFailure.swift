@@ -10,6 +10,8 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     case closed(code: UInt16, beforeFirstEvent: Bool)
     /// The stream ended without a terminal event.
     case endedEarly
+    /// The answer to the POST ended in order before its first event.
+    case endedWithoutEvent
     /// The upgrade was answered with a status code other than 101.
     case upgradeStatus(RefusalFacts)
     /// The POST was answered with a status code other than 200.
@@ -67,7 +69,7 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         switch self {
         case .upgradeStatus: true
         case .httpStatus(let facts): facts.statusCode.map { $0 < 500 || $0 == 503 } ?? false
-        case .transport, .closed, .endedEarly, .errorEvent, .responseFailed, .responseIncomplete,
+        case .transport, .closed, .endedEarly, .endedWithoutEvent, .errorEvent, .responseFailed, .responseIncomplete,
             .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI,
             .eventTooLarge, .outputTooLarge, .toolOutputAwaited, .timeout, .requestTooLarge:
             false
@@ -82,7 +84,8 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         switch self {
         case .upgradeStatus(let facts), .httpStatus(let facts), .errorEvent(let facts), .responseFailed(let facts):
             facts
-        case .transport, .closed, .endedEarly, .responseIncomplete, .unexpectedContentType, .binaryMessage,
+        case .transport, .closed, .endedEarly, .endedWithoutEvent, .responseIncomplete, .unexpectedContentType,
+            .binaryMessage,
             .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .timeout,
             .toolOutputAwaited, .requestTooLarge:
             nil

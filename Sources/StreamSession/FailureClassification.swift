@@ -22,7 +22,7 @@ extension AttemptFailure {
         case .errorEvent(let facts): facts.classOfErrorEvent
         // The delivered output contradicts the response itself: no other attempt can repeat it.
         case .contradictoryEvents(.closingDiffers, _), .contradictoryEvents(.closingOutOfPlace, _): .fatal
-        case .binaryMessage, .undecodableEvent, .contradictoryEvents: .probable
+        case .binaryMessage, .undecodableEvent, .contradictoryEvents, .endedWithoutEvent: .probable
         case .sequenceGap, .timeout(.firstEvent), .timeout(.idle), .timeout(.progress): .transient
         case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
             .timeout(.total):
@@ -39,8 +39,9 @@ extension AttemptFailure {
         // Another connection would hear the same about the size.
         case .closed(let code, _): code != 1009
         case .transport(let failure): failure.cause == .connectionLost || failure.cause == .peerUnresponsive
-        case .endedEarly, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete,
-            .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI,
+        case .endedEarly, .endedWithoutEvent, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed,
+            .responseIncomplete, .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents,
+            .sequenceGap, .otherAPI,
             .eventTooLarge, .outputTooLarge, .toolOutputAwaited, .timeout, .requestTooLarge:
             false
         }

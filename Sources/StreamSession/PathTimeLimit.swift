@@ -32,7 +32,7 @@ extension AttemptFailure {
         case .transport(let failure): failure.cause == .connectionLost
         // RFC 6455 section 7.4.1: going away, no code, and no close frame at all.
         case .closed(let code, _): [1001, 1005, 1006].contains(code)
-        case .endedEarly: true
+        case .endedEarly, .endedWithoutEvent: true
         case .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete, .unexpectedContentType,
             .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge,
             .outputTooLarge, .toolOutputAwaited, .timeout,

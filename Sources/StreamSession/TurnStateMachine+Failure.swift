@@ -156,7 +156,8 @@ extension TurnStateMachine {
     /// cannot be reached: then it is the network that comes and goes.
     private func failureClass(of broken: BrokenAttempt) -> FailureClass {
         let failureClass = broken.failure.failureClass
-        guard failureClass.isProbablyThereToStay, broken.failure.precedesAnswer,
+        guard failureClass.isProbablyThereToStay,
+            broken.failure.precedesAnswer || broken.failure == .endedWithoutEvent,
             self.usedRetries.provenTransports.contains(broken.transport)
         else { return failureClass }
         return .transient
@@ -253,7 +254,8 @@ extension TurnStateMachine {
         case .httpStatus, .unexpectedContentType:
             self.mayHaveSentRequest = true
             self.httpAnswered()
-        case .closed, .endedEarly, .upgradeStatus, .errorEvent, .responseFailed, .responseIncomplete, .binaryMessage,
+        case .closed, .endedEarly, .endedWithoutEvent, .upgradeStatus, .errorEvent, .responseFailed,
+            .responseIncomplete, .binaryMessage,
             .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge,
             .toolOutputAwaited, .timeout:
             self.mayHaveSentRequest = true

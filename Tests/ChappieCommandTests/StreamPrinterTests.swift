@@ -109,6 +109,16 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(!printer.printed(failure(ChappieClientError.httpError(400, ""))).output.contains("serverMessage"))
     }
 
+    @Test func aDivergenceBehindAnEndInOrderNamesThatCause() {
+        var report = ChappieStreamReport()
+        report.endedWithoutTerminalEvent = true
+        let failure = StreamFailure(
+            ChappieClientError.streamingTransportReplayDiverged("so far"), report: report, proof: .none)
+        #expect(failure.safeDescription.hasPrefix("The server ended its answer in order without saying that it was"))
+        #expect(failure.safeDescription.contains("--recovery never"))
+        #expect(failure.tag == "replay.diverged" && failure.deliveredText == "so far" && failure.status == .wrongData)
+    }
+
     @Test func anInterruptionHasNoCategory() {
         var printer = StreamJSONPrinter()
         let line = printer.printed(failure(CancellationError())).output

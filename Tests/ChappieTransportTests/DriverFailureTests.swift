@@ -91,6 +91,7 @@ import Testing
         let expected: [(AttemptFailure, String, ChappieTransportFailure.Phase)] = [
             (.closed(code: 1011, beforeFirstEvent: true), "ws.close.1011", .firstEvent),
             (.endedEarly, "stream.ended-early", .firstEvent),
+            (.endedWithoutEvent, "stream.ended-early", .firstEvent),
             (.upgradeStatus(facts), "http.418", .upgrade),
             (.httpStatus(facts), "http.418", .upgrade),
             (.errorEvent(facts), "http.418", .firstEvent),

@@ -44,6 +44,10 @@ import Testing
         .answer(status: 400, body: #"{"detail":"\#(Self.token) may not ask \#(Self.prompt)"}"#),
         .answer(status: 400, body: "\(Self.token) may not ask \(Self.prompt)"),
         .answer(status: 400, body: "<html><title>\(Self.token) may not ask \(Self.prompt)</title>"),
+        .answer(status: 200, body: #"{"detail":"\#(Self.token) may not ask \#(Self.prompt)"}"#),
+        .answer(
+            status: 200, fields: [.init(name: "content-type", value: "text/event-stream")],
+            body: #"{"detail":"\#(Self.token) may not ask \#(Self.prompt)"}"#),
         .answer(status: 401, body: #"{"error":"\#(Self.token) may not ask \#(Self.prompt)"}"#),
         .closeWebSocket(code: 4000, reason: Self.token, afterEvent: 20),
         .changeMember(event: 1, member: "response.id", value: #""\#(Self.token)""#),

@@ -161,7 +161,8 @@ import Testing
     }
 
     static let plain: [(AttemptFailure, FailureClass)] = [
-        (.endedEarly, .transient), (.timeout(.firstEvent), .transient), (.timeout(.idle), .transient),
+        (.endedEarly, .transient), (.endedWithoutEvent, .probable), (.timeout(.firstEvent), .transient),
+        (.timeout(.idle), .transient),
         (.timeout(.total), .fatal), (.undecodableEvent, .probable), (.binaryMessage, .probable),
         (.requestTooLarge, .size), (.eventTooLarge(limit: 1), .fatal), (.unexpectedContentType, .fatal),
         (.responseIncomplete(reason: "max_output_tokens"), .fatal), (.responseIncomplete(reason: nil), .fatal),

@@ -1,0 +1,33 @@
+// How an answer came to an end in order, and was not complete. Pure.
+import StreamSession
+import StreamTransport
+
+/// The fixed words for `details.detail` of an answer that ended without being cut.
+enum EndedAnswer: String {
+    /// It had no event at all.
+    case withoutEvent = "no-event"
+    /// It had events, and the server ended it in order: nothing is known to be missing but the terminal event.
+    case inOrder = "ended-in-order"
+
+    /// Whether an answer that had events ended in order: its body was as long as was announced or had its last chunk,
+    /// and ended between two events, or its WebSocket was closed with 1000.
+    ///
+    /// A body that ends with its connection may have been cut (RFC 9112 section 6.3).
+    static func isInOrder(_ failure: AttemptFailure, head: ResponseHead?, endsBetweenEvents: @autoclosure () -> Bool)
+        -> Bool
+    {
+        switch failure {
+        case .closed(let code, _): code == 1000
+        case .endedEarly:
+            (head?.value(of: "content-length") ?? head?.value(of: "transfer-encoding")) != nil && endsBetweenEvents()
+        default: false
+        }
+    }
+}
+
+extension EndedAnswer {
+    /// What to do about an answer that ended in order.
+    static let advice =
+        "The delivered text may be all of it, or cut at the limit of output tokens. If this server ends its answers so, "
+        + "set recovery to never: it is then asked once."
+}

@@ -1,0 +1,34 @@
+import ResponseEvents
+import StreamSession
+import StreamTransport
+
+/// Answers that claim success and are no event stream: what they say goes into the error.
+extension TurnDriver {
+    /// Keeps the beginning of a body that begins as JSON or HTML does, and no line of an event stream.
+    ///
+    /// The content type is that of an event stream; of a real one, nothing is kept.
+    func keepOtherDocument(_ bytes: UnsafeRawBufferPointer) {
+        let limit = self.engine.configuration.limits.errorBodyByteCount
+        guard let count = self.attempt?.refusal.count, count < limit else { return }
+        if count == 0 {
+            // A byte order mark may come first, and blanks.
+            let first = unsafe bytes.first { ![0x09, 0x0A, 0x0C, 0x0D, 0x20, 0xEF, 0xBB, 0xBF].contains($0) }
+            guard first.map({ "{[<".utf8.contains($0) }) == true else { return }
+        }
+        unsafe self.attempt?.refusal.append(contentsOf: bytes.prefix(limit - count))
+    }
+
+    /// Whether the body, which has no event, is JSON or HTML: then it is the server's word about the error.
+    var isOtherDocument: Bool {
+        guard let attempt = self.attempt, attempt.stage == .streaming, attempt.transport == .httpSSE,
+            !attempt.hasEvents,
+            !attempt.refusal.isEmpty
+        else { return false }
+        let body = String(decoding: attempt.refusal, as: UTF8.self)
+        let isPage = WebPage(body) != nil
+        guard isPage || ServerErrorFacts.words(inJSON: attempt.refusal) != nil else { return false }
+        self.evidence.body = body
+        self.attempt?.isPage = isPage
+        return true
+    }
+}
