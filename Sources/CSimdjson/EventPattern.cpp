@@ -205,6 +205,7 @@ bool EventPattern::fits(
     event.sequence_number = number;
     event.type_name.bytes = start_of(this->type_name);
     event.delta = gap_at(this->delta_gap);
+    event.delta_halves = 0;
     if (this->stream_id.is_there) { event.stream_id.bytes = start_of(this->stream_id); }
     if (this->item_id.is_there) { event.item_id.bytes = start_of(this->item_id); }
     this->has_fitted = true;
@@ -212,7 +213,7 @@ bool EventPattern::fits(
     if (!has_any_escape && !has_item_id_gap) { return true; }
     if (has_item_id_gap) { event.item_id = gap_at(this->item_id_gap); }
     Unescaper unescaper(scanner, count, has_any_escape);
-    unescaper.unescape(event.delta);
+    unescaper.unescape_delta(event);
     if (has_item_id_gap) {
         unescaper.unescape(event.item_id);
         event.shape = this->slots.number_of(event);

@@ -194,7 +194,7 @@ csj_status finish(EventScan &scan, csj_scanner &scanner, csj_event &event, Unesc
     event.type = event_type(event.type_name.bytes, event.type_name.count);
     if (is_delta(event.type)) {
         event.delta = scan.delta.contents;
-        unescaper.unescape(event.delta);
+        unescaper.unescape_delta(event);
         event.wrong_field = event.delta.bytes == nullptr ? csj_field_delta : csj_field_none;
         return event.wrong_field == csj_field_none ? csj_ok : csj_wrong_field;
     }
@@ -239,6 +239,7 @@ simdjson_never_inline csj_status scan_whole(
     event.wrong_field = csj_field_none;
     event.type_name = event.stream_id = event.item_id = event.delta = event.closing_text = csj_text{nullptr, 0};
     event.closing_kind = csj_part_none;
+    event.delta_halves = 0;
     event.shape = 0;
     event.sequence_number = event.output_index = event.content_index = event.summary_index = absent;
     scanner.parts.clear();

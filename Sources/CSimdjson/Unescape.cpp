@@ -62,6 +62,23 @@ uint8_t plain(uint8_t escaped) noexcept {
 
 }  // namespace
 
+uint32_t csj_surrogate_halves(const uint8_t *bytes, size_t count) {
+    if (count < 6) { return 0; }
+    uint32_t halves = 0;
+    if (bytes[0] == '\\' && bytes[1] == 'u') {
+        const uint32_t first = hexadecimal(bytes + 2);
+        if (first >= 0xDC00 && first <= 0xDFFF) { halves = first; }
+    }
+    const size_t start = count - 6;
+    if (bytes[start] != '\\' || bytes[start + 1] != 'u') { return halves; }
+    // A backslash behind an odd number of others is a character and no escape.
+    size_t backslashes = 0;
+    while (backslashes < start && bytes[start - 1 - backslashes] == '\\') { ++backslashes; }
+    const uint32_t last = hexadecimal(bytes + start + 2);
+    if (backslashes % 2 == 0 && last >= 0xD800 && last <= 0xDBFF) { halves |= last << 16; }
+    return halves;
+}
+
 size_t csj_unescape(const uint8_t *bytes, size_t count, uint8_t *output) {
     const uint8_t *byte = bytes;
     const uint8_t *const end = bytes + count;

@@ -25,6 +25,15 @@ public:
         text = {output, count};
     }
 
+    /// The text of a delta, whose halves of surrogate pairs other deltas may complete.
+    void unescape_delta(csj_event &event) noexcept {
+        const csj_text escaped = event.delta;
+        this->unescape(event.delta);
+        if (event.delta.bytes != escaped.bytes) {
+            event.delta_halves = csj_surrogate_halves(escaped.bytes, escaped.count);
+        }
+    }
+
 private:
     bool make_room() noexcept {
         if (this->scanner.text_capacity >= this->document_count) { return true; }

@@ -51,6 +51,9 @@ struct ResponseReader: ~Copyable {
         self.isFlowing = wantsOutputOnly && self.machine.isFlowing(attempt)
     }
 
+    /// Leaves every event of the batch to the driver.
+    mutating func stopFlowing() { self.isFlowing = false }
+
     /// Reads a message, and those behind it as long as messages are but output: nothing happens then that the driver
     /// would have to look at.
     mutating func read(_ messages: inout Messages, attempt: Int) throws(ResponseEventError) -> Reading {

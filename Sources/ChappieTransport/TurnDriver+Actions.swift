@@ -211,6 +211,7 @@ extension TurnDriver {
         self.evidence = FailureEvidence()
         self.parser.reset(lastEventID: "")
         if !attempt.continuesResponse {
+            self.half = nil
             self.finishedItems.removeAll()
             self.record.restart()
         }

@@ -11,6 +11,7 @@ extension TurnDriver {
         guard self.machine.isClosed(slot.outputIndex), self.machine.isReading(attempt) else {
             return self.action == nil
         }
+        if self.half?.slot == slot { self.half = nil }
         let closing = unsafe self.machine.closing(text.utf8.span, in: slot)
         guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
         self.received(text.dropping(first: offset), in: slot, attempt: attempt)
@@ -49,6 +50,7 @@ extension TurnDriver {
     private func close(
         _ parts: [(slot: ReplaySlot, text: BorrowedText)], of summary: ResponseSummary, attempt: Int
     ) -> Bool {
+        if self.half?.slot.kind == parts[0].slot.kind { self.half = nil }
         let closing = unsafe self.machine.closing(
             parts.map { unsafe $0.text.utf8 }, ofKind: parts[0].slot.kind, itemCount: summary.output.count)
         guard case .rest(var offset) = closing else { return self.follow(closing, at: parts[0].slot) }

@@ -29,6 +29,8 @@ extension TurnDriver {
     /// The server says that the response is complete.
     func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
         guard self.closeOutput(summary, attempt: attempt) else { return }
+        self.deliverHalf(attempt: attempt)
+        guard self.action == nil else { return }
         for call in self.record.completed(summary, responseID: self.responseID) {
             self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
             guard self.action == nil else { return }

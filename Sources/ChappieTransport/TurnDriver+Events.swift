@@ -88,7 +88,7 @@ extension TurnDriver {
         self.batchTime = self.engine.clock.now()
         self.hasOutputInBatch = false
         self.reader.beginBatch(
-            wantsOutputOnly: !self.engine.configuration.reportsDiagnostics
+            wantsOutputOnly: self.half == nil && !self.engine.configuration.reportsDiagnostics
                 && self.engine.configuration.rawEvents != .all,
             attempt: attempt.number)
     }
@@ -223,7 +223,7 @@ extension TurnDriver {
             guard !self.machine.isAside(outputIndex),
                 let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex)
             else { return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt) }
-            self.received(text, in: slot, attempt: attempt)
+            self.received(text, event.deltaHalves, in: slot, attempt: attempt)
         case .partDone(let kind, let outputIndex, let partIndex, let text):
             if let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex) {
                 self.close(slot, with: text, attempt: attempt)

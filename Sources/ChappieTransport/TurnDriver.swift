@@ -68,6 +68,8 @@ import StreamTransport
     var bodies: RequestBodies?
     /// The request as the caller made it.
     var originalBodies: RequestBodies?
+    /// The first half of a surrogate pair that has come at the end of a delta, and waits for the second one.
+    var half: PendingHalf?
     /// Finished items of the attempt that runs, in order, without a gap.
     var finishedItems: [FinishedItem] = []
     /// Items that earlier attempts have finished, and their tools' outputs: a part of the request.

@@ -18,6 +18,8 @@ package struct ResponseEvent {
     ///
     /// The identifier in an item itself is `ItemSummary.id`.
     package let itemID: BorrowedText?
+    /// The halves of surrogate pairs at the ends of a delta's text.
+    package let deltaHalves: SurrogateHalves
 
     /// What an event says.
     package enum Kind {

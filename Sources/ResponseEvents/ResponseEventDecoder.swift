@@ -45,14 +45,14 @@ package struct ResponseEventDecoder: ~Copyable {
 
     /// Checks one event and finds what a turn needs of it: the first half of `decode`.
     ///
-    /// - Returns: the delta, if it is one and names no lane: what nearly every event is. `scannedEvent` tells of any
-    ///   other, until the next call.
+    /// - Returns: the delta, if it is one, names no lane and has no half of a surrogate pair at an end: what nearly every
+    ///   event is. `scannedEvent` tells of any other, until the next call.
     package mutating func scan(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent.Delta? {
         guard json.count <= self.maximumByteCount else { throw .tooLarge }
         let status = self.scanner.scan(json.assumingMemoryBound(to: UInt8.self), into: self.event)
         guard status == csj_ok else { throw ResponseEventError(status, field: self.event.pointee.wrong_field) }
         guard let kind = ResponseEvent.DeltaKind(self.event.pointee.type), self.event.pointee.stream_id.bytes == nil,
-            let text = BorrowedText(self.event.pointee.delta)
+            self.event.pointee.delta_halves == 0, let text = BorrowedText(self.event.pointee.delta)
         else { return nil }
         return ResponseEvent.Delta(
             kind: kind, outputIndex: self.outputIndex, partIndex: self.partIndex(of: kind), text: text,
@@ -67,7 +67,8 @@ package struct ResponseEventDecoder: ~Copyable {
             sequenceNumber: Int(presence: self.event.pointee.sequence_number),
             typeName: BorrowedText(self.event.pointee.type_name) ?? .empty,
             streamID: BorrowedText(self.event.pointee.stream_id),
-            itemID: BorrowedText(self.event.pointee.item_id)
+            itemID: BorrowedText(self.event.pointee.item_id),
+            deltaHalves: SurrogateHalves(self.event.pointee.delta_halves)
         )
     }
 

@@ -222,6 +222,55 @@ private enum Closing {
         #expect(outcome.error == nil)
     }
 
+    // MARK: Scalars in two deltas
+
+    private static func escaped(_ text: String, at index: Int = 0) -> String {
+        #"{"type":"response.output_text.delta","output_index":\#(index),"delta":"\#(text)"}"#
+    }
+
+    /// JavaScript cuts text between the units of UTF-16, and writes the halves as escapes.
+    @Test(arguments: [
+        ([#"Hi \ud83d"#, #"\ude00!"#], ["Hi ", "😀!"]),
+        ([#"\uD83D"#, #"\uDE00\uD83D"#, #"\uDE01"#], ["😀", "😁"]),
+        ([#"a\ud83d"#, "b"], ["a", "\u{FFFD}b"]),
+        ([#"a\ud83d"#, #"\ud83d\ude00"#], ["a", "\u{FFFD}😀"]),
+        ([#"\ude00"#, #"\ude00"#], ["\u{FFFD}", "\u{FFFD}"]),
+        ([#"a\ud83d"#], ["a", "\u{FFFD}"]),
+        ([#"\\ud83d"#, #"\ude00"#], [#"\ud83d"#, "\u{FFFD}"]),
+    ])
+    func aScalarInTwoDeltasIsOne(_ texts: [String], _ deltas: [String]) async {
+        let outcome = await Self.run(texts.map { Self.escaped($0) } + [Event.completed])
+        #expect(outcome.events == deltas.map { .textDelta($0) } + [.completed])
+    }
+
+    @Test func aHalfIsNotHeldBackForAnotherSlot() async {
+        let outcome = await Self.run([
+            Self.escaped(#"a\ud83d"#), Self.escaped("b", at: 1), Self.escaped(#"\ude00"#), Event.completed,
+        ])
+        #expect(outcome.text == "a\u{FFFD}b\u{FFFD}")
+    }
+
+    /// What closes the slot has the scalar.
+    @Test func aScalarWhoseSecondHalfStandsInAClosingEventIsWhole() async {
+        let outcome = await Self.run([
+            Closing.added(id: "m"), Self.escaped(#"a\ud83d"#), Closing.itemDone("a😀"),
+            Closing.completed(Closing.message("a😀")),
+        ])
+        #expect(outcome.text == "a😀")
+        #expect(outcome.error == nil)
+    }
+
+    @Test func aHalfOfABrokenAttemptIsForgotten() async {
+        let fixture = TurnFixture([
+            [
+                .opened(101), .request, .text(Self.escaped(#"a\ud83d"#)),
+                .ended(.failed(TransportFailure(phase: .stream, cause: .connectionLost))),
+            ],
+            [.opened(101), .request] + ["a😀", "b"].map { .text(Self.escaped($0)) } + [.text(Event.completed)],
+        ])
+        #expect(await fixture.run().text == "a😀b")
+    }
+
     // MARK: Restarts
 
     /// A gateway says that another model answers from here on.

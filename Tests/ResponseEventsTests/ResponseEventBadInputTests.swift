@@ -61,6 +61,25 @@ import Testing
 
     // MARK: Halves of surrogate pairs
 
+    @Test(arguments: [
+        (#"\ud83d"#, 0, 0xD83D), (#"\uDE00"#, 0xDE00, 0), (#"\ude00\ud83d"#, 0xDE00, 0xD83D),
+        (#"\ud83d\ud83d"#, 0, 0xD83D), (#"\ud83d\ude00"#, 0, 0), (#"\ud83d\u0041"#, 0, 0), (#"a\ude00\ud83db"#, 0, 0),
+        (#"\\ud83d"#, 0, 0), (#"\\\ud83d"#, 0, 0xD83D), (#"\\\\ud83d"#, 0, 0), (#"\udfff x \udbff"#, 0xDFFF, 0xDBFF),
+        ("plain", 0, 0), (#"\n"#, 0, 0), ("", 0, 0),
+    ])
+    func halvesAtTheEndsOfADeltaAreTold(escaped: String, second: UInt16, first: UInt16) throws {
+        var decoder = ResponseEventDecoder(maximumByteCount: 1_024)
+        // The first is read whole, the others by the pattern that it has left.
+        for text in ["x", escaped, escaped, "x"] {
+            let json = Array(#"{"type":"response.output_text.delta","delta":"\#(text)"}"#.utf8)
+            try withPadded(json) { json in
+                let event = try decoder.decode(json)
+                #expect(event.deltaHalves.second == (text == "x" ? 0 : second))
+                #expect(event.deltaHalves.first == (text == "x" ? 0 : first))
+            }
+        }
+    }
+
     @Test(arguments: [#"\ud83d"#, #"\uDE00"#, #"\ude00\ud83d"#, #"\ud83d\ud83d"#, #"\ud83d\u0041"#])
     func halfAPairIsReplacedInEveryField(escape: String) throws {
         let text = try deltaText(#"{"type":"response.output_text.delta","delta":"\#(escape)"}"#)

@@ -160,6 +160,9 @@ typedef struct csj_event {
     uintptr_t shape;
     /// The text of the six kinds of delta, unescaped.
     csj_text delta;
+    /// The halves of surrogate pairs that stand alone at the ends of `delta`, where they became U+FFFD: a second half at
+    /// its beginning (the low 16 bits), a first half at its end (the high 16 bits); 0 for none.
+    uint32_t delta_halves;
     /// The whole text of a slot as an event that closes it has it, unescaped; null where it has none.
     csj_text closing_text;
     /// The kind of `closing_text`, where there is one.
@@ -215,6 +218,9 @@ csj_status csj_read_tree(
 
 /// Unescapes what stood between the quotes of a checked string. `output` holds at least `count` bytes.
 size_t csj_unescape(const uint8_t *bytes, size_t count, uint8_t *output);
+
+/// The halves of surrogate pairs at the ends of what stood between the quotes of a checked string, as `delta_halves`.
+uint32_t csj_surrogate_halves(const uint8_t *bytes, size_t count);
 
 bool csj_validate_utf8(const uint8_t *bytes, size_t count);
 
