@@ -340,7 +340,7 @@ private let additions = [
 private let badInput = [
     Sentence(
         "arguments that are not JSON",
-        "LoopbackTests/ClientEndpointTests.argumentsThatAreNoJSONAreGivenToTheToolAsTheyAre"),
+        "LoopbackTests/ClientEndpointTests.argumentsThatAreNoObjectGoBackToTheModelAndNotToTheTool"),
     Sentence(
         "an unknown tool", "LoopbackTests/ClientToolTests.aCallWithoutAHandlerEndsTheTurnBeforeAnythingRuns"),
     Sentence(

@@ -114,6 +114,25 @@ import Testing
             ])
     }
 
+    @Test(arguments: ["auto", "ask"])
+    func aFunctionDoesNotRunWithArgumentsThatDoNotFitAndNobodyIsAsked(name: String) throws {
+        let schema: ChappieJSONValue = ["type": "object", "properties": [:], "required": ["zone"]]
+        var machine = Self.machine { $0.schemas = ["auto": schema, "ask": schema] }
+        let call = Self.call("1", name)
+        let output = Self.output(call, try #require(ToolArguments("{}", schema: schema).fault), .failed)
+        #expect(
+            machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [
+                Self.requested(call, name == "ask" ? .ask : .automatic), .record(0, output),
+                Self.result(call, .failed, output.text), .askModel,
+            ])
+    }
+
+    @Test func theInputOfACustomToolIsNotHeldAgainstASchema() {
+        var machine = Self.machine { $0.schemas = ["auto": .anyObject] }
+        let call = Self.call("1", payload: "no JSON", isCustom: true)
+        #expect(machine.responseCompleted(calls: [call], endsTurn: true, now: .zero).last == .run(0))
+    }
+
     @Test(arguments: [("too late", "too late"), ("", "The call was not approved.")])
     func aDenialIsAnOutcome(reason: String, words: String) {
         var machine = Self.machine()

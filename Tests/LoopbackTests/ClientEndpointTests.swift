@@ -107,19 +107,39 @@ import Testing
         }
     }
 
-    @Test func argumentsThatAreNoJSONAreGivenToTheToolAsTheyAre() async throws {
+    @Test(arguments: Wire.allCases)
+    func argumentsThatAreNoObjectGoBackToTheModelAndNotToTheTool(over wire: Wire) async throws {
         let record = ToolRecord()
-        let tool = ChappieHostTool(name: "t", description: "") { call in
+        let asked = Locked(0)
+        let tool = ChappieHostTool(name: "clock", description: "", policy: .ask) { call in
             record.note(call)
-            return call.argumentsJSON == nil ? .failed("The arguments are no JSON.") : ChappieToolResult(output: "")
+            return ChappieToolResult(output: "noon")
         }
-        let call = functionCall("c", "t", #"{"city": Oslo"#)
-        try await withServer(scripted([responseEvents(1, [call]), responseEvents(2, [], text: "Done.")])) { server in
-            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
+        let calls = [#"{"zone":"UTC"}{"zone":"UTC"}"#, #"{"zone": UTC}"#, #"{"zone":"UTC"}"#]
+        let responses = calls.enumerated().map { responseEvents($0 + 1, [functionCall("c\($0)", "clock", $1)]) }
+        try await withServer(scripted(responses + [responseEvents(4, [], text: "Done.")])) { server in
+            let client = Chappie.client(
+                configuration: .loopback(server, over: wire) {
+                    $0.tools = [tool]
+                    $0.toolApprovalHandler = { _ in
+                        asked.update { $0 += 1 }
+                        return .approved()
+                    }
+                })
             let outcome = await client.outcome()
             #expect(outcome.error == nil)
-            #expect(record.calls.map(\.arguments) == [#"{"city": Oslo"#])
-            #expect(outcome.results.map(\.status) == [.failed])
+            #expect(outcome.text == "Done.")
+            #expect(record.calls.map(\.arguments) == [calls[2]])
+            #expect(asked.value == 1)
+            #expect(outcome.results.map(\.status) == [.failed, .failed, .completed])
+            let isNotObject = "The tool was not run: its arguments are not one JSON object."
+            // Over a WebSocket only what is new is sent.
+            let sent = wire == .webSocket ? server.inputs.flatMap { $0 } : server.inputs.last ?? []
+            #expect(
+                sent.compactMap { $0["output"]?.string } == [
+                    isNotObject + " The object ends before offset 14, and more follows.",
+                    isNotObject + " At offset 9 is what JSON does not allow there.", "noon",
+                ])
         }
     }
 

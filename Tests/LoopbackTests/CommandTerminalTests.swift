@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func questionIsOneLineWhateverTheArgumentsAre() async throws {
-        let flood = String(repeating: "\n\u{202E}\u{200B}", count: 500)
+        let flood = String(repeating: #"\n"# + "\u{202E}\u{200B}", count: 500)
         try await Self.withModel(arguments: #"{"command":"rm -rf /"# + flood + #"; echo hi"}"#) { url, environment in
             let child = try Self.start(url, environment)
             #expect(await child.hasShown("? [y/N]"))

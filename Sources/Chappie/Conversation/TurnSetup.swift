@@ -31,6 +31,7 @@ struct TurnSetup: Sendable {
     /// The rules of the tool loop.
     var rules: ToolLoopStateMachine.Rules {
         ToolLoopStateMachine.Rules(
-            policies: self.tools.mapValues(\.policy), canAsk: self.approvalHandler != nil, limits: self.limits)
+            policies: self.tools.mapValues(\.policy), canAsk: self.approvalHandler != nil, limits: self.limits,
+            schemas: self.tools.compactMapValues(\.input.schema))
     }
 }

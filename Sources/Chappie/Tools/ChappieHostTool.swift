@@ -13,6 +13,11 @@ import ResponseEvents
 ///
 /// Its handler runs in a task of its own, which is cancelled with the turn. What it throws ends the turn with
 /// `ChappieClientError.toolExecutionFailed`; what the model is to read is a result (`ChappieToolResult.failed(_:)`).
+///
+/// A function does not run, and nobody is asked, when its arguments are not one JSON object, when a member that the
+/// schema's `required` names is missing, or when the `type` of an outermost property is another. The call has then
+/// failed, and its output tells the model why, with the offset in bytes. Empty arguments are `{}`, an optional member
+/// may be `null`, and the rest of the schema is the tool's to check.
 public struct ChappieHostTool: Sendable {
     /// Does what the tool does.
     public typealias Handler = @Sendable (ChappieToolCall) async throws -> ChappieToolResult
@@ -109,6 +114,12 @@ enum ToolInput: Sendable, Equatable {
     case schema(ChappieJSONValue, isStrict: Bool)
     /// Text.
     case text(ChappieToolInputFormat)
+
+    /// The schema of a function's arguments.
+    var schema: ChappieJSONValue? {
+        guard case .schema(let schema, _) = self else { return nil }
+        return schema
+    }
 }
 
 /// A tool in a request.

@@ -12,6 +12,8 @@ struct ToolLoopStateMachine: Sendable {
         var canAsk: Bool
         /// How far the turn may go.
         var limits: ChappieRunLimits
+        /// What the host's functions take, by name; a custom tool has no schema.
+        var schemas: [String: ChappieJSONValue] = [:]
     }
 
     /// What the driver must do, in order.
@@ -256,19 +258,24 @@ struct ToolLoopStateMachine: Sendable {
             callID: call.callID, name: call.name, arguments: call.payload, policy: policy)
         var actions: [Action] = [.deliver(.toolCallRequested(request))]
         self.entries.append(Entry(call: call, policy: policy, startedAt: now, progress: .queued))
-        switch policy {
-        case .automatic:
-            break
-        case .ask:
+        if let output = self.outputWithoutRunning(call, policy) {
+            self.entries[number].progress = .done(output)
+            actions += [.record(number, output), .deliver(self.result(of: number, output, now: now))]
+        } else if policy == .ask {
             self.entries[number].progress = .asking
             let approval = ChappieApprovalRequest(callID: call.callID, name: call.name, arguments: call.payload)
             actions += [.deliver(.approvalRequested(approval)), .ask(number)]
-        case .deny:
-            let output = ToolOutput(status: .denied, text: "This tool may not be used.", of: call)
-            self.entries[number].progress = .done(output)
-            actions += [.record(number, output), .deliver(self.result(of: number, output, now: now))]
         }
         return actions
+    }
+
+    /// The output of a call that must not run; nil for one that may.
+    private func outputWithoutRunning(_ call: CompletedResponse.Call, _ policy: ChappieToolPolicy) -> ToolOutput? {
+        if policy == .deny { return ToolOutput(status: .denied, text: "This tool may not be used.", of: call) }
+        guard !call.isCustom, let schema = self.rules.schemas[call.name],
+            let fault = ToolArguments(call.payload, schema: schema).fault
+        else { return nil }
+        return ToolOutput(status: .failed, text: fault, of: call)
     }
 
     /// Starts as many calls as may run at once, in order.

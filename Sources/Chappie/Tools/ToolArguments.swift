@@ -1,0 +1,87 @@
+import ResponseEvents
+
+/// What a model wrote as the arguments of a function, held against what the function takes.
+///
+/// Of the schema, the required members and the types of the outermost properties count; the tool judges the rest. A
+/// function without arguments may have empty ones, which are `{}`, and an optional member may be `null`.
+struct ToolArguments {
+    /// Why a function cannot take the arguments, for the model; nil when it can.
+    let fault: String?
+
+    /// How many faults of one call the model is told of.
+    private static let maximumFaultCount = 8
+
+    /// Judges arguments as the model wrote them.
+    init(_ text: String, schema: ChappieJSONValue) {
+        let bytes = Array(text.utf8)
+        if let fault = JSONObjectFault(bytes) {
+            guard fault.kind != .empty else {
+                self.fault = Self.fault(of: [], schema: schema)
+                return
+            }
+            self.fault = "The tool was not run: its arguments are not one JSON object. \(fault.sentence)"
+            return
+        }
+        // An object that is nested too deeply to be read here is the tool's to judge.
+        guard case .object(let members)? = JSONDocumentValue(text: bytes) else {
+            self.fault = nil
+            return
+        }
+        self.fault = Self.fault(of: members, schema: schema)
+    }
+
+    private static func fault(of members: [JSONDocumentValue.Member], schema: ChappieJSONValue) -> String? {
+        // Of members with the same name the last one counts.
+        let values = Dictionary(members.map { ($0.name, $0.value) }) { _, last in last }
+        var required: [String] = []
+        if case .array(let names)? = schema["required"] { required = names.compactMap(\.string) }
+        var faults = required.filter { values[$0] == nil }.map { "\"\($0)\" is missing" }
+        if case .object(let properties)? = schema["properties"] {
+            for (name, property) in properties.sorted(by: { $0.key < $1.key }) {
+                guard let value = values[name], let types = property.jsonTypes else { continue }
+                if value == .null, !required.contains(name) { continue }
+                guard !types.contains(where: { value.isOf(type: $0) }) else { continue }
+                faults.append("\"\(name)\" has to be \(types.joined(separator: " or ")), and is \(value.typeName)")
+            }
+        }
+        guard !faults.isEmpty else { return nil }
+        let shown = faults.prefix(Self.maximumFaultCount).joined(separator: "; ")
+        return "The tool was not run: its arguments do not fit its schema: \(shown)."
+    }
+}
+
+extension ChappieJSONValue {
+    /// The types that a schema names; nil when it names none, or one that JSON Schema does not have.
+    fileprivate var jsonTypes: [String]? {
+        let types: [String]
+        switch self["type"] {
+        case .string(let type): types = [type]
+        case .array(let elements): types = elements.compactMap(\.string)
+        case .object, .number, .bool, .null, nil: return nil
+        }
+        let known: Set = ["object", "array", "string", "number", "integer", "boolean", "null"]
+        guard !types.isEmpty, types.allSatisfy(known.contains) else { return nil }
+        return self["nullable"] == .bool(true) ? types + ["null"] : types
+    }
+}
+
+extension JSONDocumentValue {
+    /// JSON Schema's name of the value's type.
+    fileprivate var typeName: String {
+        switch self {
+        case .object: "object"
+        case .array: "array"
+        case .string: "string"
+        case .number: "number"
+        case .bool: "boolean"
+        case .null: "null"
+        }
+    }
+
+    fileprivate func isOf(type: String) -> Bool {
+        // JSON Schema counts 1.0 among the integers.
+        guard type == "integer" else { return self.typeName == type }
+        guard case .number(let text) = self, let number = Double(text) else { return false }
+        return number.rounded() == number
+    }
+}
