@@ -78,9 +78,9 @@ struct StreamFailure: Equatable {
 
     /// The cause of a divergence that is no cut.
     private static let unfinishedWords =
-        "The server ended its answer in order without saying that it was complete, and answered otherwise when it was "
-        + "asked again. The delivered text may be all of it, or cut at the limit of output tokens. If this server ends "
-        + "its answers so, give --recovery never: it is then asked once."
+        "The answer ended behind a whole event, the server did not say that it was complete, and it answered otherwise "
+        + "when it was asked again. The delivered text may be all of it, or cut: on the way, or at the limit of output "
+        + "tokens. If this server ends all its answers so, give --recovery never: it is then asked once."
 
     private mutating func add(_ error: ChappieClientError, _ proof: Proof, _ report: ChappieStreamReport) {
         switch error {

@@ -63,9 +63,10 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
     public var pathTimeLimit: Double?
     /// True when the server ended the answer that broke last in order, and did not say that it was complete.
     ///
-    /// In order means that the body was as long as was announced or had its last chunk, or that the WebSocket was closed
-    /// with 1000, and that no event was cut. Nothing is known to be missing then but the terminal event, and a replay
-    /// that diverges says nothing about the network: see `ChappieRecoveryPolicy.never`. Nil otherwise.
+    /// In order means that no event was cut, and that the body was as long as was announced or in chunks, of which the last
+    /// one may be missing, or that the WebSocket was closed with 1000. Nothing is known to be missing then but the
+    /// terminal event, and a replay that diverges says nothing about the network: see `ChappieRecoveryPolicy.never`. Nil
+    /// otherwise.
     public var endedWithoutTerminalEvent: Bool?
     /// Bytes of replayed output that were compared and withheld.
     public var verifiedReplayByteCount = 0

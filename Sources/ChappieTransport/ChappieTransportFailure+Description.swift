@@ -63,7 +63,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .endedEarly where self.endedAnswer == .withoutEvent:
             "The server ended its answer\(self.statusWords) before the first event"
         case .endedEarly where self.endedAnswer == .inOrder:
-            "The server ended its answer in order without saying that it was complete"
+            "The answer ended behind a whole event, and the server did not say that it was complete"
         case .endedEarly: "The answer ended before it was complete"
         case .connectionLost where self.phase == .proxy: "The proxy closed the connection"
         case .connectionLost: "The connection broke"

@@ -9,10 +9,11 @@ enum EndedAnswer: String {
     /// It had events, and the server ended it in order: nothing is known to be missing but the terminal event.
     case inOrder = "ended-in-order"
 
-    /// Whether an answer that had events ended in order: its body was as long as was announced or had its last chunk,
-    /// and ended between two events, or its WebSocket was closed with 1000.
+    /// Whether an answer that had events ended in order, as far as that is known: its body ended between two events, and
+    /// was as long as was announced or in chunks, or its WebSocket was closed with 1000.
     ///
-    /// A body that ends with its connection may have been cut (RFC 9112 section 6.3).
+    /// A body that ends with its connection may have been cut (RFC 9112 section 6.3). One in chunks may have been as well:
+    /// libwebsockets does not tell whether the last chunk came.
     static func isInOrder(_ failure: AttemptFailure, head: ResponseHead?, endsBetweenEvents: @autoclosure () -> Bool)
         -> Bool
     {
@@ -28,6 +29,6 @@ enum EndedAnswer: String {
 extension EndedAnswer {
     /// What to do about an answer that ended in order.
     static let advice =
-        "The delivered text may be all of it, or cut at the limit of output tokens. If this server ends its answers so, "
-        + "set recovery to never: it is then asked once."
+        "The delivered text may be all of it, or cut: on the way, or at the limit of output tokens. If this server ends "
+        + "all its answers so, set recovery to never: it is then asked once."
 }

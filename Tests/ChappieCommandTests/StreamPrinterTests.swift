@@ -114,7 +114,7 @@ private let toolEvents: [ChappieStreamEvent] = [
         report.endedWithoutTerminalEvent = true
         let failure = StreamFailure(
             ChappieClientError.streamingTransportReplayDiverged("so far"), report: report, proof: .none)
-        #expect(failure.safeDescription.hasPrefix("The server ended its answer in order without saying that it was"))
+        #expect(failure.safeDescription.hasPrefix("The answer ended behind a whole event, the server did not say"))
         #expect(failure.safeDescription.contains("--recovery never"))
         #expect(failure.tag == "replay.diverged" && failure.deliveredText == "so far" && failure.status == .wrongData)
     }

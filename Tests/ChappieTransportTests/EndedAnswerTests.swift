@@ -64,7 +64,7 @@ import Testing
         #expect(outcome.transportFailure?.details.detail == "ended-in-order")
         #expect(
             outcome.clientError?.failureReason
-                == "The server ended its answer in order without saying that it was complete "
+                == "The answer ended behind a whole event, and the server did not say that it was complete "
                 + "(while reading the response, HTTP, 1 attempt).")
         #expect(outcome.clientError?.recoverySuggestion?.contains("set recovery to never") == true)
     }
