@@ -70,12 +70,15 @@ extension TurnDriver {
         if let end = self.machine.contradiction(of: event.sequenceNumber, fingerprint: fingerprint, attempt: attempt) {
             return self.action = end
         }
+        // An event behind a gap may not be taken in, and then the order of events must not hear of it: it comes again.
+        let isBehindGap = self.machine.leavesNumbersOut(event.sequenceNumber)
+        if isBehindGap { guard self.isNew(event, fingerprint: fingerprint, attempt: attempt) else { return } }
         guard self.belongs(event) else { return }
         self.noteProgress(of: event, attempt: attempt)
         // An event without progress may have found that the time for it is over.
-        guard self.machine.isReading(attempt), self.isNew(event, fingerprint: fingerprint, attempt: attempt) else {
-            return
-        }
+        guard self.machine.isReading(attempt),
+            isBehindGap || self.isNew(event, fingerprint: fingerprint, attempt: attempt)
+        else { return }
         unsafe self.handle(event, json: json, attempt: attempt)
     }
 

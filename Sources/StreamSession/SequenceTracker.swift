@@ -111,6 +111,14 @@ package struct SequenceTracker: Sendable {
     /// Whether every number from the first on has come, in order.
     package var countsByOne: Bool { self.isUsable && !self.hasLeapt && self.lowest < (self.highest ?? 0) }
 
+    /// Whether numbers of a response that can be fetched again are missing before this one.
+    package func leavesNumbersOut(_ number: Int?) -> Bool {
+        guard self.isUsable, self.isResumable, let number, number < .max, let highest = self.highest else {
+            return false
+        }
+        return number > highest + 1
+    }
+
     /// Whether numbers say nothing, so that none need be looked at.
     package var ignoresNumbers: Bool { !self.isUsable }
 

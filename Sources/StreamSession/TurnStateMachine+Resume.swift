@@ -35,6 +35,11 @@ extension TurnStateMachine {
     /// Mutating like `isReadingInPlace`.
     package mutating func readsNumbers() -> Bool { !self.tracker.ignoresNumbers }
 
+    /// Whether numbers of a response that can be fetched again are missing before this one.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func leavesNumbersOut(_ number: Int?) -> Bool { self.tracker.leavesNumbersOut(number) }
+
     /// Whether a delta is more output of the slot and the item that the last one was output of, by its shape.
     ///
     /// Mutating like `isReadingInPlace`.

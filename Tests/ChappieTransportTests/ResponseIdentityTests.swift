@@ -44,6 +44,16 @@ import Testing
             await Self.resumed(Numbered.text(4, "another answer"), Numbered.completed(5), before: first))
     }
 
+    /// The end of an item that shows a gap is not taken in: what is missing may be the item's own output.
+    @Test func anItemIsNotDoneByAnEventBehindAGap() async {
+        let first: [ScriptStep] = .eventStream(
+            Numbered.created(0), Numbered.added(1), Numbered.done(3), then: CursorResumeTests.lost)
+        let outcome = await Self.resumed(
+            Numbered.text(2, "one "), Numbered.done(3), Numbered.completed(4), before: first)
+        #expect(outcome.text == "one ")
+        #expect(outcome.error == nil)
+    }
+
     @Test func theRestOfTheSameResponseIsRead() async {
         let outcome = await Self.resumed(
             Numbered.inProgress(3), Numbered.text(4, "three"), Numbered.done(5), Numbered.completed(6))
