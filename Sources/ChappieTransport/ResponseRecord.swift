@@ -6,7 +6,7 @@ import ResponseEvents
 struct ResponseRecord {
     /// One finished item, as it was sent.
     private struct Item {
-        let outputIndex: Int
+        var outputIndex: Int
         let json: [UInt8]
     }
 
@@ -14,6 +14,8 @@ struct ResponseRecord {
     /// Items of responses that this one goes on from, and what was put in between.
     private var earlierItems: [[UInt8]] = []
     private var items: [Item] = []
+    /// The items so far, by their positions; those with an identifier stand at -1.
+    private var seen: [Int: Set<[UInt8]>] = [:]
     /// What was put in and not used.
     private var laterItems: [[UInt8]] = []
     private var byteCount = 0
@@ -37,10 +39,12 @@ struct ResponseRecord {
     /// Forgets everything: the response is made again.
     mutating func restart() { self = Self(byteCountLimit: self.byteCountLimit) }
 
-    /// An item is finished.
+    /// An item is finished, `isNamed` if it has an identifier.
     ///
-    /// Past the limit no item is kept: a part of them would be another response.
-    mutating func finished(_ json: [UInt8], at outputIndex: Int) {
+    /// An item that has come before is left out: one with an identifier anywhere, one without where it was. Past the
+    /// limit no item is kept: a part of them would be another response.
+    mutating func finished(_ json: [UInt8], at outputIndex: Int, isNamed: Bool) {
+        guard self.seen[isNamed ? -1 : outputIndex, default: []].insert(json).inserted else { return }
         if self.takes(json) { self.items.append(Item(outputIndex: outputIndex, json: json)) }
     }
 
@@ -49,15 +53,16 @@ struct ResponseRecord {
         self.byteCount = hasOverflown ? Int.max : sum
         guard self.isTooLarge else { return true }
         self.earlierItems.removeAll()
-        self.items.removeAll()
+        self.removeItems()
         self.laterItems.removeAll()
         return false
     }
 
     /// The response is complete.
     ///
-    /// Its items are those that came one by one: what a server repeats at the end may be empty. A server that has sent
-    /// none one by one is taken at its last word; one that has sent some may have further calls there.
+    /// Its items are those that the end lists, if it lists any: what came one by one may have copies that a server
+    /// made by mistake. Calls are the exception, since they may have been acted on: those that came one by one stay,
+    /// and the end adds only calls whose place is free.
     ///
     /// - Returns: the calls that have not come before, with their positions.
     mutating func completed(
@@ -68,33 +73,54 @@ struct ResponseRecord {
         self.model = summary.model
         self.usage = summary.usage.map { ChappieTokenUsage($0) }
         self.endsTurn = summary.endsTurn ?? true
-        let known = Set(
-            self.items.compactMap { item -> String? in
-                guard case .call(let call)? = InputItem(item.json)?.part else { return nil }
-                return call.callID
-            })
+        // Of a list that was cut, more may have come one by one.
+        let isWhole = summary.output.count < ResponseSummary.maximumOutputCount
+        guard !self.isTooLarge, !summary.output.isEmpty, isWhole || self.items.isEmpty else { return [] }
+        return self.replaceItems(by: summary.output)
+    }
+
+    /// Takes the items of a list; of calls that came before the list has the positions only.
+    private mutating func replaceItems(by list: [ItemSummary]) -> [(outputIndex: Int, item: ItemSummary)] {
         let places = Set(self.items.map(\.outputIndex))
-        let hasNone = self.items.isEmpty
-        var calls: [(outputIndex: Int, item: ItemSummary)] = []
-        for (index, item) in summary.output.enumerated() where !self.isTooLarge {
-            let isNewCall =
-                item.isCall && !places.contains(index) && !(item.callID.map { known.contains($0) } ?? !hasNone)
-            guard hasNone || isNewCall else { continue }
-            self.finished(unsafe Array(item.json.utf8), at: index)
-            if isNewCall { calls.append((index, item)) }
+        var calls: [Item] = []
+        var callPlaces: [ExactText: Int] = [:]
+        for item in self.items {
+            guard case .call(let call)? = InputItem(item.json)?.part else { continue }
+            if let callID = call.callID { callPlaces[ExactText(callID)] = calls.count }
+            calls.append(item)
         }
-        return calls
+        self.removeItems()
+        var newCalls: [(outputIndex: Int, item: ItemSummary)] = []
+        for (index, item) in list.enumerated() {
+            if item.isCall {
+                if let place = item.callID.flatMap({ callPlaces[ExactText($0)] }) {
+                    calls[place].outputIndex = index
+                    continue
+                }
+                guard !places.contains(index), item.callID != nil || places.isEmpty else { continue }
+                newCalls.append((index, item))
+            }
+            self.finished(unsafe Array(item.json.utf8), at: index, isNamed: item.id?.isEmpty == false)
+        }
+        for call in calls where self.takes(call.json) { self.items.append(call) }
+        return newCalls
+    }
+
+    private mutating func removeItems() {
+        if !self.isTooLarge { self.byteCount -= self.items.reduce(0) { $0 + $1.json.count } }
+        self.items.removeAll()
+        self.seen.removeAll()
     }
 
     /// The response has ended for what was put into it, and another one goes on from there.
     ///
     /// An item that it was in the middle of is in what the end repeats, if anywhere.
     mutating func steered(_ summary: ResponseSummary, with items: [[UInt8]]) {
+        _ = self.completed(summary, responseID: nil)
+        self.isComplete = false
         let own = self.outputItems
-        let rest = summary.outputItems.dropFirst(own.count)
-        self.items.removeAll()
-        self.earlierItems += own
-        for item in rest + items where self.takes(item) { self.earlierItems.append(item) }
+        self.removeItems()
+        for item in own + items where self.takes(item) { self.earlierItems.append(item) }
     }
 
     /// Something was put into the response that it has not used: it stands behind its items, and wants an answer.
@@ -105,17 +131,12 @@ struct ResponseRecord {
     /// All items, as they were sent: those of the responses that this one goes on from come first.
     var allItems: [[UInt8]] { self.earlierItems + self.outputItems + self.laterItems }
 
-    /// The items in the order of their positions, as they were sent, and none twice.
+    /// The items in the order of their positions, as they were sent.
     private var outputItems: [[UInt8]] {
         // Some servers give several items one position: those keep the order in which they came.
-        let order = self.items.indices.sorted { left, right in
-            (self.items[left].outputIndex, left) < (self.items[right].outputIndex, right)
-        }
-        var seen: [Int: Set<[UInt8]>] = [:]
-        return order.compactMap { place in
-            let item = self.items[place]
-            return seen[item.outputIndex, default: []].insert(item.json).inserted ? item.json : nil
-        }
+        self.items.indices
+            .sorted { (self.items[$0].outputIndex, $0) < (self.items[$1].outputIndex, $1) }
+            .map { self.items[$0].json }
     }
 
     /// What the response leaves behind, with items before its own; nil when it is not complete, or too large.

@@ -16,7 +16,7 @@ extension TurnDriver {
     /// item that no server takes back: the model makes it again, and what follows it as well.
     func noteFinished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
         let json = unsafe Array(item.json.utf8)
-        self.record.finished(json, at: outputIndex)
+        self.record.finished(json, at: outputIndex, isNamed: item.id?.isEmpty == false)
         guard self.engine.configuration.policy.carriesFinishedItems, self.bodies?.takesItems == true else { return }
         guard !item.isCall || self.toolOutput != nil, InputItem(json) != nil,
             self.machine.itemFinished(outputIndex: outputIndex, attempt: attempt)

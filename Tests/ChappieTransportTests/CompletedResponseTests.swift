@@ -108,6 +108,51 @@ import Testing
         #expect(response?.itemTexts == [WireItem.message("x")])
     }
 
+    @Test func aNamedItemThatIsSentAgainAtAnotherPositionIsOne() async {
+        let items = [
+            Event.done(WireItem.sentMessage("x"), at: 0), Event.done(WireItem.sentCall("a"), at: 1),
+            Event.done(WireItem.sentMessage("x"), at: 1),
+        ]
+        let (_, response) = await Self.complete(items + [Event.completed("r1")])
+        #expect(response?.itemTexts == [WireItem.message("x"), WireItem.call("a")])
+    }
+
+    @Test func itemsWithoutAnIdentifierMayBeAlike() async {
+        let item = #"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"x"}]}"#
+        let (_, response) = await Self.complete([
+            Event.done(item, at: 0), Event.done(item, at: 1), Event.done(item, at: 1), Event.completed("r1"),
+        ])
+        #expect(response?.itemTexts == [item, item])
+    }
+
+    @Test func theListOfTheEndDecidesWhatIsCarriedOn() async {
+        let empty = #"{"id":"msg_0","type":"message","role":"assistant","content":[]}"#
+        let (_, response) = await Self.complete([
+            Event.done(empty, at: 0), Event.done(WireItem.sentCall("a"), at: 1), Event.done(empty, at: 1),
+            Event.completed("r1", #","output":[\#(WireItem.sentCall("a"))]"#),
+        ])
+        #expect(response?.itemTexts == [WireItem.call("a")])
+        #expect(response?.calls.map(\.callID) == ["a"])
+    }
+
+    @Test func theListOfTheEndSaysWhereCallsStand() async {
+        let output = #","output":[\#(WireItem.sentMessage("x")),\#(WireItem.sentCall("a")),\#(WireItem.sentCall("b"))]"#
+        let (_, response) = await Self.complete([
+            Event.done(WireItem.sentCall("b"), at: 0), Event.done(WireItem.sentCall("a"), at: 1),
+            Event.text("x", at: 2), Event.completed("r1", output),
+        ])
+        #expect(response?.itemTexts == [WireItem.message("x"), WireItem.call("a"), WireItem.call("b")])
+        #expect(response?.calls.map(\.callID) == ["a", "b"])
+    }
+
+    @Test func aCallThatTheEndLeavesOutStays() async {
+        let (_, response) = await Self.complete([
+            Event.done(WireItem.sentMessage("x"), at: 0), Event.done(WireItem.sentCall("a"), at: 1),
+            Event.completed("r1", #","output":[\#(WireItem.sentMessage("x"))]"#),
+        ])
+        #expect(response?.itemTexts == [WireItem.message("x"), WireItem.call("a")])
+    }
+
     @Test func itemsThatShareAPositionAreAllThere() async {
         let (_, response) = await Self.complete([
             Event.done(WireItem.sentMessage("x"), at: 0), Event.done(WireItem.sentCall("a"), at: 0),
