@@ -90,6 +90,12 @@ extension ChappieClientError: LocalizedError {
         }
     }
 
+    /// Whether the server's words are about the request, and not about the address.
+    private var isExplained: Bool {
+        if case .httpError(let status, _) = self, [404, 405].contains(status) { return false }
+        return self.serverMessage != nil
+    }
+
     private var advice: String {
         switch self {
         case .missingCredential: "Sign in, or give an API key."
@@ -104,8 +110,8 @@ extension ChappieClientError: LocalizedError {
         case .streamingTransportReplayDiverged:
             "The delivered text is an unfinished answer; discard it before you ask again."
         case .httpError(let status, let body):
-            WebPage(body)?.advice ?? ErrorMeaning(body: body).map { $0.advice(for: self.category) }
-                ?? (status == 413 ? "Send a smaller request." : self.category.advice)
+            WebPage(body)?.advice ?? ErrorMeaning(body: body)?.advice(for: self.category, isExplained: self.isExplained)
+                ?? (status == 413 ? "Send a smaller request." : self.category.advice(isExplained: self.isExplained))
         case .invalidResponse: "Check the address; if it is right, report this to the server's operator."
         case .alreadyRunning: "Read that turn to its end or cancel it, or use another client."
         case .runTimeLimitExceeded: "Raise the limit, or ask for less at a time."
@@ -116,6 +122,12 @@ extension ChappieClientError: LocalizedError {
 }
 
 extension ChappieErrorCategory {
+    /// The next step, where the server may have said what is wrong with the request.
+    fileprivate func advice(isExplained: Bool) -> String {
+        self == .validation && isExplained
+            ? "Change the request: the server says what is wrong with it." : self.advice
+    }
+
     var advice: String {
         switch self {
         case .auth: "Check the API key, or sign in again."
@@ -147,14 +159,16 @@ extension ChappieResponse {
         switch self.status {
         case "incomplete": "Allow more output tokens, or change the request."
         case "cancelled": "Ask again."
-        default: ErrorMeaning(self)?.advice(for: category) ?? category.advice
+        default:
+            ErrorMeaning(self)?.advice(for: category, isExplained: self.serverMessage != nil)
+                ?? category.advice(isExplained: self.serverMessage != nil)
         }
     }
 }
 
 extension ErrorMeaning {
     /// The next step for a person.
-    fileprivate func advice(for category: ChappieErrorCategory) -> String {
+    fileprivate func advice(for category: ChappieErrorCategory, isExplained: Bool) -> String {
         switch self.failureClass {
         // A quota does not come back by waiting.
         case .usageLimit: "Check the account's plan and its billing."
@@ -162,7 +176,7 @@ extension ErrorMeaning {
         case .fatal where self.category == .validation && self.requiresUserAction: "Change the input."
         case .server where self.category == .validation: "Try again, or change the input."
         case .definite, .probable, .offline, .transient, .server, .size, .credential, .throttle, .fatal:
-            category.advice
+            category.advice(isExplained: isExplained)
         }
     }
 }

@@ -99,7 +99,6 @@ extension TurnDriver {
         }
         let code = known ?? failure.code(details: &details)
         if code == .unexpectedContentType {
-            // Of another content type, no body is read.
             if self.attempt?.refusal.isEmpty == false { details.serverMessage = self.evidence.body }
             let isPage =
                 WebPage.isContentType(self.attempt?.head?.value(of: "content-type"))

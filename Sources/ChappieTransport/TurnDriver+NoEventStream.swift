@@ -4,6 +4,12 @@ import StreamTransport
 
 /// Answers that claim success and are no event stream: what they say goes into the error.
 extension TurnDriver {
+    /// Whether the head claims success and a content type that is not an event stream's.
+    var isOtherContent: Bool {
+        guard let attempt = self.attempt, attempt.transport == .httpSSE else { return false }
+        return attempt.stage == .refused && attempt.head?.statusCode == 200
+    }
+
     /// Keeps the beginning of a body that begins as JSON or HTML does, and no line of an event stream.
     ///
     /// The content type is that of an event stream; of a real one, nothing is kept.
@@ -30,5 +36,20 @@ extension TurnDriver {
         self.evidence.body = body
         self.attempt?.isPage = isPage
         return true
+    }
+}
+
+extension ResponseHead {
+    /// The content type without parameters, in lower case.
+    private var mediaType: String? {
+        self.value(of: "content-type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
+    }
+
+    /// Whether the body is JSON (RFC 8259 section 11, RFC 6839 section 3.1).
+    var isJSON: Bool { self.mediaType.map { $0 == "application/json" || $0.hasSuffix("+json") } ?? false }
+
+    /// Whether the body may have words for a person: JSON, a page or plain text.
+    var hasWords: Bool {
+        self.isJSON || WebPage.isContentType(self.mediaType) || self.mediaType == "text/plain"
     }
 }

@@ -115,14 +115,18 @@ extension TurnDriver {
         attempt.head = head
         self.evidence.statusCode = head.statusCode
         self.evidence.requestID = head.requestID
-        let isAccepted = attempt.transport == .webSocket ? head.statusCode == 101 : head.statusCode == 200
+        let isAccepted =
+            attempt.transport == .webSocket
+            ? head.statusCode == 101 : head.statusCode == 200 && Self.isEventStream(head)
         attempt.stage = isAccepted ? .streaming : .refused
         // The body of a refusal has as much time as a first event has.
         if !isAccepted { attempt.requestedAt = attempt.requestedAt ?? self.engine.clock.now() }
         self.attempt = attempt
-        guard isAccepted else { return }
+        guard isAccepted else {
+            if self.isOtherContent, !head.hasWords { self.failed(.unexpectedContentType) }
+            return
+        }
         if attempt.transport == .httpSSE {
-            guard Self.isEventStream(head) else { return self.failed(.unexpectedContentType) }
             self.learned(turnState: turnState)
             self.deliverUsageLimits(in: head)
         }
@@ -232,6 +236,7 @@ extension TurnDriver {
     private func refused() {
         guard let attempt = self.attempt, let head = attempt.head else { return }
         self.evidence.body = String(decoding: attempt.refusal, as: UTF8.self)
+        if self.isOtherContent { return self.failed(.unexpectedContentType) }
         let facts = self.refusal(
             ServerErrorFacts(body: attempt.refusal) ?? ServerErrorFacts(), statusCode: head.statusCode,
             fields: head.namedFields)

@@ -268,6 +268,19 @@ private let toolEvents: [ChappieStreamEvent] = [
                 """)
     }
 
+    @Test func aRefusalThatIsExplainedDoesNotSendAPersonToTheAddress() {
+        var printer = self.printer(output: false, errorOutput: true)
+        let error = ChappieClientError.httpError(400, #"{"error":{"type":"invalid_request_error","message":"No."}}"#)
+        #expect(
+            printer.printed(failure(error)).errorOutput == """
+                chappie: The server answered with status code 400. Change the request: the server says what is \
+                wrong with it.
+                  the server says: No.
+                  http.400, category validation
+
+                """)
+    }
+
     @Test(
         arguments: [
             (.key, "The server does not accept the API key. Check the key"),

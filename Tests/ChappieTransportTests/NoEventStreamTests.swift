@@ -67,6 +67,37 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("application/json", [#"{"detail":"#, #""Not Found"}"#], "Not Found"),
+            ("application/problem+json; charset=utf-8", [#"{"message":"x"}"#], "x"),
+            ("application/json", [#"{"id":"resp_1","output":[]}"#], #"{"id":"resp_1","output":[]}"#),
+            ("application/json", [], nil),
+            ("text/html", ["<html><title>Sign in</title>"], #"an HTML page with the title "Sign in""#),
+            ("text/plain", ["upstream is away\n"], "upstream is away"),
+        ] as [(String, [String], String?)])
+    func answerOfAnotherContentTypeEndsTheTurnWithItsWords(type: String, pieces: [String], message: String?) async {
+        for end in [TransportEnd.complete, .failed(TransportFailure(phase: .stream, cause: .connectionLost))] {
+            let outcome = await Self.turn(Array(repeating: Self.answer(pieces, type: type, end: end), count: 8))
+            #expect(outcome.outcomes == ["http.content-type"])
+            #expect(outcome.transportFailure?.code == .unexpectedContentType)
+            #expect(outcome.clientError?.serverMessage == message)
+            #expect((outcome.transportFailure?.details.detail == "web-page") == (type == "text/html"))
+            #expect(outcome.clientError?.safeDescription.contains("Not Found") == false)
+        }
+    }
+
+    @Test func jsonThatIsNotEndedIsWaitedForAsAFirstEventIs() async {
+        let outcome = await Self.turn([
+            [
+                .opened(200, fields: ["content-type": "application/json"]), .body(#"{"detail":"Not Found"}"#),
+                .pause(.seconds(600)),
+            ]
+        ])
+        #expect(outcome.outcomes == ["http.content-type"])
+        #expect(outcome.clientError?.serverMessage == "Not Found")
+    }
+
     @Test func imageIsNotReadForWords() async {
         let outcome = await Self.turn([[.opened(200, fields: ["content-type": "image/png"]), .pause(.seconds(600))]])
         #expect(outcome.outcomes == ["http.content-type"])

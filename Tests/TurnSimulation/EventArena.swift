@@ -31,6 +31,11 @@ extension [WireEvent] {
         for index in index..<self.count { self[index].refutation = refutation }
     }
 
+    /// What would contradict the response may be taken for an event of another one.
+    mutating func doubt() {
+        for index in self.indices where self[index].refutation == .response { self[index].refutation = .connection }
+    }
+
     /// From an event on the client gets no more of the response than this.
     mutating func freeze(from index: Int, size: ContentSize) {
         for index in index..<self.count {

@@ -35,9 +35,8 @@ extension SimulatedWorld {
             return self.note(.noAnswer)
         }
         if self.random.chance(self.settings.faultPercent / 25) {
-            let type = HTTPField("content-type", self.random.pick(["text/html", "application/json"]))
-            connection.schedule(.opened(ResponseHead(statusCode: 200, fields: [type])), at: moment)
-            return self.note(.wrongContentType)
+            self.note(.wrongContentType)
+            return connection.refused(status: 200, self.answerOfOtherContent(), at: moment)
         }
         switch connection.request.exchange {
         case .webSocket: return
@@ -47,6 +46,19 @@ extension SimulatedWorld {
             self.play(self.newAnswer(to: body, isKept: isKept), on: connection, at: moment)
         case .get: self.resume(connection, at: moment)
         }
+    }
+
+    /// An answer that is no event stream.
+    private func answerOfOtherContent() -> RefusalBody {
+        let (type, text) = self.random.pick([
+            ("text/html", "<html><title>Sign in</title></html>"), ("application/json", #"{"detail":"Not Found"}"#),
+            ("application/json", #"{"object":"response","output":[]}"#), ("text/plain", ""), ("image/png", "x"),
+        ])
+        var body = RefusalBody(fields: [HTTPField("content-type", type)], bytes: Array(text.utf8))
+        // Without budgets such an answer that does not end would be waited for without end.
+        let ends: [TransportEnd?] = [.complete, .failed(TransportFailure(phase: .stream, cause: .connectionLost)), nil]
+        body.end = self.random.pick(self.settings.allowsSilentStart ? ends : ends.dropLast())
+        return body
     }
 
     private func open(_ connection: SimulatedConnection, at moment: Duration) {
@@ -87,6 +99,12 @@ extension SimulatedWorld {
     // MARK: Playing
 
     private func play(_ answer: SimulatedServer.Answer, on connection: SimulatedConnection, at moment: Duration) {
+        var answer = answer
+        // Behind responses whose numbers count, an event with an odd number may be a late one of theirs.
+        if connection.lastResponse != nil, answer.facts.contains(where: { $0 == .numbersOdd || $0 == .numbersRepeated })
+        {
+            answer.events.doubt()
+        }
         for fact in answer.facts { self.note(fact) }
         if answer.isVaried { self.checker.varied() }
         self.checker.answerBegan(on: connection.id, content: answer.content, from: answer.sizeBefore)
