@@ -54,7 +54,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .webSocketClosed: "The server closed the WebSocket\(self.closeWords)"
         case .peerUnresponsive: "The server stopped answering"
         case .unexpectedContentType where self.isWebPage: "Instead of the server a web page answered\(self.statusWords)"
-        case .unexpectedContentType: "The answer is not an event stream\(self.statusWords)"
+        case .unexpectedContentType: "The answer\(self.statusWords) is not an event stream"
         case .unsupportedContentCoding: "The answer is compressed in a way that was not asked for, or more than once"
         case .corruptContentCoding: "The compressed answer is damaged or cut off"
         case .undecodableEvent: "The server sent an event that cannot be read"
