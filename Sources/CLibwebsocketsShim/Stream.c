@@ -154,6 +154,8 @@ void clws_watch_peer(clws_stream *stream, int idle_seconds, int probe_seconds, i
 
 void clws_request_write(clws_stream *stream) { lws_callback_on_writable((struct lws *)stream); }
 
+bool clws_is_choked(clws_stream *stream) { return lws_send_pipe_choked((struct lws *)stream) != 0; }
+
 bool clws_is_write_pending(clws_stream *stream) { return lws_partial_buffered((struct lws *)stream); }
 
 // Whether the system holds bytes that it could not send yet, because the peer does not read.

@@ -1,4 +1,5 @@
 // The program's entry: arguments and environment in, exit code out.
+import ChappieTransport
 import Dispatch
 
 #if canImport(FoundationEssentials)
@@ -26,7 +27,11 @@ struct ChappieCommand {
         let dispatch = CommandDispatch(environment: environment, console: Console(environment: environment))
         let words = Array(CommandLine.arguments.dropFirst())
         // Streams are read off the main actor: a hop for every element would cost more than the element.
-        Task.detached { exit(await dispatch.run(words).rawValue) }
+        Task.detached {
+            let status = await dispatch.run(words)
+            await ChappieStreamingTransport.finishClosing()
+            exit(status.rawValue)
+        }
         dispatchMain()
     }
 

@@ -50,7 +50,10 @@ public struct ChappieStreamHandle: Sendable {
         return AsyncThrowingStream { try await token.turn.nextBatch() }
     }
 
-    /// Closes the connection at once and ends the stream: a consumer that waits gets `CancellationError`.
+    /// Ends the stream at once and closes the connection: a consumer that waits gets `CancellationError`.
+    ///
+    /// A WebSocket sends a close frame (1001), and its socket is closed when the server closes its end, after 500 ms at
+    /// the latest. A WebSocket that takes no more bytes, and a connection for HTTP, is closed at once.
     ///
     /// A closure of the program's that is being asked meanwhile, such as a source of credentials, is cancelled and not
     /// waited for. May be called from any task, more than once, and after the end.

@@ -28,6 +28,13 @@ public final class ChappieStreamingTransport: Sendable {
         self.engine = Engine(configuration: configuration, transport: transport, clock: clock)
     }
 
+    /// Waits until the WebSockets of all instances that are being closed are closed, for at most 500 ms.
+    ///
+    /// For a program that is about to exit: the system resets sockets on which unread bytes lie.
+    package static func finishClosing() async {
+        await LibwebsocketsTransport.finishClosing(within: .milliseconds(500))
+    }
+
     /// The events of one response.
     ///
     /// Nothing is sent before the stream is read. Dropping the stream, and cancelling the task that reads it, close the

@@ -33,6 +33,13 @@ package struct LibwebsocketsTransport: StreamTransport {
             service: self.pool.service(among: self.serviceThreadCount))
     }
 
+    /// Waits until the closing handshakes that have begun are over; their sockets are closed after `duration`.
+    ///
+    /// A process that exits before resets the sockets on which unread bytes lie.
+    package static func finishClosing(within duration: Duration) async {
+        await ServicePool.shared.finishClosing(within: duration)
+    }
+
     private func way(to endpoint: TransportEndpoint) -> Result<Way, TransportFailure> {
         Result { () throws(TransportFailure) in
             Way(tls: endpoint.isSecure ? self.tls : nil, proxy: try self.proxies.proxy(for: endpoint))

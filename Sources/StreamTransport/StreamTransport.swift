@@ -61,9 +61,12 @@ package protocol TransportConnection: AnyObject, Sendable {
     /// Fails the WebSocket with a close code (RFC 6455 section 7.1.7): what the peer sent cannot be processed.
     func fail(code: UInt16)
 
-    /// Closes the socket at once.
+    /// Ends the exchange.
     ///
-    /// `next()` then reports `.ended(.failed)` with cause `.cancelled`, or an earlier end.
+    /// An established WebSocket is closed with status code 1001. What still arrives is dropped, and the socket is
+    /// closed when the peer closes its end, after 500 ms at the latest; a closing handshake that has begun already gets
+    /// as long. Any other socket, and one that takes no more bytes, is closed at once. `next()` then reports
+    /// `.ended(.failed)` with cause `.cancelled`, or an earlier end.
     func cancel()
 
     /// Counters so far.

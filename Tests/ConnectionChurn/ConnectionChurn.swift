@@ -3,6 +3,7 @@
 //        connection-churn limit
 
 import Foundation
+import LibwebsocketsTransport
 import StreamTransport
 
 /// Fails when a descriptor is left, or memory in use that grows with the number of connections.
@@ -57,6 +58,7 @@ import StreamTransport
 
     /// What the process holds when every connection is gone.
     private static func settled(_ places: ChurnPlaces) async throws -> ProcessHoldings {
+        await LibwebsocketsTransport.finishClosing(within: .seconds(10))
         // One exchange on each thread behind everything that came before. What it leaves is the same each time.
         for _ in 0..<2 * places.threadCount {
             if let fault = await ChurnStage.whole.run(in: places) { Self.say("\(fault)") }

@@ -74,6 +74,7 @@ import Testing
             #expect(outcome.completions == 0)
             #expect(await server.reached(.finishedAttempts(1)))
             #expect(server.log.map(\.completedResponseCount) == [0])
+            #expect(server.log.map(\.closeCode) == [wire == .webSocket ? 1001 : nil])
         }
     }
 
@@ -116,6 +117,18 @@ import Testing
         }
     }
 
+    @Test(arguments: Wire.allCases)
+    func turnThatExceedsItsTotalTimeClosesTheConnection(over wire: Wire) async throws {
+        try await withServer(Self.slowServer()) { server in
+            let handle = Self.transport(server, wire) { $0.timeouts.total = .milliseconds(400) }
+                .streamHandle(Self.request)
+            let outcome = await Self.consume(handle).value
+            #expect(outcome.transportFailure?.code == .timedOut)
+            #expect(await server.reached(.finishedAttempts(1)))
+            #expect(server.log.map(\.closeCode) == [wire == .webSocket ? 1001 : nil])
+        }
+    }
+
     // MARK: The task
 
     @Test(arguments: Wire.allCases)
@@ -131,6 +144,7 @@ import Testing
             #expect(outcome.error == nil || outcome.error is CancellationError)
             #expect(outcome.completions == 0)
             #expect(await server.reached(.finishedAttempts(1)))
+            #expect(server.log.map(\.closeCode) == [wire == .webSocket ? 1001 : nil])
         }
     }
 
@@ -168,6 +182,7 @@ import Testing
             try await readABit()
             #expect(await server.reached(.finishedAttempts(1)))
             #expect(server.log.map(\.completedResponseCount) == [0])
+            #expect(server.log.map(\.closeCode) == [wire == .webSocket ? 1001 : nil])
         }
     }
 

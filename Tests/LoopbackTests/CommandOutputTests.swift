@@ -35,7 +35,33 @@ import Testing
             child.send(signal)
             #expect(await child.status() == 130)
             #expect(try Self.report(path).attempts.count == 1)
+            #expect(await server.reached(.finishedAttempts(1)))
+            #expect(server.log.map(\.closeCode) == [1001])
         }
+    }
+
+    /// A server that answers the close frame late, behind bytes that would make a reset of the program's exit.
+    @Test(arguments: [true, false])
+    func interruptedProgramWaitsAShortTimeForTheServersCloseFrame(answers: Bool) async throws {
+        let (server, home) = (try RawServer(), try TemporaryDirectory())
+        let child = try ChildProcess(
+            CommandProgram.path, ["stream", "--base-url", "http://127.0.0.1:\(server.port)/v1", "hi"],
+            environment: Self.environment(home))
+        let peer = try await server.accept()
+        await peer.acceptWebSocket()
+        #expect(await peer.readMessage()?.opcode == 1)
+        let start = ContinuousClock.now
+        child.send(SIGINT)
+        #expect(await peer.readCloseCode() == 1001)
+        try await RawServer.fence()
+        if answers {
+            peer.write(RawPeer.frame(2, .counting(60_000)))
+            peer.writeFrame(opcode: 8, [0x03, 0xE9])
+            peer.endWriting()
+        }
+        #expect(await peer.receive() == .end)
+        #expect(await child.status() == 130)
+        #expect(start.duration(to: .now) < .seconds(1))
     }
 
     @Test func timeLimitEndsAnOutputThatNobodyReads() async throws {

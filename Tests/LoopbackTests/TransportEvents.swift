@@ -107,4 +107,14 @@ extension RawServer {
             for _ in 0..<3 { try await Self.fence() }
         }
     }
+
+    /// Returns when a connection whose consumer does not read takes no more bytes from its peer.
+    static func stall(_ connection: any TransportConnection) async throws {
+        var before = 0
+        while connection.statistics.receivedByteCount == 0 || connection.statistics.receivedByteCount > before {
+            before = connection.statistics.receivedByteCount
+            // Rounds of the loop, in each of which it would read on if it could.
+            for _ in 0..<3 { try await Self.fence() }
+        }
+    }
 }

@@ -267,6 +267,8 @@ uint8_t *clws_write_buffer(clws_service *service);
 bool clws_write(clws_service *service, clws_stream *stream, size_t count);
 /// Whether libwebsockets still holds a part of what was written, which it gives to the socket by itself.
 bool clws_is_write_pending(clws_stream *stream);
+/// Whether the socket takes no bytes at the moment, or `clws_is_write_pending`.
+bool clws_is_choked(clws_stream *stream);
 /// Closes the socket at once, whatever was not sent; `CLWS_EVENT_DESTROYED` follows, after this call or within it.
 void clws_kill(clws_stream *stream);
 

@@ -81,6 +81,7 @@ extension ServiceConnection {
     /// The consumer may have answers to what came before, and sends the close frame when it has read all of it. It has
     /// as long for that as the peer has for its own close frame.
     private func violated(_ error: FrameError) {
+        guard !self.isCancelled else { return self.closeSocket() }
         self.channel?.pendingFailure = error.closeCode
         self.closeDeadline = .now + self.plan.request.timeouts.close
         let cause: TransportFailure.Cause =
@@ -179,6 +180,44 @@ extension ServiceConnection {
         }
         if let action = self.channel?.closing.connectionFailed(code) { self.perform(action, rest: .isDropped) }
         return true
+    }
+
+    /// The longest wait for the end of a cancelled WebSocket.
+    private static let cancellationTimeout = Duration.milliseconds(500)
+
+    /// Ends a cancelled WebSocket with a close frame, or goes on with its closing handshake, for a short time.
+    ///
+    /// Until the peer closes, its bytes are read and dropped: a socket that is closed with unread bytes is reset
+    /// (RFC 2525 section 2.17), and the peer may lose the close frame with it. False when there is no WebSocket to
+    /// close, or its socket takes no bytes.
+    func closeCancelled() -> Bool {
+        guard let stream = self.stream, let channel = self.channel, !self.mustClose, !clws_is_choked(stream) else {
+            return false
+        }
+        switch self.phase {
+        case .upgraded: break
+        case .ended where channel.pendingFailure != nil || self.isClosing: break
+        case .ended, .resolving, .connecting, .requesting, .receivingBody: return false
+        }
+        self.isCancelled = true
+        self.announce(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
+        if !self.failPending(), let action = self.channel?.closing.closeRequested(CloseFrame(code: .goingAway)) {
+            self.perform(action, rest: .isDropped)
+        }
+        self.limitClosing(to: .now + Self.cancellationTimeout)
+        self.resumeReading()
+        return true
+    }
+
+    /// Whether the closing handshake has begun, and the socket is still open.
+    var isClosing: Bool {
+        guard let channel = self.channel, self.stream != nil else { return false }
+        return !channel.closing.allowsSending
+    }
+
+    /// Waits for the peer's part of the closing handshake no longer than `deadline`.
+    func limitClosing(to deadline: ContinuousClock.Instant) {
+        self.closeDeadline = self.closeDeadline.map { min($0, deadline) }
     }
 
     private func perform(_ action: ClosingHandshake.Action, rest: FrameQueue.Rest) {

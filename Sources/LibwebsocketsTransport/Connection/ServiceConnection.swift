@@ -40,6 +40,8 @@ final class ServiceConnection {
     var channel: WebSocketChannel?
     /// When the peer's last word is waited for no longer: its close frame, or its answer to what it stopped reading.
     var closeDeadline: ContinuousClock.Instant?
+    /// Whether the consumer has cancelled a WebSocket whose closing handshake goes on.
+    var isCancelled = false
     /// When the service thread looks at the exchange next; it belongs to the service.
     var lookDeadline: ContinuousClock.Instant?
 
@@ -314,9 +316,10 @@ final class ServiceConnection {
         if !isAlive || self.mustClose { clws_kill(stream) }
     }
 
-    /// Closes the socket at once.
+    /// Ends the exchange: a WebSocket with a close frame, any other at once.
     func cancel() {
-        self.finish(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
+        guard !self.isCancelled else { return }
+        if !self.closeCancelled() { self.finish(.failed(TransportFailure(phase: .stream, cause: .cancelled))) }
     }
 
     // MARK: The end

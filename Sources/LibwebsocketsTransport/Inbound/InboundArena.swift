@@ -206,6 +206,8 @@ final class InboundArena: Sendable {
                 state.buffers = []
                 state.weight = 0
             }
+            // Bytes that arrive after the end are dropped, and have to be read for that.
+            state.isPaused = false
             return state.waiter.take()?.continuation
         }
         waiter?.resume(returning: .ready)

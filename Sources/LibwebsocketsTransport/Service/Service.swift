@@ -24,6 +24,8 @@ final class Service: @unchecked Sendable {
     private var uploading: [ServiceConnection] = []
     private var closing: [ServiceConnection] = []
     private var waking: [ServiceConnection] = []
+    /// The callers that wait for connections to be closed, with the connections.
+    private var closeWaiters: [(connections: Set<ConnectionID>, continuation: CheckedContinuation<Void, Never>)] = []
     private var deadlines = DeadlineQueue()
     /// For whichever connection is being read.
     var pieces = PieceScratch()
@@ -128,7 +130,15 @@ final class Service: @unchecked Sendable {
             self.perform(on: id) { $0.resumeReading() }
         case .watch(let id):
             self.look(at: id, .now)
+        case .finishClosing(let deadline, let continuation):
+            self.finishClosing(by: deadline, continuation)
         }
+    }
+
+    private func finishClosing(by deadline: ContinuousClock.Instant, _ continuation: CheckedContinuation<Void, Never>) {
+        let closing = self.connections.filter(\.value.isClosing)
+        for id in closing.keys { self.perform(on: id) { $0.limitClosing(to: deadline) } }
+        self.closeWaiters.append((Set(closing.keys), continuation))
     }
 
     private func perform(on id: ConnectionID, _ action: (ServiceConnection) -> Void) {
@@ -187,6 +197,18 @@ final class Service: @unchecked Sendable {
         self.continueUploads()
         self.setTimer()
         self.resumeWaiters()
+        self.resumeCloseWaiters()
+    }
+
+    private func resumeCloseWaiters() {
+        guard !self.closeWaiters.isEmpty else { return }
+        for waiter in self.closeWaiters.take() {
+            if waiter.connections.isDisjoint(with: self.connections.keys) {
+                waiter.continuation.resume()
+            } else {
+                self.closeWaiters.append(waiter)
+            }
+        }
     }
 
     private func setTimer() {

@@ -41,8 +41,11 @@ final class ServiceMailbox: Sendable {
     var isRefusing: Bool { self.state.withLock { $0.refusal != nil } }
 
     private static func refuse(_ command: ServiceCommand, because cause: TransportFailure.Cause) {
-        guard case .open(let plan) = command else { return }
-        plan.arena.abort(.failed(TransportFailure(phase: .connect, cause: cause)))
+        switch command {
+        case .open(let plan): plan.arena.abort(.failed(TransportFailure(phase: .connect, cause: cause)))
+        case .finishClosing(_, let continuation): continuation.resume()
+        case .resolved, .contestantFailed, .send, .ping, .release, .close, .cancel, .resume, .watch: break
+        }
     }
 
     /// Makes wake-ups possible, and wakes for what was posted before.
@@ -83,12 +86,14 @@ enum ServiceCommand: Sendable {
     case release(ConnectionID)
     /// Start the closing handshake with this code.
     case close(ConnectionID, UInt16)
-    /// Close the socket.
+    /// End the exchange: a WebSocket with a close frame, any other at once.
     case cancel(ConnectionID)
     /// The consumer has caught up: read on.
     case resume(ConnectionID)
     /// The consumer waits with a deadline that is nearer than any before.
     case watch(ConnectionID)
+    /// Resume the caller when the closing handshakes that have begun are over, which is at the deadline at the latest.
+    case finishClosing(by: ContinuousClock.Instant, CheckedContinuation<Void, Never>)
 }
 
 /// Names a connection, and each of its sockets, for the life of the process.

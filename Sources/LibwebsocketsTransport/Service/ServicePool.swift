@@ -24,6 +24,14 @@ final class ServicePool: Sendable {
         self.resolver = resolver
     }
 
+    /// Waits until the closing handshakes that have begun are over; their sockets are closed after `duration`.
+    func finishClosing(within duration: Duration) async {
+        let deadline = ContinuousClock.now + duration
+        for service in self.state.withLock({ Array($0.services.values) }) {
+            await withCheckedContinuation { service.post(.finishClosing(by: deadline, $0)) }
+        }
+    }
+
     /// The thread for the next connection, one of the first `count`.
     ///
     /// One that could not start is made again: what it lacked may be there by now.
