@@ -81,7 +81,7 @@ struct UsageLimitCheck {
 
     private func compare() {
         let text = { (name: String) in self.section.values(named: name).first.flatMap { $0.isEmpty ? nil : $0 } }
-        require(self.headers.planType == text("x-codex-plan-type"), "another plan")
+        require(self.headers.planType == text("x-codex-plan-type").map(Self.word), "another plan")
         require(self.headers.reachedType == text("x-codex-rate-limit-reached-type"), "another type was reached")
         let active = text("x-codex-active-limit").map(Self.limitID)
         require(self.headers.activeLimitID == active, "another limit is active: \(active as Any)")
@@ -136,15 +136,19 @@ struct UsageLimitCheck {
 
     private static let ending = "-primary-used-percent"
 
-    private static func limitID(_ name: String) -> String {
-        // A name has 256 bytes at most, and no half of a scalar.
+    /// A word for programs has 256 bytes at most, and no half of a scalar.
+    private static func word(_ text: String) -> String {
         var (kept, byteCount) = (String.UnicodeScalarView(), 0)
-        for scalar in name.unicodeScalars {
+        for scalar in text.unicodeScalars {
             byteCount += UTF8.width(scalar)
             guard byteCount <= 256 else { break }
             kept.append(scalar)
         }
-        let words = PlainText.trim(String(kept)).lowercased().split(separator: "-", omittingEmptySubsequences: false)
+        return String(kept)
+    }
+
+    private static func limitID(_ name: String) -> String {
+        let words = PlainText.trim(Self.word(name)).lowercased().split(separator: "-", omittingEmptySubsequences: false)
         let limitID = words.joined(separator: "_")
         return limitID.isEmpty ? "codex" : limitID
     }
