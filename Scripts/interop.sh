@@ -32,9 +32,13 @@ readonly cases=(
     stream-litellm-hypercorn-websocket stream-litellm-hypercorn-sse
     stream-litellm-granian-websocket stream-litellm-granian-sse
     stream-squid-websocket stream-squid-sse
+    stream-agentic-websocket stream-agentic-sse stream-agentic-tools-websocket stream-agentic-tools-sse
+    stream-agentic-killed-websocket stream-agentic-killed-sse
+    stream-wireproxy-responses-sse stream-wireproxy-responses-tools-sse stream-wireproxy-fallback
+    stream-wireproxy-chat-sse stream-wireproxy-chat-tool-sse
 )
 
-readonly environments=(openai openresponses codex litellm aiohttp websockets picows)
+readonly environments=(openai openresponses codex litellm aiohttp websockets picows agentic wireproxy)
 
 # MARK: Programs
 
@@ -101,6 +105,11 @@ serve() {
     }
 }
 
+# Prints a port that nothing listens on.
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
 compare() {
     python3 "$programs/text_of.py" "$@" "$answer"
 }
@@ -162,17 +171,24 @@ serve-codex-refused-upgrade() {
     expect_transports http webSocket
 }
 
-# Lets codex run one of its own tools: three rounds, then the answer. Usage: codex_tools SUPPORTS_WEBSOCKETS TRANSPORT
-codex_tools() {
-    python3 - "$answer" >"$work/tools.json" <<'PYTHON'
+# Starts `chappie serve` with a model that calls a tool in three rounds and then gives the recorded answer.
+# Usage: serve_tools TOOL ARGUMENTS INCLUDES_REASONING
+serve_tools() {
+    python3 - "$answer" "$@" >"$work/tools.json" <<'PYTHON'
 import json, pathlib, sys
-arguments = json.dumps({"cmd": "echo the bottle is empty, $number"})
-model = {"text": pathlib.Path(sys.argv[1]).read_text(), "toolRounds": 3, "toolArguments": {"exec_command": arguments}}
-server = {"faults": [], "model": model}
+answer, tool, arguments, reasoning = sys.argv[1:]
+model = {"text": pathlib.Path(answer).read_text(), "toolRounds": 3, "toolArguments": {tool: arguments}}
+server = {"faults": [], "model": model | {"includesReasoning": json.loads(reasoning)}}
 expectation = {"turns": [{"delivers": "whole", "ends": "completed"}]}
 print(json.dumps({"name": "tools", "summary": "Calls a tool.", "server": server, "expectation": expectation}))
 PYTHON
     serve --scenario "$work/tools.json"
+}
+
+# Lets codex run one of its own tools: three rounds, then the answer. Usage: codex_tools SUPPORTS_WEBSOCKETS TRANSPORT
+codex_tools() {
+    # shellcheck disable=SC2016 # The server's $number.
+    serve_tools exec_command '{"cmd": "echo the bottle is empty, $number"}' true
     local text
     text=$(codex_client "$1")
     expect_transports "$2"
@@ -205,8 +221,8 @@ serve-curl-sse() {
 
 # MARK: chappie stream against other people's servers
 
-# Streams with a long request, over nothing but one transport. Usage: stream_from BASE_URL MODEL webSocket|httpSSE
-# [OPTION]...
+# Streams with a long request, over nothing but one transport, behind which diagnostics may be named that have to come.
+# Usage: stream_from BASE_URL MODEL webSocket|httpSSE[, DIAGNOSTIC]... [OPTION]...
 stream_from() {
     local url=$1 model=$2 transport=$3 options=("${@:4}") result status=0
     [[ $transport == webSocket ]] || options+=(--http-only)
@@ -295,7 +311,7 @@ stream_through_squid() {
     local squid port result server asked
     start_chappie --tls --ca-out "$work/ca.pem"
     squid=$(PATH=$PATH:/usr/sbin command -v squid)
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    port=$(free_port)
     printf 'alice:%s\n' "$(openssl passwd -apr1 secret)" >"$work/passwords"
     sed -e "s/@PORT@/$port/" -e "s|@FOLDER@|$work|" "$programs/squid.conf" >"$work/squid.conf"
     # As root, squid takes another user's rights.
@@ -340,7 +356,7 @@ start_litellm() {
     local stack=$1 folder=$scratch/litellm-$1 program=$peers/litellm/bin/litellm port options=() model
     [[ -x $program ]] || return 0
     [[ $stack == uvicorn ]] || options=("--run_$stack")
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    port=$(free_port)
     mkdir -p "$folder"
     # The model that calls tools, one for each LiteLLM, in a group of its own as that is.
     setsid python3 "$programs/chat_model.py" >"$folder/model.out" 2>"$folder/model.err" &
@@ -406,23 +422,198 @@ stream-litellm-hypercorn-sse() { stream_from_litellm hypercorn httpSSE; }
 stream-litellm-granian-websocket() { stream_from_litellm granian webSocket; }
 stream-litellm-granian-sse() { stream_from_litellm granian httpSSE; }
 
-# A turn with a tool: the model's call, our output, and the model's text about it. Usage: run_tool_turn STACK TRANSPORT
+# A turn with a tool: the model's call, our output, and the model's text about it.
+# Usage: run_tool_turn BASE_URL CHAT_MODEL_OUTPUT TRANSPORT
 run_tool_turn() {
-    await_litellm "$1"
     local options=() asked expected='The tool said: {"city":"Oslo"} and 21 degrees'
-    [[ $2 == webSocket ]] || options=(--http-only)
-    timeout 60 "$CHAPPIE" stream "How warm is it?" --base-url "http://127.0.0.1:${litellm_ports[$1]}/v1" \
+    [[ $3 == webSocket ]] || options=(--http-only)
+    timeout 60 "$CHAPPIE" stream "How warm is it?" --base-url "$1" \
         --api-key sk-fake --model caller --tool 'get_weather=cat; printf " and 21 degrees"; echo run >>'"$work/runs" \
         --approve always --report "$work/report.json" "${options[@]}" >"$work/text"
-    asked=$(tail -n 1 "$scratch/litellm-$1/model.out")
+    asked=$(tail -n 1 "$2")
     printf '"%s", the model was told %s, %d run of the tool\n' "$(cat "$work/text")" "$asked" "$(wc -l <"$work/runs")"
     [[ $(cat "$work/text") == "$expected" && $asked == '["user", "assistant", "tool"]' ]]
     (($(wc -l <"$work/runs") == 1))
-    [[ $(grep --count "\"transport\" : \"$2\"" "$work/report.json") == 2 ]]
+    [[ $(grep --count "\"transport\" : \"$3\"" "$work/report.json") == 2 ]]
 }
 
-stream-litellm-uvicorn-tool-websocket() { run_tool_turn uvicorn webSocket; }
-stream-litellm-uvicorn-tool-sse() { run_tool_turn uvicorn httpSSE; }
+# Usage: run_litellm_tool_turn STACK TRANSPORT
+run_litellm_tool_turn() {
+    await_litellm "$1"
+    run_tool_turn "http://127.0.0.1:${litellm_ports[$1]}/v1" "$scratch/litellm-$1/model.out" "$2"
+}
+
+stream-litellm-uvicorn-tool-websocket() { run_litellm_tool_turn uvicorn webSocket; }
+stream-litellm-uvicorn-tool-sse() { run_litellm_tool_turn uvicorn httpSSE; }
+
+# MARK: chappie stream through other people's gateways, with chappie serve behind them
+
+# Waits until a gateway answers. Usage: await_gateway URL NAME
+await_gateway() {
+    for ((i = 0; i < 300; i++)); do
+        if curl --silent --fail --output "$work/alive" "$1"; then return 0; fi
+        kill -0 "$server_process" 2>/dev/null || break
+        sleep 0.1
+    done
+    printf '%s does not answer\n' "$2" >&2
+    tail -n 5 "$work/$2.out" "$work/$2.err" >&2
+    return 1
+}
+
+# The gateway of the vLLM project between the client and base_url, which has to be that of `chappie serve`; it asks
+# for that server's /health before it listens. Sets base_url to the gateway's. Usage: start_agentic [PORT]
+start_agentic() {
+    local port=${1:-$(free_port)}
+    upstream=${upstream:-${base_url%/v1}}
+    # Its program, not what starts that, which would outlive it.
+    HOME=$work start agentic "$(environment agentic)/bin/agentic-server" --llm-api-base "$upstream" \
+        --llm-ready-interval-s 1 --llm-ready-timeout-s 20 \
+        --gateway-host 127.0.0.1 --gateway-port "$port" --db-url "sqlite://$work/agentic.db?mode=rwc"
+    base_url=http://127.0.0.1:$port/v1
+    await_gateway "http://127.0.0.1:$port/health" agentic
+}
+
+stream_through_agentic() {
+    start_chappie
+    start_agentic
+    stream_from "$base_url" paper-and-ink "$1"
+}
+
+stream-agentic-websocket() { stream_through_agentic webSocket; }
+stream-agentic-sse() { stream_through_agentic httpSSE; }
+
+# Three rounds with a tool, then the answer: on one WebSocket, or with a connection for each POST.
+# Usage: stream_tools TRANSPORT
+stream_tools() {
+    local options=() connections=1 result opened
+    [[ $1 == webSocket ]] || {
+        options=(--http-only)
+        connections=4
+    }
+    timeout 60 "$CHAPPIE" stream "$prompt" --base-url "$base_url" --api-key sk-fake --model scripted \
+        --tool 'get_weather=cat >>'"$work/runs"'; echo >>'"$work/runs"'; echo "21 degrees"' --approve always \
+        --report "$work/report.json" "${options[@]}" >"$work/text"
+    result=$(compare plain <"$work/text") || {
+        printf '%s\n' "$result"
+        return 1
+    }
+    opened=$(grep --count '"reusedConnection" : false' "$work/report.json")
+    printf '%s, %d runs of the tool over %s, %d connection(s)\n' "$result" "$(wc -l <"$work/runs")" "$1" "$opened"
+    [[ $(cat "$work/runs") == $'{"number":1}\n{"number":2}\n{"number":3}' ]]
+    [[ $(grep --count "\"transport\" : \"$1\"" "$work/report.json") == 4 ]]
+    ((opened == connections))
+}
+
+# The gateway refuses to give reasoning that is encrypted back to the model behind it, so that has none.
+stream-agentic-tools-websocket() {
+    # shellcheck disable=SC2016 # The server's $number.
+    serve_tools get_weather '{"number":$number}' false
+    start_agentic
+    stream_tools webSocket
+}
+
+stream-agentic-tools-sse() {
+    # shellcheck disable=SC2016 # The server's $number.
+    serve_tools get_weather '{"number":$number}' false
+    start_agentic
+    stream_tools httpSSE
+}
+
+# Kills the gateway in the middle of the answer, and starts it again. Usage: stream_through_killed_agentic TRANSPORT
+stream_through_killed_agentic() {
+    local options=() client status=0 before result
+    [[ $1 == webSocket ]] || options=(--http-only)
+    # Two seconds for the whole answer.
+    start_chappie --rate 60
+    start_agentic
+    timeout 60 "$CHAPPIE" stream --json --base-url "$base_url" --api-key sk-fake --model paper-and-ink \
+        --report "$work/report.json" "${options[@]}" "$prompt" >"$work/stream.json" &
+    client=$!
+    for ((i = 0; i < 200; i++)); do
+        (($(grep --count '"textDelta"' "$work/stream.json") < 20)) || break
+        sleep 0.05
+    done
+    kill -KILL "$server_process"
+    wait "$server_process" || true
+    before=$(grep --count '"textDelta"' "$work/stream.json")
+    start_agentic "$(sed -E 's|.*:([0-9]+)/v1|\1|' <<<"$base_url")"
+    wait "$client" || status=$?
+    result=$(compare chappie-stream <"$work/stream.json") || {
+        printf '%s\n' "$result"
+        return 1
+    }
+    printf '%s; killed behind %d deltas, %s\n' "$result" "$before" \
+        "$(grep -E '"verifiedReplayByteCount"' "$work/report.json" | tr -d ' ",')"
+    ((status == 0 && before >= 20 && before < 115))
+    [[ $result == *reconnecting* ]]
+    ! grep --quiet '"verifiedReplayByteCount" : 0' "$work/report.json"
+}
+
+stream-agentic-killed-websocket() { stream_through_killed_agentic webSocket; }
+stream-agentic-killed-sse() { stream_through_killed_agentic httpSSE; }
+
+# A gateway that passes no deltas of text on when it has a Responses server behind it, only whole items. Usage: start_wireproxy responses|chat_completions URL
+start_wireproxy() {
+    local port
+    port=$(free_port)
+    printf '[proxy]\ndefault_model = "scripted"\n[[models]]\nid = "scripted"\naliases = ["caller"]\ntarget = "%s"\nupstream_api = "%s"\n' \
+        "$2" "$1" >"$work/wireproxy.toml"
+    touch "$work/wireproxy.env"
+    # It writes its own log where it is told to.
+    HOME=$work start wireproxy "$(environment wireproxy)/bin/agent-wire-proxy" --config "$work/wireproxy.toml" \
+        --env-file "$work/wireproxy.env" --listen "127.0.0.1:$port" --log "$work/wireproxy.jsonl"
+    base_url=http://127.0.0.1:$port/v1
+    await_gateway "http://127.0.0.1:$port/health" wireproxy
+}
+
+# Its text has come once, as a whole. Usage: expect_text_in_one_piece
+expect_text_in_one_piece() {
+    (($(grep --count '"textDelta"' "$work/stream.json") == 1))
+}
+
+stream-wireproxy-responses-sse() {
+    start_chappie
+    start_wireproxy responses "${base_url%/v1}"
+    # The numbers of the deltas are missing.
+    stream_from "$base_url" scripted "httpSSE, sequenceGap"
+    expect_text_in_one_piece
+}
+
+stream-wireproxy-responses-tools-sse() {
+    # shellcheck disable=SC2016 # The server's $number.
+    serve_tools get_weather '{"number":$number}' true
+    start_wireproxy responses "${base_url%/v1}"
+    stream_tools httpSSE
+}
+
+# It has no WebSocket, and the client finds that out by itself.
+stream-wireproxy-fallback() {
+    start_chappie
+    start_wireproxy responses "${base_url%/v1}"
+    timeout 60 "$CHAPPIE" stream --json --base-url "$base_url" --api-key sk-fake --model scripted "$prompt" \
+        >"$work/stream.json"
+    compare chappie-stream <"$work/stream.json"
+    expect_text_in_one_piece
+    expect_transports http
+}
+
+# Usage: start_chat_model [ANSWER_FILE]
+start_chat_model() {
+    start model python3 "$programs/chat_model.py" "$@"
+    base_url=http://127.0.0.1:$(first_line model)
+}
+
+stream-wireproxy-chat-sse() {
+    start_chat_model "$answer"
+    start_wireproxy chat_completions "$base_url"
+    stream_from "$base_url" scripted httpSSE
+}
+
+stream-wireproxy-chat-tool-sse() {
+    start_chat_model
+    start_wireproxy chat_completions "$base_url"
+    run_tool_turn "$base_url" "$work/model.out" httpSSE
+}
 
 # MARK: Running
 

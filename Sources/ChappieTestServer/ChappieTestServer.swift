@@ -21,8 +21,10 @@
 ///
 /// Both transports are on one port: `GET …/responses` with `Upgrade: websocket` and `POST …/responses`, below `/v1`
 /// and below `/backend-api/codex`. A response with `background`, `stream` and `store` goes on without its connection,
-/// and `GET /v1/responses/{id}?stream=true&starting_after=N` streams the rest of it. Blocking sockets, a thread a connection, and a protocol layer of its own: it
-/// shares no code with the clients that it tests.
+/// and `GET /v1/responses/{id}?stream=true&starting_after=N` streams the rest of it. `GET …/models` lists
+/// `modelNames`, and `GET /health` is answered 200 without a credential, as gateways expect it of an inference server.
+/// Blocking sockets, a thread a connection, and a protocol layer of its own: it shares no code with the clients that it
+/// tests.
 public final class ChappieTestServer: Sendable {
     /// Why a server did not start.
     public enum StartError: Error, Hashable, Sendable {

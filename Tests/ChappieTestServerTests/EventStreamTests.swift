@@ -145,6 +145,19 @@ import Testing
         }
     }
 
+    @Test func healthNeedsNoCredentialAndCountsAsNoAttempt() throws {
+        try withServer({ $0.acceptedTokens = ["right"] }) { server in
+            let client = try RawClient(port: server.port)
+            try client.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            let head = try client.readHead()
+            #expect(head.status == 200)
+            #expect(try client.readBody(head) == Array("{}".utf8))
+            #expect(server.log.isEmpty)
+            try client.send("POST /health HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+            #expect(try client.readHead().status == 404)
+        }
+    }
+
     @Test(arguments: [
         ("/v1/models", "wrong", 401), ("/v1/models", "right", 200), ("/backend-api/codex/models", "right", 200),
     ])

@@ -1,11 +1,17 @@
 """A chat-completions server that calls a tool once and then repeats what the tool said.
 
-It prints the port that it listens on, and then one JSON line for each request: the roles of its messages.
+Usage: chat_model.py [ANSWER_FILE]
+
+Asked without tools, it says what ANSWER_FILE has. It prints the port that it listens on, and then one JSON line for each request: the roles of its messages.
 """
 
 import http.server
 import json
+import pathlib
+import re
 import sys
+
+ANSWER = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8") if len(sys.argv) > 1 else None
 
 
 def last_output(messages):
@@ -22,6 +28,8 @@ def deltas(request):
     """The deltas of the answer, and the reason why it ends."""
     output = last_output(request["messages"])
     tools = request.get("tools") or []
+    if ANSWER is not None and not tools:
+        return [{"content": piece} for piece in re.findall(r"\S+\s*|\s+", ANSWER)], "stop"
     if output is not None or not tools:
         words = ("The tool said: " + (output if isinstance(output, str) else json.dumps(output))).split(" ")
         return [{"content": word + (" " if at < len(words) - 1 else "")} for at, word in enumerate(words)], "stop"

@@ -6,6 +6,8 @@
 struct ConnectionThread {
     private static let responsesPaths = ["/v1/responses", "/backend-api/codex/responses"]
     private static let modelsPaths = ["/v1/models", "/backend-api/codex/models"]
+    /// Where gateways ask inference servers whether they are up.
+    private static let healthPath = "/health"
 
     private let parts: ServerParts
     private let stream: ByteStream
@@ -74,6 +76,8 @@ struct ConnectionThread {
             let isAuthorized = self.parts.authorizes(request)
             try self.answer(
                 status: isAuthorized ? 200 : 401, body: isAuthorized ? self.models : ErrorBody.body(status: 401))
+        } else if request.path == Self.healthPath && request.method == "GET" {
+            try self.answer(status: 200, body: "{}")
         } else {
             let message = "There is nothing at this path."
             try self.answer(
