@@ -42,7 +42,7 @@ RESULTS :=
 	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-compare bench-report bench-readme bench-screenshots runner-tests figures churn \
-	credential-crashes browser-sign-in interop autobahn autobahn-quick autobahn-full \
+	credential-crashes browser-sign-in interop interop-model autobahn autobahn-quick autobahn-full \
 	autobahn-client platforms platform-sample clean
 
 help: ## List these targets
@@ -273,6 +273,11 @@ interop: install ## Hold the client and the server against other people's progra
 	@Scripts/install.sh interop
 	@swift build $(BUILD_FLAGS) --product chappie
 	@Scripts/interop.sh
+
+interop-model: install ## Stream from a real model, made on the spot and served by transformers; installs torch
+	@Scripts/install.sh interop
+	@swift build $(BUILD_FLAGS) --product chappie
+	@Scripts/interop.sh --models
 
 autobahn: autobahn-client ## Run the WebSocket conformance suite against the client, over ws and wss
 	@Scripts/autobahn.sh

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Holds `chappie serve`, `chappie stream` and `chappie sse` against programs that other people wrote, on 127.0.0.1.
-# Usage: Scripts/interop.sh [CASE]...      (default: all; --list names them)
+# Usage: Scripts/interop.sh [--models | CASE]...      (default: all but those of --models; --list names them)
+#
+# --models is the cases with a real model, made on the spot; what serves it is a download of hundreds of megabytes.
 #
 # CHAPPIE names the executable, CHAPPIE_PEERS_DIR where the other programs are kept; they are fetched on the first run.
 set -euo pipefail
@@ -38,7 +40,12 @@ readonly cases=(
     stream-wireproxy-chat-sse stream-wireproxy-chat-tool-sse
 )
 
-readonly environments=(openai openresponses codex litellm aiohttp websockets picows agentic wireproxy)
+readonly model_cases=(
+    stream-transformers-text stream-transformers-parallel stream-transformers-tools stream-transformers-length
+    stream-transformers-killed
+)
+
+readonly environments=(openai openresponses codex litellm aiohttp websockets picows agentic wireproxy transformers)
 
 # MARK: Programs
 
@@ -450,7 +457,7 @@ stream-litellm-uvicorn-tool-sse() { run_litellm_tool_turn uvicorn httpSSE; }
 
 # Waits until a gateway answers. Usage: await_gateway URL NAME
 await_gateway() {
-    for ((i = 0; i < 300; i++)); do
+    for ((i = 0; i < 900; i++)); do
         if curl --silent --fail --output "$work/alive" "$1"; then return 0; fi
         kill -0 "$server_process" 2>/dev/null || break
         sleep 0.1
@@ -615,6 +622,129 @@ stream-wireproxy-chat-tool-sse() {
     run_tool_turn "$base_url" "$work/model.out" httpSSE
 }
 
+# MARK: chappie stream against transformers serve, with models that are made on the spot
+
+# Makes the models once for all cases.
+make_models() {
+    [[ -x $peers/transformers/bin/python ]] || return 0
+    HF_HUB_OFFLINE=1 "$peers/transformers/bin/python" "$programs/tiny_models.py" "$scratch/models" \
+        >"$scratch/models.log" 2>&1 || tail -n 5 "$scratch/models.log" >&2
+}
+
+# Usage: start_transformers [PORT]
+start_transformers() {
+    local port=${1:-$(free_port)}
+    HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 HOME=$work start transformers "$(environment transformers)/bin/transformers" \
+        serve --host 127.0.0.1 --port "$port" --device cpu
+    base_url=http://127.0.0.1:$port/v1
+    await_gateway "http://127.0.0.1:$port/health" transformers
+}
+
+# Writes what curl shows of a model's text to a file. Usage: ask_with_curl MODEL PROMPT FILE [MEMBERS]
+ask_with_curl() {
+    curl --silent --show-error --no-buffer --max-time 60 "$base_url/responses" \
+        --header 'Content-Type: application/json' \
+        --data "{\"model\":\"$scratch/models/$1\",\"input\":\"$2\",\"stream\":true${4:+,$4}}" |
+        python3 "$programs/event_stream_text.py" >"$3"
+    [[ -s $3 ]]
+}
+
+# Usage: ask_with_chappie MODEL PROMPT FILE [OPTION]...
+ask_with_chappie() {
+    timeout 120 "$CHAPPIE" stream --json --base-url "$base_url" --api-key sk-fake --model "$scratch/models/$1" \
+        "${@:4}" "$2" >"$3"
+}
+
+# Compares what `chappie stream --json` printed with a file. Usage: text_equals FILE
+text_equals() {
+    python3 "$programs/text_of.py" chappie-stream "$1"
+}
+
+# The model is greedy, so that the second answer is the first one's like.
+stream-transformers-text() {
+    start_transformers
+    ask_with_curl talker "$prompt" "$work/wanted"
+    ask_with_chappie talker "$prompt" "$work/stream.json"
+    text_equals "$work/wanted" <"$work/stream.json"
+}
+
+stream-transformers-parallel() {
+    local topics=(sea ship harbour bottle) topic job jobs=() result different
+    start_transformers
+    for topic in "${topics[@]}"; do
+        ask_with_curl talker "Tell me about the $topic." "$work/$topic.wanted" &
+        jobs+=($!)
+        ask_with_chappie talker "Tell me about the $topic." "$work/$topic.json" &
+        jobs+=($!)
+    done
+    for job in "${jobs[@]}"; do wait "$job"; done
+    for topic in "${topics[@]}"; do
+        result=$(text_equals "$work/$topic.wanted" <"$work/$topic.json") || {
+            printf '%s: %s\n' "$topic" "$result"
+            return 1
+        }
+    done
+    printf '%d streams at once, %d bytes equal\n' "${#topics[@]}" "$(cat "$work"/*.wanted | wc -c)"
+    different=$(sha256sum "$work"/*.wanted | cut -d ' ' -f 1 | sort --unique | wc -l)
+    ((different == ${#topics[@]}))
+}
+
+# Two calls in one answer, behind a text that the server sends again after them, under its identifier.
+stream-transformers-tools() {
+    local expected='Let me look.It is 12:00 in UTC and 13:00 in Oslo, ⌚ så klokka er ett.' repeated result
+    start_transformers
+    curl --silent --no-buffer --max-time 60 "$base_url/responses" --header 'Content-Type: application/json' \
+        --data "{\"model\":\"$scratch/models/caller\",\"input\":\"What time is it?\",\"stream\":true}" >"$work/curl"
+    repeated=$(grep 'response.output_item.done' "$work/curl" | grep --count '"type":"message"')
+    printf '%s' "$expected" >"$work/wanted"
+    # shellcheck disable=SC2016 # The tool's shell.
+    ask_with_chappie caller "What time is it?" "$work/stream.json" --approve always --tool \
+        'clock=zone=$(cat); echo "$zone" >>'"$work/runs"'; case $zone in *UTC*) printf 12:00 ;; *) printf 13:00 ;; esac'
+    result=$(text_equals "$work/wanted" <"$work/stream.json") || {
+        printf '%s\n' "$result"
+        return 1
+    }
+    printf '%s, %d calls, the message %d times on the wire\n' "$result" "$(wc -l <"$work/runs")" "$repeated"
+    [[ $(sort "$work/runs") == $'{"zone": "Europe/Oslo"}\n{"zone": "UTC"}' ]]
+}
+
+# An answer that the limit of tokens cuts off.
+stream-transformers-length() {
+    start_transformers
+    ask_with_curl talker "$prompt" "$work/wanted" '"max_output_tokens":40'
+    printf '{"max_output_tokens":40}' >"$work/request.json"
+    ask_with_chappie talker "$prompt" "$work/stream.json" --request "$work/request.json" --recovery never
+    text_equals "$work/wanted" <"$work/stream.json"
+}
+
+# The server is killed in the middle, and loads the model anew.
+stream-transformers-killed() {
+    local client status=0 before result
+    start_transformers
+    ask_with_curl talker "$prompt" "$work/wanted"
+    ask_with_chappie talker "$prompt" "$work/stream.json" --http-only --max-reconnects 10 \
+        --report "$work/report.json" &
+    client=$!
+    for ((i = 0; i < 1000; i++)); do
+        (($(grep --count '"textDelta"' "$work/stream.json") < 20)) || break
+        sleep 0.02
+    done
+    kill -KILL "$server_process"
+    wait "$server_process" || true
+    before=$(grep --count '"textDelta"' "$work/stream.json")
+    start_transformers "$(sed -E 's|.*:([0-9]+)/v1|\1|' <<<"$base_url")"
+    wait "$client" || status=$?
+    result=$(text_equals "$work/wanted" <"$work/stream.json") || {
+        printf '%s\n' "$result"
+        return 1
+    }
+    printf '%s; killed behind %d deltas, %s\n' "$result" "$before" \
+        "$(grep -E '"verifiedReplayByteCount"' "$work/report.json" | tr -d ' ",')"
+    ((status == 0 && before >= 20))
+    grep --quiet '"reconnecting"' "$work/stream.json"
+    ! grep --quiet '"verifiedReplayByteCount" : 0' "$work/report.json"
+}
+
 # MARK: Running
 
 # shellcheck disable=SC2317 # Called by the trap.
@@ -655,17 +785,18 @@ run_case() {
 chosen=("$@")
 case ${1:-} in
     "") chosen=("${cases[@]}") ;;
+    --models) chosen=("${model_cases[@]}") ;;
     --list)
-        printf '%s\n' "${cases[@]}"
+        printf '%s\n' "${cases[@]}" "${model_cases[@]}"
         exit 0
         ;;
     -h | --help)
-        sed -n '2,5s/^# \{0,1\}//p' "$0"
+        sed -n '2,7s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
 esac
 for name in "${chosen[@]}"; do
-    [[ " ${cases[*]} " == *" $name "* ]] || {
+    [[ " ${cases[*]} ${model_cases[*]} " == *" $name "* ]] || {
         printf 'interop.sh: no case %s (--list names them)\n' "$name" >&2
         exit 64
     }
@@ -687,6 +818,7 @@ done
 for stack in "${litellm_stacks[@]}"; do
     if [[ "${chosen[*]} " == *"-litellm-$stack-"* ]]; then start_litellm "$stack"; fi
 done
+if [[ "${chosen[*]} " == *"-transformers-"* ]]; then make_models; fi
 for name in "${chosen[@]}"; do run_case "$name"; done
 printf '%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))
