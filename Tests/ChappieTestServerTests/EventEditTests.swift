@@ -25,6 +25,7 @@ import Testing
             case .ping: "ping"
             case .close(let code, _): "close \(code ?? 1005)"
             case .endStream: "end"
+            case .text(let text, let inChunk): "\(inChunk ? "chunk" : "text") \(text.prefix(12))"
             case .end(.cut(let cut)): "cut \(cut)"
             case .end: "other end"
             case .pause(let seconds): "pause \(seconds)"
@@ -45,6 +46,15 @@ import Testing
         #expect(
             self.steps([.dropEvent(event: 1), .repeatEvent(event: 3), .cutAfterEvent(event: 3)])
                 == [plain[1], plain[2], plain[2], "cut end"])
+    }
+
+    @Test func textEndsAnEventStreamAndNoWebSocket() {
+        let plain = self.plain
+        let outside = Action.interruptWithText(afterEvent: 1)
+        #expect(self.steps([outside], transport: .http) == [plain[0], "text HTTP/1.0 502", "cut end"])
+        let inside = Action.interruptWithText(text: "<html>", afterEvent: 2, inChunk: true)
+        #expect(self.steps([inside], transport: .http) == [plain[0], plain[1], "chunk <html>", "end"])
+        #expect(self.steps([outside, inside]) == plain)
     }
 
     @Test(arguments: [

@@ -71,6 +71,26 @@ import Testing
         #expect(whole.starts(with: truncated))
     }
 
+    @Test func textInTheMiddleOfABodyStandsOutsideOfTheChunks() throws {
+        try withServer({ $0.faults = [.init(.interruptWithText(text: "<b>", afterEvent: 1))] }) { server in
+            let client = try RawClient(port: server.port)
+            try client.post(plainRequest)
+            #expect(try client.readHead().status == 200)
+            let (bytes, _) = client.readToEnd()
+            #expect(String(decoding: bytes, as: UTF8.self).hasSuffix("\n\n\r\n<b>"))
+            #expect(server.log.first?.completedResponseCount == 0)
+        }
+    }
+
+    @Test func textInTheMiddleOfABodyStandsInAChunkOfItsOwn() throws {
+        let fault = ChappieTestServer.Fault.Action.interruptWithText(afterEvent: 1, inChunk: true)
+        let (_, body) = try self.stream { $0.faults = [.init(fault)] }
+        let text = String(decoding: body, as: UTF8.self)
+        #expect(text.ranges(of: "data: ").count == 1)
+        #expect(text.contains("\n\nHTTP/1.0 502 Bad Gateway\r\n"))
+        #expect(text.hasSuffix("}"))
+    }
+
     @Test func aToolIsCalledAndItsOutputIsAnsweredWithText() throws {
         try withServer { server in
             let client = try RawClient(port: server.port)

@@ -151,6 +151,9 @@ struct EventStreamExchange {
             try self.add(event)
             return event.isTerminal
         case .ping, .close, .endStream: return false
+        case .text(let text, let inChunk):
+            try self.sendPendingEvents()
+            if inChunk { try self.sendBody(Array(text.utf8)) } else { try self.writer.append(Array(text.utf8)) }
         case .end(let end):
             try self.sendPendingEvents()
             try self.writer.flush()

@@ -104,7 +104,7 @@ struct RunningResponse {
         switch step {
         case .pause(let seconds): self.pause(seconds: seconds, configuration: configuration)
         case .hang: self.pause(seconds: nil, configuration: configuration)
-        case .event, .binary, .ping, .close, .endStream, .end:
+        case .event, .binary, .ping, .close, .endStream, .text, .end:
             if step.event?.isNumbered == true { self.nextNumber += 1 }
             return .step(step)
         }
@@ -160,7 +160,7 @@ extension ResponseStep {
     var event: ScriptEvent? {
         switch self {
         case .event(let event), .binary(let event): event
-        case .ping, .close, .endStream, .end, .pause, .hang: nil
+        case .ping, .close, .endStream, .text, .end, .pause, .hang: nil
         }
     }
 }

@@ -183,7 +183,7 @@ struct WebSocketExchange {
         case .end(let end):
             try self.writer.flush()
             throw end
-        case .pause, .hang: return
+        case .text, .pause, .hang: return
         }
     }
 

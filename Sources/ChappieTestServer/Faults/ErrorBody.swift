@@ -27,6 +27,12 @@ enum ErrorBody {
         }
     }
 
+    /// A whole 502 in HTTP/1.0, head and body.
+    static var badGatewayAnswer: String {
+        "HTTP/1.0 502 Bad Gateway\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+            + self.body(status: 502)
+    }
+
     /// The body of a 429 for a used-up plan.
     static var usageLimit: String {
         "{\"error\":{" + Self.usageMembers + ",\"message\":\"The usage limit has been reached\"}}"

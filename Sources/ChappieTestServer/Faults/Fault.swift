@@ -184,6 +184,12 @@ extension ChappieTestServer.Fault {
         case truncateContent
         /// End the stream in order after an event, or just before the terminal one when none is given.
         case endWithoutTerminal(afterEvent: Int? = nil)
+        /// Write a text as it is after an event of an event stream, and nothing of the rest; nothing on a WebSocket.
+        ///
+        /// The text is the head and body of a 502 in HTTP/1.0 by default, as servers write it that fail behind the head
+        /// of their answer. It stands outside of the chunks, and the connection ends behind it; with `inChunk` it is a
+        /// chunk, and the body ends in order.
+        case interruptWithText(text: String? = nil, afterEvent: Int, inChunk: Bool? = nil)
         /// Send `response.failed` after an event and nothing of the rest.
         case fail(code: String, message: String? = nil, afterEvent: Int)
         /// Send `response.incomplete` after an event and nothing of the rest.

@@ -14,6 +14,8 @@ enum ResponseStep: Sendable {
     case close(code: Int?, reason: String)
     /// End the stream in order.
     case endStream
+    /// Write a text that is no event, in a chunk of its own or outside of the chunks; nothing on a WebSocket.
+    case text(String, inChunk: Bool)
     /// End the connection.
     case end(ConnectionEnd)
     /// Send nothing but signs of life for so many seconds.
@@ -66,6 +68,7 @@ struct ResponseSteps {
         case .endWithoutTerminal(let event): self.end(after: event ?? self.eventsBeforeTerminal, [.endStream])
         case .cutBeforeTerminal(let cut): self.end(after: self.eventsBeforeTerminal, [.end(.cut(cut ?? .end))])
         case .cutAfterTerminal(let cut): self.end(after: self.eventsBeforeTerminal + 1, [.end(.cut(cut ?? .end))])
+        case .interruptWithText(let text, let event, let inChunk): self.interrupt(text, after: event, inChunk ?? false)
         case .fail, .incomplete, .error: self.applyTerminal(action)
         case .binaryEvent(let event): self.binaryEvents.insert(event)
         case .pause(let event, let seconds): self.insertions[event &+ 1, default: []].append(.pause(seconds: seconds))
@@ -80,6 +83,12 @@ struct ResponseSteps {
             // These strike at bytes, at the head or in the model.
             break
         }
+    }
+
+    private mutating func interrupt(_ text: String?, after event: Int, _ inChunk: Bool) {
+        guard self.transport == .http else { return }
+        let step = ResponseStep.text(text ?? ErrorBody.badGatewayAnswer, inChunk: inChunk)
+        self.end(after: event, [step, inChunk ? .endStream : .end(.cut(.end))])
     }
 
     private var eventsBeforeTerminal: Int {
