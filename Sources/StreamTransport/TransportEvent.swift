@@ -85,7 +85,7 @@ package struct HTTPField: Sendable, Equatable {
 
 /// What one connection has done so far.
 package struct TransportStatistics: Sendable, Equatable {
-    /// Bytes read from the socket after the header section, before any decompression.
+    /// Bytes read from the socket after the header section, before any decompression, until the exchange has ended.
     package var receivedByteCount = 0
     /// The same bytes after decompression; nil when nothing was compressed.
     package var inflatedByteCount: Int?

@@ -56,7 +56,8 @@ import Testing
         peer.endWriting()
         #expect(await peer.receive() == .end)
         #expect(await connection.eventsToEnd() == [.failed(.stream, .cancelled)])
-        #expect(connection.statistics.receivedByteCount >= count * message.count)
+        // What is dropped is not counted as received.
+        #expect(connection.statistics.receivedByteCount < 1 << 20)
     }
 
     @Test(arguments: [true, false])

@@ -242,9 +242,12 @@ final class ServiceConnection {
         let now = ContinuousClock.now
         let moment = now - self.plan.started
         self.channel?.liveness.received(at: now)
-        self.plan.arena.updateStatistics {
-            $0.receivedByteCount += bytes.count
-            $0.lastReceived = moment
+        // What comes behind the end is dropped: it is no part of what the exchange has received.
+        if self.phase != .ended {
+            self.plan.arena.updateStatistics {
+                $0.receivedByteCount += bytes.count
+                $0.lastReceived = moment
+            }
         }
         switch self.phase {
         case .receivingBody:
