@@ -40,16 +40,18 @@ extension TurnDriver {
 }
 
 extension ResponseHead {
-    /// The content type without parameters, in lower case.
+    /// The content type without its parameters, in lower case.
     private var mediaType: String? {
         self.value(of: "content-type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
     }
 
-    /// Whether the body is JSON (RFC 8259 section 11, RFC 6839 section 3.1).
-    var isJSON: Bool { self.mediaType.map { $0 == "application/json" || $0.hasSuffix("+json") } ?? false }
+    /// Whether the content type is `text/event-stream`, or absent: some servers name none.
+    var isEventStream: Bool { self.mediaType.map { $0 == "text/event-stream" } ?? true }
 
-    /// Whether the body may have words for a person: JSON, a page or plain text.
+    /// Whether the body may have words for a person: JSON (RFC 8259 section 11, RFC 6839 section 3.1), a page or text.
     var hasWords: Bool {
-        self.isJSON || WebPage.isContentType(self.mediaType) || self.mediaType == "text/plain"
+        guard let mediaType = self.mediaType else { return false }
+        return ["application/json", "text/plain"].contains(mediaType) || mediaType.hasSuffix("+json")
+            || WebPage.isContentType(mediaType)
     }
 }

@@ -117,7 +117,7 @@ extension TurnDriver {
         self.evidence.requestID = head.requestID
         let isAccepted =
             attempt.transport == .webSocket
-            ? head.statusCode == 101 : head.statusCode == 200 && Self.isEventStream(head)
+            ? head.statusCode == 101 : head.statusCode == 200 && head.isEventStream
         attempt.stage = isAccepted ? .streaming : .refused
         // The body of a refusal has as much time as a first event has.
         if !isAccepted { attempt.requestedAt = attempt.requestedAt ?? self.engine.clock.now() }
@@ -138,15 +138,6 @@ extension TurnDriver {
         if self.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         // The response is here: the upgrade beside it is for a later turn.
         if attempt.transport == .httpSSE { self.parkRival() }
-    }
-
-    /// Whether the content type is `text/event-stream`.
-    ///
-    /// A server that names none gets the benefit of the doubt.
-    private static func isEventStream(_ head: ResponseHead) -> Bool {
-        guard let contentType = head.value(of: "content-type") else { return true }
-        let essence = contentType.prefix { $0 != ";" && $0 != " " }
-        return essence.lowercased() == "text/event-stream"
     }
 
     private func deliverUsageLimits(in head: ResponseHead) {
