@@ -48,7 +48,7 @@ import Testing
                 == [plain[1], plain[2], plain[2], "cut end"])
     }
 
-    @Test func textEndsAnEventStreamAndNoWebSocket() {
+    @Test func interruptWithTextAppliesToEventStreamsAlone() {
         let plain = self.plain
         let outside = Action.interruptWithText(afterEvent: 1)
         #expect(self.steps([outside], transport: .http) == [plain[0], "text HTTP/1.0 502", "cut end"])

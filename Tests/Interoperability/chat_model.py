@@ -2,7 +2,8 @@
 
 Usage: chat_model.py [ANSWER_FILE]
 
-Asked without tools, it says what ANSWER_FILE has. It prints the port that it listens on, and then one JSON line for each request: the roles of its messages.
+Asked without tools, it answers with the text of ANSWER_FILE. It prints the port that it listens on, and then one JSON
+line for each request: the roles of its messages.
 """
 
 import http.server

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// A server that answers the close frame late, behind bytes that would make a reset of the program's exit.
+    /// The server answers the close frame late, behind other bytes: a socket that still has them at the exit is reset.
     @Test(arguments: [true, false])
     func interruptedProgramWaitsAShortTimeForTheServersCloseFrame(answers: Bool) async throws {
         let (server, home) = (try RawServer(), try TemporaryDirectory())

@@ -33,7 +33,7 @@ import Testing
         #expect(durations.sorted()[durations.count / 2] < .milliseconds(5))
     }
 
-    /// Unread bytes in the socket would make a reset of its end.
+    /// A socket that is closed with unread bytes is reset, which the peer would see in place of the end.
     @Test(arguments: [false, true])
     func bytesThatArriveAfterACancellationAreReadAndDropped(isPaused: Bool) async throws {
         let (connection, peer) = try await RawServer().connect(.webSocket(offersCompression: false)) {
@@ -56,7 +56,7 @@ import Testing
         peer.endWriting()
         #expect(await peer.receive() == .end)
         #expect(await connection.eventsToEnd() == [.failed(.stream, .cancelled)])
-        // What is dropped is not counted as received.
+        // Dropped bytes do not count as received.
         #expect(connection.statistics.receivedByteCount < 1 << 20)
     }
 

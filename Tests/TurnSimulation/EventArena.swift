@@ -31,7 +31,7 @@ extension [WireEvent] {
         for index in index..<self.count { self[index].refutation = refutation }
     }
 
-    /// What would contradict the response may be taken for an event of another one.
+    /// Refutes the connection alone where the response was refuted: the event may be one of another response.
     mutating func doubt() {
         for index in self.indices where self[index].refutation == .response { self[index].refutation = .connection }
     }

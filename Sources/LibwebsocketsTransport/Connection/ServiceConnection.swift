@@ -242,7 +242,7 @@ final class ServiceConnection {
         let now = ContinuousClock.now
         let moment = now - self.plan.started
         self.channel?.liveness.received(at: now)
-        // What comes behind the end is dropped: it is no part of what the exchange has received.
+        // Bytes behind the end are dropped, and count as not received.
         if self.phase != .ended {
             self.plan.arena.updateStatistics {
                 $0.receivedByteCount += bytes.count
