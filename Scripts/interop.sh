@@ -472,7 +472,7 @@ await_gateway() {
 start_agentic() {
     local port=${1:-$(free_port)}
     upstream=${upstream:-${base_url%/v1}}
-    # Its program, not what starts that, which would outlive it.
+    # The program itself: the script that starts it would leave it behind when it is killed.
     HOME=$work start agentic "$(environment agentic)/bin/agentic-server" --llm-api-base "$upstream" \
         --llm-ready-interval-s 1 --llm-ready-timeout-s 20 \
         --gateway-host 127.0.0.1 --gateway-port "$port" --db-url "sqlite://$work/agentic.db?mode=rwc"
@@ -526,9 +526,37 @@ stream-agentic-tools-sse() {
     stream_tools httpSSE
 }
 
+# Kills the server behind 20 deltas of the answer; `before` is how many the client has had then.
+kill_in_mid_answer() {
+    # The client, in the background, may not have made the file yet.
+    : >>"$work/stream.json"
+    for ((i = 0; i < 1000; i++)); do
+        (($(grep --count '"textDelta"' "$work/stream.json") < 20)) || break
+        sleep 0.02
+    done
+    kill -KILL "$server_process"
+    wait "$server_process" || true
+    before=$(grep --count '"textDelta"' "$work/stream.json")
+}
+
+# Expects the whole text behind a kill, by a command that compares it, and a replay that was verified.
+# Usage: expect_recovery COMMAND [ARGUMENT]...
+expect_recovery() {
+    local result
+    result=$("$@" <"$work/stream.json") || {
+        printf '%s\n' "$result"
+        return 1
+    }
+    printf '%s; killed behind %d deltas, %s\n' "$result" "$before" \
+        "$(grep -E '"verifiedReplayByteCount"' "$work/report.json" | tr -d ' ",')"
+    ((before >= 20))
+    grep --quiet '"reconnecting"' "$work/stream.json"
+    ! grep --quiet '"verifiedReplayByteCount" : 0' "$work/report.json"
+}
+
 # Kills the gateway in the middle of the answer, and starts it again. Usage: stream_through_killed_agentic TRANSPORT
 stream_through_killed_agentic() {
-    local options=() client status=0 before result
+    local options=() client status=0 before
     [[ $1 == webSocket ]] || options=(--http-only)
     # Two seconds for the whole answer.
     start_chappie --rate 60
@@ -536,24 +564,11 @@ stream_through_killed_agentic() {
     timeout 60 "$CHAPPIE" stream --json --base-url "$base_url" --api-key sk-fake --model paper-and-ink \
         --report "$work/report.json" "${options[@]}" "$prompt" >"$work/stream.json" &
     client=$!
-    for ((i = 0; i < 200; i++)); do
-        (($(grep --count '"textDelta"' "$work/stream.json") < 20)) || break
-        sleep 0.05
-    done
-    kill -KILL "$server_process"
-    wait "$server_process" || true
-    before=$(grep --count '"textDelta"' "$work/stream.json")
+    kill_in_mid_answer
     start_agentic "$(sed -E 's|.*:([0-9]+)/v1|\1|' <<<"$base_url")"
     wait "$client" || status=$?
-    result=$(compare chappie-stream <"$work/stream.json") || {
-        printf '%s\n' "$result"
-        return 1
-    }
-    printf '%s; killed behind %d deltas, %s\n' "$result" "$before" \
-        "$(grep -E '"verifiedReplayByteCount"' "$work/report.json" | tr -d ' ",')"
-    ((status == 0 && before >= 20 && before < 115))
-    [[ $result == *reconnecting* ]]
-    ! grep --quiet '"verifiedReplayByteCount" : 0' "$work/report.json"
+    expect_recovery compare chappie-stream
+    ((status == 0 && before < 115))
 }
 
 stream-agentic-killed-websocket() { stream_through_killed_agentic webSocket; }
@@ -719,30 +734,17 @@ stream-transformers-length() {
 
 # The server is killed in the middle, and loads the model anew.
 stream-transformers-killed() {
-    local client status=0 before result
+    local client status=0 before
     start_transformers
     ask_with_curl talker "$prompt" "$work/wanted"
     ask_with_chappie talker "$prompt" "$work/stream.json" --http-only --max-reconnects 10 \
         --report "$work/report.json" &
     client=$!
-    for ((i = 0; i < 1000; i++)); do
-        (($(grep --count '"textDelta"' "$work/stream.json") < 20)) || break
-        sleep 0.02
-    done
-    kill -KILL "$server_process"
-    wait "$server_process" || true
-    before=$(grep --count '"textDelta"' "$work/stream.json")
+    kill_in_mid_answer
     start_transformers "$(sed -E 's|.*:([0-9]+)/v1|\1|' <<<"$base_url")"
     wait "$client" || status=$?
-    result=$(text_equals "$work/wanted" <"$work/stream.json") || {
-        printf '%s\n' "$result"
-        return 1
-    }
-    printf '%s; killed behind %d deltas, %s\n' "$result" "$before" \
-        "$(grep -E '"verifiedReplayByteCount"' "$work/report.json" | tr -d ' ",')"
-    ((status == 0 && before >= 20))
-    grep --quiet '"reconnecting"' "$work/stream.json"
-    ! grep --quiet '"verifiedReplayByteCount" : 0' "$work/report.json"
+    expect_recovery text_equals "$work/wanted"
+    ((status == 0))
 }
 
 # MARK: Running
