@@ -1,11 +1,11 @@
-// How soon a cancelled stream's socket is closed.
+// The time from the cancellation of a stream to the end of its connection at the server.
 import BenchmarkResults
 import ChappieTestServer
 import ChappieTransport
 
 /// Times from `cancel()` to the moment at which the server sees the end of the connection.
 enum Cancellation {
-    static let measurement = Measurement("recovery/cancel", "from cancel() to the closed socket") {
+    static let measurement = Measurement("recovery/cancel", "from cancel() to the end of the connection at the server") {
         [try await Self.closed(runs: $0.runs * 5)]
     }
 
