@@ -5,7 +5,7 @@ import ChappieTransport
 
 /// Times from `cancel()` to the moment at which the server sees the end of the connection.
 enum Cancellation {
-    static let measurement = Measurement("recovery/cancel", "from cancel() to the end of the connection at the server") {
+    static let measurement = Measurement("recovery/cancel", "from cancel() to the connection's end at the server") {
         [try await Self.closed(runs: $0.runs * 5)]
     }
 
