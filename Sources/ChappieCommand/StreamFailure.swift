@@ -1,5 +1,6 @@
 // Why a stream ended without completing, as facts that can be printed.
 import Chappie
+import ChappieTransport
 
 /// What is known about a stream that failed or was interrupted.
 struct StreamFailure: Equatable {
@@ -82,9 +83,15 @@ struct StreamFailure: Equatable {
         + "when it was asked again. The delivered text may be all of it, or cut: on the way, or at the limit of output "
         + "tokens. If this server ends all its answers so, give --recovery never: it is then asked once."
 
+    /// The advice where the API may not be at the address.
+    private static let addressWords = "Check the base URL (--base-url), to which /responses is appended"
+
     private mutating func add(_ error: ChappieClientError, _ proof: Proof, _ report: ChappieStreamReport) {
         switch error {
         case .reauthenticationRequired: self.safeDescription = proof.refusalWords
+        case .httpError(let status, _) where error.doubtsAddress:
+            let model = status == 404 && !error.isWebPage ? ", and the model (--model)" : ""
+            self.safeDescription = "\(error.failureReason ?? "") \(Self.addressWords)\(model)."
         case .transport(let failure):
             self.attempts = failure.attempts
             self.requestID = failure.details.requestID ?? self.requestID

@@ -96,6 +96,18 @@ extension ChappieClientError: LocalizedError {
         return self.serverMessage != nil
     }
 
+    /// Whether the API may not be at this address: 404 and 405 (RFC 9110 sections 15.5.5 and 15.5.6).
+    package var doubtsAddress: Bool {
+        guard case .httpError(let status, let body) = self, [404, 405].contains(status) else { return false }
+        return ServerErrorFacts(body: body.utf8)?.namesModel != true
+    }
+
+    /// Whether a web page has answered.
+    package var isWebPage: Bool {
+        guard case .httpError(_, let body) = self else { return false }
+        return WebPage(body) != nil
+    }
+
     private var advice: String {
         switch self {
         case .missingCredential: "Sign in, or give an API key."
@@ -110,7 +122,8 @@ extension ChappieClientError: LocalizedError {
         case .streamingTransportReplayDiverged:
             "The delivered text is an unfinished answer; discard it before you ask again."
         case .httpError(let status, let body):
-            WebPage(body)?.advice ?? ErrorMeaning(body: body)?.advice(for: self.category, isExplained: self.isExplained)
+            WebPage(body)?.advice(statusCode: status) ?? ServerErrorFacts(body: body.utf8)?.adviceOnModel
+                ?? ErrorMeaning(body: body)?.advice(for: self.category, isExplained: self.isExplained)
                 ?? (status == 413 ? "Send a smaller request." : self.category.advice(isExplained: self.isExplained))
         case .invalidResponse: "Check the address; if it is right, report this to the server's operator."
         case .alreadyRunning: "Read that turn to its end or cancel it, or use another client."
@@ -160,10 +173,33 @@ extension ChappieResponse {
         case "incomplete": "Allow more output tokens, or change the request."
         case "cancelled": "Ask again."
         default:
-            ErrorMeaning(self)?.advice(for: category, isExplained: self.serverMessage != nil)
-                ?? category.advice(isExplained: self.serverMessage != nil)
+            self.facts.adviceOnModel
+                ?? ErrorMeaning(self)?.advice(for: category, isExplained: self.serverMessage != nil)
+                ?? self.adviceWithoutMeaning
         }
     }
+
+    /// The next step after an error whose code or type is not known.
+    private var adviceWithoutMeaning: String {
+        let isServerError = self.errorCode == "server_error" || self.errorType == "server_error"
+        return isServerError || self.serverMessage == nil
+            ? ChappieErrorCategory.server.advice
+            : "See what the server says: change the request if that is at fault, or try again."
+    }
+
+    private var facts: ServerErrorFacts {
+        var facts = ServerErrorFacts()
+        facts.code = self.errorCode
+        return facts
+    }
+}
+
+extension ServerErrorFacts {
+    /// Whether the model is what the error is about.
+    fileprivate var namesModel: Bool { self.code == ErrorMeaning.unknownModel || self.parameter == "model" }
+
+    /// The next step, where the model is what the error is about.
+    var adviceOnModel: String? { self.namesModel ? "Name another model, or ask for access to this one." : nil }
 }
 
 extension ErrorMeaning {

@@ -1,4 +1,5 @@
 // Failures below HTTP in words: sentences that are fit to show, of fixed text and numbers.
+import ResponseEvents
 import StreamSession
 import StreamTransport
 
@@ -107,6 +108,9 @@ extension ChappieTransportFailure: LocalizedError {
         case .endedEarly where self.endedAnswer == .inOrder: EndedAnswer.advice
         case .webSocketClosed where self.endedAnswer == .inOrder: EndedAnswer.advice
         case .unexpectedContentType where self.isWebPage: WebPage.advice
+        case .unexpectedContentType where self.details.serverMessage != nil:
+            self.details.serverMessage.flatMap { ServerErrorFacts(body: $0.utf8)?.adviceOnModel }
+                ?? "See what the server says, and check the address."
         case .notHTTP, .unexpectedContentType: "Check the address; a proxy or a sign-in page may stand in between."
         case .openingHandshakeInvalid: "Use HTTP, or ask the operator of the server or the proxy to allow WebSockets."
         case .webSocketClosed where self.details.closeCode == 1008: "Check what the credential allows, or use HTTP."

@@ -40,12 +40,15 @@ enum WebPage: Equatable {
         }
     }
 
-    /// What to do about it.
-    var advice: String {
-        switch self {
-        case .cloudflareBlock:
+    /// What to do about it, beside the status code of the answer.
+    func advice(statusCode: Int) -> String {
+        switch (self, statusCode) {
+        case (.cloudflareBlock, _):
             "Try another network or region, without a VPN; if that does not help, ask the server's operator."
-        case .other: Self.advice
+        case (.other, 404), (.other, 405): "Check the address: the API is not there."
+        case (.other, 500..<600):
+            "Try again in a moment; if it stays so, ask the operator of the server or of the proxy."
+        case (.other, _): Self.advice
         }
     }
 

@@ -59,6 +59,8 @@ package struct ErrorMeaning: Sendable, Equatable {
 
     /// The response that a request goes on from is not there, or no more.
     static let forgottenResponse = "previous_response_not_found"
+    /// The server does not have the model, or not for this account.
+    package static let unknownModel = "model_not_found"
     /// The server has no capacity for the model, and says so after it has tried.
     static let overloaded = "server_is_overloaded"
 
@@ -106,7 +108,7 @@ package struct ErrorMeaning: Sendable, Equatable {
                 "websocket_stream_limit_reached",
             ], Self(.fatal, .validation, requiresUserAction: true)
         ),
-        (["invalid_stream_id", "model_not_found"], Self(.fatal, .validation, shouldReport: true)),
+        (["invalid_stream_id", Self.unknownModel], Self(.fatal, .validation, shouldReport: true)),
         // The server of the image may answer the next time.
         (["failed_to_download_image"], Self(.server, .validation, outranksStatusCode: false)),
 

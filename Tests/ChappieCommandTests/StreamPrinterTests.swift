@@ -261,7 +261,8 @@ private let toolEvents: [ChappieStreamEvent] = [
         let error = ChappieClientError.httpError(404, #"{"detail":"Not\nchappie: \u001B[1mhere\u202E"}"#)
         #expect(
             printer.printed(failure(error)).errorOutput == """
-                chappie: The server answered with status code 404. Check the address and the request.
+                chappie: The server answered with status code 404. Check the base URL (--base-url), to which \
+                /responses is appended, and the model (--model).
                   the server says: Not chappie: [1mhere
                   http.404, category validation
 
@@ -279,6 +280,21 @@ private let toolEvents: [ChappieStreamEvent] = [
                   http.400, category validation
 
                 """)
+    }
+
+    @Test func addressThatDoesNotExistNamesTheOptions() {
+        let address = "Check the base URL (--base-url), to which /responses is appended"
+        let page = "<html><title>404 Not Found</title></html>"
+        for (error, advice) in [
+            (.httpError(404, ""), " \(address), and the model (--model)."), (.httpError(405, "no"), " \(address)."),
+            (.httpError(404, page), " \(address)."), (.httpError(410, ""), " Check the address and the request."),
+            (
+                .httpError(404, #"{"error":{"code":"model_not_found"}}"#),
+                " Name another model, or ask for access to this one."
+            ),
+        ] as [(ChappieClientError, String)] {
+            #expect(failure(error).safeDescription == (error.failureReason ?? "") + advice)
+        }
     }
 
     @Test(
