@@ -83,6 +83,19 @@ package struct SecretRedaction: Sendable {
         return replaced.map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
+    /// The same for the body of an answer, which may be a page: a secret counts in character references too.
+    func body(_ text: String) -> String {
+        let text = self.words(text)
+        guard !self.secrets.isEmpty, WebPage(text) != nil else { return text }
+        let bytes = Array(text.utf8)
+        let references = HTMLReferences(in: bytes)
+        let places = unsafe references.bytes.withUnsafeBytes { unsafe self.places(in: $0) }
+        guard !places.isEmpty else { return text }
+        let written = places.map { references.starts[$0.lowerBound]..<references.starts[$0.upperBound] }
+        let replaced = unsafe bytes.withUnsafeBytes { unsafe Self.replaced(written, in: $0) }
+        return String(decoding: replaced, as: UTF8.self)
+    }
+
     /// The same for bytes.
     private func bytes(_ bytes: [UInt8]) -> [UInt8] {
         unsafe bytes.withUnsafeBytes { unsafe self.replaced(in: $0) } ?? bytes
@@ -99,7 +112,11 @@ package struct SecretRedaction: Sendable {
                 places += plainPlaces.map { starts[$0.lowerBound]..<starts[$0.upperBound] }
             }
         }
-        guard !places.isEmpty else { return nil }
+        return unsafe places.isEmpty ? nil : Self.replaced(places, in: bytes)
+    }
+
+    /// The bytes with the mark in these places.
+    private static func replaced(_ places: [Range<Int>], in bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var result: [UInt8] = []
         var end = 0
         for place in places.sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -207,8 +224,8 @@ package struct SecretRedaction: Sendable {
         case .reauthenticationRequired(let reason): .reauthenticationRequired(self.words(reason))
         case .usageLimitReached(let limit): .usageLimitReached(limit.replacingWords(self.words))
         case .responseTerminalFailure(let response): .responseTerminalFailure(response.replacingWords(self.words))
-        case .httpError(let status, let body): .httpError(status, self.words(body))
-        case .transport(let failure): .transport(failure.replacingWords(self.words))
+        case .httpError(let status, let body): .httpError(status, self.body(body))
+        case .transport(let failure): .transport(failure.replacingWords(self.words, inBody: self.body))
         // What they hold is the program's own, or was delivered.
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolApprovalDenied,
             .toolExecutionFailed, .toolLoopLimitExceeded, .streamingTransportReplayDiverged, .invalidResponse,
@@ -260,10 +277,12 @@ extension ChappieResponse {
 }
 
 extension ChappieTransportFailure {
-    fileprivate func replacingWords(_ replace: (String) -> String) -> Self {
+    fileprivate func replacingWords(
+        _ replace: (String) -> String, inBody replaceInBody: (String) -> String
+    ) -> Self {
         var details = self.details
         details.closeReason = details.closeReason.map(replace)
-        details.serverMessage = details.serverMessage.map(replace)
+        details.serverMessage = details.serverMessage.map(replaceInBody)
         details.requestID = details.requestID.map(replace)
         details.issuer = details.issuer.map(replace)
         return Self(

@@ -56,16 +56,15 @@ extension WebPage {
         return "an HTML page with the title \"\(title)\""
     }
 
-    /// The text of the first element `title`.
-    ///
-    /// Its entities stay as they are written: one could hide a secret from the redaction.
+    /// The text of the first element `title`, with its character references resolved as `SecretRedaction` does.
     private static func title(of page: String) -> String? {
         let bytes = Array(page.utf8.prefix(16 << 10))
         guard let name = Self.range(of: "<title", in: bytes, from: 0),
             let start = bytes[name.upperBound...].firstIndex(of: UInt8(ascii: ">")),
             let end = Self.range(of: "</title", in: bytes, from: start + 1)
         else { return nil }
-        return ServerMessage.line(String(decoding: bytes[(start + 1)..<end.lowerBound], as: UTF8.self))
+        let references = HTMLReferences(in: Array(bytes[(start + 1)..<end.lowerBound]))
+        return ServerMessage.line(String(decoding: references.bytes, as: UTF8.self))
     }
 
     private static func range(of word: String, in bytes: [UInt8], from start: Int) -> Range<Int>? {

@@ -61,7 +61,7 @@ extension TurnDriver {
     }
 
     /// What the server said when it refused, without the secrets, and without the beginning of one where it is cut.
-    private var refusalWords: String? { ServerMessage.line(ofBody: self.redaction.words(self.evidence.body)) }
+    private var refusalWords: String? { ServerMessage.line(ofBody: self.redaction.body(self.evidence.body)) }
 
     func error(for failure: AttemptFailure) -> ChappieClientError {
         switch failure {

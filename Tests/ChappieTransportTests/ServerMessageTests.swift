@@ -25,7 +25,7 @@ import Testing
             ("upstream connect error\r\n", "upstream connect error"),
             (
                 "<html><HEAD><Title lang=en>\n 502 Bad\n &lt;Gateway&gt; &amp;lt;</TITLE>",
-                #"an HTML page with the title "502 Bad &lt;Gateway&gt; &amp;lt;""#
+                #"an HTML page with the title "502 Bad <Gateway> &lt;""#
             ),
             ("<!doctype html><title></title>", "an HTML page without a title"),
             ("<html><title>never closed", "an HTML page without a title"),
@@ -53,9 +53,26 @@ import Testing
         let redaction = SecretRedaction(["secret-7-token"])
         let line = redaction.clientError(.httpError(400, "key secret-7\(scalar)-token")).serverMessage
         #expect(line == "key secret-7 -token")
-        let page = "<html><title>secret&#45;7&amp;-token</title>"
-        let title = redaction.clientError(.httpError(400, page)).serverMessage
-        #expect(title == #"an HTML page with the title "secret&#45;7&amp;-token""#)
+        for reference in scalar.unicodeScalars.filter({ $0 != "\0" }).map({ "&#\($0.value);" }) {
+            let page = "<html><title>secret&#45;7\(reference)-token</title>"
+            let title = redaction.clientError(.httpError(400, page)).serverMessage
+            #expect(title == #"an HTML page with the title "secret-7 -token""#)
+        }
+    }
+
+    /// A page's references are resolved for a person, so that a secret has to be found behind them as well.
+    @Test(arguments: [
+        ("secret-7&token", "secret&#45;7&amp;token"), ("secret-7&token", "&#115;ecret-7&token"),
+        ("secret-7&token", "secret-7&#X26;toke&#110"), ("secret–token", "secret&ndash;&#x74;oken"),
+    ])
+    func referencesDoNotHideASecret(secret: String, written: String) {
+        let redaction = SecretRedaction([secret])
+        let error = redaction.clientError(.httpError(400, "<html><title>a &amp; \(written) b</title></html>"))
+        #expect(error.serverMessage == #"an HTML page with the title "a & [redacted] b""#)
+        #expect(error.unsafeMessage == "<html><title>a &amp; [redacted] b</title></html>")
+        // The page was cut in the middle of it.
+        let cut = redaction.clientError(.httpError(400, "<html><title>a</title>b s&#101;cret"))
+        #expect(cut.unsafeMessage == "<html><title>a</title>b [redacted]")
     }
 
     @Test func lettersKeepTheirMarks() {

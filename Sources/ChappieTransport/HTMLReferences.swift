@@ -1,0 +1,72 @@
+/// Text of a page with its character references (WHATWG HTML section 13.2.5.72) replaced by what they stand for.
+///
+/// Of the named ones it knows those that titles of error pages have, and only with their semicolon. A number that is no
+/// Unicode scalar stands for U+FFFD. The text need not be HTML. Pure.
+struct HTMLReferences {
+    /// The text without references.
+    private(set) var bytes: [UInt8] = []
+    /// The place in the text with references at which each byte begins, and its end.
+    private(set) var starts: [Int] = []
+
+    /// Reads a text.
+    init(in text: [UInt8]) {
+        self.bytes.reserveCapacity(text.count)
+        self.starts.reserveCapacity(text.count + 1)
+        var index = 0
+        while index < text.count {
+            let reference = text[index] == UInt8(ascii: "&") ? Self.reference(in: text[(index + 1)...]) : nil
+            for byte in reference.map({ Array(String($0.scalar).utf8) }) ?? [text[index]] {
+                self.bytes.append(byte)
+                self.starts.append(index)
+            }
+            index = reference?.end ?? index + 1
+        }
+        self.starts.append(text.count)
+    }
+
+    /// What a reference stands for, and where it ends; nil when what follows the `&` makes none.
+    private static func reference(in text: ArraySlice<UInt8>) -> (scalar: Unicode.Scalar, end: Int)? {
+        guard text.first == UInt8(ascii: "#") else { return Self.named(in: text) }
+        let isHexadecimal = text.dropFirst().first.map { $0 | 0x20 } == UInt8(ascii: "x")
+        return Self.numeric(in: text.dropFirst(isHexadecimal ? 2 : 1), radix: isHexadecimal ? 16 : 10)
+    }
+
+    private static func numeric(
+        in text: ArraySlice<UInt8>, radix: UInt32
+    ) -> (scalar: Unicode.Scalar, end: Int)? {
+        var value: UInt32 = 0
+        var end = text.startIndex
+        while end < text.endIndex, let digit = Self.digit(text[end]), digit < radix {
+            value = min(value * radix + digit, 0x11_0000)
+            end += 1
+        }
+        guard end > text.startIndex else { return nil }
+        // A missing semicolon is an error that is passed over.
+        if end < text.endIndex, text[end] == UInt8(ascii: ";") { end += 1 }
+        return (value == 0 ? "\u{FFFD}" : Unicode.Scalar(value) ?? "\u{FFFD}", end)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
+        default: nil
+        }
+    }
+
+    private static func named(in text: ArraySlice<UInt8>) -> (scalar: Unicode.Scalar, end: Int)? {
+        guard let semicolon = text.prefix(Self.longestName + 1).firstIndex(of: UInt8(ascii: ";")),
+            let scalar = Self.names[String(decoding: text[..<semicolon], as: UTF8.self)]
+        else { return nil }
+        return (scalar, semicolon + 1)
+    }
+
+    private static let longestName = names.keys.map(\.utf8.count).max() ?? 0
+
+    private static let names: [String: Unicode.Scalar] = [
+        "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": "\u{A0}", "copy": "©", "reg": "®",
+        "trade": "™", "middot": "·", "bull": "•", "hellip": "…", "ndash": "–", "mdash": "—", "laquo": "«", "raquo": "»",
+        "lsquo": "‘", "rsquo": "’", "ldquo": "“", "rdquo": "”",
+    ]
+}
