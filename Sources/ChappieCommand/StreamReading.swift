@@ -35,7 +35,8 @@ struct StreamReading {
             handle.cancel()
             return self.ended(error, handle.report)
         } catch {
-            let failure = StreamFailure(error, report: handle.report, proof: self.proof)
+            var failure = StreamFailure(error, report: handle.report, proof: self.proof)
+            failure.serverMessage = handle.serverMessage ?? failure.serverMessage
             // Nobody is left to be told when that fails.
             try? self.screen.write(self.printer.printed(failure))
             return failure.status

@@ -17,6 +17,9 @@ package protocol StreamedTurn: AnyObject, Sendable {
     /// Puts items, a JSON array, into the response that is being made.
     func steer(_ input: [UInt8]) throws
 
+    /// What the server said about the error that ended the turn; nil when it said nothing.
+    var serverMessage: String? { get }
+
     /// What the turn went through so far.
     var report: ChappieStreamReport { get }
 }
@@ -75,6 +78,13 @@ public struct ChappieStreamHandle: Sendable {
         guard !text.isEmpty else { throw ChappieSteeringError.invalidInput }
         try self.turn.steer(SteeringMessage.input(text))
     }
+
+    /// What the server said about the error that ended the stream, as one line for the person at the program.
+    ///
+    /// Nil while the stream runs, and when the server said nothing. It is the error's own `serverMessage`, but for a
+    /// refused credential: `reauthenticationRequired` has the code, such as `invalid_api_key`, and this is the sentence
+    /// beside it. Like the error's, it is not for logs and reports.
+    public var serverMessage: String? { self.turn.serverMessage }
 
     /// What the stream has gone through so far.
     public var report: ChappieStreamReport { self.turn.report }

@@ -347,6 +347,8 @@ extension TurnDriver {
     private func fail(_ failure: TurnFailure) {
         if self.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         let error = self.redaction.error(self.error(for: failure))
+        let message = self.serverMessage(for: failure, error)
+        self.shared.withLock { $0.serverMessage = message }
         self.closeAttempt(outcome: failure.failure?.tag ?? (error as? ChappieClientError)?.tag ?? "failed")
         self.end(.failed(error))
     }

@@ -63,6 +63,12 @@ extension TurnDriver {
     /// What the server said when it refused, without the secrets, and without the beginning of one where it is cut.
     private var refusalWords: String? { ServerMessage.line(ofBody: self.redaction.body(self.evidence.body)) }
 
+    /// The words beside the error: those of a refused credential, of which the error has the code, or else its own.
+    func serverMessage(for failure: TurnFailure, _ error: any Error) -> String? {
+        let words = failure.kind == .credential ? self.refusalWords : nil
+        return words ?? (error as? ChappieClientError)?.serverMessage
+    }
+
     func error(for failure: AttemptFailure) -> ChappieClientError {
         switch failure {
         case .httpStatus(let facts) where self.attempt?.isResumed == true && facts.saysThatResponseIsGone:

@@ -20,6 +20,7 @@ import StreamTransport
         /// Events that the consumer can take without anything being done for them.
         var ready = EventQueue()
         var report = ChappieStreamReport()
+        var serverMessage: String?
         /// What the circuit breaker wants to have answered, once: at the turn's end, or when its stream is dropped.
         var ticket: CircuitBreaker.Ticket?
         var steering = Steering()
@@ -378,6 +379,9 @@ import StreamTransport
         // A turn whose consumer has stopped reading never comes to its end.
         self.abandonTicket()
     }
+
+    /// What the server said about the error that ended the turn.
+    package var serverMessage: String? { self.shared.withLock { $0.serverMessage } }
 
     /// What the turn went through so far.
     package var report: ChappieStreamReport { self.shared.withLock { $0.report } }

@@ -81,6 +81,28 @@ import Testing
         #expect(!silent.errors.contains("the server says"))
     }
 
+    /// The code is what the error has; a person reads the words beside it.
+    @Test(
+        arguments: [
+            .answer(
+                status: 401,
+                body: #"{"error":{"message":"Incorrect API key provided: \#(Self.key).","code":"invalid_api_key"}}"#),
+            .error(
+                event: .init(
+                    shape: .nested, status: 401, code: "invalid_api_key",
+                    message: "Incorrect API key provided: \(Self.key)."),
+                afterEvent: 0),
+        ] as [ChappieTestServer.Fault.Action], [[], ["--http-only"]])
+    func refusedKeyHasTheServersWordsAndNotItsCode(action: ChappieTestServer.Fault.Action, options: [String])
+        async throws
+    {
+        let outcome = try await Self.run(action, options)
+        #expect(outcome.status == 77)
+        #expect(outcome.errors.contains("\n  the server says: Incorrect API key provided: [redacted].\n"))
+        let json = try await Self.run(action, options + ["--json"])
+        #expect(json.output.contains(#""serverMessage":"Incorrect API key provided: [redacted].""#))
+    }
+
     @Test func refusedKeyIsSaidToBeAKey() async throws {
         let refusal = ChappieTestServer.Fault.Action.answer(status: 401, body: #"{"detail":"Invalid token"}"#)
         let keyed = try await Self.run(refusal)

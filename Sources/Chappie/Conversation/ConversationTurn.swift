@@ -251,6 +251,9 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         try driver.steer(input)
     }
 
+    /// What the server said about the error that ended the turn.
+    var serverMessage: String? { self.shared.withLock { $0.driver }?.serverMessage }
+
     /// What the turn went through so far: the attempts of all its responses.
     var report: ChappieStreamReport {
         let (finished, driver) = self.shared.withLock { ($0.finishedReport, $0.driver) }
