@@ -80,8 +80,12 @@ struct StreamFailure: Equatable {
     /// The cause of a divergence that is no cut.
     private static let unfinishedWords =
         "The answer ended behind a whole event, the server did not say that it was complete, and it answered otherwise "
-        + "when it was asked again. The delivered text may be all of it, or cut: on the way, or at the limit of output "
-        + "tokens. If this server ends all its answers so, give --recovery never: it is then asked once."
+        + "when it was asked again. \(deliveredWords) \(onceWords)"
+
+    private static let deliveredWords =
+        "The delivered text may be all of it, or cut: on the way, or at the limit of output tokens."
+    private static let onceWords =
+        "If this server ends all its answers so, give --recovery never: it is then asked once."
 
     /// The advice where the API may not be at the address.
     private static let addressWords = "Check the base URL (--base-url), to which /responses is appended"
@@ -96,6 +100,10 @@ struct StreamFailure: Equatable {
             self.attempts = failure.attempts
             self.requestID = failure.details.requestID ?? self.requestID
             self.issuer = failure.details.issuer
+            if failure.details.detail == "ended-in-order" {
+                let advice = [Self.deliveredWords] + (failure.attempts > 1 ? [Self.onceWords] : [])
+                self.safeDescription = ([error.failureReason ?? ""] + advice).joined(separator: " ")
+            }
         case .streamingTransportReplayDiverged(let text):
             self.deliveredText = text
             if report.endedWithoutTerminalEvent == true { self.safeDescription = Self.unfinishedWords }

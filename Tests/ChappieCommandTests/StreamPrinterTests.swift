@@ -119,6 +119,23 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(failure.tag == "replay.diverged" && failure.deliveredText == "so far" && failure.status == .wrongData)
     }
 
+    /// One attempt is what the option brings: then it is not advised again.
+    @Test(arguments: [
+        (1, ""), (6, " If this server ends all its answers so, give --recovery never: it is then asked once."),
+    ])
+    func anEndInOrderNamesTheOptionUnlessItWasGiven(attempts: Int, advice: String) {
+        var details = ChappieTransportFailure.Details()
+        details.detail = "ended-in-order"
+        let error = ChappieClientError.transport(
+            ChappieTransportFailure(
+                code: .endedEarly, phase: .stream, transport: .httpSSE,
+                progress: (attempts: attempts, replaySafety: .outputDelivered), details: details))
+        #expect(
+            failure(error).safeDescription == (error.failureReason ?? "")
+                + " The delivered text may be all of it, or cut: on the way, or at the limit of output tokens." + advice
+        )
+    }
+
     @Test func anInterruptionHasNoCategory() {
         var printer = StreamJSONPrinter()
         let line = printer.printed(failure(CancellationError())).output
