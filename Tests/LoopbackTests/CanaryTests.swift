@@ -49,6 +49,11 @@ import Testing
             status: 200, fields: [.init(name: "content-type", value: "text/event-stream")],
             body: #"{"detail":"\#(Self.token) may not ask \#(Self.prompt)"}"#),
         .answer(status: 401, body: #"{"error":"\#(Self.token) may not ask \#(Self.prompt)"}"#),
+        .answer(
+            status: 401,
+            body: #"{"error":{"code":"invalid_api_key","message":"\#(Self.token) may not ask \#(Self.prompt)"}}"#),
+        .answer(status: 400, body: "<html><title>canary&#45;token&#x2d;7f3a may not ask \(Self.prompt)</title>"),
+        .answer(status: 401, body: "<html><title>can&#97;ry-token-7f3a may not ask \(Self.prompt)</title>"),
         .closeWebSocket(code: 4000, reason: Self.token, afterEvent: 20),
         .changeMember(event: 1, member: "response.id", value: #""\#(Self.token)""#),
         .insert(payload: #"{"type":"\#(Self.token)"}"#, beforeEvent: 20),

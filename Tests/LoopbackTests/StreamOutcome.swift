@@ -15,6 +15,7 @@ struct StreamOutcome: Sendable {
     var emptyDeltas = 0
     var eventsAfterCompletion = 0
     var error: (any Error)?
+    var serverMessage: String?
     var report = ChappieStreamingTransport.emptyReport
 
     /// The error as the engine's own kind.
@@ -65,6 +66,7 @@ extension ChappieStreamingTransport {
             outcome.error = error
         }
         outcome.report = handle.report
+        outcome.serverMessage = handle.serverMessage
         return outcome
     }
 }

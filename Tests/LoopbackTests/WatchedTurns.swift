@@ -54,6 +54,7 @@ struct Canaries: Sendable {
             self.expectNoSecret(in: error.unsafeMessage, sourceLocation: sourceLocation)
             self.expectNoSecret(in: error.serverMessage, sourceLocation: sourceLocation)
         }
+        self.expectNoSecret(in: outcome.serverMessage, sourceLocation: sourceLocation)
         if let failure = outcome.transportFailure { self.expectNone(in: failure, sourceLocation: sourceLocation) }
         self.expectNone(in: outcome.diagnostics, sourceLocation: sourceLocation)
         self.expectNone(in: outcome.report, sourceLocation: sourceLocation)
