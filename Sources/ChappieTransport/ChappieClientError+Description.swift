@@ -122,7 +122,7 @@ extension ChappieClientError: LocalizedError {
         case .streamingTransportReplayDiverged:
             "The delivered text is an unfinished answer; discard it before you ask again."
         case .httpError(let status, let body):
-            WebPage(body)?.advice(statusCode: status) ?? ServerErrorFacts(body: body.utf8)?.adviceOnModel
+            WebPage(body)?.advice(statusCode: status) ?? ServerErrorFacts(body: body.utf8)?.adviceOnRequest
                 ?? ErrorMeaning(body: body)?.advice(for: self.category, isExplained: self.isExplained)
                 ?? (status == 413 ? "Send a smaller request." : self.category.advice(isExplained: self.isExplained))
         case .invalidResponse: "Check the address; if it is right, report this to the server's operator."
@@ -173,7 +173,7 @@ extension ChappieResponse {
         case "incomplete": "Allow more output tokens, or change the request."
         case "cancelled": "Ask again."
         default:
-            self.facts.adviceOnModel
+            self.facts.adviceOnRequest
                 ?? ErrorMeaning(self)?.advice(for: category, isExplained: self.serverMessage != nil)
                 ?? self.adviceWithoutMeaning
         }
@@ -198,8 +198,12 @@ extension ServerErrorFacts {
     /// Whether the model is what the error is about.
     fileprivate var namesModel: Bool { self.code == ErrorMeaning.unknownModel || self.parameter == "model" }
 
-    /// The next step, where the model is what the error is about.
-    var adviceOnModel: String? { self.namesModel ? "Name another model, or ask for access to this one." : nil }
+    /// The next step, where the error says which part of the request it is about.
+    var adviceOnRequest: String? {
+        if self.namesModel { return "Name another model, or ask for access to this one." }
+        guard self.code == ErrorMeaning.inputTooLong else { return nil }
+        return "Shorten the input, or use a model with a larger context window."
+    }
 }
 
 extension ErrorMeaning {

@@ -109,7 +109,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .webSocketClosed where self.endedAnswer == .inOrder: EndedAnswer.advice
         case .unexpectedContentType where self.isWebPage: WebPage.advice
         case .unexpectedContentType where self.details.serverMessage != nil:
-            self.details.serverMessage.flatMap { ServerErrorFacts(body: $0.utf8)?.adviceOnModel }
+            self.details.serverMessage.flatMap { ServerErrorFacts(body: $0.utf8)?.adviceOnRequest }
                 ?? "See what the server says, and check the address."
         case .notHTTP, .unexpectedContentType: "Check the address; a proxy or a sign-in page may stand in between."
         case .openingHandshakeInvalid: "Use HTTP, or ask the operator of the server or the proxy to allow WebSockets."

@@ -61,6 +61,8 @@ package struct ErrorMeaning: Sendable, Equatable {
     static let forgottenResponse = "previous_response_not_found"
     /// The server does not have the model, or not for this account.
     package static let unknownModel = "model_not_found"
+    /// The input does not fit into what the model can read.
+    package static let inputTooLong = "context_length_exceeded"
     /// The server has no capacity for the model, and says so after it has tried.
     static let overloaded = "server_is_overloaded"
 
@@ -99,7 +101,7 @@ package struct ErrorMeaning: Sendable, Equatable {
         ([Self.overloaded], Self(.fatal, .server, requiresUserAction: true)),
         (
             [
-                "bio_policy", "context_length_exceeded", "cyber_policy", "data_residency_mismatch", "empty_image_file",
+                "bio_policy", Self.inputTooLong, "cyber_policy", "data_residency_mismatch", "empty_image_file",
                 "image_content_policy_violation", "image_file_not_found", "image_file_too_large", "image_parse_error",
                 "image_too_large", "image_too_small", "invalid_base64_image", "invalid_image", "invalid_image_format",
                 "invalid_image_mode", "invalid_image_url", "invalid_prompt", "misalignment_policy_violation",

@@ -37,6 +37,15 @@ import Testing
         #expect(ChappieClientError.responseTerminalFailure(response).recoverySuggestion == Self.otherModel)
     }
 
+    @Test func inputThatIsTooLongIsToBeShortened() {
+        let advice = "Shorten the input, or use a model with a larger context window."
+        #expect(Self.advice(400, #"{"error":{"message":"m","code":"context_length_exceeded"}}"#) == advice)
+        let response = ChappieResponse(
+            id: nil, status: "failed", errorCode: "context_length_exceeded", errorMessage: "words")
+        #expect(ChappieClientError.responseTerminalFailure(response).recoverySuggestion == advice)
+        #expect(Self.advice(400, #"{"error":{"message":"m","code":"invalid_prompt"}}"#) == "Change the input.")
+    }
+
     /// Without a code that is known, the server's words alone say whether the request or the server is at fault.
     @Test(
         arguments: [
