@@ -211,8 +211,8 @@ public struct ChappieLimits: Sendable, Equatable {
     ///
     /// Default 64 MiB.
     public var eventByteCount = 64 << 20
-    /// The most bytes of text that a turn may have, and as many of reasoning and of refusals; 256 MiB unless set, and
-    /// none below 1.
+    /// The most bytes of text that a turn may have, and as many of reasoning, of refusals and of calls that are not
+    /// finished; 256 MiB unless set, and none below 1.
     ///
     /// They are kept until the turn ends, because a repeated answer is compared with them. Past it the turn ends with
     /// `output.too-large`; what was delivered stays delivered.

@@ -214,6 +214,7 @@ extension TurnDriver {
             self.half = nil
             self.finishedItems.removeAll()
             self.record.restart()
+            self.calls.restart()
         }
         self.enter(attempt)
         let isCancelled = self.shared.withLock { shared in

@@ -83,4 +83,53 @@ extension TurnDriver {
         }
         return false
     }
+
+    // MARK: Calls
+
+    /// A delta of a call's arguments or input; false when that ends the attempt.
+    func wroteCall(_ text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int) -> Bool {
+        let hasHalves = event.deltaHalves.first != 0 || event.deltaHalves.second != 0
+        let verdict = self.calls.wrote(text, at: outputIndex, itemName: event.itemName, hasHalves: hasHalves)
+        return self.follow(verdict, at: outputIndex)
+    }
+
+    /// An item begins; false when that ends the attempt.
+    func announceCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
+        !item.isCall || self.follow(self.calls.announced(item, at: outputIndex), at: outputIndex)
+    }
+
+    /// The deltas of a call are closed with the whole text; false when that ends the attempt.
+    func closeCall(
+        _ kind: ReplayedToolCall.Kind, with text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int
+    ) -> Bool {
+        let verdict = self.calls.closed(
+            text, kind, at: outputIndex, itemName: event.itemName, isPlaceShared: self.machine.areIndicesShared())
+        return self.follow(verdict, at: outputIndex)
+    }
+
+    /// An item is finished; false when that ends the attempt.
+    func finishCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
+        guard item.isCall else { return true }
+        let isPlaceShared = self.machine.areIndicesShared()
+        return self.follow(
+            self.calls.finished(item, at: outputIndex, isPlaceShared: isPlaceShared), at: outputIndex)
+    }
+
+    /// The response is complete, and lists its calls once more; false when that ends the attempt.
+    func closeCalls(_ summary: ResponseSummary) -> Bool {
+        let place = self.calls.contradiction(in: summary.output, isPlaceShared: self.machine.areIndicesShared())
+        return place.map { self.follow(.differs, at: $0) } ?? true
+    }
+
+    private func follow(_ verdict: CallStatements.Verdict, at outputIndex: Int) -> Bool {
+        switch verdict {
+        case .same:
+            return true
+        case .differs:
+            self.failed(.contradictoryEvents(.closingDiffers, at: ReplaySlot(.toolCall, outputIndex: outputIndex)))
+        case .tooMuch:
+            self.failed(.outputTooLarge(limit: self.engine.configuration.limits.outputByteCount))
+        }
+        return false
+    }
 }

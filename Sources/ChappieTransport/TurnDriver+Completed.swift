@@ -28,9 +28,16 @@ extension TurnDriver {
 
     /// The server says that the response is complete.
     func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
-        guard self.closeOutput(summary, attempt: attempt) else { return }
+        guard self.closeOutput(summary, attempt: attempt), self.closeCalls(summary) else { return }
         self.deliverHalf(attempt: attempt)
         guard self.action == nil else { return }
+        for unfinished in summary.output.isEmpty ? self.calls.unfinished() : [] {
+            self.record.finished(unfinished.json, at: unfinished.call.outputIndex, isNamed: unfinished.isNamed)
+            self.receivedUnfinished(unfinished.call, attempt: attempt) {
+                String(decoding: unfinished.json, as: UTF8.self)
+            }
+            guard self.action == nil else { return }
+        }
         for call in self.record.completed(summary, responseID: self.responseID) {
             self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
             guard self.action == nil else { return }

@@ -223,6 +223,9 @@ extension TurnDriver {
         }
         switch event.kind {
         case .delta(let kind, let outputIndex, let partIndex, let text):
+            if kind.replayKind != nil {
+                guard self.wroteCall(text, event, at: outputIndex) else { return }
+            }
             guard !self.machine.isAside(outputIndex),
                 let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex)
             else { return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt) }
@@ -230,6 +233,8 @@ extension TurnDriver {
         case .partDone(let kind, let outputIndex, let partIndex, let text):
             if let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex) {
                 self.close(slot, with: text, attempt: attempt)
+            } else if let call = kind.replayKind {
+                guard self.closeCall(call, with: text, event, at: outputIndex) else { return }
             }
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .outputItemDone(let outputIndex, let item):
@@ -263,6 +268,7 @@ extension TurnDriver {
         case .outputItemAdded(let outputIndex, let item):
             self.noteAgent(of: item)
             self.machine.itemBegan(outputIndex, attempt: attempt)
+            guard self.announceCall(item, at: outputIndex) else { return }
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .keepalive, .contentFree:
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
@@ -351,6 +357,17 @@ extension ResponseEvent {
 
     /// The fingerprint of the identifier of the item that a delta or its end belongs to; 0 when it has none.
     var itemName: UInt64 { self.itemID.map { unsafe EventFingerprint.of(name: $0.utf8.span) } ?? 0 }
+}
+
+extension ResponseEvent.DeltaKind {
+    /// What a call calls whose arguments or input the text is; nil for any other text.
+    fileprivate var replayKind: ReplayedToolCall.Kind? {
+        switch self {
+        case .functionArguments: .function
+        case .customInput: .custom
+        case .text, .refusal, .reasoningSummary, .reasoningText: nil
+        }
+    }
 }
 
 extension ResponseEvent.Kind {

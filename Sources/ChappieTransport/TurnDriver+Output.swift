@@ -40,38 +40,39 @@ extension TurnDriver {
         json: UnsafeRawBufferPointer,
         attempt: Int
     ) {
-        guard self.closeParts(of: item, at: outputIndex, attempt: attempt) else { return }
+        guard self.closeParts(of: item, at: outputIndex, attempt: attempt),
+            self.finishCall(item, at: outputIndex)
+        else { return }
         self.noteFinished(item, at: outputIndex, attempt: attempt)
         guard item.isCall else { return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt) }
         guard self.handsOverCalls else { return }
         let type = String(event.typeName)
-        self.handOver(item, at: outputIndex, type: type, attempt: attempt) {
+        self.handOver(item.replayed(at: outputIndex), type: type, attempt: attempt) {
             unsafe String(decoding: json, as: UTF8.self)
         }
     }
 
     /// A call that the response names only at its end: it is handed over as the end of an item that it should have had.
     func receivedUnannounced(_ call: ItemSummary, at outputIndex: Int, attempt: Int) {
+        self.receivedUnfinished(call.replayed(at: outputIndex), attempt: attempt) { String(call.json) }
+    }
+
+    /// A call whose item has no end: it is handed over as if it had one.
+    func receivedUnfinished(_ call: ReplayedToolCall, attempt: Int, json: () -> String) {
         guard self.handsOverCalls else { return }
         let type = "response.output_item.done"
-        self.handOver(call, at: outputIndex, type: type, attempt: attempt) {
-            #"{"type":"\#(type)","output_index":\#(outputIndex),"item":\#(String(call.json))}"#
+        self.handOver(call, type: type, attempt: attempt) {
+            #"{"type":"\#(type)","output_index":\#(call.outputIndex),"item":\#(json())}"#
         }
     }
 
-    private func handOver(
-        _ call: ItemSummary, at outputIndex: Int, type: String, attempt: Int, payload: () -> String
-    ) {
+    private func handOver(_ call: ReplayedToolCall, type: String, attempt: Int, payload: () -> String) {
         let wasVerified = self.machine.isReplayVerified
-        let action = self.machine.toolCallReceived(
-            ReplayedToolCall(
-                call.kind == .functionCall ? .function : .custom, outputIndex: outputIndex, name: call.name ?? "",
-                namespace: call.namespace, arguments: call.comparableArguments),
-            attempt: attempt)
+        let action = self.machine.toolCallReceived(call, attempt: attempt)
         if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
         switch action {
         case .deliver:
-            _ = self.machine.rawReceived(type: type, outputIndex: outputIndex, attempt: attempt)
+            _ = self.machine.rawReceived(type: type, outputIndex: call.outputIndex, attempt: attempt)
             self.deliver(.raw(type: type, payload: payload()))
         case .ignore:
             return
@@ -105,10 +106,10 @@ extension ItemSummary {
     /// Whether someone may act on the item.
     var isCall: Bool { self.kind == .functionCall || self.kind == .customToolCall }
 
-    /// The arguments by which two calls of a tool are compared: JSON in canonical form, or the input as it is.
-    fileprivate var comparableArguments: String {
-        guard let payload = self.payload else { return "" }
-        guard case .functionCall = self.kind else { return payload }
-        return CanonicalJSON.text(of: payload)
+    /// The call as it is compared with those of other attempts.
+    fileprivate func replayed(at outputIndex: Int) -> ReplayedToolCall {
+        ReplayedToolCall(
+            self.replayKind, outputIndex: outputIndex, name: self.name ?? "", namespace: self.namespace,
+            arguments: self.comparableArguments)
     }
 }

@@ -108,6 +108,7 @@ extension TurnDriver {
             return shared.steering.takeUsed()
         }
         self.record.steered(summary, with: items)
+        self.calls.restart()
         let action = self.machine.successorFollows(attempt: attempt, after: summary.id ?? self.responseID)
         if action != .ignore { self.action = action }
         self.responseID = nil

@@ -77,6 +77,8 @@ import StreamTransport
     var carriedItems: [[UInt8]] = []
     /// What the response that is read has come to so far.
     var record: ResponseRecord
+    /// What it has said of its tool calls.
+    var calls: CallStatements
     /// What the server wants to have echoed.
     var turnState: String?
     /// Whether an attempt has failed.
@@ -136,6 +138,7 @@ import StreamTransport
                 machine: TurnStateMachine(policy: RetryPolicy(engine.configuration)), eventByteCountLimit: limit))
         self.parser = EventStreamParser(maximumEventByteCount: limit)
         self.record = ResponseRecord(byteCountLimit: limit)
+        self.calls = CallStatements(byteCountLimit: engine.configuration.limits.outputByteCount)
         self.turnState = request.turnState
         self.shared.withLock { $0.report.requestID = self.identity.requestID }
     }

@@ -44,6 +44,14 @@ package enum CanonicalJSON {
     package static func text(of text: String) -> String {
         String(decoding: self.bytes(of: text.utf8), as: UTF8.self)
     }
+
+    /// The canonical form of a function's arguments.
+    ///
+    /// Nothing but white space is `{}`: many models call a function without parameters so.
+    package static func arguments(_ text: String) -> String {
+        let isBlank = text.utf8.allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
+        return isBlank ? "{}" : self.text(of: text)
+    }
 }
 
 extension CanonicalJSON {

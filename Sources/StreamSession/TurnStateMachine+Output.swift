@@ -29,6 +29,11 @@ extension TurnStateMachine {
         !self.order.isAside(outputIndex) && !self.order.isRepeated(outputIndex)
     }
 
+    /// Whether one index may stand for several items of the response.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func areIndicesShared() -> Bool { self.order.areIndicesShared }
+
     /// Holds the text that a slot is closed with against what has come of it.
     ///
     /// A rest is output like any other: `deltaReceived` is told of it next.

@@ -1,0 +1,305 @@
+import ResponseEvents
+import StreamSession
+
+/// What a response has said of its tool calls, each statement held against those before it.
+///
+/// It belongs to the turn's driver, and performs no I/O. A response says a call up to five times: when the item is
+/// announced, in deltas, at the end of these, at the end of the item, and at its own end. The name, the namespace and
+/// the arguments have to be the same each time, since a program acts on them. Arguments are compared as JSON values, a
+/// custom tool's input byte for byte.
+///
+/// # What is passed over
+///
+/// - An announcement without a name, and statements that a server leaves out.
+/// - Deltas of one position under several identifiers, as whose they are is not known, and deltas that cut a character
+///   in two.
+/// - Statements by position once positions are shared (`ResponseOrder.areIndicesShared`). By `call_id` the end of the
+///   response is compared all the same.
+///
+/// What has been written of unfinished calls is kept, up to a limit; of a finished call a digest stays.
+struct CallStatements {
+    /// A call that was announced and written to its end, while its item was never finished.
+    struct Unfinished {
+        let call: ReplayedToolCall
+        /// The item as it would have been finished.
+        let json: [UInt8]
+        let isNamed: Bool
+    }
+
+    /// What a statement is to those before it.
+    enum Verdict {
+        /// It says the same.
+        case same
+        /// It says something else.
+        case differs
+        /// More is unfinished than is kept.
+        case tooMuch
+    }
+
+    /// What is known of the call at one position, before its item is finished.
+    fileprivate struct Draft {
+        /// The item as it was announced; nil when it was not.
+        var announcement: Announcement?
+        /// The text of the deltas, or of the event that closes them.
+        var text: [UInt8] = []
+        /// The fingerprint of the identifier that its deltas have.
+        var itemName: UInt64?
+        /// Whether the deltas cannot be compared.
+        var isMixed = false
+        var isClosed = false
+    }
+
+    fileprivate struct Announcement {
+        let kind: ReplayedToolCall.Kind
+        let name: String
+        let namespace: String?
+        let callID: String?
+        let json: [UInt8]
+        let isNamed: Bool
+
+        init(_ item: ItemSummary) {
+            self.kind = item.replayKind
+            self.name = item.name ?? ""
+            self.namespace = item.namespace
+            self.callID = item.callID.flatMap { $0.isEmpty ? nil : $0 }
+            self.json = unsafe Array(item.json.utf8)
+            self.isNamed = item.id?.isEmpty == false
+        }
+    }
+
+    /// A call whose item is finished.
+    private struct Finished {
+        let callID: ExactText?
+        /// The fingerprint of the item's identifier; 0 when it has none.
+        let itemName: UInt64
+        let digest: Int
+        /// A number that two calls share only if their arguments are the same.
+        let argumentDigest: Int
+    }
+
+    private let byteCountLimit: Int
+    private var drafts: [Int: Draft] = [:]
+    private var byteCount = 0
+    private var finishedCalls: [Finished] = []
+    private var indexByCallID: [ExactText: Int] = [:]
+    /// The finished calls of each position.
+    private var indicesByPlace: [Int: [Int]] = [:]
+
+    /// Nothing has been said; what is unfinished takes so many bytes at most.
+    init(byteCountLimit: Int) { self.byteCountLimit = byteCountLimit }
+
+    /// Forgets everything: another response is read.
+    mutating func restart() { self = Self(byteCountLimit: self.byteCountLimit) }
+
+    // MARK: Statements
+
+    /// A call is announced.
+    mutating func announced(_ item: ItemSummary, at outputIndex: Int) -> Verdict {
+        self.forgetDraft(at: outputIndex)
+        let announcement = Announcement(item)
+        self.byteCount += announcement.json.count
+        self.drafts[outputIndex] = Draft(announcement: announcement)
+        return self.verdict(true)
+    }
+
+    /// More of a call's arguments or input; `itemName` is the fingerprint of its item's identifier, 0 when it has none.
+    mutating func wrote(_ text: BorrowedText, at outputIndex: Int, itemName: UInt64, hasHalves: Bool) -> Verdict {
+        guard !text.isEmpty else { return .same }
+        self.update(outputIndex) { draft in
+            draft.isMixed = draft.isMixed || hasHalves || draft.itemName.map { $0 != itemName } ?? false
+            draft.itemName = itemName
+            unsafe draft.text.append(contentsOf: text.utf8)
+        }
+        return self.verdict(true)
+    }
+
+    /// The deltas of a call are closed with the whole text; `itemName` is that of `wrote`.
+    mutating func closed(
+        _ text: BorrowedText, _ kind: ReplayedToolCall.Kind, at outputIndex: Int, itemName: UInt64, isPlaceShared: Bool
+    ) -> Verdict {
+        let whole = unsafe Array(text.utf8)
+        if self.drafts[outputIndex] == nil, let place = self.indicesByPlace[outputIndex] {
+            // The item was finished before its arguments: some servers do not keep to the order. What another item has at
+            // the same place is not known before it is finished.
+            let known = self.finishedCalls[place[0]]
+            guard itemName != 0, itemName == known.itemName else { return .same }
+            let arguments = whole.comparable(as: kind)
+            return self.verdict(isPlaceShared || known.argumentDigest == ExactText(arguments).hashValue)
+        }
+        var isSame = true
+        self.update(outputIndex) { draft in
+            isSame = isPlaceShared || draft.allows(whole, kind)
+            draft.text = whole
+            draft.isMixed = false
+            draft.isClosed = true
+        }
+        return self.verdict(isSame)
+    }
+
+    /// A call's item is finished; `isPlaceShared` says that the position may stand for several items.
+    mutating func finished(_ item: ItemSummary, at outputIndex: Int, isPlaceShared: Bool) -> Verdict {
+        let draft = self.forgetDraft(at: outputIndex)
+        let callID = item.callID.flatMap { $0.isEmpty ? nil : ExactText($0) }
+        if let callID { self.indexByCallID[callID] = self.finishedCalls.count }
+        self.indicesByPlace[outputIndex, default: []].append(self.finishedCalls.count)
+        self.finishedCalls.append(
+            Finished(
+                callID: callID, itemName: item.fingerprint, digest: item.callDigest,
+                argumentDigest: ExactText(item.comparableArguments).hashValue))
+        guard !isPlaceShared, let draft else { return .same }
+        return self.verdict(draft.allows(item))
+    }
+
+    /// The response is complete.
+    ///
+    /// - Returns: the position of a call of which its list of items says something else; nil when there is none.
+    func contradiction(in list: [ItemSummary], isPlaceShared: Bool) -> Int? {
+        guard !list.isEmpty, list.count < ResponseSummary.maximumOutputCount else { return nil }
+        var listed: Set<ExactText> = []
+        for (index, item) in list.enumerated() where item.isCall {
+            if let callID = item.callID { listed.insert(ExactText(callID)) }
+            guard self.allows(item, at: index, isPlaceShared: isPlaceShared) else { return index }
+        }
+        return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed)
+    }
+
+    /// The calls that nothing has finished: each was announced, and its arguments were closed.
+    func unfinished() -> [Unfinished] {
+        self.drafts.sorted { $0.key < $1.key }.compactMap { outputIndex, draft in
+            self.isLeft(draft) ? draft.unfinished(at: outputIndex) : nil
+        }
+    }
+
+    // MARK: Comparing
+
+    private func verdict(_ isSame: Bool) -> Verdict {
+        guard isSame else { return .differs }
+        return self.byteCount <= self.byteCountLimit ? .same : .tooMuch
+    }
+
+    private func allows(_ item: ItemSummary, at index: Int, isPlaceShared: Bool) -> Bool {
+        if let known = item.callID.flatMap({ self.indexByCallID[ExactText($0)] }) {
+            return self.finishedCalls[known].digest == item.callDigest
+        }
+        guard !isPlaceShared else { return true }
+        if let place = self.indicesByPlace[index] { return self.finishedCalls[place[0]].digest == item.callDigest }
+        return self.drafts[index]?.allows(item) ?? true
+    }
+
+    /// A position at which several calls were finished, of which the response names some and leaves others out.
+    private func placeWithOtherCalls(than listed: Set<ExactText>) -> Int? {
+        self.indicesByPlace.filter { _, indices in
+            let callIDs = Set(indices.compactMap { self.finishedCalls[$0].callID })
+            return !callIDs.isSubset(of: listed) && !callIDs.isDisjoint(with: listed)
+        }.keys.min()
+    }
+
+    /// The position of a call that was written to its end, that no item has finished, and that the list leaves out.
+    private func draftLeftOut(of list: [ItemSummary], _ listed: Set<ExactText>) -> Int? {
+        self.drafts.filter { outputIndex, draft in
+            guard self.isLeft(draft), let callID = draft.announcement?.callID else { return false }
+            let isInPlace = list.indices.contains(outputIndex) && list[outputIndex].isCall
+            return !isInPlace && !listed.contains(ExactText(callID))
+        }.keys.min()
+    }
+
+    /// Whether a call is whole, and was finished nowhere: some servers finish an item at another position.
+    private func isLeft(_ draft: Draft) -> Bool {
+        guard draft.isWhole, let callID = draft.announcement?.callID else { return false }
+        return self.indexByCallID[ExactText(callID)] == nil
+    }
+
+    // MARK: Drafts
+
+    private mutating func update(_ outputIndex: Int, _ change: (inout Draft) -> Void) {
+        // Taken out, so that its text is not copied.
+        var draft = self.drafts.removeValue(forKey: outputIndex) ?? Draft()
+        self.byteCount -= draft.text.count
+        change(&draft)
+        self.byteCount += draft.text.count
+        self.drafts[outputIndex] = draft
+    }
+
+    @discardableResult
+    private mutating func forgetDraft(at outputIndex: Int) -> Draft? {
+        guard let draft = self.drafts.removeValue(forKey: outputIndex) else { return nil }
+        self.byteCount -= draft.text.count + (draft.announcement?.json.count ?? 0)
+        return draft
+    }
+}
+
+extension CallStatements.Draft {
+    /// Whether it is a whole call, but for the end of its item.
+    fileprivate var isWhole: Bool {
+        guard let announcement = self.announcement else { return false }
+        return self.isClosed && !announcement.name.isEmpty && announcement.callID != nil
+    }
+
+    /// The call as its item would have had it; nil when it is not whole.
+    fileprivate func unfinished(at outputIndex: Int) -> CallStatements.Unfinished? {
+        guard self.isWhole, let announcement = self.announcement,
+            var item = try? JSONObjectText(announcement.json)
+        else { return nil }
+        let text = String(decoding: self.text, as: UTF8.self)
+        let isCustom = announcement.kind == .custom
+        item[isCustom ? "input" : "arguments"] = JSONText.string(text)[...]
+        item["status"] = nil
+        return CallStatements.Unfinished(
+            call: ReplayedToolCall(
+                announcement.kind, outputIndex: outputIndex, name: announcement.name,
+                namespace: announcement.namespace, arguments: isCustom ? text : CanonicalJSON.arguments(text)),
+            json: item.json, isNamed: announcement.isNamed)
+    }
+
+    /// Whether a call is the one that was announced and written.
+    fileprivate func allows(_ item: ItemSummary) -> Bool {
+        self.allows(item.comparableArguments, item.replayKind) && self.announcement?.allows(item) != false
+    }
+
+    /// Whether a whole text is what was written of it.
+    fileprivate func allows(_ whole: [UInt8], _ kind: ReplayedToolCall.Kind) -> Bool {
+        self.isMixed || self.text.isEmpty || self.text == whole || self.allows(whole.comparable(as: kind), kind)
+    }
+
+    private func allows(_ arguments: String, _ kind: ReplayedToolCall.Kind) -> Bool {
+        self.isMixed || self.text.isEmpty || self.text.comparable(as: kind).isExactly(arguments)
+    }
+}
+
+extension [UInt8] {
+    /// The text by which two calls are compared that have it as their arguments or input.
+    fileprivate func comparable(as kind: ReplayedToolCall.Kind) -> String {
+        let text = String(decoding: self, as: UTF8.self)
+        return kind == .function ? CanonicalJSON.arguments(text) : text
+    }
+}
+
+extension CallStatements.Announcement {
+    /// Whether a call is the one that was announced, as far as the announcement says which.
+    fileprivate func allows(_ item: ItemSummary) -> Bool {
+        guard !self.name.isEmpty else { return true }
+        let isSameNamespace = self.namespace.map { $0.isExactly(item.namespace ?? "") } ?? true
+        return self.kind == item.replayKind && self.name.isExactly(item.name ?? "") && isSameNamespace
+    }
+}
+
+extension ItemSummary {
+    /// What a call calls.
+    var replayKind: ReplayedToolCall.Kind { self.kind == .functionCall ? .function : .custom }
+
+    /// A number that two calls share only if they call the same in the same way, their `call_id` aside.
+    ///
+    /// It has the process's random seed: a server cannot make two calls collide.
+    fileprivate var callDigest: Int {
+        ReplayedToolCall(
+            self.replayKind, outputIndex: 0, name: self.name ?? "",
+            namespace: self.namespace.flatMap { $0.isEmpty ? nil : $0 }, arguments: self.comparableArguments
+        ).hashValue
+    }
+
+    /// The arguments by which two calls of a tool are compared: JSON in canonical form, or the input as it is.
+    var comparableArguments: String {
+        guard case .functionCall = self.kind else { return self.payload ?? "" }
+        return self.payload.map { CanonicalJSON.arguments($0) } ?? "null"
+    }
+}

@@ -1,0 +1,220 @@
+// A response says its calls several times: they are handed to who runs them only if it says the same each time.
+
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+/// The statements about one call.
+private enum Statement {
+    static func item(
+        _ arguments: String?, name: String = "f", callID: String = "c", id: String? = "fc", isCustom: Bool = false
+    ) -> String {
+        let payload = arguments.map { #","\#(isCustom ? "input" : "arguments")":"\#($0)""# } ?? ""
+        let member = id.map { #""id":"\#($0)","# } ?? ""
+        return
+            #"{\#(member)"type":"\#(isCustom ? "custom_tool_call" : "function_call")","call_id":"\#(callID)","name":"\#(name)"\#(payload)}"#
+    }
+
+    static func added(_ item: String, at index: Int = 0) -> String {
+        #"{"type":"response.output_item.added","output_index":\#(index),"item":\#(item)}"#
+    }
+
+    static func delta(_ text: String, at index: Int = 0, id: String = "fc") -> String {
+        #"{"type":"response.function_call_arguments.delta","output_index":\#(index),"item_id":"\#(id)","delta":"\#(text)"}"#
+    }
+
+    static func argumentsDone(_ text: String, at index: Int = 0) -> String {
+        #"{"type":"response.function_call_arguments.done","output_index":\#(index),"item_id":"fc","arguments":"\#(text)"}"#
+    }
+
+    static func inputDone(_ text: String) -> String {
+        #"{"type":"response.custom_tool_call_input.done","output_index":0,"item_id":"fc","input":"\#(text)"}"#
+    }
+
+    static func end(_ items: String...) -> String {
+        Event.completed("r", #","output":[\#(items.joined(separator: ","))]"#)
+    }
+}
+
+@Suite struct CallStatementTests {
+    private static let one = #"{\"a\":1}"#
+    private static let two = #"{\"a\":2}"#
+
+    private static func complete(
+        _ events: [String], _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
+    ) async -> (outcome: TurnOutcome, response: CompletedResponse?) {
+        await TurnFixture([.socket([Event.created("r")] + events)], configure)
+            .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+    }
+
+    private static func expectContradiction(_ events: [String], at index: Int = 0) async {
+        let (outcome, response) = await Self.complete(events)
+        #expect(outcome.transportFailure?.code == .contradictoryEvents, "\(events)")
+        #expect(outcome.transportFailure?.details.detail == "closing-differs at output \(index), part 0")
+        #expect(outcome.outcomes == ["event.contradictory"])
+        #expect(response == nil)
+    }
+
+    private static func expectCalls(_ payloads: [String], _ events: [String]) async {
+        let (outcome, response) = await Self.complete(events)
+        #expect(outcome.error == nil, "\(events)")
+        #expect(response?.calls.map(\.payload) == payloads, "\(events)")
+    }
+
+    // MARK: What contradicts
+
+    @Test func argumentsThatTheDeltasDoNotHaveAreAContradiction() async {
+        let start = [Statement.added(Statement.item("")), Statement.delta(Self.one)]
+        await Self.expectContradiction(start + [Statement.argumentsDone(Self.two)])
+        await Self.expectContradiction(start + [Statement.argumentsDone("")])
+        await Self.expectContradiction(start + [Event.done(Statement.item(Self.two)), Event.completed])
+        await Self.expectContradiction(start + [Event.done(Statement.item(nil)), Event.completed])
+    }
+
+    @Test func anEmptyEndOfTheItemIsAContradiction() async {
+        await Self.expectContradiction([
+            Statement.added(Statement.item("")), Statement.delta(Self.one), Statement.argumentsDone(Self.one),
+            Event.done(Statement.item("")), Statement.end(Statement.item(Self.one)),
+        ])
+    }
+
+    @Test(arguments: [
+        Statement.item(two), Statement.item(""), Statement.item(nil), Statement.item(one, name: "g"),
+        Statement.item(one, isCustom: true), Statement.item(two, callID: "d"),
+        Statement.item(one, name: "g", callID: "d"),
+    ])
+    func anEndOfTheResponseWithAnotherCallIsAContradiction(_ item: String) async {
+        await Self.expectContradiction([Event.done(Statement.item(Self.one)), Statement.end(item)])
+    }
+
+    @Test func anotherNameThanWasAnnouncedIsAContradiction() async {
+        let added = Statement.added(Statement.item("", name: "g"))
+        await Self.expectContradiction([added, Event.done(Statement.item(Self.one)), Event.completed])
+        await Self.expectContradiction([added, Statement.end(Statement.item(Self.one))])
+    }
+
+    @Test func anotherInputOfACustomToolIsAContradiction() async {
+        let item = Statement.item("a", isCustom: true)
+        await Self.expectContradiction([Statement.inputDone("a "), Event.done(item), Event.completed])
+        await Self.expectContradiction([Event.done(item), Statement.end(Statement.item("a ", isCustom: true))])
+    }
+
+    @Test func argumentsThatAreClosedBehindTheItemAreComparedToo() async {
+        let done = Event.done(Statement.item(Self.one))
+        await Self.expectContradiction([done, Statement.argumentsDone(Self.two), Event.completed])
+        await Self.expectCalls([#"{"a":1}"#], [done, Statement.argumentsDone(Self.one), Event.completed])
+        // Another item's, at the same place.
+        await Self.expectCalls(
+            [#"{"a":1}"#, #"{"a":2}"#],
+            [
+                Event.done(Statement.item(Self.one, id: "fd")), Statement.argumentsDone(Self.two),
+                Event.done(Statement.item(Self.two, callID: "d")), Event.completed,
+            ])
+    }
+
+    /// Which of the two is meant, the end does not say of an item that was finished twice.
+    @Test func callsAtOnePlaceOfWhichTheEndLeavesOneOutAreAContradiction() async {
+        let calls = ["c", "d"].map { Statement.item(Self.one, callID: $0) }
+        await Self.expectContradiction(calls.map { Event.done($0) } + [Statement.end(calls[0])])
+        await Self.expectContradiction(calls.map { Event.done($0) } + [Statement.end(calls[1])])
+    }
+
+    @Test func aCallThatIsWrittenAndThatTheListLeavesOutIsAContradiction() async {
+        await Self.expectContradiction([
+            Statement.added(Statement.item("")), Statement.argumentsDone(Self.one),
+            Statement.end(WireItem.sentMessage("x")),
+        ])
+    }
+
+    // MARK: What does not
+
+    @Test func theSameCallInAnotherSpellingIsTheSame() async {
+        await Self.expectCalls(
+            [#"{"b":2,"a":1}"#],
+            [
+                Statement.added(Statement.item("")), Statement.delta(#"{\"a\":1,"#), Statement.delta(#" \"b\":2}"#),
+                Statement.argumentsDone(#"{\"a\":1.0,\"b\":2}"#), Event.done(Statement.item(#"{\"b\":2,\"a\":1}"#)),
+                Statement.end(Statement.item(#"{ \"a\" : 1, \"\\u0062\":2}"#)),
+            ])
+    }
+
+    @Test func whatAServerLeavesOutIsNoContradiction() async {
+        let done = Event.done(Statement.item(Self.one))
+        for events in [
+            [done, Event.completed], [Statement.added(Statement.item("", name: "")), done, Event.completed],
+            [Statement.argumentsDone(Self.one), done, Event.completed], [done, Statement.end()],
+            [Statement.end(Statement.item(Self.one))], [done, Statement.end(WireItem.sentMessage("x"))],
+            [done, Statement.end(Statement.item(Self.one, callID: "other"))],
+            [done, Statement.end(Statement.item(Self.one, id: nil))],
+        ] {
+            await Self.expectCalls([#"{"a":1}"#], events)
+        }
+    }
+
+    /// Whose they are is not known: a server that names no position, or gives several items one.
+    @Test func deltasOfSeveralCallsAtOnePlaceAreNotCompared() async {
+        await Self.expectCalls(
+            [#"{"a":1}"#, #"{"a":2}"#],
+            [
+                Statement.delta(#"{\"a\""#), Statement.delta(#"{\"a\":2}"#, id: "fd"), Statement.delta(":1}"),
+                Event.done(Statement.item(Self.one)), Event.done(Statement.item(Self.two, callID: "d", id: "fd")),
+                Event.completed,
+            ])
+        await Self.expectCalls(
+            [#"{"a":1}"#, #"{"a":2}"#],
+            [
+                Statement.added(Statement.item("")), Statement.added(Statement.item("", callID: "d", id: "fd")),
+                Statement.argumentsDone(Self.one), Statement.argumentsDone(Self.two),
+                Event.done(Statement.item(Self.one)), Event.done(Statement.item(Self.two, callID: "d", id: "fd")),
+                Statement.end(Statement.item(Self.one), Statement.item(Self.two, callID: "d", id: "fd")),
+            ])
+    }
+
+    @Test func deltasThatCutACharacterAreNotCompared() async {
+        await Self.expectCalls(
+            [#"{"a":"😀"}"#],
+            [
+                Statement.delta(#"{\"a\":\"\ud83d"#), Statement.delta(#"\ude00\"}"#),
+                Event.done(Statement.item(#"{\"a\":\"😀\"}"#)), Event.completed,
+            ])
+    }
+
+    /// Servers that close nothing but the arguments.
+    @Test func aCallThatWasWrittenToItsEndIsThereWithoutTheEndOfItsItem() async {
+        let events = [
+            Statement.added(Statement.item("")), Statement.delta(Self.one), Statement.argumentsDone(Self.one),
+            Event.completed,
+        ]
+        await Self.expectCalls([#"{"a":1}"#], events)
+        let outcome = await TurnFixture([.socket([Event.created("r")] + events)]).run()
+        guard case .raw("response.output_item.done", let payload)? = outcome.events.dropLast().last else {
+            Issue.record("\(outcome.events)")
+            return
+        }
+        #expect(payload.contains(#""output_index":0,"item":{"id":"fc","type":"function_call""#))
+        #expect(payload.contains(#""arguments":"{\"a\":1}""#))
+        // What is not closed may have been cut.
+        await Self.expectCalls([], Array(events.prefix(2)) + [Event.completed])
+    }
+
+    @Test func aCallThatIsFinishedAtAnotherPlaceIsThereOnce() async {
+        let events = [
+            Event.created("r"), Statement.added(Statement.item("")), Statement.argumentsDone(Self.one),
+            Event.done(Statement.item(Self.one), at: 1), Event.completed,
+        ]
+        let outcome = await TurnFixture([.socket(events)]).run()
+        #expect(outcome.error == nil)
+        #expect(outcome.rawTypes.count { $0 == "response.output_item.done" } == 1)
+        await Self.expectCalls([#"{"a":1}"#], Array(events.dropFirst()))
+    }
+
+    // MARK: Limits
+
+    @Test(arguments: [0, 1])
+    func whatIsWrittenOfUnfinishedCallsIsKeptUpToALimit(excess: Int) async {
+        let events = [Statement.delta("0123456789"), Event.done(Statement.item("0123456789")), Event.completed]
+        let (outcome, _) = await Self.complete(events) { $0.limits.outputByteCount = 10 - excess }
+        #expect(outcome.transportFailure?.code == (excess == 0 ? nil : .outputTooLarge))
+    }
+}
