@@ -26,8 +26,18 @@ extension TurnDriver {
         }
     }
 
+    /// The response has ended, as its status says: some servers end every response with `response.completed`.
+    func responseEnded(_ summary: ResponseSummary, attempt: Int) {
+        switch summary.status {
+        case "incomplete": self.responseIncomplete(summary, attempt: attempt)
+        case "cancelled": self.responseStopped(summary, status: "cancelled")
+        case "failed": self.responseFailed(summary)
+        default: self.responseCompleted(summary, attempt: attempt)
+        }
+    }
+
     /// The server says that the response is complete.
-    func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
+    private func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
         guard self.closeOutput(summary, attempt: attempt), self.closeCalls(summary) else { return }
         self.deliverHalf(attempt: attempt)
         guard self.action == nil else { return }
@@ -58,9 +68,12 @@ extension TurnDriver {
 
     /// The server has ended the response early.
     func responseIncomplete(_ summary: ResponseSummary, attempt: Int) {
-        if self.continuesSteered(summary, attempt: attempt) { return }
+        if !self.continuesSteered(summary, attempt: attempt) { self.responseStopped(summary, status: "incomplete") }
+    }
+
+    private func responseStopped(_ summary: ResponseSummary, status: String) {
         self.evidence.response = ChappieResponse(
-            summary, status: "incomplete", requestID: self.evidence.requestID,
+            summary, status: status, requestID: self.evidence.requestID,
             byteCountLimit: self.errorPayloadByteCountLimit)
         self.failed(.responseIncomplete(reason: summary.incompleteReason))
     }

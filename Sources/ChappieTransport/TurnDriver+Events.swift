@@ -242,7 +242,7 @@ extension TurnDriver {
             if item.isCall { self.attempt?.hasCalls = true }
             unsafe self.received(item, at: outputIndex, event: event, json: json, attempt: attempt)
         case .completed(let summary):
-            self.responseCompleted(summary, attempt: attempt)
+            self.responseEnded(summary, attempt: attempt)
         case .failed(let summary):
             self.responseFailed(summary)
         case .incomplete(let summary):

@@ -299,6 +299,34 @@ import Testing
 
     // MARK: Failures
 
+    /// Some servers end every response with the same event.
+    @Test(arguments: [
+        ("incomplete", #","incomplete_details":{"reason":"max_output_tokens"}"#, "response.incomplete"),
+        ("failed", #","error":{"code":"invalid_prompt","message":"m"}"#, "response.failed"),
+        ("cancelled", "", "response.cancelled"),
+    ])
+    func aResponseThatIsCompletedEndsAsItsStatusSays(status: String, members: String, tag: String) async {
+        let end = #"{"type":"response.completed","response":{"id":"r1","status":"\#(status)"\#(members)}}"#
+        for runsCalls in [false, true] {
+            let (outcome, response) = await Self.complete(
+                [Event.created("r1"), Event.text("x"), Event.done(WireItem.sentCall("a"), at: 1), end],
+                runsCalls: runsCalls)
+            #expect(outcome.text == "x")
+            #expect(outcome.clientError?.tag == tag)
+            #expect(!outcome.events.contains(.completed))
+            #expect(outcome.report.attempts.count == 1)
+            #expect(response == nil)
+        }
+    }
+
+    @Test(arguments: ["completed", "in_progress", "queued", "anything"])
+    func otherWordsOfACompletedResponseSayNothing(status: String) async {
+        let end = #"{"type":"response.completed","response":{"id":"r1","status":"\#(status)"}}"#
+        let (outcome, response) = await Self.complete([Event.created("r1"), Event.text("x"), end])
+        #expect(outcome.error == nil)
+        #expect(response?.id == "r1")
+    }
+
     @Test func aFailureCarriesWhatTheServerSaid() async {
         let error = #"{"code":"invalid_prompt","message":"no","misalignment":{"a":[1]}}"#
         let event =
