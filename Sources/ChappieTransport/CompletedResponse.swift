@@ -1,3 +1,5 @@
+package import ResponseEvents
+
 /// What a complete response leaves behind for the turn that goes on after it.
 ///
 /// A value; the driver hands it out once its stream has said `completed`.
@@ -14,14 +16,49 @@ package struct CompletedResponse: Sendable, Equatable {
         package let payload: String
         /// True for a tool whose input is any text.
         package let isCustom: Bool
+        /// True when the server says that the model was cut off in the middle of it.
+        package let isIncomplete: Bool
 
         /// A call.
-        package init(callID: String, name: String, namespace: String?, payload: String, isCustom: Bool) {
+        package init(
+            callID: String, name: String, namespace: String?, payload: String, isCustom: Bool,
+            isIncomplete: Bool = false
+        ) {
             self.callID = callID
             self.name = name
             self.namespace = namespace
             self.payload = payload
             self.isCustom = isCustom
+            self.isIncomplete = isIncomplete
+        }
+
+        /// A call of a response's item.
+        package init(_ call: InputItem.Call, callID: String) {
+            self.init(
+                callID: callID, name: call.name, namespace: call.namespace, payload: call.payload,
+                isCustom: call.isCustom, isIncomplete: call.isIncomplete)
+        }
+
+        /// The same call in one spelling: a function's arguments in canonical form.
+        ///
+        /// To be made once: it reads all of the arguments.
+        package var canonical: Self {
+            Self(
+                callID: self.callID, name: self.name, namespace: self.namespace.flatMap { $0.isEmpty ? nil : $0 },
+                payload: self.isCustom ? self.payload : CanonicalJSON.arguments(self.payload), isCustom: self.isCustom,
+                isIncomplete: self.isIncomplete)
+        }
+
+        /// True when every byte is the same.
+        ///
+        /// Swift's string comparison would take canonically equivalent arguments for the same, which they are not for a
+        /// tool.
+        package static func == (left: Self, right: Self) -> Bool {
+            left.callID.isExactly(right.callID) && left.name.isExactly(right.name)
+                && (left.namespace == nil) == (right.namespace == nil)
+                && (left.namespace ?? "").isExactly(right.namespace ?? "")
+                && left.payload.isExactly(right.payload)
+                && left.isCustom == right.isCustom && left.isIncomplete == right.isIncomplete
         }
     }
 

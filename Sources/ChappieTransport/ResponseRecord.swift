@@ -155,7 +155,9 @@ struct ResponseRecord {
 extension CompletedResponse {
     /// Takes the items over: of several calls with one `call_id` the first one counts.
     fileprivate mutating func setItems(_ items: [InputItem]) {
-        var calls: [ExactText: InputItem.Call] = [:]
+        var calls: [ExactText: Call] = [:]
+        /// Of calls whose `call_id` has come again, so that none is read twice.
+        var canonicalCalls: [ExactText: Call] = [:]
         var answered: Set<ExactText> = []
         for item in items {
             switch item.part {
@@ -164,12 +166,17 @@ extension CompletedResponse {
                     self.hasAmbiguousCalls = true
                     break
                 }
-                if let known = calls[ExactText(callID)] {
-                    if known != call { self.hasAmbiguousCalls = true }
+                let name = ExactText(callID)
+                let call = Call(call, callID: callID)
+                if let known = calls[name] {
+                    guard known != call, !self.hasAmbiguousCalls else { continue }
+                    let canonical = canonicalCalls[name] ?? known.canonical
+                    canonicalCalls[name] = canonical
+                    if canonical != call.canonical { self.hasAmbiguousCalls = true }
                     continue
                 }
-                calls[ExactText(callID)] = call
-                self.calls.append(Call(call, callID: callID))
+                calls[name] = call
+                self.calls.append(call)
             case .output(let callID):
                 answered.insert(ExactText(callID))
             case .other:
@@ -178,12 +185,5 @@ extension CompletedResponse {
             self.items.append(item.json)
         }
         self.calls.removeAll { answered.contains(ExactText($0.callID)) }
-    }
-}
-
-extension CompletedResponse.Call {
-    fileprivate init(_ call: InputItem.Call, callID: String) {
-        self.init(
-            callID: callID, name: call.name, namespace: call.namespace, payload: call.payload, isCustom: call.isCustom)
     }
 }

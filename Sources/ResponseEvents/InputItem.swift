@@ -12,12 +12,15 @@ package struct InputItem: Equatable, Sendable {
         package let name: String
         /// The namespace of the tool.
         package let namespace: String?
-        /// JSON text of a function's arguments, or the input of a custom tool; empty when absent.
+        /// JSON text of a function's arguments, or the input of a custom tool.
         ///
-        /// Arguments that a server sent as a JSON value are that value's JSON text.
+        /// Arguments that a server sent as a JSON value are that value's JSON text; absent ones are `null`, and an absent
+        /// input is empty.
         package let payload: String
         /// True for a tool whose input is any text.
         package let isCustom: Bool
+        /// True when the server says that the model was cut off in the middle of it.
+        package var isIncomplete = false
     }
 
     /// What an item is to the calls beside it.
@@ -45,6 +48,7 @@ package struct InputItem: Equatable, Sendable {
         guard var item = try? JSONObjectText(Array(json)) else { return nil }
         let type = item.string("type")?.word
         if type == "reasoning", item.string("encrypted_content") == nil { return nil }
+        let isIncomplete = item.string("status")?.isExactly("incomplete") == true
         if !Self.typesWithIdentifier.contains(type ?? "") { item["id"] = nil }
         if type != "tool_search_output" { item["status"] = nil }
         item.removeNulls()
@@ -54,7 +58,7 @@ package struct InputItem: Equatable, Sendable {
             item["content"] = JSONArrayText.json(parts.elements.map { Self.messagePart($0.json) })[...]
         }
         self.json = item.json
-        self.part = Self.part(of: item, type: type)
+        self.part = Self.part(of: item, type: type, isIncomplete: isIncomplete)
     }
 
     /// Items that are nothing without their identifiers.
@@ -69,22 +73,26 @@ package struct InputItem: Equatable, Sendable {
         return part.json[...]
     }
 
-    private static func part(of item: JSONObjectText, type: String?) -> Part {
+    private static func part(of item: JSONObjectText, type: String?, isIncomplete: Bool) -> Part {
         switch type {
-        case "function_call": return .call(Self.call(item, payload: "arguments", isCustom: false))
-        case "custom_tool_call": return .call(Self.call(item, payload: "input", isCustom: true))
+        case "function_call", "custom_tool_call":
+            var call = Self.call(item, isCustom: type == "custom_tool_call")
+            call.isIncomplete = isIncomplete
+            return .call(call)
         case "function_call_output", "custom_tool_call_output":
             return item.string("call_id").map { .output(callID: $0) } ?? .other
         default: return .other
         }
     }
 
-    private static func call(_ item: JSONObjectText, payload: String, isCustom: Bool) -> Call {
-        Call(
+    private static func call(_ item: JSONObjectText, isCustom: Bool) -> Call {
+        let payload = isCustom ? "input" : "arguments"
+        return Call(
             callID: item.string("call_id").flatMap { $0.isEmpty ? nil : $0 },
             name: item.string("name") ?? "",
             namespace: item.string("namespace"),
-            payload: item.string(payload) ?? item[payload].map { String(decoding: $0, as: UTF8.self) } ?? "",
+            payload: item.string(payload) ?? item[payload].map { String(decoding: $0, as: UTF8.self) }
+                ?? (isCustom ? "" : "null"),
             isCustom: isCustom)
     }
 }

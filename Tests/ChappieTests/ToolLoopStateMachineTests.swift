@@ -128,9 +128,59 @@ import Testing
     }
 
     @Test func theInputOfACustomToolIsNotHeldAgainstASchema() {
-        var machine = Self.machine { $0.schemas = ["auto": .anyObject] }
+        var machine = Self.machine { $0.textTools = ["auto"] }
         let call = Self.call("1", payload: "no JSON", isCustom: true)
         #expect(machine.responseCompleted(calls: [call], endsTurn: true, now: .zero).last == .run(0))
+    }
+
+    /// A call that does not run: the model is told why, and nobody is asked.
+    private static func expectNoRun(
+        _ call: Call, _ words: String, _ change: (inout Machine.Rules) -> Void = { $0.schemas = ["auto": .anyObject] }
+    ) {
+        var machine = Self.machine(change)
+        let output = Self.output(call, words, .failed)
+        #expect(
+            machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [
+                Self.requested(call), .record(0, output), Self.result(call, .failed, output.text), .askModel,
+            ])
+    }
+
+    @Test func aFunctionThatIsCalledWithTextDoesNotRun() {
+        for payload in ["hello", "{}"] {
+            Self.expectNoRun(
+                Self.call("1", payload: payload, isCustom: true),
+                "The tool was not run: it is a function, and takes a JSON object.")
+        }
+    }
+
+    @Test func aCustomToolThatIsCalledAsAFunctionDoesNotRun() {
+        Self.expectNoRun(Self.call("1"), "The tool was not run: it is a custom tool, and takes text.") {
+            $0.textTools = ["auto"]
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aCallThatIsIncompleteDoesNotRun(isCustom: Bool) {
+        let call = Call(
+            callID: "1", name: "auto", namespace: nil, payload: "{}", isCustom: isCustom, isIncomplete: true)
+        Self.expectNoRun(call, "The tool was not run: the call is incomplete.") {
+            if isCustom { $0.textTools = ["auto"] } else { $0.schemas = ["auto": .anyObject] }
+        }
+    }
+
+    @Test(arguments: ["", " \n", "{ }", "{}"])
+    func aFunctionThatIsCalledWithNothingGetsAnObject(payload: String) {
+        var machine = Self.machine { $0.schemas = ["auto": .anyObject] }
+        let actions = machine.responseCompleted(
+            calls: [Self.call("1", payload: payload)], endsTurn: true, now: .zero)
+        #expect(actions == [Self.requested(Self.call("1", payload: "{}")), .run(0)])
+        #expect(machine.call(0).payload == "{}")
+    }
+
+    @Test func absentArgumentsAreNoObject() {
+        Self.expectNoRun(
+            Self.call("1", payload: "null"),
+            "The tool was not run: its arguments are not one JSON object. At offset 0 begins another JSON value.")
     }
 
     @Test(arguments: [("too late", "too late"), ("", "The call was not approved.")])
@@ -163,6 +213,16 @@ import Testing
         #expect(
             machine.responseCompleted(calls: [Self.call("1"), Self.call("2", "x")], endsTurn: true, now: .zero)
                 == [.fail(.missingToolHandler("x"))])
+    }
+
+    /// Some servers name the namespace of a function after it.
+    @Test(arguments: [("other", "other.auto"), ("", nil), ("auto", nil), (nil, nil)])
+    func aToolOfAnotherNamespaceIsAnotherTool(namespace: String?, missing: String?) {
+        var machine = Self.machine { $0.schemas = ["auto": .anyObject] }
+        let call = Call(callID: "1", name: "auto", namespace: namespace, payload: "{}", isCustom: false)
+        let actions = machine.responseCompleted(calls: [call], endsTurn: true, now: .zero)
+        #expect(actions.last == missing.map { .fail(.missingToolHandler($0)) } ?? .run(0))
+        #expect(actions.count == (missing == nil ? 2 : 1))
     }
 
     @Test func askingNobodyEndsTheTurn() {
@@ -222,6 +282,27 @@ import Testing
         _ = machine.ended(0, .returned(output), now: .zero)
         #expect(
             machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [.record(0, output), .askModel])
+    }
+
+    /// Order, white space, escapes and the spelling of numbers do not count; a custom tool's input is any text.
+    @Test(arguments: [
+        (#"{"a":1,"b":"é"}"#, #"{ "b" : "\u00e9", "a" : 1.0 }"#, false, true), ("", "{}", false, true),
+        (#"{"a":1}"#, #"{"a":2}"#, false, false), (#"{"a":"é"}"#, #"{"a":"e\u0301"}"#, false, false),
+        ("{}", "{ }", true, false), ("é", "e\u{301}", true, false),
+    ])
+    func aCallIsTheSameInAnySpelling(first: String, second: String, isCustom: Bool, isSame: Bool) {
+        var machine = Self.machine()
+        let calls = [first, second].map { Self.call("1", payload: $0, isCustom: isCustom) }
+        let output = Self.output(calls[0], "x")
+        _ = machine.responseCompleted(calls: [calls[0]], endsTurn: true, now: .zero)
+        _ = machine.ended(0, .returned(output), now: .zero)
+        let actions = machine.responseCompleted(calls: [calls[1]], endsTurn: true, now: .zero)
+        #expect((actions == [.record(0, output), .askModel]) == isSame)
+        #expect((actions.last == .run(1)) == !isSame)
+        var other = Self.machine()
+        let atOnce = other.responseCompleted(calls: calls, endsTurn: true, now: .zero)
+        #expect((atOnce.last == .run(0)) == isSame)
+        #expect((atOnce == [.fail(.invalidResponse)]) == !isSame)
     }
 
     @Test func aNameThatComesAgainForAnotherCallIsAnotherCall() {

@@ -258,6 +258,23 @@ import Testing
         }
     }
 
+    @Test func aCallThatComesTwiceInTwoSpellingsIsOne() async {
+        let again = WireItem.sentCall("a", #"{ \"y\" : 2.0, \"x\":1}"#)
+        let (outcome, response) = await Self.complete(
+            [Event.done(WireItem.sentCall("a", #"{\"x\":1,\"y\":2}"#)), Event.done(again, at: 1), Event.completed],
+            runsCalls: true)
+        #expect(outcome.error == nil)
+        #expect(response?.calls.map(\.payload) == [#"{"x":1,"y":2}"#])
+    }
+
+    @Test func aCallSaysThatItIsIncomplete() async {
+        let cut = WireItem.sentCall("b").replacing("completed", with: "incomplete")
+        let (_, response) = await Self.complete([
+            Event.done(WireItem.sentCall("a"), at: 0), Event.done(cut, at: 1), Event.completed,
+        ])
+        #expect(response?.calls.map(\.isIncomplete) == [false, true])
+    }
+
     private static let ambiguous = [
         [WireItem.sentCall("a"), WireItem.sentCall("a", #"{\"x\":1}"#)],
         [WireItem.sentCall("a"), WireItem.sentCall("a", name: "g")],

@@ -85,11 +85,20 @@ import Testing
         ),
         (
             #"{"type":"function_call"}"#,
-            InputItem.Call(callID: nil, name: "", namespace: nil, payload: "", isCustom: false)
+            InputItem.Call(callID: nil, name: "", namespace: nil, payload: "null", isCustom: false)
         ),
         (
             #"{"type":"function_call","call_id":"","arguments":null}"#,
-            InputItem.Call(callID: nil, name: "", namespace: nil, payload: "", isCustom: false)
+            InputItem.Call(callID: nil, name: "", namespace: nil, payload: "null", isCustom: false)
+        ),
+        (
+            #"{"type":"function_call","call_id":"c","name":"f","arguments":"","status":"completed"}"#,
+            InputItem.Call(callID: "c", name: "f", namespace: nil, payload: "", isCustom: false)
+        ),
+        (
+            #"{"type":"custom_tool_call","call_id":"c","name":"f","status":"incomplete"}"#,
+            InputItem.Call(
+                callID: "c", name: "f", namespace: nil, payload: "", isCustom: true, isIncomplete: true)
         ),
         (
             #"{"type":"function_call","call_id":7,"name":7,"arguments":7}"#,

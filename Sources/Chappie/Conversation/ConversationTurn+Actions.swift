@@ -200,10 +200,7 @@ extension ConversationTurn {
             throw ChappieClientError.invalidResponse
         }
         let (number, actions) = self.machine.callCarried(
-            CompletedResponse.Call(
-                callID: callID, name: call.name, namespace: call.namespace, payload: call.payload,
-                isCustom: call.isCustom),
-            now: self.now)
+            CompletedResponse.Call(call, callID: callID), now: self.now)
         try self.performAtOnce(actions)
         guard let number else { throw CancellationError() }
         while true {

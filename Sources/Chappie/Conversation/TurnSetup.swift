@@ -32,6 +32,7 @@ struct TurnSetup: Sendable {
     var rules: ToolLoopStateMachine.Rules {
         ToolLoopStateMachine.Rules(
             policies: self.tools.mapValues(\.policy), canAsk: self.approvalHandler != nil, limits: self.limits,
-            schemas: self.tools.compactMapValues(\.input.schema))
+            schemas: self.tools.compactMapValues(\.input.schema),
+            textTools: Set(self.tools.filter { $0.value.input.schema == nil }.keys))
     }
 }

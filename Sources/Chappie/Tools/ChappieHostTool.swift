@@ -16,8 +16,12 @@ import ResponseEvents
 ///
 /// A function does not run, and nobody is asked, when its arguments are not one JSON object, when a member that the
 /// schema's `required` names is missing, or when the `type` of an outermost property is another. The call has then
-/// failed, and its output tells the model why, with the offset in bytes. Empty arguments are `{}`, an optional member
-/// may be `null`, and the rest of the schema is the tool's to check.
+/// failed, and its output tells the model why, with the offset in bytes. Empty arguments are `{}`, which is how many
+/// models call a function without parameters; arguments that are absent or `null` are no object. An optional member may
+/// be `null`, and the rest of the schema is the tool's to check. Neither does a function run that is called as a custom
+/// tool, a custom tool that is called as a function, or a call of which the server says that it is incomplete.
+///
+/// A call with a `namespace` other than the tool's name is another tool's: `ChappieClientError.missingToolHandler`.
 public struct ChappieHostTool: Sendable {
     /// Does what the tool does.
     public typealias Handler = @Sendable (ChappieToolCall) async throws -> ChappieToolResult

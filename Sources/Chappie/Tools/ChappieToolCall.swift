@@ -6,7 +6,7 @@ public struct ChappieToolCall: Sendable, Equatable {
     public let name: String
     /// JSON text of a function's arguments, or the input of a custom tool.
     ///
-    /// As the model wrote it. A function's may be empty, when no member is required; otherwise they are one object.
+    /// As the model wrote it. A function's are one object: `{}` where the model wrote nothing.
     public let arguments: String
 
     /// A call.
@@ -16,7 +16,7 @@ public struct ChappieToolCall: Sendable, Equatable {
         self.arguments = arguments
     }
 
-    /// The arguments as a value; nil when they are no JSON, as empty ones and a custom tool's input.
+    /// The arguments as a value; nil when they are no JSON, such as a custom tool's input.
     public var argumentsJSON: ChappieJSONValue? { ChappieJSONValue(jsonText: self.arguments) }
 }
 

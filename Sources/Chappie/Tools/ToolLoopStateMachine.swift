@@ -1,3 +1,6 @@
+import ChappieTransport
+import ResponseEvents
+
 /// Decides what a turn with tools does next: which calls run and when, when the model is asked again, when the turn
 /// ends.
 ///
@@ -14,6 +17,8 @@ struct ToolLoopStateMachine: Sendable {
         var limits: ChappieRunLimits
         /// What the host's functions take, by name; a custom tool has no schema.
         var schemas: [String: ChappieJSONValue] = [:]
+        /// The host's custom tools, which take text.
+        var textTools: Set<String> = []
     }
 
     /// What the driver must do, in order.
@@ -72,6 +77,8 @@ struct ToolLoopStateMachine: Sendable {
 
     private struct Entry {
         let call: CompletedResponse.Call
+        /// The call in one spelling, by which it is known when it comes again.
+        let canonical: CompletedResponse.Call
         let policy: ChappieToolPolicy
         let startedAt: Duration
         var progress: Progress
@@ -127,7 +134,7 @@ struct ToolLoopStateMachine: Sendable {
     mutating func callCarried(_ call: CompletedResponse.Call, now: Duration) -> (number: Int?, actions: [Action]) {
         switch self.state {
         case .responding:
-            if let number = self.known(call) { return (number, []) }
+            if let number = self.known(call.canonical) { return (number, []) }
             let number = self.entries.count
             if let error = self.refusal(of: [call], isLast: false) { return (nil, self.fail(error)) }
             return (number, self.start(call, now: now) + self.runQueued())
@@ -189,15 +196,19 @@ struct ToolLoopStateMachine: Sendable {
     private func refusal(of calls: [CompletedResponse.Call], isLast: Bool = true) -> ChappieClientError? {
         let limits = self.rules.limits
         if isLast, self.responseCount >= limits.roundTrips { return .toolLoopLimitExceeded(limits.roundTrips) }
-        let news = calls.filter { self.known($0) == nil }
+        let canonical = calls.map(\.canonical)
+        let news = canonical.filter { self.known($0) == nil }
         if self.entries.count + news.count > limits.toolCalls { return .toolLoopLimitExceeded(limits.toolCalls) }
         for (index, call) in calls.enumerated() {
-            guard let policy = self.rules.policies[call.name] else { return .missingToolHandler(call.name) }
+            guard let policy = self.rules.policies[call.toolName] else { return .missingToolHandler(call.toolName) }
             if policy == .ask, !self.rules.canAsk {
                 return .toolApprovalDenied(call.name, "there is no approval handler")
             }
             // One output cannot answer two different calls.
-            if calls[..<index].contains(where: { $0.callID == call.callID && $0 != call }) { return .invalidResponse }
+            let isAnswerShared = canonical[..<index].contains {
+                $0.callID == call.callID && $0 != canonical[index]
+            }
+            if isAnswerShared { return .invalidResponse }
         }
         return nil
     }
@@ -229,14 +240,17 @@ struct ToolLoopStateMachine: Sendable {
 
     /// The number of a call that the turn has met before.
     ///
-    /// Servers name calls, and a name is used once. One that comes again for something else is another call.
-    private func known(_ call: CompletedResponse.Call) -> Int? { self.entries.lastIndex { $0.call == call } }
+    /// Servers name calls, and a name is used once. One that comes again for something else is another call. How the
+    /// arguments are spelled does not count, so the call has to be canonical.
+    private func known(_ canonical: CompletedResponse.Call) -> Int? {
+        self.entries.lastIndex { $0.canonical == canonical }
+    }
 
     private mutating func begin(_ calls: [CompletedResponse.Call], now: Duration) -> [Action] {
         self.round = []
         var actions: [Action] = []
         for call in calls {
-            if let number = self.known(call) {
+            if let number = self.known(call.canonical) {
                 // It stands twice, or was answered before: its output counts, and nothing runs again.
                 if let output = self.output(of: number), !self.round.contains(number) {
                     actions.append(.record(number, output))
@@ -253,11 +267,14 @@ struct ToolLoopStateMachine: Sendable {
     /// Tells of a call, and finds out whether it runs.
     private mutating func start(_ call: CompletedResponse.Call, now: Duration) -> [Action] {
         let number = self.entries.count
+        let canonical = call.canonical
+        // A function that is called with nothing is called with no member.
+        let call = canonical.payload == "{}" && !call.isCustom ? canonical : call
         let policy = self.rules.policies[call.name] ?? .deny
         let request = ChappieToolExecutionRequest(
             callID: call.callID, name: call.name, arguments: call.payload, policy: policy)
         var actions: [Action] = [.deliver(.toolCallRequested(request))]
-        self.entries.append(Entry(call: call, policy: policy, startedAt: now, progress: .queued))
+        self.entries.append(Entry(call: call, canonical: canonical, policy: policy, startedAt: now, progress: .queued))
         if let output = self.outputWithoutRunning(call, policy) {
             self.entries[number].progress = .done(output)
             actions += [.record(number, output), .deliver(self.result(of: number, output, now: now))]
@@ -272,10 +289,20 @@ struct ToolLoopStateMachine: Sendable {
     /// The output of a call that must not run; nil for one that may.
     private func outputWithoutRunning(_ call: CompletedResponse.Call, _ policy: ChappieToolPolicy) -> ToolOutput? {
         if policy == .deny { return ToolOutput(status: .denied, text: "This tool may not be used.", of: call) }
-        guard !call.isCustom, let schema = self.rules.schemas[call.name],
-            let fault = ToolArguments(call.payload, schema: schema).fault
-        else { return nil }
-        return ToolOutput(status: .failed, text: fault, of: call)
+        return self.fault(of: call).map { ToolOutput(status: .failed, text: $0, of: call) }
+    }
+
+    /// Why a tool cannot be given what a call says, for the model; nil when it can.
+    private func fault(of call: CompletedResponse.Call) -> String? {
+        if call.isIncomplete { return "The tool was not run: the call is incomplete." }
+        if call.isCustom {
+            let isFunction = self.rules.schemas[call.name] != nil
+            return isFunction ? "The tool was not run: it is a function, and takes a JSON object." : nil
+        }
+        if self.rules.textTools.contains(call.name) {
+            return "The tool was not run: it is a custom tool, and takes text."
+        }
+        return self.rules.schemas[call.name].flatMap { ToolArguments(call.payload, schema: $0).fault }
     }
 
     /// Starts as many calls as may run at once, in order.
@@ -311,5 +338,17 @@ struct ToolLoopStateMachine: Sendable {
             ChappieToolExecutionResult(
                 callID: entry.call.callID, name: entry.call.name, status: output.status, output: output.text,
                 duration: max(.zero, now - entry.startedAt)))
+    }
+}
+
+extension CompletedResponse.Call {
+    /// The name of the tool, with the namespace before it where that is not the tool's own.
+    ///
+    /// A host's tools have none; some servers name a function's namespace after the function.
+    fileprivate var toolName: String {
+        guard let namespace = self.namespace, !namespace.isEmpty, !namespace.isExactly(self.name) else {
+            return self.name
+        }
+        return "\(namespace).\(self.name)"
     }
 }
