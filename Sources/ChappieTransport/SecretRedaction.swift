@@ -192,7 +192,9 @@ package struct SecretRedaction: Sendable {
         return copy
     }
 
-    /// The event without the secrets, unless it is output: that is the model's, and delivered as it came.
+    /// The event without the secrets, unless it is text: that is the model's, and delivered as it came.
+    ///
+    /// Arguments of calls are for people and logs here: tools and approval handlers get them as they came, elsewhere.
     package func event(_ event: ChappieStreamEvent) -> ChappieStreamEvent {
         switch event {
         case .textDelta, .reasoningDelta, .refusalDelta, .completed: event
@@ -202,9 +204,11 @@ package struct SecretRedaction: Sendable {
         case .toolCallRequested(let call):
             .toolCallRequested(
                 .init(
-                    callID: self.words(call.callID), name: call.name, arguments: call.arguments, policy: call.policy))
+                    callID: self.words(call.callID), name: call.name, arguments: self.words(call.arguments),
+                    policy: call.policy))
         case .approvalRequested(let call):
-            .approvalRequested(.init(callID: self.words(call.callID), name: call.name, arguments: call.arguments))
+            .approvalRequested(
+                .init(callID: self.words(call.callID), name: call.name, arguments: self.words(call.arguments)))
         case .toolCallCompleted(let call):
             .toolCallCompleted(
                 .init(

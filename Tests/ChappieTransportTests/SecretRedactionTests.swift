@@ -121,11 +121,11 @@ import Testing
             ),
             (
                 .toolCallRequested(.init(callID: secret + "1", name: "t", arguments: secret, policy: .ask)),
-                .toolCallRequested(.init(callID: "[redacted]1", name: "t", arguments: secret, policy: .ask))
+                .toolCallRequested(.init(callID: "[redacted]1", name: "t", arguments: "[redacted]", policy: .ask))
             ),
             (
                 .approvalRequested(.init(callID: secret, name: "t", arguments: secret)),
-                .approvalRequested(.init(callID: "[redacted]", name: "t", arguments: secret))
+                .approvalRequested(.init(callID: "[redacted]", name: "t", arguments: "[redacted]"))
             ),
             (
                 .toolCallCompleted(
