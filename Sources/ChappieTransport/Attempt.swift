@@ -108,6 +108,8 @@ struct FailureEvidence {
     var body = ""
     /// Whether the newest attempt of which something came ended in order, without its terminal event.
     var endedInOrder = false
+    /// Whether an event came before the attempt was over.
+    var hasEvents = false
     /// The response that failed or is incomplete.
     var response: ChappieResponse?
     /// The usage limit that was reached.

@@ -186,7 +186,8 @@ public struct ChappieTimeouts: Sendable, Equatable {
     /// The whole turn, retries included, and the time in which the program is asked for a credential, a permission or a
     /// tool's output.
     ///
-    /// Default none.
+    /// Default none. A wait before a retry that would outlast it is not begun: the turn ends at once with the failure that
+    /// it would have waited for.
     public var total: Duration?
     /// Quiet after which a ping is sent on a WebSocket, and over HTTP TCP asks the peer (keepalive); nil turns both off.
     ///

@@ -276,6 +276,10 @@ extension TurnDriver {
     // MARK: Waiting
 
     private func wait(_ delay: Duration, before opening: TurnStateMachine.Opening) async {
+        // Nothing can come of such a wait, and its end would hide why it was begun.
+        if let remaining = self.remainingTotal, remaining <= delay {
+            return self.action = self.machine.delayOutlastsTurn(attempt: opening.attempt)
+        }
         if self.announcedAttempt < opening.attempt {
             self.announcedAttempt = opening.attempt
             self.announce(opening)
@@ -283,7 +287,7 @@ extension TurnDriver {
             // The consumer hears of the delay before it begins.
             if self.reader.queue.count > 0 { return self.action = .wait(delay, then: opening) }
         }
-        await self.pause(for: min(delay, self.remainingTotal ?? delay), before: opening)
+        await self.pause(for: delay, before: opening)
     }
 
     private func pause(for delay: Duration, before opening: TurnStateMachine.Opening) async {
@@ -359,6 +363,7 @@ extension TurnDriver {
         self.closeRival(outcome: "lost-race")
         guard let attempt = self.attempt else { return }
         self.noteStatistics(of: attempt, outcome: outcome)
+        self.evidence.hasEvents = attempt.hasEvents
         if !attempt.closesByItself { attempt.connection.cancel() }
         self.attempt = nil
         self.endSteering()

@@ -118,7 +118,7 @@ extension TurnDriver {
         }
         return ChappieTransportFailure(
             code: code,
-            phase: failure.phase(hasEvents: self.attempt?.hasEvents ?? false),
+            phase: failure.phase(hasEvents: self.attempt?.hasEvents ?? self.evidence.hasEvents),
             transport: self.transport,
             progress: (attempts: self.machine.attemptCount, replaySafety: .init(self.machine.replaySafety)),
             details: details)

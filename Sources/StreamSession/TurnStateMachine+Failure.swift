@@ -174,6 +174,7 @@ extension TurnStateMachine {
             return self.fail(.notRecovered, broken.failure)
         }
         self.usedRetries.spend(retry)
+        self.failureBeforeDelay = TurnFailure(.exhausted, broken.failure)
         self.state = .backingOff(opening)
         return .wait(delay, then: opening)
     }
@@ -220,6 +221,8 @@ extension TurnStateMachine {
             return self.fail(broken.failure.usageLimit == nil ? .throttled : .usageLimit, broken.failure)
         }
         self.usedRetries.rateLimit = retry
+        self.failureBeforeDelay = TurnFailure(
+            broken.failure.usageLimit == nil ? .throttled : .usageLimit, broken.failure)
         self.state = .backingOff(opening)
         return .wait(delay, then: opening)
     }

@@ -104,6 +104,8 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     var responseID: String?
     /// Whether a call of a broken attempt was run, to be given back with its output.
     var hasCarriedCall = false
+    /// What the newest delay follows, as the end of the turn.
+    var failureBeforeDelay: TurnFailure?
     /// Finished items of the attempt that runs, counted from the first one without a gap.
     var finishedItemCount = 0
 
@@ -239,6 +241,21 @@ extension TurnStateMachine {
             return self.open(opening)
         case .connecting, .racing, .exchanging, .backingOff, .refreshing, .finished:
             // The timer of a wait that the total time-out or a cancellation has cut short.
+            return .ignore
+        case .idle:
+            preconditionFailure("no delay was asked for")
+        }
+    }
+
+    /// The delay before an attempt would outlast what is left of the whole turn: it ends with what it would have waited
+    /// for.
+    package mutating func delayOutlastsTurn(attempt: Int) -> Action {
+        switch self.state {
+        case .backingOff(let opening) where opening.attempt == attempt:
+            guard let failure = self.failureBeforeDelay else { preconditionFailure("a delay follows a failure") }
+            return self.fail(failure.kind, failure.failure)
+        case .connecting, .racing, .exchanging, .backingOff, .refreshing, .finished:
+            // A delay that a cancellation has cut short.
             return .ignore
         case .idle:
             preconditionFailure("no delay was asked for")

@@ -162,18 +162,44 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(6))
     }
 
-    @Test func theTotalBudgetCutsADelayShort() async {
-        let fixture = TurnFixture([.refusal(503, fields: ["retry-after": "20"])]) {
+    /// The turn ends with what it would have waited for, and not with the end of the wait.
+    @Test(arguments: [(503, 20, 6), (429, 20, 6), (503, 6, 6), (429, 6, 6)])
+    func aDelayThatWouldOutlastTheTotalIsNotBegun(status: Int, delay: Int, total: Int) async {
+        let fixture = TurnFixture([.refusal(status, body: "busy", fields: ["retry-after": "\(delay)"])]) {
+            $0.timeouts.total = .seconds(total)
+            $0.policy = .httpSSEOnly
+        }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.clientError == .httpError(status, "busy"))
+        #expect(outcome.report.replaySafety == .sentNoOutput)
+        #expect(fixture.clock.now == start)
+        #expect(fixture.transport.connections.count == 1)
+    }
+
+    @Test func aDelayThatFitsIntoTheTotalIsWaitedFor() async {
+        let fixture = TurnFixture([
+            .refusal(429, fields: ["retry-after": "5"]), .eventStream(Event.completed),
+        ]) {
             $0.timeouts.total = .seconds(6)
             $0.policy = .httpSSEOnly
         }
         let start = fixture.clock.now
         let outcome = await fixture.run()
-        #expect(outcome.transportFailure?.code == .timedOut)
-        #expect(outcome.transportFailure?.transport == .httpSSE)
-        #expect(outcome.transportFailure?.attempts == 1)
-        #expect(fixture.clock.now - start == .seconds(6))
-        #expect(fixture.transport.connections.count == 1)
+        #expect(outcome.error == nil)
+        #expect(fixture.clock.now - start == .seconds(5))
+    }
+
+    @Test func aConnectionThatWasLostInAStreamIsStillThatWhereThereIsNoTimeToWait() async {
+        let lost = TransportEnd.failed(TransportFailure(phase: .stream, cause: .connectionLost))
+        let fixture = TurnFixture([.eventStream(Event.text("a"), then: lost)]) {
+            $0.timeouts.total = .milliseconds(50)
+            $0.policy = .httpSSEOnly
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.transportFailure?.code == .connectionLost)
+        #expect(outcome.transportFailure?.phase == .stream)
+        #expect(outcome.transportFailure?.replaySafety == .outputDelivered)
     }
 
     @Test(arguments: [false, true])

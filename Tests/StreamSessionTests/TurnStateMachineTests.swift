@@ -125,6 +125,16 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
+    func delayOutlastsTurn(place: Place) {
+        var machine = place.machine
+        let expected: TurnStateMachine.Action =
+            place == .backingOff ? .fail(TurnFailure(.exhausted, .endedEarly)) : .ignore
+        #expect(machine.delayOutlastsTurn(attempt: place.attempt) == expected)
+        #expect(machine.delayOutlastsTurn(attempt: place.attempt) == .ignore)
+        #expect(machine.timerFired(attempt: place.attempt) == .ignore)
+    }
+
+    @Test(arguments: Place.allCases)
     func timerFired(place: Place) {
         var machine = place.machine
         let expected: TurnStateMachine.Action = place == .backingOff ? .open(Self.reconnection) : .ignore
