@@ -35,6 +35,8 @@ struct Attempt {
     var closesByItself = false
     /// When the request was given to the connection.
     var requestedAt: Duration?
+    /// When the head of a refusal came.
+    var refusedAt: Duration?
     /// When the newest event came.
     var lastEvent: Duration?
     /// When the newest event that is progress came.

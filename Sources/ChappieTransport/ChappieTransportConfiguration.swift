@@ -193,7 +193,7 @@ public struct ChappieTimeouts: Sendable, Equatable {
     ///
     /// Default 20 s.
     public var pingInterval: Duration? = .seconds(20)
-    /// How long its answer may take.
+    /// How long its answer may take, and the rest of an error's body behind its head.
     ///
     /// Default 10 s.
     public var pongTimeout: Duration = .seconds(10)

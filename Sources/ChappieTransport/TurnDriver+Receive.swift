@@ -119,8 +119,10 @@ extension TurnDriver {
             attempt.transport == .webSocket
             ? head.statusCode == 101 : head.statusCode == 200 && head.isEventStream
         attempt.stage = isAccepted ? .streaming : .refused
-        // The body of a refusal has as much time as a first event has.
-        if !isAccepted { attempt.requestedAt = attempt.requestedAt ?? self.engine.clock.now() }
+        if !isAccepted {
+            attempt.refusedAt = self.engine.clock.now()
+            attempt.requestedAt = attempt.requestedAt ?? attempt.refusedAt
+        }
         self.attempt = attempt
         guard isAccepted else {
             if self.isOtherContent, !head.hasWords { self.failed(.unexpectedContentType) }

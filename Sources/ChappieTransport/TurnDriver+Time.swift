@@ -40,6 +40,8 @@ extension TurnDriver {
             consider(.budget(.progress), timeouts.progress, since: silence(attempt.lastProgress ?? requestedAt))
         } else {
             consider(.budget(.firstEvent), timeouts.firstEvent, since: silence(requestedAt))
+            // The status code of a refusal is known: its body is not waited for as an answer is.
+            consider(.budget(.firstEvent), timeouts.pongTimeout, since: silence(attempt.refusedAt))
         }
         if self.engine.configuration.reportsDiagnostics || self.watch.isLogging, !attempt.isKnownToStall {
             consider(.stall, timeouts.stall, since: silence(attempt.lastProgress ?? requestedAt))

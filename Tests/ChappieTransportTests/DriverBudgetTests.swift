@@ -213,6 +213,19 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(5))
     }
 
+    /// The status code is there: the body is waited for no longer than a ping's answer.
+    @Test(arguments: [false, true], [nil, Duration.seconds(60)])
+    func aRefusalWhoseBodyStopsIsNotWaitedFor(isHTTP: Bool, firstEvent: Duration?) async {
+        let fixture = Self.fixture(
+            [.opened(403), .body("a"), .pause(.seconds(9)), .body("b"), .pause(.seconds(9)), .body("c")],
+            isHTTP: isHTTP
+        ) { $0.firstEvent = firstEvent }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.clientError == .httpError(403, "ab"))
+        #expect(fixture.clock.now - start == .seconds(10))
+    }
+
     @Test func withoutBudgetsOnlyTheConnectionEndsAWait() async {
         let fixture = Self.fixture([
             .opened(101), .request, .pause(.seconds(86_400)), .text(Event.text("a")), .pause(.seconds(86_400)),
