@@ -165,7 +165,8 @@ public struct ChappieTimeouts: Sendable, Equatable {
     ///
     /// Default 60 s.
     public var firstEvent: Duration? = .seconds(60)
-    /// Between two signs of life that the server gives of its own accord: events, keepalives, comments, pings.
+    /// Between two signs of life that the server gives of its own accord: any byte of an event, a comment or a frame,
+    /// finished or not, and pings.
     ///
     /// Default 300 s. Its answers to our pings count when `pongsProlongIdle` is true.
     public var idle: Duration? = .seconds(300)

@@ -73,12 +73,15 @@ extension TurnDriver {
         // An event behind a gap may not be taken in, and then the order of events must not hear of it: it comes again.
         let isBehindGap = self.machine.leavesNumbersOut(event.sequenceNumber)
         if isBehindGap { guard self.isNew(event, fingerprint: fingerprint, attempt: attempt) else { return } }
+        let isProgress = event.isProgress && !self.isAnnouncedAgain(event)
         guard self.belongs(event) else { return }
-        self.noteProgress(of: event, attempt: attempt)
+        if !isProgress { self.noteSignOfLife(isProgress: false, attempt: attempt) }
         // An event without progress may have found that the time for it is over.
-        guard self.machine.isReading(attempt),
-            isBehindGap || self.isNew(event, fingerprint: fingerprint, attempt: attempt)
-        else { return }
+        guard self.machine.isReading(attempt) else { return }
+        let isNew = isBehindGap || self.isNew(event, fingerprint: fingerprint, attempt: attempt)
+        // What has come before is no progress, however often it comes again.
+        if isProgress, self.machine.isReading(attempt) { self.noteSignOfLife(isProgress: isNew, attempt: attempt) }
+        guard isNew, self.machine.isReading(attempt) else { return }
         unsafe self.handle(event, json: json, attempt: attempt)
     }
 
@@ -123,14 +126,14 @@ extension TurnDriver {
         self.gaps.taken(at: now)
     }
 
-    private func noteProgress(of event: ResponseEvent, attempt: Int) {
+    private func noteSignOfLife(isProgress: Bool, attempt: Int) {
         let now = self.batchTime
         if self.attempt?.hasEvents == false {
             self.noteFirstEvent(at: now)
             self.machine.eventReceived(attempt: attempt)
         }
         self.attempt?.lastEvent = now
-        guard event.isProgress else { return self.checkProgress() }
+        guard isProgress else { return self.checkProgress() }
         self.attempt?.lastProgress = now
         self.attempt?.isKnownToStall = false
     }
@@ -150,6 +153,12 @@ extension TurnDriver {
             // Only an upgrade has one.
             return
         }
+    }
+
+    /// Whether an event announces an item that was announced: nothing has got on by it.
+    private func isAnnouncedAgain(_ event: ResponseEvent) -> Bool {
+        guard case .outputItemAdded(let outputIndex, let item) = event.kind else { return false }
+        return self.machine.isAnnounced(item.fingerprint, at: outputIndex)
     }
 
     /// Whether an event belongs to the response: one that does not is no sign that the response goes on.

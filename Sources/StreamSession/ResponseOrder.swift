@@ -163,6 +163,9 @@ package struct ResponseOrder: Sendable {
     /// Whether an item has been announced under the same name at another index.
     package func isRepeated(_ outputIndex: Int) -> Bool { self.repeats.contains(outputIndex) }
 
+    /// Whether an item has been announced under the same name at the same index.
+    func isAnnounced(_ name: UInt64, at outputIndex: Int) -> Bool { name != 0 && self.itemNames[outputIndex] == name }
+
     /// Whether an item belongs to an agent other than the root.
     package func isAside(_ outputIndex: Int) -> Bool { self.asides.contains(outputIndex) }
 

@@ -29,6 +29,13 @@ extension TurnStateMachine {
         !self.order.isAside(outputIndex) && !self.order.isRepeated(outputIndex)
     }
 
+    /// Whether an item has been announced under the same name at the same index.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func isAnnounced(_ name: UInt64, at outputIndex: Int) -> Bool {
+        self.order.isAnnounced(name, at: outputIndex)
+    }
+
     /// Whether one index may stand for several items of the response.
     ///
     /// Mutating like `isReadingInPlace`.

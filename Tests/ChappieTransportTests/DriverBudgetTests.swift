@@ -226,6 +226,27 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(10))
     }
 
+    /// An event that comes again under its number says nothing new, and neither does an item that is announced again.
+    @Test(arguments: [true, false])
+    func whatComesAgainIsNoProgress(isNumbered: Bool) async {
+        func added(_ number: Int) -> String {
+            #"{"type":"response.output_item.added","\#(isNumbered ? "sequence_number" : "x")":\#(number),"#
+                + #""output_index":0,"item":{"id":"m","type":"message","content":[]}}"#
+        }
+        let again = (0..<5).flatMap { _ in [ScriptStep.pause(.seconds(2)), .text(added(1))] }
+        let fixture = Self.fixture(
+            [
+                .opened(101), .request,
+                .text(#"{"type":"response.created","sequence_number":0,"response":{"id":"r"}}"#),
+                .text(added(1)), .text(Event.text("a").replacing(#""delta":"#, with: #""sequence_number":2,"delta":"#)),
+            ] + again
+        ) { $0.progress = .seconds(5) }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.progress"])
+        #expect(fixture.clock.now - start == .seconds(5))
+    }
+
     @Test func withoutBudgetsOnlyTheConnectionEndsAWait() async {
         let fixture = Self.fixture([
             .opened(101), .request, .pause(.seconds(86_400)), .text(Event.text("a")), .pause(.seconds(86_400)),
