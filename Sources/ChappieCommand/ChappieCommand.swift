@@ -23,6 +23,8 @@ struct ChappieCommand {
         Self.openStandardDescriptors()
         // A closed pipe is an error of `write`, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        // Swift's runtime takes the person's wish to end the program for a crash, prints registers and goes on.
+        signal(SIGQUIT, SIG_DFL)
         let environment = ProcessInfo.processInfo.environment
         let dispatch = CommandDispatch(environment: environment, console: Console(environment: environment))
         let words = Array(CommandLine.arguments.dropFirst())

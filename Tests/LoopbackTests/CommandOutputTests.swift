@@ -66,6 +66,18 @@ import Testing
         if !answers { #expect(duration > .milliseconds(300)) }
     }
 
+    /// A person who quits the program wants it to end, and no list of registers.
+    @Test func quitSignalEndsTheProgramAtOnce() async throws {
+        try await Self.withLargeAnswer { server, home in
+            let child = try ChildProcess(
+                CommandProgram.path, ["stream", "--base-url", server.baseURL, "hi"],
+                environment: Self.environment(home))
+            #expect(await child.hasOutput())
+            child.send(SIGQUIT)
+            #expect(await child.status() == 128 + SIGQUIT)
+        }
+    }
+
     @Test func timeLimitEndsAnOutputThatNobodyReads() async throws {
         try await Self.withLargeAnswer { server, home in
             let path = home.path(of: "report.json")
