@@ -1,3 +1,5 @@
+import ChappieTransport
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -25,11 +27,14 @@ public struct ChappieAccount: Sendable, Equatable {
 
     init(name: String, credential: ChappieStoredCredential) {
         let claims = credential.claims
+        // A server may write anything into a token, another token too, and what is here is shown.
+        let tokens = [credential.accessToken, credential.refreshToken, credential.idToken]
+        let redaction = SecretRedaction(tokens.compactMap { $0 })
         self.name = name
-        self.accountID = credential.accountID
-        self.email = claims.email
-        self.planType = claims.planType
-        self.userID = claims.userID
+        self.accountID = credential.accountID.map(redaction.words)
+        self.email = claims.email.map(redaction.words)
+        self.planType = claims.planType.map(redaction.words)
+        self.userID = claims.userID.map(redaction.words)
         self.expiresAt = credential.expiresAt
         self.requiresReauthentication = credential.refreshToken == nil || credential.refreshFailure != nil
     }
