@@ -75,7 +75,11 @@ struct StreamOptions {
     func configuration(account: ChappieConfiguration) -> ChappieConfiguration {
         var configuration = self.settings
         configuration.endpoint = account.endpoint
-        if case .remote(let url) = self.endpoint { configuration.endpoint.baseURL = url }
+        if case .remote(let url) = self.endpoint {
+            configuration.endpoint.baseURL = url
+            // Whether it wants to be told the account is for another server to say: standards know none.
+            configuration.endpoint.requiresAccountID = false
+        }
         configuration.signIn = account.signIn
         configuration.credentialStorage = account.credentialStorage
         return configuration

@@ -56,11 +56,12 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         #expect(own.endpoint == .chatGPT)
         #expect(own.signIn.account == "work")
         #expect(own.credentialStorage is ChappieMemoryCredentialStorage)
+        #expect(own.endpoint.requiresAccountID)
         #expect(own.credential == nil)
         let other = try options(["hi", "--account", "work", "--base-url", "http://127.0.0.1:1/backend-api/codex"])
             .configuration(account: account)
         #expect(other.endpoint.baseURL.absoluteString == "http://127.0.0.1:1/backend-api/codex")
-        #expect(other.endpoint.requiresAccountID)
+        #expect(!other.endpoint.requiresAccountID)
     }
 
     @Test func anAddressWithoutAKeySendsNone() throws {
