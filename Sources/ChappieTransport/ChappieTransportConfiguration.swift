@@ -209,7 +209,8 @@ public struct ChappieTimeouts: Sendable, Equatable {
 
 /// What a server may send at most.
 public struct ChappieLimits: Sendable, Equatable {
-    /// One WebSocket message or one event of an event stream, inflated, in bytes.
+    /// One WebSocket message or one event of an event stream, inflated, in bytes; for a client, also the items of one
+    /// response together.
     ///
     /// Default 64 MiB.
     public var eventByteCount = 64 << 20

@@ -59,7 +59,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .unsupportedContentCoding: "The answer is compressed in a way that was not asked for, or more than once"
         case .corruptContentCoding: "The compressed answer is damaged or cut off"
         case .undecodableEvent: "The server sent an event that cannot be read"
-        case .eventTooLarge: "The server sent an event larger than\(self.limitWords)"
+        case .eventTooLarge: "The server sent an event, or the items of a response, larger than\(self.limitWords)"
         case .outputTooLarge: "The answer has more output than\(self.limitWords)"
         case .endedEarly where self.endedAnswer == .withoutEvent:
             "The server ended its answer\(self.statusWords) before the first event"

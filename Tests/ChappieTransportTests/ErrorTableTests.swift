@@ -252,7 +252,8 @@ private let codeRows: [Row] = [
         again),
     Row(
         .eventTooLarge, "event.too-large", .server, .none, .report,
-        "The server sent an event larger than the limit of 64 bytes", "Raise the limit if the server is right."
+        "The server sent an event, or the items of a response, larger than the limit of 64 bytes",
+        "Raise the limit if the server is right."
     ) { $0.limit = 64 },
     Row(
         .outputTooLarge, "output.too-large", .server, .none, .report,
