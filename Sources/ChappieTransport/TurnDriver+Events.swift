@@ -65,8 +65,8 @@ extension TurnDriver {
         // The deltas before it came first.
         self.noteProgressOfQueued()
         let fingerprint = unsafe self.fingerprint(of: event, json: json)
-        guard self.isOnOurLane(event), !self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint)
-        else { return }
+        guard self.isOnOurLane(event) else { return }
+        if self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint) { return self.repeated(event) }
         if let end = self.machine.contradiction(of: event.sequenceNumber, fingerprint: fingerprint, attempt: attempt) {
             return self.action = end
         }
@@ -83,6 +83,11 @@ extension TurnDriver {
         if isProgress, self.machine.isReading(attempt) { self.noteSignOfLife(isProgress: isNew, attempt: attempt) }
         guard isNew, self.machine.isReading(attempt) else { return }
         unsafe self.handle(event, json: json, attempt: attempt)
+    }
+
+    /// An event has come before, by its number: it is dropped, unless it shows that another response is read.
+    private func repeated(_ event: ResponseEvent) {
+        if self.machine.order.isOther(event) { self.failed(.contradictoryEvents(.otherResponse)) }
     }
 
     // MARK: Progress
@@ -322,6 +327,20 @@ extension TurnDriver {
 }
 
 extension ResponseOrder {
+    /// Whether the event names another response than the one that goes on, or names an item of it otherwise.
+    fileprivate mutating func isOther(_ event: ResponseEvent) -> Bool {
+        switch event.kind {
+        case .created(let responseID), .contentFree(let responseID): self.isOther(responseID: responseID)
+        case .completed(let summary), .failed(let summary), .incomplete(let summary):
+            self.isOther(responseID: summary.id)
+        case .outputItemAdded(let outputIndex, let item), .outputItemDone(let outputIndex, let item):
+            self.isOther(item.fingerprint, at: outputIndex)
+        case .delta(_, let outputIndex, _, _), .partDone(_, let outputIndex, _, _):
+            self.isOther(event.itemName, at: outputIndex)
+        case .error, .rateLimits, .metadata, .keepalive, .other, .unknown: false
+        }
+    }
+
     /// What the event is to the response that is read.
     fileprivate mutating func judge(_ event: ResponseEvent) -> Verdict {
         switch event.kind {

@@ -24,7 +24,8 @@
 /// | an end, or news, of the response before on this connection | foreign |
 /// | whatever comes after the end: a second end, another response | foreign |
 /// | on a connection that goes on with the response: another identifier, while none has changed before | violation |
-/// | there: an item that is open is announced once more, under another name | the same |
+/// | there: an item is named otherwise than before, while none has changed before | the same |
+/// | there: such an event whose number has come before | the same |
 ///
 /// A response that is fetched again from where it broke is judged by what came before, too: it is the same value. One
 /// that is fetched again from its beginning has to have the same identifier.
@@ -226,6 +227,20 @@ package struct ResponseOrder: Sendable {
         }
     }
 
+    /// Whether a response that goes on is named by an event otherwise than before the break.
+    ///
+    /// The number alone does not say that an event has come before, where the server makes its events anew.
+    package func isOther(responseID: String?) -> Bool {
+        guard self.isResumed, let responseID, let known = self.responseID else { return false }
+        return !responseID.utf8.elementsEqual(known.utf8) && !self.hasSeen(.responseIDChanged)
+    }
+
+    /// Whether an item of a response that goes on is named by an event otherwise than before the break.
+    package func isOther(_ name: UInt64, at outputIndex: Int) -> Bool {
+        guard self.isResumed, name != 0, let known = self.itemNames[outputIndex], known != name else { return false }
+        return !self.areIndicesShared && !self.hasSeen(.itemIDChanged)
+    }
+
     /// Another event, which is neither output nor an end, names its response.
     package mutating func mentioned(responseID: String?) -> Verdict {
         self.stopRunning()
@@ -252,7 +267,7 @@ package struct ResponseOrder: Sendable {
                 _ = order.repeats.insert(outputIndex)
             }
             guard order.added.insert(outputIndex) else {
-                if order.beginsAnew(name, at: outputIndex) { return .violation(.otherResponse) }
+                if order.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
                 order.itemNames[outputIndex] = nil
                 order.announce(name, at: outputIndex)
                 return order.tolerate(.itemAddedAgain)
@@ -355,12 +370,6 @@ package struct ResponseOrder: Sendable {
         self.names.insert(name)
     }
 
-    /// Whether the rest of a response announces an item that is open under another name.
-    private func beginsAnew(_ name: UInt64, at outputIndex: Int) -> Bool {
-        guard self.isResumed, name != 0, let known = self.itemNames[outputIndex], known != name else { return false }
-        return !self.done.contains(outputIndex) && !self.areIndicesShared && !self.hasSeen(.itemIDChanged)
-    }
-
     /// Whether output with a name is no output of this response; nil when nothing says so.
     ///
     /// A response that ends without output of its own names may have had output that was dropped here.
@@ -379,6 +388,8 @@ package struct ResponseOrder: Sendable {
         if known == nil {
             self.announce(name, at: outputIndex)
         } else if known != name {
+            // A server that changes identifiers does it from the beginning on.
+            if self.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
             _ = self.tolerate(.itemIDChanged)
         }
         return nil
@@ -389,7 +400,7 @@ package struct ResponseOrder: Sendable {
             return .fine
         }
         // A server that changes identifiers does it from the beginning on.
-        if self.isResumed, !self.hasSeen(.responseIDChanged) { return .violation(.otherResponse) }
+        if self.isOther(responseID: responseID) { return .violation(.otherResponse) }
         return self.tolerate(.responseIDChanged)
     }
 

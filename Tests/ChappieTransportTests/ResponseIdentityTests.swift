@@ -31,6 +31,35 @@ import Testing
             await Self.resumed(Numbered.created(3, id: "x"), Numbered.text(4, "another answer"), Numbered.completed(5)))
     }
 
+    /// Their numbers have come before, and so they would be dropped as repetitions.
+    @Test(arguments: [
+        [Numbered.created(0, id: "x")], [Numbered.inProgress(2, id: "x")], [Numbered.added(1, id: "n")],
+        [Numbered.created(0, id: "x"), Numbered.added(1, id: "n")],
+    ])
+    func anotherResponseIsRecognisedByEventsWithOldNumbers(_ events: [String]) async {
+        let first: [ScriptStep] = .eventStream(
+            Numbered.created(0), Numbered.added(1), Numbered.inProgress(2), Numbered.text(3, "one two "),
+            then: CursorResumeTests.lost)
+        let rest: [ScriptStep] =
+            [.opened(200)]
+            + (events + [Numbered.text(4, "another answer"), #"{"type":"response.completed","response":{}}"#]).map {
+                .body(Event.sse($0))
+            } + [.ended(.complete)]
+        let fixture = TurnFixture([first, rest, rest]) {
+            $0.rawEvents = .none
+            $0.maxHTTPRetries = 2
+        }
+        Self.expectContradiction(await fixture.run(CursorResumeTests.request))
+    }
+
+    /// The same events of the same response, which a server sends before the rest.
+    @Test func eventsThatAServerSendsOnceMoreBehindACutAreDropped() async {
+        let outcome = await Self.resumed(
+            Numbered.created(0), Numbered.added(1), Numbered.text(3, "three"), Numbered.completed(4))
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "one two three")
+    }
+
     @Test func theEndOfAnotherResponseBehindACutIsRefused() async {
         Self.expectContradiction(
             await Self.resumed(Numbered.text(3, "three"), Numbered.completed(4, id: "x")), text: "one two three")

@@ -179,6 +179,34 @@ import Testing
         #expect(order.itemAdded(0, name: 9) == .violation(.otherResponse))
     }
 
+    @Test func anItemKeepsItsNameBehindACut() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0, name: 7) == .fine)
+        #expect(order.delta(in: .text(0), name: 7) == .fine)
+        var unbroken = order
+        #expect(unbroken.delta(in: .text(0), name: 9) == .fine)
+        order.resumed()
+        #expect(order.isOther(9, at: 0))
+        #expect(!order.isOther(7, at: 0))
+        #expect(!order.isOther(9, at: 1))
+        #expect(order.isOther(responseID: "b"))
+        #expect(!order.isOther(responseID: "a"))
+        #expect(!order.isOther(responseID: nil))
+        for name: UInt64 in [7, 9] {
+            var delta = order
+            #expect(delta.delta(in: .text(0), name: name) == (name == 7 ? .fine : .violation(.otherResponse)))
+            var closing = order
+            #expect(closing.closing(of: .text(0), name: name) == (name == 7 ? .fine : .violation(.otherResponse)))
+            var done = order
+            #expect(done.itemDone(0, name: name) == (name == 7 ? .fine : .violation(.otherResponse)))
+        }
+        // Its names have changed before.
+        unbroken.resumed()
+        #expect(unbroken.delta(in: .text(0), name: 11) == .fine)
+        #expect(!unbroken.isOther(11, at: 0))
+    }
+
     @Test func whatWasDoneBeforeACutIsDoneBehindIt() {
         var order = Self.begun()
         #expect(order.delta(in: .text(0)) == .fine)
