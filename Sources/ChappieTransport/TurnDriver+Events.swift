@@ -87,7 +87,14 @@ extension TurnDriver {
 
     /// An event has come before, by its number: it is dropped, unless it shows that another response is read.
     private func repeated(_ event: ResponseEvent) {
-        if self.machine.order.isOther(event) { self.failed(.contradictoryEvents(.otherResponse)) }
+        if self.machine.order.isOther(event) { return self.failed(.contradictoryEvents(.otherResponse)) }
+        switch event.kind {
+        case .created: self.machine.order.rewound()
+        case .outputItemAdded(let outputIndex, _): self.machine.order.rewound(to: outputIndex)
+        case .delta, .partDone, .outputItemDone, .completed, .failed, .incomplete, .error, .rateLimits, .metadata,
+            .keepalive, .contentFree, .other, .unknown:
+            return
+        }
     }
 
     // MARK: Progress

@@ -14,6 +14,9 @@
 /// | a response that is created again before it has output | tolerated: a gateway asked another server |
 /// | a response that is created again after it has output | violation: its text would follow text of the first |
 /// | news that the answer begins anew, before and after it has output | the same |
+/// | an event that begins the response or an open item again by its number, then another event under an old number | the same |
+/// | more deltas of an open item with output that was announced again under its name, with a number of its own or none | the same |
+/// | news that name another response for the first time, after it has output | the same |
 /// | an index below 0 or above 65,535 | violation: it is no position, and what is remembered is bounded |
 /// | output before the response is created, or of items never added | tolerated: some servers announce nothing |
 /// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
@@ -117,8 +120,14 @@ package struct ResponseOrder: Sendable {
     /// Whether the response is fetched again under its identifier.
     private var isResumed = false
     private var hasOutput = false
+    /// Whether an event that begins something with output has come once more, under its number.
+    private var isRewound = false
     private var added = ItemIndexSet()
     private var done = ItemIndexSet()
+    /// Items that deltas or closing texts have come of.
+    private var written = ItemIndexSet()
+    /// Open items with output that were announced again: more deltas of theirs would be those of an answer that begins anew.
+    private var begunAgain = ItemIndexSet()
     /// The slot of the last input, if that was output and fine: more of it is fine as well, and changes nothing.
     private var running: ReplaySlot?
     /// The shape of the last delta, which other deltas of the slot and the item share; 0 when it has none.
@@ -230,13 +239,17 @@ package struct ResponseOrder: Sendable {
     /// Whether a response that goes on is named by an event otherwise than before the break.
     ///
     /// The number alone does not say that an event has come before, where the server makes its events anew.
-    package func isOther(responseID: String?) -> Bool {
+    ///
+    /// Mutating so that other modules look at the value where it lies.
+    package mutating func isOther(responseID: String?) -> Bool {
         guard self.isResumed, let responseID, let known = self.responseID else { return false }
         return !responseID.utf8.elementsEqual(known.utf8) && !self.hasSeen(.responseIDChanged)
     }
 
     /// Whether an item of a response that goes on is named by an event otherwise than before the break.
-    package func isOther(_ name: UInt64, at outputIndex: Int) -> Bool {
+    ///
+    /// Mutating like the other one.
+    package mutating func isOther(_ name: UInt64, at outputIndex: Int) -> Bool {
         guard self.isResumed, name != 0, let known = self.itemNames[outputIndex], known != name else { return false }
         return !self.areIndicesShared && !self.hasSeen(.itemIDChanged)
     }
@@ -247,10 +260,24 @@ package struct ResponseOrder: Sendable {
         guard !self.isPrevious(responseID) else { return .foreign }
         switch self.phase {
         case .beginning: return self.isResumed ? self.judge(responseID) : .fine
-        case .reading: return self.judge(responseID)
+        case .reading:
+            let verdict = self.judge(responseID)
+            // A server that changes identifiers does it from the beginning on.
+            if self.hasOutput, case .tolerated(.responseIDChanged) = verdict { return .violation(.responseRestarted) }
+            return verdict
         case .ended: return .foreign
         }
     }
+
+    /// The response, or an item of it, was begun again under the number that it was begun with: the events from there on
+    /// are sent again, or the answer begins anew.
+    package mutating func rewound(to outputIndex: Int? = nil) {
+        let hasOutput = outputIndex.map { self.written.contains($0) } ?? self.hasOutput
+        self.isRewound = self.isRewound || hasOutput
+    }
+
+    /// Whether an event that contradicts an earlier one of its number shows that the answer has begun anew.
+    package var hasRestarted: Bool { self.isRewound }
 
     /// The server says that another answer takes the place of the one that it has begun.
     package mutating func restartAnnounced() -> Verdict {
@@ -268,6 +295,7 @@ package struct ResponseOrder: Sendable {
             }
             guard order.added.insert(outputIndex) else {
                 if order.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
+                if order.isWritten(name, at: outputIndex) { _ = order.begunAgain.insert(outputIndex) }
                 order.itemNames[outputIndex] = nil
                 order.announce(name, at: outputIndex)
                 return order.tolerate(.itemAddedAgain)
@@ -301,6 +329,8 @@ package struct ResponseOrder: Sendable {
         let verdict = self.judgeOutput(slot.outputIndex, slot.partIndex) { order in
             if let verdict = order.judge(name, at: slot.outputIndex) { return verdict }
             order.hasOutput = true
+            _ = order.written.insert(slot.outputIndex)
+            guard !order.begunAgain.contains(slot.outputIndex) else { return .violation(.responseRestarted) }
             guard !order.done.contains(slot.outputIndex) else { return order.continued() }
             return order.added.contains(slot.outputIndex) ? .fine : order.tolerate(.itemNotAdded)
         }
@@ -317,6 +347,7 @@ package struct ResponseOrder: Sendable {
             if let verdict = order.judge(name, at: slot.outputIndex) { return verdict }
             // What it has beyond the deltas is output like theirs.
             order.hasOutput = true
+            _ = order.written.insert(slot.outputIndex)
             return .fine
         }
     }
@@ -361,6 +392,14 @@ package struct ResponseOrder: Sendable {
     private mutating func stopRunning() {
         self.running = nil
         self.runningShape = 0
+    }
+
+    /// Whether an item that is announced is open and has output.
+    ///
+    /// What goes on with a response may announce its items again.
+    private func isWritten(_ name: UInt64, at outputIndex: Int) -> Bool {
+        !self.isResumed && name != 0 && self.itemNames[outputIndex] == name
+            && self.written.contains(outputIndex) && !self.done.contains(outputIndex)
     }
 
     /// An item is announced, or named by its first output.

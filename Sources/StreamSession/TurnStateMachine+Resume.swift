@@ -106,6 +106,9 @@ extension TurnStateMachine {
         switch verdict {
         case .inOrder, .untracked, .duplicate, .forgotten:
             return .read
+        case .contradiction where self.order.hasRestarted:
+            let failure = AttemptFailure.contradictoryEvents(.responseRestarted)
+            return .end(failure, self.failed(failure, attempt: attempt, jitter: 0.5))
         case .gap, .late, .contradiction:
             guard let number, self.order.expectsEveryNumber, !self.isResumable else {
                 guard case .gap = verdict else { return .read }

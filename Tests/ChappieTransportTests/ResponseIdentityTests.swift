@@ -5,6 +5,11 @@ import Testing
 
 @testable import ChappieTransport
 
+extension ChappieStreamingTransportPolicy {
+    /// One attempt over a WebSocket.
+    static let once = Self(maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)
+}
+
 @Suite struct ResponseIdentityTests {
     private static let cut: [ScriptStep] = .eventStream(
         Numbered.created(0), Numbered.added(1), Numbered.text(2, "one two "), then: CursorResumeTests.lost)
@@ -115,6 +120,46 @@ import Testing
         #expect(outcome.error == nil)
         #expect(outcome.text == "abc")
         #expect(fixture.transport.requests.count == 2)
+    }
+
+    // MARK: An answer that begins anew
+
+    /// The first answer, and what follows it, on a connection that is not resumed.
+    private static func unbroken(_ events: [String], reportsDiagnostics: Bool = true) async -> TurnOutcome {
+        let first = [
+            Numbered.created(0), Numbered.inProgress(1), Numbered.added(2), Numbered.text(3, "The capital is "),
+        ]
+        let fixture = TurnFixture([[.opened(101), .request] + (first + events).map { .text($0) }]) {
+            $0.policy = .once
+            $0.reportsDiagnostics = reportsDiagnostics
+            $0.rawEvents = .none
+        }
+        return await fixture.run()
+    }
+
+    /// Its first events are those that have come, under the same numbers.
+    @Test(arguments: [
+        [Numbered.created(0), Numbered.inProgress(1), Numbered.added(2), Numbered.text(3, "Berlin, ")],
+        [Numbered.added(2), Numbered.text(3, "Berlin, ")],
+        [Numbered.inProgress(4, id: "x"), Numbered.added(5), Numbered.text(6, "Berlin")],
+        [Numbered.added(4), Numbered.text(5, "Berlin")],
+    ])
+    func anAnswerThatBeginsAnewIsNotReadBehindTheFirst(_ events: [String]) async {
+        for reportsDiagnostics in [true, false] {
+            let outcome = await Self.unbroken(
+                events + [Numbered.text(7, "I think."), Numbered.completed(8)], reportsDiagnostics: reportsDiagnostics)
+            Self.expectContradiction(outcome, text: "The capital is ")
+        }
+    }
+
+    /// A gateway sends everything again that it has sent, and goes on.
+    @Test func anAnswerThatIsSentAgainFromItsBeginningIsReadOnce() async {
+        let outcome = await Self.unbroken([
+            Numbered.created(0), Numbered.inProgress(1), Numbered.added(2), Numbered.text(3, "The capital is "),
+            Numbered.text(4, "Oslo."), Numbered.completed(5),
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "The capital is Oslo.")
     }
 
     @Test(arguments: [true, false])

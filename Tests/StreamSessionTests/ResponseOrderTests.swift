@@ -187,12 +187,12 @@ import Testing
         var unbroken = order
         #expect(unbroken.delta(in: .text(0), name: 9) == .fine)
         order.resumed()
-        #expect(order.isOther(9, at: 0))
-        #expect(!order.isOther(7, at: 0))
-        #expect(!order.isOther(9, at: 1))
-        #expect(order.isOther(responseID: "b"))
-        #expect(!order.isOther(responseID: "a"))
-        #expect(!order.isOther(responseID: nil))
+        #expect(order.isOther(9, at: 0) == true)
+        #expect(order.isOther(7, at: 0) == false)
+        #expect(order.isOther(9, at: 1) == false)
+        #expect(order.isOther(responseID: "b") == true)
+        #expect(order.isOther(responseID: "a") == false)
+        #expect(order.isOther(responseID: nil) == false)
         for name: UInt64 in [7, 9] {
             var delta = order
             #expect(delta.delta(in: .text(0), name: name) == (name == 7 ? .fine : .violation(.otherResponse)))
@@ -204,7 +204,7 @@ import Testing
         // Its names have changed before.
         unbroken.resumed()
         #expect(unbroken.delta(in: .text(0), name: 11) == .fine)
-        #expect(!unbroken.isOther(11, at: 0))
+        #expect(unbroken.isOther(11, at: 0) == false)
     }
 
     @Test func whatWasDoneBeforeACutIsDoneBehindIt() {
@@ -297,6 +297,63 @@ import Testing
         order = Self.begun()
         #expect(order.itemDone(0) == .fine)
         #expect(order.created(responseID: responseID) == .violation(.responseRestarted))
+    }
+
+    @Test func anOpenItemWithOutputThatIsAnnouncedAgainHasNoMoreDeltas() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0, name: 7) == .fine)
+        // Without output, under another name, without a name, or when it is done, it may be another item.
+        #expect(order.itemAdded(0, name: 7) == .tolerated(.itemAddedAgain))
+        var closed = order
+        #expect(closed.closing(of: .text(0), name: 7) == .fine)
+        #expect(closed.itemAdded(0, name: 7) == .fine)
+        #expect(closed.delta(in: .text(0), name: 7) == .violation(.responseRestarted))
+        #expect(order.delta(in: .text(0), name: 7) == .fine)
+        for name: UInt64 in [0, 9] {
+            var other = order
+            #expect(other.itemAdded(0, name: name) == .fine)
+            #expect(other.delta(in: .text(0), name: name) == .fine)
+        }
+        var resumed = order
+        resumed.resumed()
+        #expect(resumed.itemAdded(0, name: 7) == .fine)
+        #expect(resumed.delta(in: .text(0), name: 7) == .fine)
+        var done = order
+        #expect(done.itemDone(0, name: 7) == .fine)
+        #expect(done.itemAdded(0, name: 7) == .fine)
+        #expect(done.delta(in: .text(0), name: 7) == .tolerated(.itemContinued))
+        // What closes it is compared with its text.
+        #expect(order.itemAdded(0, name: 7) == .fine)
+        #expect(order.closing(of: .text(0), name: 7) == .fine)
+        #expect(order.delta(in: .text(0), name: 7) == .violation(.responseRestarted))
+    }
+
+    @Test func anotherResponseIsNotNamedForTheFirstTimeBehindOutput() {
+        var order = Self.begun()
+        var changing = order
+        #expect(changing.mentioned(responseID: "b") == .tolerated(.responseIDChanged))
+        #expect(changing.delta(in: .text(0)) == .fine)
+        #expect(changing.mentioned(responseID: "c") == .fine)
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.mentioned(responseID: "a") == .fine)
+        #expect(order.mentioned(responseID: nil) == .fine)
+        #expect(order.mentioned(responseID: "b") == .violation(.responseRestarted))
+    }
+
+    @Test func aBeginningThatComesAgainBehindOutputIsRemembered() {
+        var order = Self.begun()
+        order.rewound()
+        order.rewound(to: 0)
+        #expect(!order.hasRestarted)
+        #expect(order.delta(in: .text(0)) == .fine)
+        order.rewound(to: 1)
+        #expect(!order.hasRestarted)
+        var item = order
+        item.rewound(to: 0)
+        #expect(item.hasRestarted)
+        order.rewound()
+        #expect(order.hasRestarted)
     }
 
     @Test func aServerThatAnnouncesNothingIsTolerated() {
