@@ -57,6 +57,7 @@ constexpr Entry entries[] = {
     {"response.web_search_call.completed", csj_event_known_other},
     {"response.web_search_call.searching", csj_event_known_other},
     {"response.file_search_call.completed", csj_event_known_other},
+    {"response.cancelled", csj_event_failed},
     {"response.file_search_call.searching", csj_event_known_other},
     {"response.mcp_list_tools.in_progress", csj_event_known_other},
     {"response.custom_tool_call_input.done", csj_event_custom_input_done},

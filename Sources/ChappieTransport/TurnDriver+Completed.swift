@@ -78,11 +78,17 @@ extension TurnDriver {
         self.failed(.responseIncomplete(reason: summary.incompleteReason))
     }
 
-    /// The response failed, in the server's words.
-    func responseFailed(_ summary: ResponseSummary) {
+    /// The response failed, in the server's words, or was cancelled.
+    ///
+    /// It is over: where the server keeps it, there is nothing behind this that could be asked for.
+    func responseFailed(_ summary: ResponseSummary, attempt: Int) {
+        self.machine.responseEnded(attempt: attempt)
+        let isCancelled = summary.status?.utf8.elementsEqual("cancelled".utf8) == true
         self.evidence.response = ChappieResponse(
-            summary, status: "failed", requestID: self.evidence.requestID,
+            summary, status: isCancelled ? "cancelled" : "failed", requestID: self.evidence.requestID,
             byteCountLimit: self.errorPayloadByteCountLimit)
+        // To ask again would bring back what somebody has stopped.
+        if isCancelled { return self.failed(.responseIncomplete(reason: "cancelled")) }
         var facts = ServerErrorFacts()
         facts.code = summary.errorCode
         facts.type = summary.errorType

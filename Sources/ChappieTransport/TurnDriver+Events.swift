@@ -265,7 +265,7 @@ extension TurnDriver {
         case .completed(let summary):
             self.responseEnded(summary, attempt: attempt)
         case .failed(let summary):
-            self.responseFailed(summary)
+            self.responseFailed(summary, attempt: attempt)
         case .incomplete(let summary):
             self.responseIncomplete(summary, attempt: attempt)
         case .error(let error):
@@ -409,8 +409,9 @@ extension ResponseEvent.Kind {
     /// Whether it is a piece of the response's output.
     fileprivate var isOutput: Bool {
         switch self {
-        case .delta, .partDone, .outputItemDone: true
-        case .created, .outputItemAdded, .completed, .failed, .incomplete, .error, .rateLimits, .metadata, .keepalive,
+        // An end may be all that says that there is no more output.
+        case .delta, .partDone, .outputItemDone, .completed: true
+        case .created, .outputItemAdded, .failed, .incomplete, .error, .rateLimits, .metadata, .keepalive,
             .contentFree, .other, .unknown:
             false
         }

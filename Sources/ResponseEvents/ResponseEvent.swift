@@ -36,7 +36,7 @@ package struct ResponseEvent {
         indirect case outputItemDone(outputIndex: Int, ItemSummary)
         /// The response ended well.
         indirect case completed(ResponseSummary)
-        /// The response ended with an error.
+        /// The response ended with an error, or was cancelled.
         indirect case failed(ResponseSummary)
         /// The response ended early, for a reason that is not an error.
         indirect case incomplete(ResponseSummary)

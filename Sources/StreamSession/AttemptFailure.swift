@@ -32,8 +32,8 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     ///
     /// Of a closing event also the slot, whose content is told by neither.
     case contradictoryEvents(ResponseOrder.Violation, at: ReplaySlot? = nil)
-    /// Events of a response that can be resumed are missing.
-    case sequenceGap(expected: Int, found: Int)
+    /// Events of a response that can be resumed are missing, or nothing says that none are: `found` is nil then.
+    case sequenceGap(expected: Int, found: Int?)
     /// The endpoint answers, and with another API.
     case otherAPI(OtherAPI)
     /// An event over the limit, in bytes.

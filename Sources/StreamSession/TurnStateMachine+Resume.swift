@@ -30,6 +30,11 @@ extension TurnStateMachine {
         self.responseID = responseID
     }
 
+    /// The server says that the response has failed: nothing of it can be asked for any more.
+    package mutating func responseEnded(attempt: Int) {
+        if self.isReading(attempt) { self.responseID = nil }
+    }
+
     /// Whether numbers are looked at: not those of a server that does not count.
     ///
     /// Mutating like `isReadingInPlace`.
@@ -78,6 +83,7 @@ extension TurnStateMachine {
         _ number: Int?, fingerprint: UInt64, isOutput: Bool = false, attempt: Int
     ) -> NumberedEvent {
         guard self.isReading(attempt) else { return .skip }
+        if self.awaitsNumber, let end = self.judgeRest(number, isOutput: isOutput, attempt: attempt) { return end }
         self.isEventNumbered = number != nil
         let verdict = self.tracker.received(number, fingerprint: fingerprint, isOutput: isOutput)
         switch self.tracker.consequence(of: verdict) {
@@ -97,6 +103,25 @@ extension TurnStateMachine {
 }
 
 extension TurnStateMachine {
+    /// Looks at the beginning of what a server has sent in answer to a request for the events behind a number.
+    ///
+    /// Output without a number may be output that was delivered, so that the response is read from its beginning then,
+    /// and compared.
+    private mutating func judgeRest(_ number: Int?, isOutput: Bool, attempt: Int) -> NumberedEvent? {
+        guard let last = self.tracker.last else {
+            self.awaitsNumber = false
+            return nil
+        }
+        if let number {
+            if number > last { self.awaitsNumber = false }
+            return nil
+        }
+        guard isOutput else { return nil }
+        self.hasUnnumberedOutput = true
+        let failure = AttemptFailure.sequenceGap(expected: last + 1, found: nil)
+        return .end(failure, self.failed(failure, attempt: attempt, jitter: 0.5))
+    }
+
     /// The treatment of an event whose number does not forbid to read it.
     ///
     /// Where the connection's responses before had every number, one that is out of order may be a late event of theirs.

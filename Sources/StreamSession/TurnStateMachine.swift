@@ -100,6 +100,8 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     var isEventNumbered = false
     /// Whether output was delivered since the last event with a number.
     var hasUnnumberedOutput = false
+    /// Whether the server was asked for what is behind a number, and has not sent a number behind it since.
+    var awaitsNumber = false
     /// The server's name for that response.
     var responseID: String?
     /// Whether a call of a broken attempt was run, to be given back with its output.
@@ -320,6 +322,7 @@ extension TurnStateMachine {
         switch opening.rung {
         case .resume(let cursor):
             if cursor.lastSequenceNumber == nil { self.expectSameResponse() } else { self.order.resumed() }
+            self.awaitsNumber = cursor.lastSequenceNumber != nil
         case .first, .again, .verify:
             self.expectReplay(settling: opening.rung.carriedItemCount)
         }
@@ -344,6 +347,7 @@ extension TurnStateMachine {
         self.tracker = SequenceTracker(isResumable: self.tracker.isResumable)
         self.responseID = nil
         self.hasUnnumberedOutput = false
+        self.awaitsNumber = false
         self.finishedItemCount = 0
     }
 

@@ -84,6 +84,52 @@ enum Numbered {
         #expect(outcome.report.attempts.last?.rung == (isResumed ? .resumed : .verifiedReplay))
     }
 
+    /// A server without numbers behind the cut may send once more what has come: the response is read from its beginning.
+    @Test(arguments: [["Hel", "lo"], ["lo"], []])
+    func aRestWithoutNumbersIsReadFromTheBeginning(_ rest: [String]) async {
+        let end = #"{"type":"response.completed","response":{"id":"r"}}"#
+        let fixture = Self.fixture([
+            Self.cut, [.opened(200)] + (rest.map { Event.text($0) } + [end]).map { .body(Event.sse($0)) },
+            .eventStream(Event.text("Hel"), Event.text("lo"), end),
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+        #expect(
+            fixture.transport.requests.map { $0.endpoint.target.contains("starting_after") } == [false, true, false])
+    }
+
+    /// There is nothing behind the end of a response.
+    @Test func aKeptResponseThatHasFailedIsNotResumed() async {
+        let failed =
+            #"{"type":"response.failed","sequence_number":2,"response":{"id":"r","status":"failed","#
+            + #""error":{"code":"server_error","message":"The model crashed"}}}"#
+        let fixture = Self.fixture([.eventStream(Numbered.created(0), Numbered.text(1, "Hel"), failed)]) {
+            $0.policy.recovery = .resumeOnly
+        }
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hel")
+        #expect(fixture.transport.requests.count == 1)
+        guard case .responseTerminalFailure(let response)? = outcome.clientError else {
+            Issue.record("\(String(describing: outcome.error))")
+            return
+        }
+        #expect(response.errorCode == "server_error")
+    }
+
+    @Test func aKeptResponseThatWasCancelledIsOver() async {
+        let cancelled =
+            #"{"type":"response.cancelled","sequence_number":2,"response":{"id":"r","status":"cancelled"}}"#
+        let fixture = Self.fixture([.eventStream(Numbered.created(0), Numbered.text(1, "Hel"), cancelled)])
+        let outcome = await fixture.run(Self.request)
+        #expect(fixture.transport.requests.count == 1)
+        guard case .responseTerminalFailure(let response)? = outcome.clientError else {
+            Issue.record("\(String(describing: outcome.error))")
+            return
+        }
+        #expect(response.status == "cancelled")
+    }
+
     // MARK: Cuts at the same age
 
     @Test func twoCutsAtTheSameAgeLookLikeATimeLimitOnThePath() async {
