@@ -35,25 +35,63 @@ extension TurnDriver {
     /// - Returns: false when that ends the attempt.
     func closeOutput(_ summary: ResponseSummary, attempt: Int) -> Bool {
         for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
-            var parts: [(slot: ReplaySlot, text: BorrowedText)] = []
-            for (index, item) in summary.output.enumerated() where !item.isAside {
-                for part in item.parts where part.kind == kind && !part.text.isEmpty {
-                    guard let slot = ReplaySlot(kind, outputIndex: index, partIndex: part.index) else { continue }
-                    parts.append((slot, part.text))
-                }
-            }
+            let parts = self.parts(of: summary, ofKind: kind)
             guard parts.isEmpty || self.close(parts, of: summary, attempt: attempt) else { return false }
         }
         return true
     }
 
-    private func close(
-        _ parts: [(slot: ReplaySlot, text: BorrowedText)], of summary: ResponseSummary, attempt: Int
-    ) -> Bool {
-        if self.half?.slot.kind == parts[0].slot.kind { self.half = nil }
-        let closing = unsafe self.machine.closing(
+    /// A text that the end of a response has.
+    private struct EndPart {
+        let slot: ReplaySlot
+        let text: BorrowedText
+    }
+
+    private func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
+        var parts: [EndPart] = []
+        for (index, item) in summary.output.enumerated() where !item.isAside {
+            for part in item.parts where part.kind == kind && !part.text.isEmpty {
+                guard let slot = ReplaySlot(kind, outputIndex: index, partIndex: part.index) else { continue }
+                parts.append(EndPart(slot: slot, text: part.text))
+            }
+        }
+        return parts
+    }
+
+    private func closing(_ parts: [EndPart], of summary: ResponseSummary) -> ReplayLedger.Closing {
+        unsafe self.machine.closing(
             parts.map { unsafe $0.text.utf8 }, ofKind: parts[0].slot.kind, itemCount: summary.output.count)
-        guard case .rest(var offset) = closing else { return self.follow(closing, at: parts[0].slot) }
+    }
+
+    /// The response has stopped short: what its end has beyond the deltas is output like theirs.
+    ///
+    /// A server may take back there what it does not want to have said, so that another text is no contradiction.
+    func deliverRest(_ summary: ResponseSummary, attempt: Int) {
+        guard !self.machine.endsUnderAnotherName() else { return }
+        for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
+            let parts = self.parts(of: summary, ofKind: kind)
+            guard !parts.isEmpty, case .rest(let offset) = self.closing(parts, of: summary) else { continue }
+            if self.half?.slot.kind == parts[0].slot.kind { self.half = nil }
+            guard self.deliver(parts, from: offset, attempt: attempt) else { return }
+        }
+        self.deliverHalf(attempt: attempt)
+    }
+
+    private func close(_ parts: [EndPart], of summary: ResponseSummary, attempt: Int) -> Bool {
+        if self.half?.slot.kind == parts[0].slot.kind { self.half = nil }
+        let closing = self.closing(parts, of: summary)
+        guard case .rest(let offset) = closing else { return self.follow(closing, at: parts[0].slot) }
+        if self.machine.endsUnderAnotherName() {
+            self.failed(.contradictoryEvents(.otherResponse, at: parts[0].slot))
+            return false
+        }
+        return self.deliver(parts, from: offset, attempt: attempt)
+    }
+
+    /// Delivers what the texts have from an offset on, which counts from the first byte of the first one; false when that
+    /// ends the attempt.
+    private func deliver(_ parts: [EndPart], from start: Int, attempt: Int) -> Bool {
+        var offset = start
         for part in parts {
             defer { offset = max(0, offset - part.text.byteCount) }
             guard offset < part.text.byteCount else { continue }

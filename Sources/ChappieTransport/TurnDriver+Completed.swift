@@ -31,7 +31,7 @@ extension TurnDriver {
         switch summary.status {
         case "incomplete": self.responseIncomplete(summary, attempt: attempt)
         case "cancelled": self.responseStopped(summary, status: "cancelled")
-        case "failed": self.responseFailed(summary)
+        case "failed": self.responseFailed(summary, attempt: attempt)
         default: self.responseCompleted(summary, attempt: attempt)
         }
     }
@@ -48,7 +48,11 @@ extension TurnDriver {
             }
             guard self.action == nil else { return }
         }
-        for call in self.record.completed(summary, responseID: self.responseID) {
+        let calls = self.record.completed(summary, responseID: self.responseID)
+        if !calls.isEmpty, self.machine.endsUnderAnotherName() {
+            return self.failed(.contradictoryEvents(.otherResponse))
+        }
+        for call in calls {
             self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
             guard self.action == nil else { return }
         }
@@ -68,7 +72,9 @@ extension TurnDriver {
 
     /// The server has ended the response early.
     func responseIncomplete(_ summary: ResponseSummary, attempt: Int) {
-        if !self.continuesSteered(summary, attempt: attempt) { self.responseStopped(summary, status: "incomplete") }
+        if self.continuesSteered(summary, attempt: attempt) { return }
+        self.deliverRest(summary, attempt: attempt)
+        if self.action == nil { self.responseStopped(summary, status: "incomplete") }
     }
 
     private func responseStopped(_ summary: ResponseSummary, status: String) {
@@ -78,17 +84,15 @@ extension TurnDriver {
         self.failed(.responseIncomplete(reason: summary.incompleteReason))
     }
 
-    /// The response failed, in the server's words, or was cancelled.
+    /// The response failed, in the server's words, or was cancelled: to ask again would bring back what was stopped.
     ///
     /// It is over: where the server keeps it, there is nothing behind this that could be asked for.
     func responseFailed(_ summary: ResponseSummary, attempt: Int) {
+        if summary.status == "cancelled" { return self.responseStopped(summary, status: "cancelled") }
         self.machine.responseEnded(attempt: attempt)
-        let isCancelled = summary.status?.utf8.elementsEqual("cancelled".utf8) == true
         self.evidence.response = ChappieResponse(
-            summary, status: isCancelled ? "cancelled" : "failed", requestID: self.evidence.requestID,
+            summary, status: "failed", requestID: self.evidence.requestID,
             byteCountLimit: self.errorPayloadByteCountLimit)
-        // To ask again would bring back what somebody has stopped.
-        if isCancelled { return self.failed(.responseIncomplete(reason: "cancelled")) }
         var facts = ServerErrorFacts()
         facts.code = summary.errorCode
         facts.type = summary.errorType

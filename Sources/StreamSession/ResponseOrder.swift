@@ -22,6 +22,7 @@
 /// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
 /// | output of an item that was added once and is done | violation: it was complete, and someone may have acted on it |
 /// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
+/// | such an end that has more than has come, while no identifier has changed before | violation: it is another response's |
 /// | such an end in the middle of an item | foreign: the response it names is another one |
 /// | output before the response is created, on a connection whose responses were created | foreign |
 /// | an end, or news, of the response before on this connection | foreign |
@@ -144,6 +145,8 @@ package struct ResponseOrder: Sendable {
     private var asides = ItemIndexSet()
     /// Items that have the name of another one.
     private var repeats = ItemIndexSet()
+    /// Whether the response has ended under an identifier that no event before had, where identifiers do not change.
+    private var hasForeignEnd = false
     /// A bit for each oddity that was seen.
     private var seenOddities: UInt8 = 0
 
@@ -364,12 +367,17 @@ package struct ResponseOrder: Sendable {
             if responseID == nil, !isError, self.responseID != nil, self.earlier.namesItems, self.hasOpenItem {
                 return .foreign
             }
-        case .tolerated, .foreign: if self.hasOpenItem { return .foreign }
+        case .tolerated, .foreign:
+            if self.hasOpenItem { return .foreign }
+            self.hasForeignEnd = true
         }
         if self.hasDroppedOutput, !self.hasNamedOutput, !isError { return .violation(.itemUnknown) }
         self.phase = .ended
         return verdict
     }
+
+    /// Whether what the end has beyond the events before it may be another response's.
+    package var endsUnderAnotherName: Bool { self.hasForeignEnd }
 
     /// Whether an item was added that is not done.
     var hasOpenItem: Bool { self.added.hasIndex(beyond: self.done) }

@@ -17,6 +17,11 @@ extension TurnStateMachine {
     /// Mutating like `isReadingInPlace`.
     package mutating func isAside(_ outputIndex: Int) -> Bool { self.order.isAside(outputIndex) }
 
+    /// Whether what the end of the response has beyond the events before it may be another response's.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func endsUnderAnotherName() -> Bool { self.order.endsUnderAnotherName }
+
     /// Whether an item was announced that is not done.
     ///
     /// Mutating like `isReadingInPlace`.
