@@ -72,6 +72,7 @@ csj_status ItemScan::take_member(
     }
     if (equals(key, "content", 7)) { return this->take_parts(value, token, depth, item.content); }
     if (equals(key, "summary", 7)) { return this->take_parts(value, token, depth, item.summary); }
+    if (equals(key, "role", 4)) { return this->take_role(value, token, depth, item.role); }
     if (equals(key, "agent", 5)) { return this->take_agent(value, token, depth, item.agent_name); }
     return this->walk.check(value, token, depth);
 }
@@ -87,6 +88,13 @@ csj_status ItemScan::take_payload(ondemand::value &value, csj_text token, size_t
     item.payload = token.bytes[0] == 'n' ? csj_text{nullptr, 0} : token;
     if (status == csj_ok && is_container) { item.payload = written(token.bytes, value); }
     item.has_json_payload = true;
+    return status;
+}
+
+csj_status ItemScan::take_role(ondemand::value &value, csj_text token, size_t depth, csj_text &role) noexcept {
+    TextField field;
+    const csj_status status = this->take_text(value, token, field, depth);
+    role = field.contents;
     return status;
 }
 
@@ -107,6 +115,13 @@ csj_status ItemScan::take_parts(ondemand::value &value, csj_text token, size_t d
     // Of two lists with the same name the last one counts: the parts of the first are left where they are.
     const size_t start = this->scanner.parts.count();
     int64_t index = 0;
+    if (token.bytes[0] == '"') {
+        csj_part part{0, csj_part_text, {nullptr, 0}};
+        csj_status status = this->walk.take_string(value, token, &part.text);
+        if (status == csj_ok) { status = this->scanner.parts.append(part); }
+        parts = {start, this->scanner.parts.count() - start};
+        return status;
+    }
     const csj_status status = this->take_elements(
         value, token, depth, [&](ondemand::value &element, csj_text inner) noexcept {
             csj_part part;
@@ -142,6 +157,7 @@ csj_status ItemScan::take_part(ondemand::value &value, csj_text token, size_t de
 void unescape(csj_item &item, csj_part *parts, Unescaper &unescaper) noexcept {
     for (csj_text *text : {
              &item.type, &item.id, &item.status, &item.call_id, &item.name, &item.namespace_name, &item.agent_name,
+             &item.role,
          }) {
         unescaper.unescape(*text);
     }

@@ -25,6 +25,7 @@ private:
         csj_text key, ondemand::value &value, csj_text token, size_t depth, csj_item &item
     ) noexcept;
     csj_status take_payload(ondemand::value &value, csj_text token, size_t depth, csj_item &item) noexcept;
+    csj_status take_role(ondemand::value &value, csj_text token, size_t depth, csj_text &role) noexcept;
     csj_status take_agent(ondemand::value &value, csj_text token, size_t depth, csj_text &name) noexcept;
     csj_status take_parts(ondemand::value &value, csj_text token, size_t depth, csj_range &parts) noexcept;
 

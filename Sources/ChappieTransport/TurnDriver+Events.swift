@@ -4,14 +4,19 @@ import StreamTransport
 
 /// Decoded events, turned into inputs of the state machine and into what the consumer gets.
 extension TurnDriver {
-    /// Handles the JSON of one event.
-    func receivedEvent(_ json: UnsafeRawBufferPointer, attempt: Int) {
+    /// Handles the JSON of one event; over HTTP `type` is the event's type as the event stream has it.
+    func receivedEvent(_ json: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer? = nil, attempt: Int) {
         do throws(ResponseEventError) {
             let reading = unsafe try self.reader.read(json, attempt: attempt)
             // Nearly every event: nothing is called for it.
             if case .queued = reading { return }
             unsafe try self.follow(reading, of: json, attempt: attempt)
         } catch {
+            if case .missingType = error, let type = unsafe type,
+                unsafe self.receivedEvent(json, addingType: type, attempt: attempt)
+            {
+                return
+            }
             unsafe self.failed(toDecode: error, json, attempt: attempt)
         }
     }
@@ -225,8 +230,12 @@ extension TurnDriver {
     }
 
     /// Whether the event is not one of another lane of the same WebSocket.
+    ///
+    /// An answer over HTTP is one response's, whatever its events say.
     private func isOnOurLane(_ event: ResponseEvent) -> Bool {
-        guard let streamID = event.streamID, !streamID.isEmpty else { return true }
+        guard let streamID = event.streamID, !streamID.isEmpty, self.attempt?.transport == .webSocket else {
+            return true
+        }
         return unsafe self.bodies?.streamID?.elementsEqual(streamID.utf8) ?? false
     }
 

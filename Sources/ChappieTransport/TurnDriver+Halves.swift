@@ -11,11 +11,16 @@ struct PendingHalf {
 extension TurnDriver {
     /// A delta, whose text may begin or end with half a surrogate pair.
     ///
-    /// A half at the end waits for the slot's next delta. What closes the slot has the text whole; without that, and
-    /// before output of another slot, U+FFFD stands for the half.
+    /// A half at the end waits for the slot's next delta with text. What closes the slot has the text whole; without that,
+    /// and before output of another slot that a consumer puts behind it, U+FFFD stands for the half. One half waits at
+    /// most.
     func received(_ text: BorrowedText, _ halves: SurrogateHalves, in slot: ReplaySlot, attempt: Int) {
-        if let half = self.half, half.slot != slot { self.deliverHalf(attempt: attempt) }
-        guard self.action == nil, self.half != nil || halves.first != 0 else {
+        guard !text.isEmpty else { return }
+        if let half = self.half, half.slot != slot, half.slot.kind.isConcatenated(with: slot.kind) || halves.first != 0
+        {
+            self.deliverHalf(attempt: attempt)
+        }
+        guard self.action == nil, self.half?.slot == slot || halves.first != 0 else {
             if self.action == nil { self.received(text, in: slot, attempt: attempt) }
             return
         }

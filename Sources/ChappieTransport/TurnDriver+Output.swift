@@ -100,8 +100,12 @@ extension ItemSummary {
     /// The fingerprint of the item's identifier; 0 when it has none.
     var fingerprint: UInt64 { EventFingerprint.of(identifier: self.id) }
 
-    /// Whether the item is another agent's than the root's, whose answer is for the user.
-    var isAside: Bool { self.agentName.map { !$0.utf8.elementsEqual("/root".utf8) } ?? false }
+    /// Whether the item is no part of the answer for the user: another agent's than the root's, or an item of the request
+    /// that the server repeats.
+    var isAside: Bool {
+        if self.kind == .message, let role, !role.utf8.elementsEqual("assistant".utf8) { return true }
+        return self.agentName.map { !$0.utf8.elementsEqual("/root".utf8) } ?? false
+    }
 
     /// Whether someone may act on the item.
     var isCall: Bool { self.kind == .functionCall || self.kind == .customToolCall }

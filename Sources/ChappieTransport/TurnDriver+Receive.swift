@@ -204,7 +204,7 @@ extension TurnDriver {
                     return unsafe self.receivedNamedError(event.data, attempt: attempt)
                 }
                 guard unsafe !event.data.isEmpty else { return }
-                unsafe self.receivedEvent(event.data, attempt: attempt)
+                unsafe self.receivedEvent(event.data, named: event.type, attempt: attempt)
             }
         } catch {
             guard self.action == nil else { return }

@@ -9,6 +9,29 @@ extension TurnDriver {
         if let event = unsafe UntypedEvent(json) { unsafe self.received(event, json: json, attempt: attempt) }
     }
 
+    /// An object without a type, in a server-sent event whose event type is one of the Responses API's.
+    ///
+    /// - Returns: false for any other event type.
+    func receivedEvent(_ json: UnsafeRawBufferPointer, addingType type: UnsafeRawBufferPointer, attempt: Int) -> Bool {
+        let name = unsafe Array(type)
+        let object = unsafe Array(json)
+        let isName = name.allSatisfy {
+            (0x61...0x7A).contains($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_")
+        }
+        guard isName, name.starts(with: "response.".utf8), let brace = object.firstIndex(of: UInt8(ascii: "{")) else {
+            return false
+        }
+        let members = object[(brace + 1)...]
+        let isEmpty = members.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "}")
+        var event = Array(#"{"type":""#.utf8) + name + Array((isEmpty ? "\"" : "\",").utf8) + members
+        let count = event.count
+        event.append(contentsOf: repeatElement(0, count: ResponseEventDecoder.paddingByteCount))
+        unsafe event.withUnsafeBytes { bytes in
+            unsafe self.receivedEvent(UnsafeRawBufferPointer(rebasing: bytes[..<count]), attempt: attempt)
+        }
+        return true
+    }
+
     /// The data of a server-sent event whose event type is `error`.
     func receivedNamedError(_ data: UnsafeRawBufferPointer, attempt: Int) {
         if let event = unsafe UntypedEvent(dataOfError: data) {

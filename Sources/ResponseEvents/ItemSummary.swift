@@ -37,12 +37,15 @@ package struct ItemSummary {
     ///
     /// Arguments that a server sent as a JSON value are that value's JSON text.
     package let payload: String?
+    /// The author of a message: `assistant`, or for an item of the request that a server repeats `user` and others.
+    package let role: String?
     /// The name of the agent that made the item: `agent.agent_name`.
     package let agentName: String?
     /// The texts of the item, by the slots whose deltas they repeat; valid until the decoder is used again.
     ///
     /// Of a message the parts of `content`, of reasoning those of `summary` and then those of `content`, of a call
-    /// `payload`. Parts without a text, or of an unknown type, are left out.
+    /// `payload`. Parts without a text, or of an unknown type, are left out. A message whose `content` is a text has that
+    /// one part.
     package let parts: [ItemPart]
     /// The item as it was sent, valid until the decoder is used again.
     package let json: BorrowedText

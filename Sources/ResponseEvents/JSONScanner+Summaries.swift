@@ -16,6 +16,7 @@ extension ItemSummary {
             name: String(item.name),
             namespace: String(item.namespace_name),
             payload: String(item.payload),
+            role: String(item.role),
             agentName: String(item.agent_name),
             parts: Self.parts(of: item, kind, among: parts),
             json: BorrowedText(item.json) ?? .empty

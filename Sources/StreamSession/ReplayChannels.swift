@@ -1,3 +1,13 @@
+extension ReplaySlot.Kind {
+    /// Whether a consumer concatenates the two kinds.
+    package func isConcatenated(with other: Self) -> Bool {
+        switch self {
+        case .text, .refusal, .toolCall: other == self
+        case .reasoningSummary, .reasoningText: other == .reasoningSummary || other == .reasoningText
+        }
+    }
+}
+
 /// The channels of bytes that a consumer concatenates, each beside the others.
 ///
 /// They are a part of `ReplayLedger` and belong to its owner. They are stored in place, and not in an array: every delta

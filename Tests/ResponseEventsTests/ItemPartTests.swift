@@ -152,7 +152,10 @@ import Testing
         let list = { (text: String) in #"[{"type":"output_text","text":"\#(text)"}]"# }
         try self.expect(
             #"{"type":"message","content":\#(list("a")),"content":\#(list("b"))}"#, [Part(.text, 0, "b")])
-        for value in ["null", "[]", "7", "{}", #""a""#, #"{"type":"output_text","text":"c"}"#] {
+        // A text in the place of the list is its one part.
+        try self.expect(#"{"type":"message","content":\#(list("a")),"content":"b"}"#, [Part(.text, 0, "b")])
+        try self.expect(#"{"type":"message","content":"b","content":\#(list("a"))}"#, [Part(.text, 0, "a")])
+        for value in ["null", "[]", "7", "{}", #"{"type":"output_text","text":"c"}"#] {
             try self.expect(#"{"type":"message","content":\#(list("a")),"content":\#(value)}"#, [])
             try self.expect(
                 #"{"type":"message","content":\#(value),"c\u006fntent":\#(list("a"))}"#, [Part(.text, 0, "a")])

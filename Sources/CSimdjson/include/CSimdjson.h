@@ -121,9 +121,12 @@ typedef struct csj_item {
     csj_text json, type, id, status, call_id, name, namespace_name;
     /// `agent.agent_name`.
     csj_text agent_name;
+    /// Of a message; null when absent or no text.
+    csj_text role;
     /// Of a call: `arguments` or `input`. A value that is no string is given as JSON text.
     csj_text payload;
-    /// The texts of `content` and of `summary`, in `csj_event.parts`: of any item that has such arrays.
+    /// The texts of `content` and of `summary`, in `csj_event.parts`: of any item that has such arrays. A text in the
+    /// place of an array is its one part.
     csj_range content, summary;
     /// Whether `payload` is the JSON text of a value that is no string.
     bool has_json_payload;
