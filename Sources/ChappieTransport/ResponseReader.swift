@@ -92,7 +92,9 @@ struct ResponseReader: ~Copyable {
         guard !delta.text.isEmpty else { return false }
         let name = delta.itemID.map { unsafe EventFingerprint.of(name: $0.utf8.span) } ?? 0
         switch self.machine.order.delta(in: slot, name: name, shape: delta.shape) {
-        case .fine, .tolerated: return !self.machine.isAside(slot.outputIndex)
+        case .fine, .tolerated:
+            let place = self.machine.place(of: name, at: slot.outputIndex)
+            return place == slot.outputIndex && !self.machine.isAside(place)
         case .foreign, .violation: return false
         }
     }

@@ -7,10 +7,11 @@ extension TurnDriver {
     ///
     /// - Returns: false when that ends the attempt.
     @discardableResult
-    func close(_ slot: ReplaySlot, with text: BorrowedText, attempt: Int) -> Bool {
+    func close(_ slot: ReplaySlot, with text: BorrowedText, name: UInt64, attempt: Int) -> Bool {
         guard self.machine.isClosed(slot.outputIndex), self.machine.isReading(attempt) else {
             return self.action == nil
         }
+        let slot = unsafe self.machine.place(of: text.utf8.span, in: slot, name: name)
         if self.half?.slot == slot { self.half = nil }
         let closing = unsafe self.machine.closing(text.utf8.span, in: slot)
         guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
@@ -24,7 +25,7 @@ extension TurnDriver {
     func closeParts(of item: ItemSummary, at outputIndex: Int, attempt: Int) -> Bool {
         for part in item.parts {
             guard let slot = ReplaySlot(part.kind, outputIndex: outputIndex, partIndex: part.index) else { continue }
-            guard self.close(slot, with: part.text, attempt: attempt) else { return false }
+            guard self.close(slot, with: part.text, name: item.fingerprint, attempt: attempt) else { return false }
         }
         return true
     }

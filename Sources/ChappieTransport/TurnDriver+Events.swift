@@ -253,24 +253,27 @@ extension TurnDriver {
         }
         switch event.kind {
         case .delta(let kind, let outputIndex, let partIndex, let text):
+            let place = self.machine.place(of: event.itemName, at: outputIndex)
             if kind.replayKind != nil {
-                guard self.wroteCall(text, event, at: outputIndex) else { return }
+                guard self.wroteCall(text, event, at: place) else { return }
             }
-            guard !self.machine.isAside(outputIndex),
-                let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex)
+            guard !self.machine.isAside(place), let slot = ReplaySlot(kind, outputIndex: place, partIndex: partIndex)
             else { return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt) }
             self.received(text, event.deltaHalves, in: slot, attempt: attempt)
         case .partDone(let kind, let outputIndex, let partIndex, let text):
-            if let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: partIndex) {
-                self.close(slot, with: text, attempt: attempt)
+            let name = event.itemName
+            let place = self.machine.place(of: name, at: outputIndex)
+            if let slot = ReplaySlot(kind, outputIndex: place, partIndex: partIndex) {
+                self.close(slot, with: text, name: name, attempt: attempt)
             } else if let call = kind.replayKind {
-                guard self.closeCall(call, with: text, event, at: outputIndex) else { return }
+                guard self.closeCall(call, with: text, event, at: place) else { return }
             }
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .outputItemDone(let outputIndex, let item):
             self.noteAgent(of: item)
             if item.isCall { self.attempt?.hasCalls = true }
-            unsafe self.received(item, at: outputIndex, event: event, json: json, attempt: attempt)
+            let place = self.machine.place(of: item.fingerprint, at: outputIndex)
+            unsafe self.received(item, at: place, event: event, json: json, attempt: attempt)
         case .completed(let summary):
             self.responseEnded(summary, attempt: attempt)
         case .failed(let summary):

@@ -7,22 +7,36 @@
 /// Bytes are compared. Where they differ, four things that servers do to their own text are passed over:
 ///
 /// - marks of citations, `【…†…】` and `U+E200 … U+E201`, which stand in one of the two only, or become `[n]`;
-/// - white space at the end of a part that was streamed, and is trimmed in the end;
-/// - a full stop that ends what was streamed, where the text goes on: that is recorded of a server, and nothing is
-///   delivered behind it;
+/// - white space (Unicode's, and what JavaScript and Python trim besides) at the end of a part that was streamed, and is
+///   trimmed in the end;
+/// - a full stop that ends what was streamed, where every closing text goes on: that is recorded of a server, and nothing
+///   is delivered behind it;
 /// - a scalar beyond the Basic Multilingual Plane whose halves came in two deltas, which were delivered as U+FFFD twice.
 struct ClosingComparison {
     /// The longest mark that is passed over, in bytes.
     private static let maximumMarkByteCount = 512
 
+    /// How like the two texts are.
+    enum Likeness {
+        /// One is the beginning of the other.
+        case same
+        /// So they are, but for what servers change in the end.
+        case rewritten
+        /// A full stop takes the place of the rest of the text.
+        case stopped
+    }
+
     private let delivered: ArraySlice<UInt8>
+    /// Whether no text has closed what was delivered before: then its full stop may take the place of a longer text.
+    private let isOpen: Bool
     /// How far the comparison has come in what was delivered.
     private var place: Int
-    /// Whether something was passed over.
-    private(set) var isRewritten = false
+    /// How like they are, as far as they have been compared.
+    private(set) var likeness = Likeness.same
 
-    init(_ delivered: ArraySlice<UInt8>) {
+    init(_ delivered: ArraySlice<UInt8>, isOpen: Bool) {
         self.delivered = delivered
+        self.isOpen = isOpen
         self.place = delivered.startIndex
     }
 
@@ -55,8 +69,8 @@ struct ClosingComparison {
             }
             // Between two parts the end of the one before may have been trimmed.
             if next == part.startIndex, self.place > self.delivered.startIndex, self.passOver(in: part) { continue }
-            if self.delivered[self.place...].elementsEqual(CollectionOfOne(0x2E)) {
-                self.isRewritten = true
+            if self.isOpen, self.delivered[self.place...].elementsEqual(CollectionOfOne(0x2E)) {
+                self.likeness = .stopped
                 self.place = self.delivered.endIndex
                 return part.count
             }
@@ -73,7 +87,7 @@ struct ClosingComparison {
             } else {
                 return nil
             }
-            self.isRewritten = true
+            self.likeness = .rewritten
         }
     }
 
@@ -85,17 +99,32 @@ struct ClosingComparison {
         while self.place < self.delivered.endIndex, self.place == start || self.delivered[self.place] != part.first {
             if let end = Self.endOfMark(in: self.delivered, at: self.place) {
                 self.place = end
-            } else if Self.isWhiteSpace(self.delivered[self.place]) {
-                self.place += 1
+            } else if let end = Self.endOfWhiteSpace(in: self.delivered, at: self.place) {
+                self.place = end
             } else {
                 break
             }
         }
-        if self.place > start { self.isRewritten = true }
+        if self.place > start, self.likeness == .same { self.likeness = .rewritten }
         return self.place > start
     }
 
-    private static func isWhiteSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+    /// Where a character of white space ends that begins at an index; nil when there is none.
+    private static func endOfWhiteSpace(in text: ArraySlice<UInt8>, at start: Int) -> Int? {
+        let byte = text[start]
+        guard byte >= 0x80 else {
+            // Python trims the separators U+001C to U+001F.
+            return byte == 0x20 || (0x09...0x0D).contains(byte) || (0x1C...0x1F).contains(byte) ? start + 1 : nil
+        }
+        let count = byte < 0xE0 ? 2 : 3
+        guard byte >= 0xC2, byte < 0xF0, text.endIndex - start >= count else { return nil }
+        // No white space is beyond the Basic Multilingual Plane.
+        let rest = text[(start + 1)..<(start + count)]
+        let value = rest.reduce(UInt32(byte & (count == 2 ? 0x1F : 0x0F))) { $0 << 6 | UInt32($1 & 0x3F) }
+        guard let scalar = Unicode.Scalar(value) else { return nil }
+        // JavaScript trims U+FEFF.
+        return scalar.properties.isWhitespace || value == 0xFEFF ? start + count : nil
+    }
 
     /// How many bytes are the same from the first one on.
     private static func commonCount(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Int {

@@ -7,6 +7,9 @@ struct ItemIndexSet: Sendable {
 
     private var words: [UInt64] = []
 
+    /// True when no index is in the set.
+    var isEmpty: Bool { self.words.isEmpty }
+
     /// True when the index is in the set.
     func contains(_ index: Int) -> Bool {
         let word = index >> 6

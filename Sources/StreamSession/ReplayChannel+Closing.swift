@@ -12,7 +12,7 @@ extension ReplayChannel {
     /// How a text that a response closes with relates to what has come of it in the attempt that runs.
     enum Held: Equatable {
         /// So many bytes of the text have come, and they are the first ones.
-        case prefix(Int, isRewritten: Bool)
+        case prefix(Int, ClosingComparison.Likeness)
         /// Something else has come.
         case contradiction
     }
@@ -31,20 +31,27 @@ extension ReplayChannel {
     /// Whether something of a slot has come in the attempt that runs.
     func hasOutput(of slot: ReplaySlot) -> Bool { !self.pieces(of: slot).isEmpty }
 
-    /// Holds the text of a slot against what has come of it.
-    func hold(_ text: Span<UInt8>, against slot: ReplaySlot) -> Held {
+    /// Holds the text of a slot against what has come of it; `isOpen` says that no text has closed the slot before.
+    func hold(_ text: Span<UInt8>, against slot: ReplaySlot, isOpen: Bool) -> Held {
         let pieces = self.pieces(of: slot)
         if pieces.count < 2, self.begins(text, with: pieces.first ?? 0..<0) {
-            return .prefix(pieces.first?.count ?? 0, isRewritten: false)
+            return .prefix(pieces.first?.count ?? 0, .same)
         }
         let delivered = self.copy(of: pieces)
-        var comparison = ClosingComparison(delivered[...])
+        var comparison = ClosingComparison(delivered[...], isOpen: isOpen)
         guard let count = comparison.compare(Self.copy(of: text)[...]), comparison.isAtEnd() else {
             // Deltas of a slot may name another one: for a consumer that concatenates them that is no difference.
             let all = (pieces.first?.lowerBound ?? self.cursor)..<self.cursor
-            return self.begins(text, with: all) ? .prefix(all.count, isRewritten: true) : .contradiction
+            return self.begins(text, with: all) ? .prefix(all.count, .rewritten) : .contradiction
         }
-        return .prefix(count, isRewritten: comparison.isRewritten)
+        return .prefix(count, comparison.likeness)
+    }
+
+    /// Whether a text and what has come of a slot begin with the same bytes, up to the end of one of them.
+    func isLike(_ text: Span<UInt8>, _ slot: ReplaySlot) -> Bool {
+        guard let piece = self.pieces(of: slot).first else { return false }
+        let count = min(piece.count, text.count)
+        return self.begins(text.extracting(..<count), with: piece.lowerBound..<piece.lowerBound + count)
     }
 
     /// Holds all texts of a kind, in the order of their positions, against everything of that kind that has come.
@@ -52,19 +59,19 @@ extension ReplayChannel {
     /// Output at positions that the end leaves out, from `end` on, is passed over where the rest is the same.
     /// - Returns: how many bytes of the texts, one behind the other, have come.
     func hold(
-        _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, positionsBelow end: Int
+        _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, positionsBelow end: Int, isOpen: Bool
     ) -> Held {
         let slots = self.slots(of: kind)
-        let held = unsafe self.hold(texts, against: slots)
+        let held = unsafe self.hold(texts, against: slots, isOpen: isOpen)
         guard held == .contradiction, slots.contains(where: { $0.outputIndex >= end }) else { return held }
-        let named = unsafe self.hold(texts, against: slots.filter { $0.outputIndex < end })
+        let named = unsafe self.hold(texts, against: slots.filter { $0.outputIndex < end }, isOpen: isOpen)
         guard case .prefix(let count, _) = named, unsafe count == texts.reduce(0, { $0 + $1.count }) else {
             return .contradiction
         }
-        return .prefix(count, isRewritten: true)
+        return .prefix(count, .rewritten)
     }
 
-    private func hold(_ texts: [UnsafeBufferPointer<UInt8>], against slots: [ReplaySlot]) -> Held {
+    private func hold(_ texts: [UnsafeBufferPointer<UInt8>], against slots: [ReplaySlot], isOpen: Bool) -> Held {
         let pieces = slots.flatMap { self.pieces(of: $0, in: self.attempt) }
         let isOnePiece = zip(pieces, pieces.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound }
         if isOnePiece {
@@ -76,10 +83,10 @@ extension ReplayChannel {
                 guard unsafe self.begins(text.span.extracting(..<count), with: place..<place + count) else { break }
                 place += count
             }
-            if place == end { return .prefix(pieces.reduce(0) { $0 + $1.count }, isRewritten: false) }
+            if place == end { return .prefix(pieces.reduce(0) { $0 + $1.count }, .same) }
         }
         let delivered = self.copy(of: pieces)
-        var comparison = ClosingComparison(delivered[...])
+        var comparison = ClosingComparison(delivered[...], isOpen: isOpen)
         var total = 0
         for index in unsafe texts.indices {
             let text = unsafe texts[index]
@@ -87,7 +94,7 @@ extension ReplayChannel {
             total += count
             if count < text.count { break }
         }
-        return comparison.isAtEnd() ? .prefix(total, isRewritten: comparison.isRewritten) : .contradiction
+        return comparison.isAtEnd() ? .prefix(total, comparison.likeness) : .contradiction
     }
 
     /// The slots of a kind with output in the attempt that runs, in the order of their positions.

@@ -109,6 +109,10 @@ package struct ReplayLedger: Sendable {
     var channels = ReplayChannels()
     private var calls = ToolCallChannel()
     private var rawEvents = RawEventCounts()
+    /// The slots that a closing text has closed in the attempt that runs, by the index of their item.
+    var closed: [Int: Set<ReplaySlot>] = [:]
+    /// The slots that closing texts belong to which name others, by the index of the item that they name.
+    var aliases: [Int: [ReplaySlot: ReplaySlot]] = [:]
     /// How many items came before the attempt's output index 0.
     private(set) var settledItemCount = 0
 
@@ -139,6 +143,8 @@ package struct ReplayLedger: Sendable {
     /// A divergence stays one.
     package mutating func beginReplay() {
         self.rawEvents.rewind()
+        self.closed.removeAll()
+        self.aliases.removeAll()
         guard self.phase != .diverged else { return }
         self.channels.forEach { $0.rewind() }
         self.calls.rewind()
@@ -183,6 +189,8 @@ package struct ReplayLedger: Sendable {
         }
         self.rawEvents.settle(0..<Int.max)
         self.channels.forEach { $0.beginSuccessor() }
+        self.closed.removeAll()
+        self.aliases.removeAll()
         self.settledItemCount += ResponseOrder.maximumIndex + 1
         return true
     }

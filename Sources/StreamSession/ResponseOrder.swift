@@ -36,7 +36,9 @@
 ///
 /// # Items' identifiers
 ///
-/// Some servers change them from event to event, so on a connection's first response they decide nothing. Later, on a
+/// An item's identifier decides over its index where both are given: what names an item is that item's, whatever index it
+/// has (`place`). An item that is announced once more at another index is another one from there on. Some servers change
+/// identifiers from event to event: one that is new where another one is known says nothing. Later, on a
 /// connection whose responses named each item once (`EarlierResponses`), they tell late events of an earlier response:
 ///
 /// | what comes on such a connection | verdict |
@@ -136,7 +138,11 @@ package struct ResponseOrder: Sendable {
     /// The fingerprint of each item's identifier, by the index at which it was announced.
     private var itemNames: [Int: UInt64] = [:]
     /// All of them.
-    private(set) var names: Set<UInt64> = []
+    private var names: Set<UInt64> = []
+    /// The index of the item with an identifier: that of its last announcement, or else of its first delta or closing text.
+    ///
+    /// What was only done has none: some servers give everything one identifier.
+    private var places: [UInt64: Int] = [:]
     /// Whether output had a name that no earlier response had.
     private var hasNamedOutput = false
     /// Whether output was taken for that of an earlier response.
@@ -178,6 +184,19 @@ package struct ResponseOrder: Sendable {
 
     /// Whether an item has been announced under the same name at the same index.
     func isAnnounced(_ name: UInt64, at outputIndex: Int) -> Bool { name != 0 && self.itemNames[outputIndex] == name }
+
+    /// Whether an item has been announced under the same name at two indices.
+    package var hasRepeats: Bool { !self.repeats.isEmpty }
+
+    /// The index of the item that an event with this name and index belongs to.
+    package func place(of name: UInt64, at outputIndex: Int) -> Int {
+        name == 0 ? outputIndex : self.places[name] ?? outputIndex
+    }
+
+    /// Whether nothing but an event's index says which item it belongs to, and no item was announced there.
+    package func isUnannounced(_ name: UInt64, at outputIndex: Int) -> Bool {
+        name == 0 && !self.added.contains(outputIndex)
+    }
 
     /// Whether an item belongs to an agent other than the root.
     package func isAside(_ outputIndex: Int) -> Bool { self.asides.contains(outputIndex) }
@@ -253,6 +272,7 @@ package struct ResponseOrder: Sendable {
     ///
     /// Mutating like the other one.
     package mutating func isOther(_ name: UInt64, at outputIndex: Int) -> Bool {
+        let outputIndex = self.place(of: name, at: outputIndex)
         guard self.isResumed, name != 0, let known = self.itemNames[outputIndex], known != name else { return false }
         return !self.areIndicesShared && !self.hasSeen(.itemIDChanged)
     }
@@ -310,8 +330,9 @@ package struct ResponseOrder: Sendable {
 
     /// An item is finished.
     package mutating func itemDone(_ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false) -> Verdict {
-        self.judgeOutput(outputIndex) { order in
-            if let verdict = order.judge(name, at: outputIndex) { return verdict }
+        let outputIndex = self.place(of: name, at: outputIndex)
+        return self.judgeOutput(outputIndex) { order in
+            if let verdict = order.judge(name, at: outputIndex, isDone: true) { return verdict }
             if isAside { _ = order.asides.insert(outputIndex) }
             order.hasOutput = true
             guard order.done.insert(outputIndex) else { return order.tolerate(.itemDoneAgain) }
@@ -329,15 +350,16 @@ package struct ResponseOrder: Sendable {
             self.runningShape = shape
             return .fine
         }
-        let verdict = self.judgeOutput(slot.outputIndex, slot.partIndex) { order in
-            if let verdict = order.judge(name, at: slot.outputIndex) { return verdict }
+        let place = self.place(of: name, at: slot.outputIndex)
+        let verdict = self.judgeOutput(place, slot.partIndex) { order in
+            if let verdict = order.judge(name, at: place) { return verdict }
             order.hasOutput = true
-            _ = order.written.insert(slot.outputIndex)
-            guard !order.begunAgain.contains(slot.outputIndex) else { return .violation(.responseRestarted) }
-            guard !order.done.contains(slot.outputIndex) else { return order.continued() }
-            return order.added.contains(slot.outputIndex) ? .fine : order.tolerate(.itemNotAdded)
+            _ = order.written.insert(place)
+            guard !order.begunAgain.contains(place) else { return .violation(.responseRestarted) }
+            guard !order.done.contains(place) else { return order.continued() }
+            return order.added.contains(place) ? .fine : order.tolerate(.itemNotAdded)
         }
-        if case .fine = verdict, !self.isAside(slot.outputIndex) {
+        if case .fine = verdict, place == slot.outputIndex, !self.isAside(place) {
             self.running = slot
             self.runningShape = shape
         }
@@ -346,11 +368,12 @@ package struct ResponseOrder: Sendable {
 
     /// A closing event of a slot, which the item's end may follow or precede.
     package mutating func closing(of slot: ReplaySlot, name: UInt64 = 0) -> Verdict {
-        self.judgeOutput(slot.outputIndex, slot.partIndex) { order in
-            if let verdict = order.judge(name, at: slot.outputIndex) { return verdict }
+        let place = self.place(of: name, at: slot.outputIndex)
+        return self.judgeOutput(place, slot.partIndex) { order in
+            if let verdict = order.judge(name, at: place) { return verdict }
             // What it has beyond the deltas is output like theirs.
             order.hasOutput = true
-            _ = order.written.insert(slot.outputIndex)
+            _ = order.written.insert(place)
             return .fine
         }
     }
@@ -411,16 +434,17 @@ package struct ResponseOrder: Sendable {
     }
 
     /// An item is announced, or named by its first output.
-    private mutating func announce(_ name: UInt64, at outputIndex: Int) {
+    private mutating func announce(_ name: UInt64, at outputIndex: Int, isDone: Bool = false) {
         guard name != 0 else { return }
         self.itemNames[outputIndex] = name
         self.names.insert(name)
+        if !isDone { self.places[name] = outputIndex }
     }
 
     /// Whether output with a name is no output of this response; nil when nothing says so.
     ///
     /// A response that ends without output of its own names may have had output that was dropped here.
-    private mutating func judge(_ name: UInt64, at outputIndex: Int) -> Verdict? {
+    private mutating func judge(_ name: UInt64, at outputIndex: Int, isDone: Bool = false) -> Verdict? {
         let known = self.itemNames[outputIndex]
         let isUnknown =
             name == 0
@@ -433,7 +457,7 @@ package struct ResponseOrder: Sendable {
         guard name != 0 else { return nil }
         self.hasNamedOutput = true
         if known == nil {
-            self.announce(name, at: outputIndex)
+            self.announce(name, at: outputIndex, isDone: isDone)
         } else if known != name {
             // A server that changes identifiers does it from the beginning on.
             if self.isOther(name, at: outputIndex) { return .violation(.otherResponse) }

@@ -49,15 +49,31 @@ extension TurnStateMachine {
     /// Holds the text that a slot is closed with against what has come of it.
     ///
     /// A rest is output like any other: `deltaReceived` is told of it next.
-    package func closing(_ text: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Closing {
+    package mutating func closing(_ text: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Closing {
         self.ledger.close(text, in: slot)
+    }
+
+    /// The slot that a closing text belongs to, of which an event says this slot, and the item's name or none.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, name: UInt64) -> ReplaySlot {
+        let mayBeElsewhere = self.order.isUnannounced(name, at: slot.outputIndex)
+        return self.ledger.place(of: text, in: slot, mayBeElsewhere: mayBeElsewhere)
+    }
+
+    /// The index of the item that an event with this name and index belongs to.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func place(of name: UInt64, at outputIndex: Int) -> Int {
+        self.order.place(of: name, at: outputIndex)
     }
 
     /// Holds all texts of a kind that the response is closed with, in order, against what has come of that kind.
     package func closing(
         _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, itemCount: Int
     ) -> ReplayLedger.Closing {
-        unsafe self.ledger.close(texts, ofKind: kind, itemCount: itemCount)
+        // An item that was announced at two indices is one that the end may list once: none is left out then.
+        unsafe self.ledger.close(texts, ofKind: kind, itemCount: self.order.hasRepeats ? .max : itemCount)
     }
 
     /// The slot that more output of a kind continues; nil when nothing has come of the kind.

@@ -25,8 +25,10 @@ private enum Closing {
             #"{"type":"response.output_text.delta","output_index":\#(index),"content_index":0\#(name),"delta":"\#(text)"}"#
     }
 
-    static func textDone(_ text: String, at index: Int = 0) -> String {
-        #"{"type":"response.output_text.done","output_index":\#(index),"content_index":0,"text":"\#(text)"}"#
+    static func textDone(_ text: String, id: String? = nil, at index: Int = 0, part: Int = 0) -> String {
+        let name = id.map { #","item_id":"\#($0)""# } ?? ""
+        return
+            #"{"type":"response.output_text.done","output_index":\#(index),"content_index":\#(part)\#(name),"text":"\#(text)"}"#
     }
 
     static func partDone(_ text: String) -> String {
@@ -109,6 +111,143 @@ private enum Closing {
         ])
         #expect(outcome.error == nil)
         #expect(outcome.text == "Hello")
+    }
+
+    // MARK: Where it belongs
+
+    private static let end = Closing.completed(Closing.message("Hello"))
+
+    /// An identifier decides over an index, and output of one index is closed under another.
+    @Test(arguments: [
+        [
+            Closing.added(id: "m", at: 1), Closing.delta("Hel"), Closing.delta("lo"), Closing.itemDone("Hello", at: 1),
+            end,
+        ],
+        [
+            Closing.added, Closing.delta("Hello"), Closing.textDone("Hello", id: "m", at: 1), Closing.itemDone("Hello"),
+            end,
+        ],
+        [Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello", at: 1), Closing.completed()],
+        [Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello"), Closing.itemDone("Hello", at: 1), end],
+        [Closing.added, Closing.delta("Hello"), Closing.textDone("Hello", id: "m", part: 1), Closing.completed()],
+        [Closing.added, Closing.delta("Hello"), Closing.textDone("Hello", part: 1), Closing.itemDone("Hello"), end],
+        [Closing.delta("Hello", id: nil), Closing.textDone("Hello", at: 1), Closing.completed()],
+        [
+            Closing.added, Closing.delta("Hello"), Closing.textDone("Hello", id: "m", part: 1),
+            Closing.textDone("Hello", id: "m", part: 1), Closing.itemDone("Hello"), end,
+        ],
+        [
+            #"{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs"}}"#,
+            #"{"type":"response.reasoning_text.delta","output_index":0,"item_id":"rs","delta":"think"}"#,
+            Closing.added(id: "m", at: 1), Closing.delta("Hel"), Closing.delta("lo"),
+            Closing.textDone("Hello", id: "m"), Closing.itemDone("Hello", at: 1),
+            Closing.completed(Closing.reasoning, Closing.message("Hello")),
+        ],
+        [
+            #"{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs"}}"#,
+            #"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs"}}"#,
+            Closing.added(id: "m", at: 1),
+            #"{"type":"response.output_text.delta","item_id":"m","content_index":0,"delta":"Hello"}"#,
+            Closing.itemDone("Hello", at: 1), Closing.completed(Closing.reasoning, Closing.message("Hello")),
+        ],
+    ])
+    func aTextThatIsClosedUnderAnotherIndexComesOnce(_ events: [String]) async {
+        for reportsDiagnostics in [true, false] {
+            let outcome = await Self.run(events) { $0.reportsDiagnostics = reportsDiagnostics }
+            #expect(outcome.error == nil)
+            #expect(outcome.text == "Hello")
+        }
+    }
+
+    /// They are two, and say the same.
+    @Test(arguments: [
+        [
+            Closing.added, Closing.delta("Hello"), Closing.textDone("Hello"), Closing.itemDone("Hello"),
+            Closing.itemDone("Hello", id: "n", at: 1),
+            Closing.completed(Closing.message("Hello"), Closing.message("Hello", id: "n")),
+        ],
+        [
+            Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello"), Closing.added(id: "m", at: 1),
+            Closing.delta("Hello", at: 1), Closing.itemDone("Hello", at: 1),
+            Closing.completed(Closing.message("Hello"), Closing.message("Hello")),
+        ],
+        [
+            Closing.added, Closing.delta("Hello"),
+            #"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"m","content":["#
+                + #"{"type":"output_text","text":"Hello"},{"type":"output_text","text":"Hello"}]}}"#,
+            Closing.completed(),
+        ],
+    ])
+    func equalTextsOfTwoPlacesComeBoth(_ events: [String]) async {
+        let outcome = await Self.run(events)
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "HelloHello")
+    }
+
+    /// An item that is announced at two indices, and listed once, has come twice.
+    @Test func anItemThatCameTwiceIsAContradictionWhereTheEndListsItOnce() async {
+        let outcome = await Self.run([
+            Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello"), Closing.added(id: "m", at: 1),
+            Closing.delta("Hello", at: 1), Closing.itemDone("Hello", at: 1), Self.end,
+        ])
+        Self.expectContradiction(outcome, "HelloHello", "closing-differs at output 0, part 0")
+    }
+
+    // MARK: Other forms
+
+    @Test func aTextInThePlaceOfPartsIsTheMessagesText() async {
+        let message = #"{"type":"message","id":"m","role":"assistant","content":"Hello"}"#
+        let outcome = await Self.run([Closing.added, Closing.completed(message)])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+    }
+
+    @Test func anItemOfTheRequestIsNoOutput() async {
+        let question = #"{"type":"message","id":"u","role":"user","content":[{"type":"output_text","text":"Why?"}]}"#
+        let outcome = await Self.run([
+            #"{"type":"response.output_item.added","output_index":0,"item":\#(question)}"#,
+            #"{"type":"response.output_item.done","output_index":0,"item":\#(question)}"#,
+            Closing.added(id: "m", at: 1), Closing.delta("Hello", at: 1), Closing.itemDone("Hello", at: 1),
+            Closing.completed(question, Closing.message("Hello")),
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+    }
+
+    /// Over HTTP an answer is one response's.
+    @Test func aTypeInTheFieldOfTheEventStreamAndALaneAreRead() async {
+        let delta = #"{"output_index":0,"content_index":0,"delta":"Hel"}"#
+        let lane =
+            #"{"type":"response.output_text.delta","stream_id":"a","output_index":0,"content_index":0,"delta":"lo"}"#
+        let fixture = TurnFixture([
+            [
+                .opened(200), .body(Event.sse(Event.created)),
+                .body("event: response.output_text.delta\ndata: \(delta)\n\n"), .body(Event.sse(lane)),
+                .body("event: ping\ndata: {}\n\n"), .body("event: response.completed\ndata: {\"response\":{}}\n\n"),
+                .ended(.complete),
+            ]
+        ]) {
+            $0.policy = .httpSSEOnly
+            $0.rawEvents = .none
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+    }
+
+    @Test(arguments: [("Hello", "Hello"), ("Hel", "Hel"), ("Jello", "Hel"), ("", "Hel")])
+    func whatAnIncompleteResponseHasBeyondTheDeltasIsDelivered(_ text: String, _ delivered: String) async {
+        let outcome = await Self.run([
+            Closing.added, Closing.delta("Hel"),
+            #"{"type":"response.incomplete","response":{"id":"r","incomplete_details":{"reason":"max_output_tokens"},"#
+                + #""output":[\#(Closing.message(text))]}}"#,
+        ])
+        #expect(outcome.text == delivered)
+        guard case .responseTerminalFailure(let response)? = outcome.clientError else {
+            Issue.record("\(String(describing: outcome.error))")
+            return
+        }
+        #expect(response.status == "incomplete")
     }
 
     // MARK: What contradicts
@@ -237,6 +376,7 @@ private enum Closing {
         ([#"\ude00"#, #"\ude00"#], ["\u{FFFD}", "\u{FFFD}"]),
         ([#"a\ud83d"#], ["a", "\u{FFFD}"]),
         ([#"\\ud83d"#, #"\ude00"#], [#"\ud83d"#, "\u{FFFD}"]),
+        ([#"a\ud83d"#, "", #"\ude00b"#], ["a", "😀b"]),
     ])
     func aScalarInTwoDeltasIsOne(_ texts: [String], _ deltas: [String]) async {
         let outcome = await Self.run(texts.map { Self.escaped($0) } + [Event.completed])
@@ -248,6 +388,15 @@ private enum Closing {
             Self.escaped(#"a\ud83d"#), Self.escaped("b", at: 1), Self.escaped(#"\ude00"#), Event.completed,
         ])
         #expect(outcome.text == "a\u{FFFD}b\u{FFFD}")
+    }
+
+    @Test func aHalfIsHeldBackWhileTheModelReasons() async {
+        let outcome = await Self.run([
+            Self.escaped(#"a\ud83d"#),
+            #"{"type":"response.reasoning_text.delta","output_index":1,"content_index":0,"delta":"think"}"#,
+            Self.escaped(#"\ude00"#), Event.completed,
+        ])
+        #expect(outcome.events == [.textDelta("a"), .reasoningDelta("think"), .textDelta("😀"), .completed])
     }
 
     /// What closes the slot has the scalar.

@@ -12,7 +12,8 @@ import Testing
     private static func close(_ ledger: ReplayLedger, _ text: String, _ slot: ReplaySlot = .text(0))
         -> ReplayLedger.Closing
     {
-        ledger.close(Array(text.utf8).span, in: slot)
+        var ledger = ledger
+        return ledger.close(Array(text.utf8).span, in: slot)
     }
 
     private static func close(_ ledger: ReplayLedger, all texts: [String], itemCount: Int = 9) -> ReplayLedger.Closing {
@@ -69,6 +70,88 @@ import Testing
     ])
     func whatOnlyLooksLikeThatDiffers(_ streamed: String, _ closing: String) {
         #expect(Self.close(Self.ledger((streamed, .text(0))), closing) == .differs)
+    }
+
+    /// What JavaScript and Python trim.
+    @Test(arguments: [0x09, 0x0B, 0x1C, 0x1F, 0x20, 0x85, 0xA0, 0x1680, 0x2003, 0x2028, 0x202F, 0x205F, 0x3000, 0xFEFF])
+    func whiteSpaceIsTrimmed(_ value: UInt32) throws {
+        let space = String(try #require(Unicode.Scalar(value)))
+        #expect(Self.close(Self.ledger(("Hello\(space) ", .text(0))), "Hello") == .rewritten)
+        #expect(Self.close(Self.ledger(("a\(space)b", .text(0))), "ab") == .differs)
+        #expect(Self.close(Self.ledger(("a\(space)", .text(0)), ("b", .text(1))), all: ["a", "b"]) == .rewritten)
+    }
+
+    @Test(arguments: ["\u{200B}", "\u{0}", "é", "𝄞", "\u{2060}"])
+    func nothingElseIsTrimmed(_ text: String) {
+        #expect(Self.close(Self.ledger(("Hello\(text)", .text(0))), "Hello") == .differs)
+    }
+
+    /// A closing text has said that the full stop is the end.
+    @Test func aFullStopTakesThePlaceOfNoTextBehindAClosingText() {
+        var ledger = Self.ledger(("It ran.", .text(0)))
+        let longer = "It ran in the container."
+        // Recorded: each closing event has the longer text.
+        for _ in 0..<2 { #expect(ledger.close(Array(longer.utf8).span, in: .text(0)) == .rewritten) }
+        #expect(Self.close(ledger, all: [longer]) == .rewritten)
+        #expect(ledger.close(Array("It ran.".utf8).span, in: .text(0)) == .whole)
+        #expect(Self.close(ledger, longer) == .differs)
+        #expect(Self.close(ledger, all: [longer]) == .differs)
+
+        var rest = Self.ledger(("It ran", .text(0)))
+        #expect(rest.close(Array("It ran.".utf8).span, in: .text(0)) == .rest(from: 6))
+        #expect(rest.admit(".", in: .text(0)) == .deliver(from: 0))
+        #expect(Self.close(rest, longer) == .differs)
+        #expect(Self.close(rest, all: [longer]) == .differs)
+        rest.beginReplay()
+        #expect(rest.admit("It ran.", in: .text(0)) == .swallow)
+        #expect(Self.close(rest, longer) == .rewritten)
+    }
+
+    // MARK: Where a closing text belongs
+
+    private static func place(
+        _ ledger: ReplayLedger, _ text: String, _ slot: ReplaySlot, mayBeElsewhere: Bool = false
+    ) -> ReplaySlot {
+        var ledger = ledger
+        return ledger.place(of: Array(text.utf8).span, in: slot, mayBeElsewhere: mayBeElsewhere)
+    }
+
+    /// A server that counts parts from 1 in closing events does so in each of them.
+    @Test func aPartThatHasClosedAnotherOneDoesSoAgain() {
+        var ledger = Self.ledger(("Hello", .text(3)))
+        let text = Array("Hello".utf8)
+        #expect(ledger.place(of: text.span, in: .text(3, part: 1), mayBeElsewhere: false) == .text(3))
+        #expect(ledger.close(text.span, in: .text(3)) == .whole)
+        #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3))
+        #expect(Self.place(ledger, "Hello", .text(3, part: 2)) == .text(3, part: 2))
+        // What came before is another item's.
+        ledger.beginItem(3)
+        #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3, part: 1))
+        ledger.beginReplay()
+        #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3, part: 1))
+    }
+
+    @Test func aTextOfAPartWithoutOutputClosesTheOpenPartOfTheItem() {
+        var ledger = Self.ledger(("Hel", .text(3)), ("lo", .text(3)))
+        #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3))
+        #expect(Self.place(ledger, "Hello world", .text(3, part: 1)) == .text(3))
+        // Whether so little closes it is for the comparison to say.
+        #expect(Self.place(ledger, "Hel", .text(3, part: 1)) == .text(3))
+        #expect(Self.place(ledger, "Help", .text(3, part: 1)) == .text(3, part: 1))
+        #expect(Self.place(ledger, "", .text(3, part: 1)) == .text(3, part: 1))
+        #expect(Self.place(ledger, "Hello", ReplaySlot(.refusal, outputIndex: 3)).kind == .refusal)
+        #expect(ledger.close(Array("Hello".utf8).span, in: .text(3)) == .whole)
+        #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3, part: 1))
+    }
+
+    @Test func aTextOfAnotherItemClosesTheOpenOneWhereNothingNamesItsItem() {
+        var ledger = Self.ledger(("Hello", .text(0)))
+        #expect(Self.place(ledger, "Hello", .text(1)) == .text(1))
+        #expect(Self.place(ledger, "Hello", .text(1), mayBeElsewhere: true) == .text(0))
+        #expect(ledger.admit("Hello", in: .text(1)) == .deliver(from: 0))
+        #expect(Self.place(ledger, "Hello", .text(0), mayBeElsewhere: true) == .text(0))
+        ledger.beginReplay()
+        #expect(ledger.admit("HelloHello", in: .text(0)) == .diverged)
     }
 
     @Test func theEndOfOnePartMayBeTrimmedBeforeTheNext() {

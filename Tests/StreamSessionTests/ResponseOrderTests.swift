@@ -138,6 +138,21 @@ import Testing
         #expect(order.delta(in: .text(0)) == .fine)
     }
 
+    @Test func anEndWithAnotherIdentifierAddsNothingWhereNoneHasChanged() {
+        var order = Self.begun()
+        #expect(order.itemDone(0) == .fine)
+        var own = order
+        #expect(own.terminal(responseID: "a") == .fine)
+        #expect(!own.endsUnderAnotherName)
+        #expect(order.terminal(responseID: "b") == .tolerated(.responseIDChanged))
+        #expect(order.endsUnderAnotherName)
+        var changing = Self.begun()
+        #expect(changing.mentioned(responseID: "b") == .tolerated(.responseIDChanged))
+        #expect(changing.itemDone(0) == .fine)
+        #expect(changing.terminal(responseID: "c") == .fine)
+        #expect(!changing.endsUnderAnotherName)
+    }
+
     // MARK: A response that is fetched again
 
     @Test func theRestOfAResponseHasItsIdentity() {
@@ -406,6 +421,38 @@ import Testing
         #expect(order.finishedItemCount == 2)
         #expect(order.hasSeen(.itemNotAdded))
         #expect(!order.hasSeen(.itemContinued))
+    }
+
+    @Test func anItemsNameDecidesOverItsIndex() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.place(of: 7, at: 5) == 5)
+        #expect(order.itemAdded(1, name: 7) == .fine)
+        #expect(order.delta(in: .text(0), name: 7) == .fine)
+        #expect(order.place(of: 7, at: 0) == 1)
+        #expect(order.place(of: 0, at: 0) == 0)
+        #expect(!order.isUnannounced(7, at: 0))
+        #expect(order.isUnannounced(0, at: 0))
+        #expect(!order.isUnannounced(0, at: 1))
+        #expect(order.closing(of: .text(3), name: 7) == .fine)
+        #expect(order.itemDone(2, name: 7) == .fine)
+        var again = order
+        #expect(again.itemDone(1) == .tolerated(.itemDoneAgain))
+        #expect(order.delta(in: .text(4), name: 7) == .violation(.itemContinued))
+        for oddity in ResponseOrder.Oddity.allCases { #expect(!order.hasSeen(oddity)) }
+        // Another index with the same name is another item from its announcement on.
+        #expect(!order.hasRepeats)
+        #expect(order.itemAdded(3, name: 7) == .fine)
+        #expect(order.hasRepeats && order.isRepeated(3))
+        #expect(order.place(of: 7, at: 1) == 3)
+        #expect(order.delta(in: .text(3), name: 7) == .fine)
+    }
+
+    @Test func anAsideIsKnownByItsName() {
+        var order = ResponseOrder()
+        #expect(order.itemAdded(1, name: 7, isAside: true) == .tolerated(.notCreated))
+        #expect(order.delta(in: .text(0), name: 7) == .fine)
+        #expect(order.isAside(order.place(of: 7, at: 0)))
     }
 
     @Test(arguments: [-1, Int.min, 65_536, Int.max])

@@ -5,11 +5,18 @@ import StreamSession
 /// What was delivered, and how much of it the parts of a closing text have had.
 struct ClosingModel {
     private let delivered: [Unicode.Scalar]
+    /// Whether no text has closed it before.
+    private let isOpen: Bool
     private var place = 0
     /// Whether something was passed over.
     private(set) var isRewritten = false
+    /// Whether a full stop took the place of the rest.
+    private(set) var isStopped = false
 
-    init(_ bytes: [UInt8]) { self.delivered = Self.scalars(bytes) }
+    init(_ bytes: [UInt8], isOpen: Bool) {
+        self.delivered = Self.scalars(bytes)
+        self.isOpen = isOpen
+    }
 
     private static func scalars(_ bytes: [UInt8]) -> [Unicode.Scalar] {
         Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
@@ -34,7 +41,8 @@ struct ClosingModel {
             if next == 0, self.place > 0, self.passOver(before: part[0]) { continue }
             self.isRewritten = true
             let rest = self.delivered[self.place...]
-            if rest.elementsEqual(["."]) {
+            if self.isOpen, rest.elementsEqual(["."]) {
+                self.isStopped = true
                 self.place = self.delivered.count
                 return text.count
             }
@@ -59,7 +67,7 @@ struct ClosingModel {
         while self.place < self.delivered.count, self.place == start || self.delivered[self.place] != first {
             if let end = Self.endOfMark(in: self.delivered, at: self.place) {
                 self.place = end
-            } else if " \t\n\u{B}\u{C}\r".unicodeScalars.contains(self.delivered[self.place]) {
+            } else if Self.isTrimmed(self.delivered[self.place]) {
                 self.place += 1
             } else {
                 break
@@ -67,6 +75,11 @@ struct ClosingModel {
         }
         if self.place > start { self.isRewritten = true }
         return self.place > start
+    }
+
+    /// What JavaScript and Python trim.
+    private static func isTrimmed(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isWhitespace || scalar == "\u{FEFF}" || ("\u{1C}"..."\u{1F}").contains(scalar)
     }
 
     /// A mark has at most 512 bytes.
@@ -99,28 +112,31 @@ extension LedgerModel {
     mutating func beginItem(_ outputIndex: Int) {
         let (index, isTooFar) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !isTooFar else { return }
+        self.closed = self.closed.filter { $0.outputIndex != index }
         for (channel, sequence) in self.channels.enumerated() where sequence.cursor > sequence.settledCount {
             self.restarts[channel][index] = sequence.cursor
         }
     }
 
     /// The text that a slot is closed with.
-    func close(_ text: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Closing {
+    mutating func close(_ text: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Closing {
         guard let slot = self.absolute(slot) else { return .differs }
         let channel = self.channels[LedgerChannel(slot.kind).rawValue]
         let start = self.restarts[LedgerChannel(slot.kind).rawValue][slot.outputIndex] ?? channel.settledCount
         let own = (start..<max(start, channel.cursor)).filter { channel.delivered[$0].slot == slot }
-        var comparison = ClosingModel(own.map { channel.delivered[$0].byte })
+        var comparison = ClosingModel(own.map { channel.delivered[$0].byte }, isOpen: !self.closed.contains(slot))
         let count: Int
+        var isStopped = false
         let isRewritten: Bool
         if let same = comparison.compare(text), comparison.isAtEnd() {
-            (count, isRewritten) = (same, comparison.isRewritten)
+            (count, isRewritten, isStopped) = (same, comparison.isRewritten, comparison.isStopped)
         } else {
             // Deltas may have named another slot.
             let all = channel.delivered[(own.first ?? channel.cursor)..<channel.cursor].map(\.byte)
             guard text.starts(with: all) else { return .differs }
             (count, isRewritten) = (all.count, true)
         }
+        if !text.isEmpty, !isStopped { self.closed.insert(slot) }
         guard count < text.count else { return isRewritten ? .rewritten : .whole }
         guard let newest = channel.newestSlot, newest != slot else { return .rest(from: count) }
         return own.isEmpty && newest.position <= slot.position ? .rest(from: count) : .outOfPlace
@@ -132,10 +148,11 @@ extension LedgerModel {
         let own = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == kind }
         let end = self.settledItemCount + itemCount
         let total = texts.reduce(0) { $0 + $1.count }
-        var held = Self.compare(texts, with: own)
+        let isOpen = own.map(\.slot).max { $0.position < $1.position }.map { !self.closed.contains($0) } ?? true
+        var held = Self.compare(texts, with: own, isOpen: isOpen)
         if held == nil, own.contains(where: { $0.slot.outputIndex >= end }) {
             // Items that the end does not name.
-            held = Self.compare(texts, with: own.filter { $0.slot.outputIndex < end })
+            held = Self.compare(texts, with: own.filter { $0.slot.outputIndex < end }, isOpen: isOpen)
             guard held?.count == total else { return .differs }
             held?.isRewritten = true
         }
@@ -147,13 +164,15 @@ extension LedgerModel {
         return .outOfPlace
     }
 
-    private static func compare(_ texts: [[UInt8]], with pieces: [Piece]) -> (count: Int, isRewritten: Bool)? {
+    private static func compare(
+        _ texts: [[UInt8]], with pieces: [Piece], isOpen: Bool
+    ) -> (count: Int, isRewritten: Bool)? {
         // A stable order: the bytes of a slot stay as they came.
         let sorted = pieces.enumerated().sorted {
             ($0.element.slot.outputIndex, $0.element.slot.partIndex, $0.offset)
                 < ($1.element.slot.outputIndex, $1.element.slot.partIndex, $1.offset)
         }
-        var comparison = ClosingModel(sorted.map(\.element.byte))
+        var comparison = ClosingModel(sorted.map(\.element.byte), isOpen: isOpen)
         var total = 0
         for text in texts {
             guard let count = comparison.compare(text) else { return nil }

@@ -51,6 +51,8 @@ struct LedgerModel {
     private(set) var channels = LedgerChannel.allCases.map { _ in Sequence<Piece>() }
     /// Where the output of an item begins in a channel, by the item's index, when that had been an earlier item's.
     var restarts = LedgerChannel.allCases.map { _ in [Int: Int]() }
+    /// The slots that a text has closed in the attempt that runs.
+    var closed: Set<ReplaySlot> = []
     private(set) var calls = Sequence<ReplayedToolCall>()
     private(set) var rawEvents = RawEventModel()
     private(set) var settledItemCount = 0
@@ -139,6 +141,7 @@ struct LedgerModel {
             self.channels[index].cursor = self.channels[index].settledCount
             self.restarts[index] = [:]
         }
+        self.closed = []
         self.calls.cursor = self.calls.settledCount
     }
 
