@@ -374,9 +374,10 @@ extension ResponseOrder {
             self.itemAdded(outputIndex, name: item.fingerprint, isAside: item.isAside)
         case .outputItemDone(let outputIndex, let item):
             self.itemDone(outputIndex, name: item.fingerprint, isAside: item.isAside)
-        case .completed(let summary), .failed(let summary), .incomplete(let summary):
-            self.terminal(responseID: summary.id)
-        case .error: self.terminal(responseID: nil, isError: true)
+        case .completed(let summary), .incomplete(let summary):
+            self.terminal(responseID: summary.id, .complete(listsItems: !summary.output.isEmpty))
+        case .failed(let summary): self.terminal(responseID: summary.id, .failure)
+        case .error: self.terminal(responseID: nil, .error)
         case .contentFree(let responseID): self.mentioned(responseID: responseID)
         case .unknown where event.announcesRestart: self.restartAnnounced()
         case .other, .unknown: self.mentioned(responseID: nil)

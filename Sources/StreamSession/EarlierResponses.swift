@@ -10,12 +10,30 @@ package struct EarlierResponses: Sendable {
     private var order: [UInt64] = []
     private var oldest = 0
 
-    private var hasResponses = false
-    private var hasItems = false
+    /// Whether there was one.
+    private(set) var hasResponses = false
+    private var habits = Habits()
+
+    /// What a response has done, or all of them.
+    struct Habits: Sendable {
+        /// Whether it has announced its items; nil when it had none.
+        var announcesItems: Bool?
+        /// Whether it has announced its items, each under one name; nil when it had none.
+        var namesItems: Bool?
+        /// Whether it has numbered its events without a gap.
+        var countsByOne = false
+        /// Whether it was created before anything else of it came.
+        var createsResponses = false
+    }
+
+    /// Whether every response with items has announced them.
+    var announcesItems: Bool { self.habits.announcesItems == true }
     /// Whether every response with items has announced them, each under one name.
-    package private(set) var namesItems = false
+    package var namesItems: Bool { self.habits.namesItems == true }
     /// Whether every response has numbered its events without a gap.
-    package private(set) var countsByOne = false
+    package var countsByOne: Bool { self.habits.countsByOne }
+    /// Whether every response was created before anything else of it came.
+    var createsResponses: Bool { self.habits.createsResponses }
 
     /// A connection that has carried no response.
     package init() {}
@@ -23,18 +41,12 @@ package struct EarlierResponses: Sendable {
     /// Whether an item of an earlier response had a name.
     func contains(_ name: UInt64) -> Bool { self.names.contains(name) }
 
-    /// Another response was carried.
-    ///
-    /// - Parameters:
-    ///   - names: the names of its items.
-    ///   - namesItems: whether it has announced its items, each under one name; nil when it had none.
-    ///   - countsByOne: whether it has numbered its events without a gap.
-    mutating func add(_ names: Set<UInt64>, namesItems: Bool?, countsByOne: Bool) {
-        if let namesItems {
-            self.namesItems = namesItems && (self.namesItems || !self.hasItems)
-            self.hasItems = true
-        }
-        self.countsByOne = countsByOne && (self.countsByOne || !self.hasResponses)
+    /// Another response was carried, with items of these names.
+    mutating func add(_ names: Set<UInt64>, habits: Habits) {
+        self.habits.announcesItems = Self.both(self.habits.announcesItems, habits.announcesItems)
+        self.habits.namesItems = Self.both(self.habits.namesItems, habits.namesItems)
+        self.habits.countsByOne = habits.countsByOne && (self.habits.countsByOne || !self.hasResponses)
+        self.habits.createsResponses = habits.createsResponses && (self.habits.createsResponses || !self.hasResponses)
         self.hasResponses = true
         for name in names where self.names.insert(name).inserted {
             guard self.order.count == Self.maximumNameCount else {
@@ -45,5 +57,10 @@ package struct EarlierResponses: Sendable {
             self.order[self.oldest] = name
             self.oldest = (self.oldest + 1) % Self.maximumNameCount
         }
+    }
+
+    private static func both(_ before: Bool?, _ now: Bool?) -> Bool? {
+        guard let before, let now else { return before ?? now }
+        return before && now
     }
 }

@@ -47,6 +47,13 @@
 /// | the same without a name, of an item that has one or was not announced | foreign |
 /// | the end of a response without output of its own names, after such output | violation: it may have been its own |
 ///
+/// On a connection whose responses announced their items, with names or without:
+///
+/// | what comes on such a connection | verdict |
+/// |---|---|
+/// | output, or the end, of an item that this response has not announced | foreign |
+/// | the end of a response that lists no items, after such output | violation: it may have been its own |
+///
 /// Some servers give every response the same identifier: one that is created with the identifier of the response before
 /// is the response that was asked for, and so is an item that is announced once more.
 ///
@@ -104,6 +111,16 @@ package struct ResponseOrder: Sendable {
         case closingOutOfPlace
     }
 
+    /// How a response ends.
+    package enum End: Equatable, Sendable {
+        /// Well, or early; whether the end lists its items.
+        case complete(listsItems: Bool)
+        /// It failed.
+        case failure
+        /// With an error outside a response.
+        case error
+    }
+
     private enum Phase {
         /// Nothing has named the response yet.
         case beginning
@@ -143,10 +160,14 @@ package struct ResponseOrder: Sendable {
     ///
     /// What was only done has none: some servers give everything one identifier.
     private var places: [UInt64: Int] = [:]
-    /// Whether output had a name that no earlier response had.
-    private var hasNamedOutput = false
+    /// Whether output was this response's own: where items are named, output with a name that no earlier response had.
+    private var hasOwnOutput = false
     /// Whether output was taken for that of an earlier response.
     private var hasDroppedOutput = false
+    /// Whether such output had a name that no response has announced.
+    private var hasDroppedUnknown = false
+    /// Whether the response was created before anything else of it came.
+    private var wasCreated = false
     /// Items of agents other than the root.
     private var asides = ItemIndexSet()
     /// Items that have the name of another one.
@@ -169,10 +190,15 @@ package struct ResponseOrder: Sendable {
     /// The knowledge about this response and those before that the next one on the connection gets; `countsByOne` says
     /// whether its events were numbered without a gap.
     package func asEarlier(countsByOne: Bool) -> EarlierResponses {
-        let isOdd = self.areIndicesShared || self.hasSeen(.itemNotAdded) || self.hasSeen(.itemIDChanged)
+        let announcesItems = !self.added.isEmpty && !self.hasSeen(.itemNotAdded)
+        let isOdd = self.areIndicesShared || !announcesItems || self.hasSeen(.itemIDChanged)
+        let habits = EarlierResponses.Habits(
+            announcesItems: self.hasOutput ? announcesItems : nil,
+            namesItems: self.hasOutput ? !self.itemNames.isEmpty && !isOdd : nil, countsByOne: countsByOne,
+            createsResponses: self.wasCreated)
         var earlier = self.earlier
         earlier.add(
-            self.names, namesItems: self.hasOutput ? !self.itemNames.isEmpty && !isOdd : nil, countsByOne: countsByOne)
+            self.names, habits: habits)
         return earlier
     }
 
@@ -243,6 +269,7 @@ package struct ResponseOrder: Sendable {
             let verdict = self.judge(responseID)
             if case .violation = verdict { return verdict }
             self.phase = .reading
+            self.wasCreated = !self.hasOutput && !self.hasSeen(.notCreated)
             self.responseID = responseID ?? self.responseID
             return verdict
 
@@ -379,9 +406,16 @@ package struct ResponseOrder: Sendable {
     }
 
     /// The response ends, well or not.
-    package mutating func terminal(responseID: String?, isError: Bool = false) -> Verdict {
+    ///
+    /// `end` says how, as far as it matters here.
+    package mutating func terminal(responseID: String?, _ end: End = .complete(listsItems: true)) -> Verdict {
         self.stopRunning()
         guard self.phase != .ended, !self.isPrevious(responseID) else { return .foreign }
+        // This server creates its responses: it is what is left of the one before.
+        if case .complete = end, self.phase == .beginning, responseID == nil, self.earlier.createsResponses {
+            return .foreign
+        }
+        let isError = end == .error
         let verdict = self.judge(responseID)
         switch verdict {
         case .violation: return verdict
@@ -394,13 +428,17 @@ package struct ResponseOrder: Sendable {
             if self.hasOpenItem { return .foreign }
             self.hasForeignEnd = true
         }
-        if self.hasDroppedOutput, !self.hasNamedOutput, !isError { return .violation(.itemUnknown) }
+        if self.hasDroppedOutput, !self.hasOwnOutput, !isError { return .violation(.itemUnknown) }
+        if self.hasDroppedUnknown, end == .complete(listsItems: false) { return .violation(.itemUnknown) }
         self.phase = .ended
         return verdict
     }
 
     /// Whether what the end has beyond the events before it may be another response's.
     package var endsUnderAnotherName: Bool { self.hasForeignEnd }
+
+    /// Whether an item that is not done may be one that an earlier response of the connection has announced late.
+    var mayHaveLateItem: Bool { self.earlier.hasResponses && self.hasOpenItem }
 
     /// Whether an item was added that is not done.
     var hasOpenItem: Bool { self.added.hasIndex(beyond: self.done) }
@@ -450,12 +488,14 @@ package struct ResponseOrder: Sendable {
             name == 0
             ? known != nil || !self.added.contains(outputIndex)
             : self.earlier.contains(name) && !self.names.contains(name)
-        if self.earlier.namesItems, isUnknown {
+        let isUnannounced = !self.added.contains(outputIndex) && (name == 0 || !self.names.contains(name))
+        if self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
             self.hasDroppedOutput = true
+            if !isUnknown || name == 0 && !self.earlier.namesItems { self.hasDroppedUnknown = true }
             return .foreign
         }
+        self.hasOwnOutput = self.hasOwnOutput || name != 0 || !self.earlier.namesItems
         guard name != 0 else { return nil }
-        self.hasNamedOutput = true
         if known == nil {
             self.announce(name, at: outputIndex, isDone: isDone)
         } else if known != name {
@@ -483,7 +523,7 @@ package struct ResponseOrder: Sendable {
         case .ended:
             return .foreign
 
-        case .beginning where self.previousResponseID != nil:
+        case .beginning where self.previousResponseID != nil || self.earlier.createsResponses:
             // This server announces its responses, so it is what is left of the one before.
             return .foreign
 

@@ -72,8 +72,10 @@ extension TurnStateMachine {
     package func closing(
         _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, itemCount: Int
     ) -> ReplayLedger.Closing {
-        // An item that was announced at two indices is one that the end may list once: none is left out then.
-        unsafe self.ledger.close(texts, ofKind: kind, itemCount: self.order.hasRepeats ? .max : itemCount)
+        // An item that was announced at two indices is one that the end may list once, and one that is open may be an
+        // earlier response's: none is left out then.
+        let isListed = self.order.hasRepeats || self.order.mayHaveLateItem
+        return unsafe self.ledger.close(texts, ofKind: kind, itemCount: isListed ? .max : itemCount)
     }
 
     /// The slot that more output of a kind continues; nil when nothing has come of the kind.

@@ -253,6 +253,38 @@ private enum Closing {
     // MARK: What contradicts
 
     @Test(arguments: [
+        [Closing.message("Hello, too")], [Closing.message("Hello"), Closing.message(" and more", id: "x")],
+        [Closing.message("Hello"), Closing.call("c")],
+    ])
+    func anEndUnderAnotherIdentifierAddsNothing(_ items: [String]) async {
+        let end =
+            #"{"type":"response.completed","response":{"id":"other","output":[\#(items.joined(separator: ","))]}}"#
+        let outcome = await Self.run([Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello"), end]) {
+            $0.policy = .once
+            $0.rawEvents = .unsurfaced
+        }
+        #expect(outcome.text == "Hello")
+        #expect(outcome.transportFailure?.code == .contradictoryEvents)
+        #expect(outcome.outcomes == ["event.contradictory"])
+    }
+
+    @Test func anEndUnderAnotherIdentifierWithTheSameTextIsTolerated() async {
+        let end = #"{"type":"response.completed","response":{"id":"other","output":[\#(Closing.message("Hello"))]}}"#
+        let outcome = await Self.run([Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello"), end])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+    }
+
+    /// A closing event has said that the full stop is the end.
+    @Test func aTextThatGoesOnBehindItsClosingEventsIsAContradiction() async {
+        let outcome = await Self.run([
+            Closing.added, Closing.delta("Hello"), Closing.textDone("Hello."),
+            Closing.completed(Closing.message("Hello and more")),
+        ])
+        Self.expectContradiction(outcome, "Hello.", "closing-differs at output 0, part 0")
+    }
+
+    @Test(arguments: [
         Closing.textDone("Hello word"), Closing.partDone("Help"), Closing.itemDone("H"),
         Closing.itemDone("Hello  world"),
         Closing.completed(Closing.message("another answer")),
@@ -477,6 +509,59 @@ private enum Closing {
 
     private static func done(_ number: Int, _ text: String, _ id: String) -> String {
         #"{"type":"response.output_item.done","sequence_number":\#(number),"output_index":0,"item":\#(Closing.message(text, id: id))}"#
+    }
+
+    /// A late call and a late message that the first response has announced to nobody, where nothing is numbered.
+    @Test(arguments: [true, false])
+    func aLateItemOfAnEarlierResponseIsNoneOfTheNextOne(isNamed: Bool) async {
+        func without(_ event: String) -> String {
+            isNamed ? event : event.replacing(#","item_id":"b""#, with: "").replacing(#""id":"b","#, with: "")
+        }
+        let name = isNamed ? #""id":"late","# : ""
+        let call =
+            #"{"type":"response.output_item.done","output_index":2,"item":{\#(name)"type":"function_call","call_id":"l","#
+            + #""name":"f","arguments":"{}"}}"#
+        let first = [
+            #"{"type":"response.created","response":{}}"#, Closing.added(id: "a"), Closing.delta("one", id: "a"),
+            Closing.itemDone("one", id: "a"), #"{"type":"response.completed","response":{}}"#,
+        ].map { isNamed ? $0 : $0.replacing(#","item_id":"a""#, with: "").replacing(#""id":"a","#, with: "") }
+        let second = [
+            #"{"type":"response.created","response":{}}"#, Closing.added(id: "b"), Closing.delta("two", id: "b"), call,
+            Closing.delta(" more", id: "b"), Closing.itemDone("two more", id: "b"),
+            #"{"type":"response.completed","response":{"output":[\#(Closing.message("two more", id: "b"))]}}"#,
+        ].map(without)
+        // The end of the first response comes again before the second one is created.
+        let late = #"{"type":"response.completed","response":{}}"#
+        let steps: [ScriptStep] =
+            [.opened(101), .request] + first.map { .text($0) } + [.request, .text(late)] + second.map { .text($0) }
+        let fixture = TurnFixture([steps]) { $0.rawEvents = .unsurfaced }
+        #expect(await fixture.run().text == "one")
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "two more")
+        let isCalled = outcome.events.contains { event in
+            guard case .raw(_, let payload) = event else { return false }
+            return payload.contains("function_call")
+        }
+        #expect(!isCalled)
+    }
+
+    /// An item that is announced late may be left out by the end, as servers leave items out, but for one that is open.
+    @Test func aLateItemThatIsOpenAtTheEndIsAContradiction() async {
+        let second = [
+            #"{"type":"response.created","response":{"id":"r2"}}"#, Closing.added(id: "b"),
+            Closing.delta("two", id: "b"),
+            Closing.added(id: "late", at: 2), Closing.delta("late", id: "late", at: 2),
+            Closing.itemDone("two", id: "b"),
+            #"{"type":"response.completed","response":{"id":"r2","output":[\#(Closing.message("two", id: "b"))]}}"#,
+        ]
+        let steps: [ScriptStep] =
+            [.opened(101), .request] + Self.first.map { .text($0) } + [.request] + second.map { .text($0) }
+        let fixture = TurnFixture([steps]) { $0.rawEvents = .none }
+        #expect(await fixture.run().text == "one")
+        let outcome = await fixture.run()
+        #expect(outcome.transportFailure?.code == .contradictoryEvents)
+        #expect(!outcome.events.contains(.completed))
     }
 
     /// A late delta of the first response, at each place of the second one on the same connection.

@@ -294,6 +294,85 @@ import Testing
         #expect(order.delta(in: .text(0)) == .fine)
     }
 
+    /// What a connection has carried: a response with an item of this name, or of none.
+    private static func earlier(_ name: UInt64 = 0, isCreated: Bool = true) -> EarlierResponses {
+        var order = ResponseOrder()
+        if isCreated { _ = order.created(responseID: name == 0 ? nil : "z") }
+        _ = order.itemAdded(0, name: name)
+        _ = order.delta(in: .text(0), name: name)
+        _ = order.itemDone(0, name: name)
+        _ = order.terminal(responseID: name == 0 ? nil : "z")
+        return order.asEarlier(countsByOne: false)
+    }
+
+    @Test func whatAResponseHasNotAnnouncedIsAnEarlierOnesWhereAllIsAnnounced() {
+        var order = ResponseOrder(previousResponseID: "z", earlier: Self.earlier(7))
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0, name: 9) == .fine)
+        #expect(order.delta(in: .text(0), name: 9) == .fine)
+        for name: UInt64 in [7, 11] {
+            var late = order
+            #expect(late.delta(in: .text(2), name: name) == .foreign)
+            #expect(late.itemDone(2, name: name) == .foreign)
+            #expect(late.closing(of: .text(2), name: name) == .foreign)
+            #expect(late.itemDone(0, name: 9) == .fine)
+            var silent = late
+            #expect(late.terminal(responseID: "a", .complete(listsItems: true)) == .fine)
+            // Nothing says that the item with the new name was not this response's.
+            let verdict = silent.terminal(responseID: "a", .complete(listsItems: false))
+            #expect(verdict == (name == 7 ? .fine : .violation(.itemUnknown)))
+        }
+    }
+
+    @Test func anItemWithoutANameThatIsNotAnnouncedIsAnEarlierOnesWhereAllAreAnnounced() {
+        var order = ResponseOrder(earlier: Self.earlier())
+        #expect(order.created(responseID: nil) == .fine)
+        #expect(order.itemAdded(0) == .fine)
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(5) == .foreign)
+        #expect(order.delta(in: .text(2)) == .foreign)
+        #expect(order.itemDone(0) == .fine)
+        var silent = order
+        #expect(silent.terminal(responseID: nil, .complete(listsItems: false)) == .violation(.itemUnknown))
+        #expect(order.terminal(responseID: nil, .complete(listsItems: true)) == .fine)
+        // Where a response has not announced one, it says nothing.
+        var other = ResponseOrder(earlier: order.asEarlier(countsByOne: false))
+        #expect(other.created(responseID: nil) == .fine)
+        #expect(other.itemDone(0) == .foreign)
+        var unannounced = ResponseOrder()
+        _ = unannounced.created(responseID: nil)
+        _ = unannounced.itemDone(0)
+        var third = ResponseOrder(earlier: unannounced.asEarlier(countsByOne: false))
+        #expect(third.created(responseID: nil) == .fine)
+        #expect(third.itemDone(0) == .tolerated(.itemNotAdded))
+    }
+
+    /// Recorded of no server, and used by tests: items that are done alone may all have one name.
+    @Test func aNameThatOnlyDoneItemsHadDecidesNothing() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemDone(0, name: 7) == .tolerated(.itemNotAdded))
+        #expect(order.place(of: 7, at: 1) == 1)
+        #expect(order.itemDone(1, name: 7) == .fine)
+        #expect(order.finishedItemCount == 2)
+    }
+
+    @Test func nothingIsReadBeforeAResponseIsCreatedWhereAllAreCreated() {
+        var order = ResponseOrder(earlier: Self.earlier())
+        var other = ResponseOrder(earlier: Self.earlier(isCreated: false))
+        #expect(order.terminal(responseID: nil) == .foreign)
+        #expect(order.delta(in: .text(0)) == .foreign)
+        // A request may fail before a response is created.
+        var failed = order
+        #expect(failed.terminal(responseID: nil, .failure) == .fine)
+        #expect(order.created(responseID: nil) == .fine)
+        #expect(order.itemAdded(0) == .fine)
+        #expect(order.delta(in: .text(0)) == .fine)
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.terminal(responseID: nil) == .fine)
+        #expect(other.terminal(responseID: nil) == .fine)
+    }
+
     // MARK: Beginnings
 
     @Test(arguments: ["a", "b", nil])
