@@ -193,7 +193,7 @@ model: ## Check the model of the turn machine with spin
 	@Scripts/install.sh model
 	@Scripts/model.sh
 
-torture: install ## Cut real sockets at every byte of whole sessions: more than 600,000 runs, 10 minutes
+torture: install ## Cut real sockets at every byte of whole sessions: more than 800,000 runs, 10 minutes
 	swift build -c release --product torture
 	"$$(swift build -c release --show-bin-path)/torture"
 

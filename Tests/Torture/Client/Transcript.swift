@@ -40,6 +40,9 @@ struct Transcript: Sendable {
         }
     }
 
+    /// Whether the stream threw because a response contradicted itself.
+    var isContradicted: Bool { (self.error as? ChappieClientError)?.tag == "event.contradictory" }
+
     /// What stands before the first reconnection.
     var beforeReconnection: ArraySlice<Entry> {
         self.entries.prefix { if case .reconnected = $0 { false } else { true } }

@@ -35,6 +35,8 @@ enum RunEnding: String, Sendable {
     case recovered
     /// The second answer was refused.
     case diverged
+    /// The answer that was read last contradicted itself.
+    case contradicted
     /// The first answer was whole before the cut.
     case deliveredBeforeCut
     /// Neither.
@@ -80,7 +82,9 @@ struct Verdict {
         if count > self.requestLimit { self.fault(.other, "\(count) requests, \(self.requestLimit) are enough") }
         let attempts = self.transcript.report?.attempts.count ?? 0
         if attempts != count { self.fault(.other, "\(attempts) attempts are reported and \(count) were seen") }
-        if count == 1, self.script.offset < self.script.first.earliestEnd {
+        // A client that has found a contradiction leaves before the end.
+        let mayLeave = self.script.first.output.isContradicted && self.transcript.isContradicted
+        if count == 1, !mayLeave, self.script.offset < self.script.first.earliestEnd {
             self.fault(.other, "no second attempt, though the first answer was cut")
         }
         let mustEnd = self.script.cut != .reset && self.script.offset >= self.script.first.latestEnd
@@ -130,6 +134,7 @@ struct Verdict {
     // MARK: The first attempt
 
     private mutating func judgeFirstAttempt() {
+        if self.script.first.output.isContradicted { return self.judgeContradiction(self.script.first.output) }
         guard self.transcript.error == nil else { return self.fault(.other, "failed: \(self.errorText)") }
         self.ending = .deliveredBeforeCut
         self.judgeWhole(self.script.first.output, "the first answer")
@@ -167,15 +172,31 @@ struct Verdict {
         }
     }
 
+    /// The stream ended because of a contradiction, behind all output before it.
+    private mutating func judgeContradiction(_ output: ResponseOutput) {
+        guard self.transcript.isContradicted else {
+            let kind: Violation.Kind = self.transcript.error == nil ? .mixture : .other
+            return self.fault(kind, "an answer that contradicts itself, and the end is \(self.errorText)")
+        }
+        self.ending = .contradicted
+        self.judgeWhole(output, "the answer that contradicts itself")
+    }
+
     // MARK: Recovery
 
     private mutating func judgeRecovery() {
         guard let delivered = self.deliveredBeforeReconnection() else {
             return self.fault(.mixture, "what came before the cut is no beginning of the first answer")
         }
-        let isBeginning = delivered.isBeginning(of: self.second)
-        let mayContinue = isBeginning || delivered.isBeginningByChannel(of: self.second)
-        if self.transcript.error == nil {
+        // Of an answer that contradicts itself only what comes before is read, which may be less than was delivered.
+        let isContradicted = self.second.isContradicted
+        let isBeginning =
+            delivered.isBeginning(of: self.second) || isContradicted && self.second.isBeginning(of: delivered)
+        let isWhole = delivered.isBeginningByChannel(of: self.second)
+        let mayContinue = isBeginning || isWhole || isContradicted && delivered.agreesByChannel(with: self.second)
+        if isContradicted, mayContinue, self.divergedText == nil {
+            self.judgeContradiction(isWhole ? self.second : delivered)
+        } else if self.transcript.error == nil {
             self.ending = .recovered
             if !mayContinue { self.fault(.mixture, "completed, though the second answer contradicts what came before") }
             self.judgeWhole(self.second, "the second answer")

@@ -44,6 +44,8 @@ enum Replay: String, CaseIterable, Codable, Sendable {
     case rechunked = "other-chunks"
     /// Another response.
     case diverging = "divergence"
+    /// The same response, whose closing events say something else than its deltas; so may the first answer.
+    case contradicting = "contradiction"
 }
 
 /// One row of the plan: all offsets of it are run.

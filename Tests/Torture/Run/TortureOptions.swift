@@ -19,7 +19,8 @@ struct TortureOptions: Sendable {
           --sessions a,b       only these sessions
           --wires a,b          only these of ws, ws-deflate, sse, sse-gzip
           --cuts a,b           only these of fin, rst, stall
-          --replays a,b        only these of identical, other-chunks, divergence
+          --replays a,b        only these of identical, other-chunks, divergence,
+                               contradiction
           --case S/W/C/R/N     run this one case, and say what was seen
           --jobs J             runs at once (default 24); four times as many wait for silent servers
           --seed S             another choice of second answers (default 1)

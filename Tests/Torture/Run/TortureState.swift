@@ -11,6 +11,8 @@ struct Tally: Codable, Sendable {
     var recovered = 0
     /// Runs in which the second answer was refused.
     var diverged = 0
+    /// Runs that ended with an answer that contradicts itself.
+    var contradicted = 0
     /// Runs in which the first answer was whole before the cut.
     var deliveredBeforeCut = 0
     /// Runs in which the server fell silent.
@@ -23,6 +25,7 @@ struct Tally: Codable, Sendable {
         self.runs += other.runs
         self.recovered += other.recovered
         self.diverged += other.diverged
+        self.contradicted += other.contradicted
         self.deliveredBeforeCut += other.deliveredBeforeCut
         self.stalls += other.stalls
         self.violations.merge(other.violations, uniquingKeysWith: +)
@@ -35,6 +38,7 @@ struct Tally: Codable, Sendable {
         switch ending {
         case .recovered: self.recovered += 1
         case .diverged: self.diverged += 1
+        case .contradicted: self.contradicted += 1
         case .deliveredBeforeCut: self.deliveredBeforeCut += 1
         case .failed: break
         }

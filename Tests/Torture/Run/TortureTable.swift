@@ -5,7 +5,8 @@
 /// Prints results.
 enum TortureTable {
     private static let titles = [
-        "session", "wire", "offsets", "runs", "recovered", "diverged", "before cut", "stalls", "violations",
+        "session", "wire", "offsets", "runs", "recovered", "diverged", "contradicted", "before cut", "stalls",
+        "violations",
     ]
 
     /// A row for each session and wire, the totals, and the verdict.
@@ -30,8 +31,8 @@ enum TortureTable {
 
     private static func cells(_ offsets: Int, _ tally: Tally) -> [String] {
         let counts = [
-            offsets, tally.runs, tally.recovered, tally.diverged, tally.deliveredBeforeCut, tally.stalls,
-            tally.violations.values.reduce(0, +),
+            offsets, tally.runs, tally.recovered, tally.diverged, tally.contradicted, tally.deliveredBeforeCut,
+            tally.stalls, tally.violations.values.reduce(0, +),
         ]
         return counts.map(String.init)
     }

@@ -14,6 +14,8 @@ struct Catalog: Sendable {
         var rechunked: [RenderedAnswer] = []
         /// Other responses.
         var diverging: [RenderedAnswer] = []
+        /// The same response with closing events that contradict it.
+        var contradicting: [RenderedAnswer] = []
     }
 
     /// An answer that could not be rendered.
@@ -40,16 +42,23 @@ struct Catalog: Sendable {
         guard let answers = self.answers(combination.session, combination.wire),
             let others = self.answers(combination.session, combination.wire.fallback)
         else { return nil }
-        let number = torture.number(seed: seed)
+        let number = Int(truncatingIfNeeded: torture.number(seed: seed) >> 8)
         let pick = { (answers: Answers) -> RenderedAnswer in
             switch combination.replay {
             case .identical: answers.first
-            case .rechunked: answers.rechunked[Int(number % UInt64(answers.rechunked.count))]
-            case .diverging: answers.diverging[Int(number % UInt64(answers.diverging.count))]
+            case .rechunked: answers.rechunked[number % answers.rechunked.count]
+            case .diverging: answers.diverging[number % answers.diverging.count]
+            case .contradicting:
+                // Behind a first answer that contradicts itself, the second one may be sound.
+                number % 4 == 0 ? answers.first : answers.contradicting[number % answers.contradicting.count]
             }
         }
+        var first = answers.first
+        if combination.replay == .contradicting, number % 4 < 2 {
+            first = answers.contradicting[number / 4 % answers.contradicting.count]
+        }
         return .init(
-            first: answers.first, cut: combination.cut, offset: torture.offset, replay: pick(answers),
+            first: first, cut: combination.cut, offset: min(torture.offset, first.bytes.count), replay: pick(answers),
             fallback: pick(others))
     }
 
@@ -72,36 +81,69 @@ struct Catalog: Sendable {
             let diverging = (0..<Divergence.variantCount).map {
                 Divergence.lines(of: session, variant: $0, seed: seed)
             }
+            let contradicting = (0..<Contradiction.variantCount).map {
+                Self.contradicting(session, variant: $0, seed: seed)
+            }
             for wire in Wire.allCases {
                 var answers = Answers(first: try await Self.render(session.lines, wire))
                 for (number, lines) in rechunked.enumerated() {
                     answers.rechunked.append(try await Self.render(lines, wire, form: number + 1))
                 }
                 for lines in diverging { answers.diverging.append(try await Self.render(lines, wire)) }
+                for (number, lines) in contradicting.enumerated() {
+                    answers.contradicting.append(try await Self.render(lines, wire, form: number + 1))
+                }
                 self.answers[Key(session: session.name, wire: wire)] = answers
             }
         }
     }
 
+    /// The response in other pieces, in one of three cases said in an odd way, and contradicted by its closing events.
+    private static func contradicting(_ session: Session, variant: Int, seed: UInt64) -> [String] {
+        var rewriting = ResponseRewriting(
+            session.lines, random: RandomNumbers(seed: seed, name: "\(session.name) contradiction \(variant)"))
+        rewriting.rechunk()
+        rewriting.rename("-c\(variant)")
+        rewriting.contradict(variant: variant)
+        let oddity = Oddity.allCases[variant / 3 % Oddity.allCases.count]
+        guard variant % 3 == 0 else { return rewriting.lines(escapesNonASCII: variant % 2 == 1) }
+        rewriting.makeOdd(oddity)
+        let lines = rewriting.lines(escapesNonASCII: variant % 2 == 1)
+        return oddity == .repeatedEvents ? ResponseRewriting.repeating(lines, using: &rewriting.random) : lines
+    }
+
     /// Lets the test server send a response to the client through a relay, and checks what the client makes of it.
     private static func render(_ lines: [String], _ wire: Wire, form: Int = 0) async throws -> RenderedAnswer {
-        let server = try ChappieTestServer(configuration: self.configuration(lines, wire, form: form))
+        let output = ResponseOutput(lines: lines)
+        var configuration = self.configuration(lines, wire, form: form)
+        // A client that finds the contradiction leaves; what was written at once is recorded all the same.
+        if output.isContradicted { configuration.writeMode = .batched }
+        let server = try ChappieTestServer(configuration: configuration)
         defer { server.stop() }
         let relay = try RecordingRelay(to: server.port)
         let transcript = await ClientTurn(port: relay.port, wire: wire).transcript()
         var bytes = await withCheckedContinuation { continuation in
             Thread { continuation.resume(returning: relay.finish()) }.start()
         }
-        // The answer to the client's Close frame is no part of the response.
-        if wire.isWebSocket, bytes.suffix(4).elementsEqual([0x88, 0x02, 0x03, 0xE8]) { bytes.removeLast(4) }
-        let output = ResponseOutput(lines: lines)
+        // The answer to the client's Close frame, with code 1000 or 1001, is no part of the response.
+        let closing = bytes.suffix(4)
+        if wire.isWebSocket, closing.starts(with: [0x88, 0x02, 0x03]), [0xE8, 0xE9].contains(closing.last) {
+            bytes.removeLast(4)
+        }
         guard let rendered = RenderedAnswer(bytes, wire: wire, output: output) else {
             throw Failure(description: "the test server's answer on \(wire.rawValue) cannot be read")
         }
         let isRight = OutputChannel.allCases.allSatisfy { transcript.entries.bytes($0) == output.bytes($0) }
-        guard transcript.error == nil, isRight, transcript.entries.rawPayloads == output.raw else {
+        let isEndRight =
+            output.isContradicted
+            ? transcript.isContradicted && transcript.entries.rawPayloads.starts(with: output.raw)
+            : transcript.error == nil && transcript.entries.rawPayloads == output.raw
+        guard isRight, isEndRight else {
             throw Failure(
-                description: "an uncut answer on \(wire.rawValue) does not arrive as it was sent: \(lines.first ?? "")")
+                description: "an uncut answer on \(wire.rawValue) does not arrive as it was sent, "
+                    + "\(output.isContradicted ? "and contradicts itself, " : "")and ends with "
+                    + "\(transcript.error.map { String(describing: $0) } ?? "no error"):\n"
+                    + lines.joined(separator: "\n"))
         }
         return rendered
     }

@@ -50,6 +50,8 @@ struct ResponseOutput: Sendable {
     private(set) var callOfEvent: [String: Call] = [:]
     /// Numbered events, which count once.
     private var numbered: Set<String> = []
+    /// Whether a closing event says something else than the output before it; what follows is not read.
+    private(set) var isContradicted = false
     /// Items of other agents than the root, which are no output.
     private var asides: Set<Int> = []
 
@@ -76,7 +78,9 @@ struct ResponseOutput: Sendable {
     }
 
     private mutating func add(_ line: String) {
-        guard let event = JSONText.object(line), let type = event["type"] as? String else { return }
+        guard !self.isContradicted, let event = JSONText.object(line), let type = event["type"] as? String else {
+            return
+        }
         if event["sequence_number"] != nil, !self.numbered.insert(line).inserted { return }
         let outputIndex = event["output_index"] as? Int ?? 0
         if let item = event["item"] as? [String: Any], item["agent"] != nil { self.asides.insert(outputIndex) }
@@ -84,8 +88,9 @@ struct ResponseOutput: Sendable {
             let slot = Slot(type: type, outputIndex: outputIndex, partIndex: Self.part(event))
             return self.append(channel, slot, Array((event["delta"] as? String ?? "").utf8))
         }
+        for closing in Self.closings(of: event, type: type) { self.close(closing) }
+        guard !self.isContradicted else { return }
         guard type != "response.completed" else { return self.addCalls(of: event, in: line) }
-        self.addRest(of: event, type: type)
         self.raw.append(line)
         guard type == "response.output_item.done", let call = Self.call(event) else { return }
         self.pieces.append(.call(call))
@@ -96,18 +101,66 @@ struct ResponseOutput: Sendable {
         (event["content_index"] ?? event["summary_index"]) as? Int ?? 0
     }
 
-    /// What the text that closes a part has beyond its deltas.
-    private mutating func addRest(of event: [String: Any], type: String) {
-        let delta = type.hasSuffix(".done") ? String(type.dropLast(4)) + "delta" : ""
+    /// The whole text of a part, as a closing event says it.
+    private struct Closing {
+        var slot: Slot
+        var text: String
+    }
+
+    /// The texts of an event that closes a text, a part, an item or the response.
+    private static func closings(of event: [String: Any], type: String) -> [Closing] {
         let outputIndex = event["output_index"] as? Int ?? 0
-        guard let channel = Self.channel(of: delta), !self.asides.contains(outputIndex),
-            let text = (event["text"] ?? event["refusal"]) as? String
+        let item = event["item"] as? [String: Any] ?? [:]
+        switch type {
+        case "response.content_part.done":
+            let part = event["part"] as? [String: Any] ?? [:]
+            return [self.closing(part, outputIndex: outputIndex, partIndex: self.part(event))].compactMap(\.self)
+        case "response.output_item.done":
+            return self.closings(ofItem: item, outputIndex: outputIndex)
+        case "response.completed":
+            let output = (event["response"] as? [String: Any])?["output"] as? [[String: Any]] ?? []
+            return output.enumerated().flatMap { self.closings(ofItem: $1, outputIndex: $0) }
+        default:
+            let delta = type.hasSuffix(".done") ? String(type.dropLast(4)) + "delta" : ""
+            guard self.channel(of: delta) != nil, let text = (event["text"] ?? event["refusal"]) as? String else {
+                return []
+            }
+            return [Closing(slot: Slot(type: delta, outputIndex: outputIndex, partIndex: self.part(event)), text: text)]
+        }
+    }
+
+    private static func closings(ofItem item: [String: Any], outputIndex: Int) -> [Closing] {
+        ["content", "summary"].flatMap { name in
+            (item[name] as? [[String: Any]] ?? []).enumerated().compactMap { index, part in
+                self.closing(part, outputIndex: outputIndex, partIndex: index)
+            }
+        }
+    }
+
+    private static func closing(_ part: [String: Any], outputIndex: Int, partIndex: Int) -> Closing? {
+        let types = [
+            "output_text": "response.output_text.delta", "refusal": "response.refusal.delta",
+            "summary_text": "response.reasoning_summary_text.delta", "reasoning_text": "response.reasoning_text.delta",
+        ]
+        guard let type = (part["type"] as? String).flatMap({ types[$0] }),
+            let text = (part["text"] ?? part["refusal"]) as? String
+        else { return nil }
+        return Closing(slot: Slot(type: type, outputIndex: outputIndex, partIndex: partIndex), text: text)
+    }
+
+    /// Adds what a closing text has beyond the output of its part, unless it contradicts that.
+    private mutating func close(_ closing: Closing) {
+        let slot = closing.slot
+        guard !closing.text.isEmpty, !self.asides.contains(slot.outputIndex), let channel = Self.channel(of: slot.type)
         else { return }
-        let slot = Slot(type: delta, outputIndex: outputIndex, partIndex: Self.part(event))
         var known: [UInt8] = []
         for case .bytes(channel, slot, let bytes) in self.pieces { known += bytes }
-        let bytes = Array(text.utf8)
-        if bytes.starts(with: known) { self.append(channel, slot, Array(bytes[known.count...])) }
+        let bytes = Array(closing.text.utf8)
+        guard bytes.starts(with: known) else {
+            self.isContradicted = true
+            return
+        }
+        self.append(channel, slot, Array(bytes[known.count...]))
     }
 
     /// Calls that no event has but the end of the response: they arrive as ends of items.
@@ -188,6 +241,15 @@ extension ResponseOutput {
         OutputChannel.allCases.allSatisfy { channel in
             Self.isBeginning(self.merged(channel), of: other.merged(channel))
         } && other.calls.starts(with: self.calls)
+    }
+
+    /// Whether of every channel and of the calls one of the two is the beginning of the other.
+    func agreesByChannel(with other: ResponseOutput) -> Bool {
+        let doChannelsAgree = OutputChannel.allCases.allSatisfy { channel in
+            let (own, others) = (self.merged(channel), other.merged(channel))
+            return Self.isBeginning(own, of: others) || Self.isBeginning(others, of: own)
+        }
+        return doChannelsAgree && (other.calls.starts(with: self.calls) || self.calls.starts(with: other.calls))
     }
 
     /// A channel's pieces, with neighbours of one slot joined.

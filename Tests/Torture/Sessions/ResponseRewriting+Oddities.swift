@@ -31,7 +31,7 @@ extension ResponseRewriting {
             result.append(line)
             if let repeated = late.take() { result.append(repeated) }
             // The first two numbers tell that the server counts at all, and nothing follows the end.
-            guard index > 1, index < lines.count - 2 else { continue }
+            guard index > 1, index < lines.count - 2, JSONText.object(line)?["sequence_number"] != nil else { continue }
             switch Int.random(in: 0..<6, using: &random) {
             case 0: result.append(line)
             case 1: late = line
