@@ -629,9 +629,11 @@ def make(seed):
                 first.steps.append({"event": event, "late": True})
             notes.append("behind")
         script["answers"] += [answer(rng, first), answer(rng, second)]
-        permit(not bare and (len(tolerated) <= 1), second.text)
+        # With one index for all, the items of the first response are not known by their identifiers.
+        permit(not bare and len(tolerated) <= 1 and not (late == "late" and shared_index in tolerated), second.text)
     script["notes"] = notes
-    if script["client"].get("http") is False and rng.random() < 0.06:
+    is_late = any(note.startswith("late") for note in notes)
+    if script["client"].get("http") is False and rng.random() < 0.06 and not is_late:
         script["upgrade"] = rng.choice([404, 426, 500])
     return script
 

@@ -42,6 +42,8 @@ PARTS = {"output_text": ("text", "text"), "refusal": ("refusal", "refusal"),
          "summary_text": ("reasoning", "text"), "reasoning_text": ("reasoning", "text")}
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 CITATION = re.compile("【[^】]*†[^】]*】")
+# What a citation becomes: nothing, [n], or itself.
+MARK = r"(?:\[\d+\]|【[^】]*†[^】]*】)?"
 ROOT_AGENTS = (None, "/root")
 
 
@@ -67,6 +69,10 @@ def closing_suffix(known, closing):
     if known.rstrip() == closing.rstrip():
         return ""
     if CITATION.search(known):
+        beginning = MARK.join(re.escape(piece) for piece in CITATION.split(known))
+        match = re.match(beginning, closing)
+        if match:
+            return closing[match.end():]
         pieces = [re.escape(piece) for piece in CITATION.split(known.rstrip())]
         if re.fullmatch("(?s:.*?)".join(pieces) + r"\s*", closing):
             return ""

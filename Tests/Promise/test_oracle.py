@@ -131,6 +131,9 @@ class OracleTests(unittest.TestCase):
         self.assertEqual(oracle.closing_suffix("one【1†a】 two", "one two"), "")
         self.assertEqual(oracle.closing_suffix("one【1†a】 two", "one[1] two"), "")
         self.assertIsNone(oracle.closing_suffix("one【1†a】 two", "one[1] three"))
+        self.assertEqual(oracle.closing_suffix("one【1†a】 ", "one[1] two"), "two")
+        self.assertEqual(oracle.closing_suffix("one【1†a】 ", "one two"), "two")
+        self.assertIsNone(oracle.closing_suffix("one【1†a】 two", "one[1] tw"))
 
     def test_surrogate_pair_in_two_deltas(self):
         t = told()
