@@ -7,7 +7,7 @@ import StreamTransport
 /// is read before.
 struct ReadingSlice {
     /// How long a slice is.
-    static let duration = Duration.seconds(1)
+    static let duration = Duration.milliseconds(500)
 
     private var began: Duration?
     private var now = Duration.zero

@@ -316,10 +316,10 @@ import Testing
 
     /// A clock that goes on whenever it is read, as time does while there is always something to read.
     private static func read(
-        _ steps: [ScriptStep], _ configure: (inout ChappieTimeouts) -> Void
+        _ steps: [ScriptStep], by step: Duration = .milliseconds(5), clock: ManualClock = ManualClock(),
+        _ configure: (inout ChappieTimeouts) -> Void
     ) async -> TurnOutcome {
         guard let url = URL(string: "https://api.example/v1") else { preconditionFailure("not a URL") }
-        let clock = ManualClock()
         var configuration = ChappieTransportConfiguration(baseURL: url)
         configuration.policy = .httpSSEOnly
         configuration.maxHTTPRetries = 0
@@ -329,7 +329,7 @@ import Testing
             configuration: configuration, transport: ScriptedTransport([steps], clock: clock),
             clock: TurnClock(
                 now: {
-                    clock.advance(by: .milliseconds(5))
+                    clock.advance(by: step)
                     return clock.now
                 }, sleep: { _ in }, fraction: { 0.5 }))
         return await TurnFixture.read(instance.streamHandle(ChappieTransportRequest(prompt: "hi")))
@@ -352,7 +352,20 @@ import Testing
         #expect(outcome.text == "a")
     }
 
-    /// What lay there when reading began is read for a second before it counts as late.
+    /// A budget that ends while something is read is noticed so soon that it does not look as if the process was stopped.
+    @Test(arguments: 0..<24)
+    func slowReadingIsNoStopOfTheProcess(place: Int) async {
+        let budget = Duration.milliseconds(5_000 + place * 50)
+        let clock = ManualClock()
+        let start = clock.now
+        let outcome = await Self.read(
+            [.opened(200), .body(Event.sse(Event.text("a")))] + Self.comments, by: .milliseconds(90), clock: clock
+        ) { $0.progress = budget }
+        #expect(outcome.outcomes == ["timeout.progress"])
+        #expect(clock.now - start < budget + .seconds(3))
+    }
+
+    /// What lay there when reading began is read for half a second before it counts as late.
     @Test func whatLiesThereIsReadBeforeABudgetIsJudged() async {
         let outcome = await Self.read(
             [.opened(200)] + [ScriptStep](repeating: .body(": c\n\n"), count: 50)
