@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Takes one safeguard out of the engine at a time, and expects the simulator to notice.
+# Takes one safeguard out of the engine at a time, and expects the simulator to notice; of a walk over a server's words
+# that is no longer linear, what counts its instructions (Scripts/budgets.sh growth).
 # Usage: Scripts/mutations.sh [NAME...]
 #   NAME                  a mutation of the table; default all of them
-#   CHAPPIE_MUTATION_SECONDS   how long a mutant may live, default 60
+#   CHAPPIE_MUTATION_SECONDS   how long a mutant may live in the simulator, default 60
 #   CHAPPIE_SIMULATOR_FLAGS    further arguments of turn-simulator
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -238,6 +239,30 @@ EDITS
 <<<
 EDITS
             ;;
+        budgets-at-hand) # Budgets are not looked at while there is something to read.
+            cat <<'EDITS'
+>>> Sources/ChappieTransport/TurnDriver+Receive.swift
+        self.slice.restart()
+        self.checkProgress()
+---
+        self.slice.restart()
+<<<
+EDITS
+            ;;
+        null-members) # Members that are null are taken out of an item one by one.
+            cat <<'EDITS'
+>>> Sources/ResponseEvents/InputItem.swift
+        self.removeMembers { $0.json.elementsEqual("null".utf8) }
+---
+        var names: [String] = []
+        self.removeMembers { member in
+            if member.json.elementsEqual("null".utf8) { names.append(member.name) }
+            return false
+        }
+        for name in names { self[name] = nil }
+<<<
+EDITS
+            ;;
         *)
             echo "no mutation is called $1" >&2
             return 1
@@ -247,7 +272,15 @@ EDITS
 
 readonly all=(comparison stale-attempt send-once remainder tool-calls catching-up short-replay sticky-cancel
     other-response unnumbered-gap repeated-number closing-rest closing-contradiction late-before-created
-    late-after-created late-end shared-indices call-at-end progress output-ceiling restarted-response continued-item)
+    late-after-created late-end shared-indices call-at-end progress output-ceiling restarted-response continued-item
+    budgets-at-hand null-members)
+
+# The walks that notice a mutation; nothing where the simulator does.
+walks_of() {
+    case $1 in
+        null-members) echo "null" ;;
+    esac
+}
 
 # Applies the edits of standard input to the tree in the current folder.
 apply_edits() {
@@ -266,9 +299,10 @@ for path, anchor, replacement in edits:
 
 # A fresh copy of the tree, with the same times, so that only what differs is built again.
 copy_tree() {
-    mkdir -p "$work/tree"
-    rm -rf "$work/tree/Sources" "$work/tree/Tests"
-    cp -a "$root/Sources" "$root/Tests" "$root/Package.swift" "$work/tree/"
+    mkdir -p "$work/tree/Benchmarks"
+    rm -rf "$work"/tree/{Sources,Tests,Scripts} "$work"/tree/Benchmarks/{Sources,Product,Runner}
+    cp -a "$root"/{Sources,Tests,Scripts,Package.swift} "$work/tree/"
+    cp -a "$root"/Benchmarks/{Sources,Product,Runner,Package.swift,budgets.tsv} "$work/tree/Benchmarks/"
 }
 
 build() {
@@ -282,6 +316,19 @@ build() {
 simulate() { # TURNS SECONDS
     timeout "$2" "$work/build/release/turn-simulator" --turns "$1" --seed 1 --jobs 2 --quiet "${flags[@]}" \
         >"$work/run.log" 2>&1
+}
+
+# Whether a walk over a server's words costs more than twice as much with twice as many of them.
+notices_growth() { # WALK
+    if "$work/tree/Scripts/budgets.sh" growth "$1" >"$work/run.log" 2>&1; then return 1; fi
+    grep -q 'NOT LINEAR\|a walk is not linear' "$work/run.log"
+}
+
+# Whether the simulator breaks its promise.
+notices_violation() {
+    local status=0
+    simulate 1000000000 "$seconds" || status=$?
+    ((status == 1)) && grep -q '^replay: ' "$work/run.log"
 }
 
 if (($# > 0)); then selected=("$@"); else selected=("${all[@]}"); fi
@@ -300,17 +347,20 @@ for name in "${selected[@]}"; do
     copy_tree
     edits=$(edits_of "$name")
     (cd "$work/tree" && apply_edits <<<"$edits")
-    build
+    walks=$(walks_of "$name")
+    judge=(notices_growth "$walks")
+    if [[ -z $walks ]]; then
+        build
+        judge=(notices_violation)
+    fi
     start=$SECONDS
-    status=0
-    simulate 1000000000 "$seconds" || status=$?
-    if ((status == 1)) && grep -q '^replay: ' "$work/run.log"; then
+    if "${judge[@]}"; then
         printf '%s: found after %d s\n' "$name" $((SECONDS - start))
-        sed 's/^/    /' "$work/run.log"
     else
-        printf '%s: SURVIVES %s s\n' "$name" "$seconds"
+        printf '%s: SURVIVES %d s\n' "$name" $((SECONDS - start))
         survivors+=("$name")
     fi
+    sed 's/^/    /' "$work/run.log"
 done
 
 if ((${#survivors[@]} > 0)); then

@@ -66,6 +66,8 @@ struct AnswerPerformance {
                 || self.connection.isWebSocket && self.connection.request.timeouts.pingInterval != nil
         case .oversizeEvent:
             return settings.hasSmallEventLimit
+        case .endlessComments:
+            return settings.liePercent > 0 && settings.allowsEndlessReading
         case .chatter, .errorWithoutType:
             return settings.liePercent > 0
         default: return true
@@ -184,6 +186,7 @@ struct AnswerPerformance {
         case .silence(isDead: true): self.connection.die(at: self.moment)
         case .silence(isDead: false): break
         case .chatter(let interval): self.chatter(every: interval)
+        case .endless: self.connection.neverPauses(from: self.moment)
         case .event: self.finishAfterEvent()
         case nil: self.finishWhole()
         }

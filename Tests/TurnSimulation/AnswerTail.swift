@@ -13,6 +13,8 @@ enum AnswerTail {
     case silence(isDead: Bool)
     /// Events that say nothing of the response, one each time, and then the connection is lost.
     case chatter(every: Duration)
+    /// Comments without an end and without a pause.
+    case endless
 
     /// The ways for a fault to look; nil for a fact that is no such fault.
     static func tail(of fact: SimulatedFact, responseID: String, _ random: inout SimulatedRandom) -> AnswerTail {
@@ -23,6 +25,7 @@ enum AnswerTail {
         case .stallOfDeadPeer: return .silence(isDead: true)
         case .stallWithPongs: return .silence(isDead: false)
         case .binaryMessage: return .binary
+        case .endlessComments: return .endless
         case .chatter: return .chatter(every: random.pick([.seconds(1), .seconds(4), .seconds(9), .seconds(100)]))
         default: return self.event(for: fact, responseID: responseID, &random)
         }
@@ -50,7 +53,8 @@ enum AnswerTail {
             .protocolViolation, .binaryMessage, .errorEventConnectionLimit,
         ]
     /// Faults that an event stream has.
-    static let ofEventStream: [SimulatedFact] = Self.common + [.endsCleanly, .endsCleanly, .endsCleanly]
+    static let ofEventStream: [SimulatedFact] =
+        Self.common + [.endsCleanly, .endsCleanly, .endsCleanly, .endlessComments]
 
     private static let closeCodes: [SimulatedFact: UInt16] = [
         .closed1000: 1000, .closed1001: 1001, .closed1002: 1002, .closed1003: 1003, .closed1005: 1005,

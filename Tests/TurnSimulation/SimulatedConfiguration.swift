@@ -113,6 +113,11 @@ struct SimulatedConfiguration {
         self.timeouts.idle != nil || self.timeouts.progress != nil || self.timeouts.total != nil
     }
 
+    /// While there is always something to read that says nothing: the whole turn's budget would be passed in reading.
+    var allowsEndlessReading: Bool {
+        self.timeouts.firstEvent != nil && self.timeouts.progress != nil && self.timeouts.total == nil
+    }
+
     /// What the checker allows a turn that begins.
     func limits(now: Duration) -> PromiseChecker.Limits {
         var limits = PromiseChecker.Limits()

@@ -34,6 +34,8 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     let turn: Int
     var isProbe = false
     private var awaitsPong = false
+    /// Since when there is always a comment to read; nil for a peer that pauses.
+    private var endlessSince: Duration?
     private let loan = Loan()
     var statistics = TransportStatistics()
 
@@ -85,7 +87,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     var nextMoment: Duration? {
         if self.hasEnded { return nil }
         if self.isCancelled { return self.world.now }
-        return self.nextItem < self.items.count ? self.items[self.nextItem].at : nil
+        return self.nextItem < self.items.count ? self.items[self.nextItem].at : self.endlessSince
     }
 
     func isReady(at now: Duration) -> Bool { self.nextMoment.map { $0 <= now } ?? false }
@@ -95,7 +97,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     func next() -> TransportEvent? {
         self.loan.spoil()
         // Messages that lie there are read together, so it asks for the next one before its consumer has the last.
-        if !self.isReadAhead { self.world.checker.asked(self.id, now: self.world.now) }
+        if !self.isReadAhead { self.world.checker.asked(self.id, now: self.momentOfAsking) }
         guard !self.hasEnded else { return nil }
         if self.isCancelled {
             self.hasEnded = true
@@ -103,6 +105,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
         }
         guard self.isReady(at: self.world.now) else { return nil }
         self.world.step()
+        guard self.nextItem < self.items.count else { return self.comment() }
         let item = self.items[self.nextItem]
         self.nextItem += 1
         if self.nextItem == self.items.count {
@@ -110,6 +113,20 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
             self.nextItem = 0
         }
         return self.report(item)
+    }
+
+    /// From a moment on comments come without a pause: reading them is what takes time.
+    func neverPauses(from moment: Duration) { self.endlessSince = moment }
+
+    private func comment() -> TransportEvent {
+        self.world.readingTakes(self.world.random.duration(upTo: .milliseconds(100)))
+        return self.report(TimelineItem.Payload(kind: .body, bytes: Array(": still there\n\n".utf8)[...]))
+    }
+
+    /// The moment that counts for what the engine had to notice before it asks for more: it looks at the clock twice a
+    /// second when there is always something to read.
+    private var momentOfAsking: Duration {
+        self.endlessSince == nil ? self.world.now : self.world.now - .milliseconds(600)
     }
 
     private func report(_ item: TimelineItem) -> TransportEvent {

@@ -39,6 +39,7 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     // What few servers do, or none that is sound.
     case textOnlyInClosing, callOnlyInCompleted, contradictingClosing, otherAgent, sharedIndices, repeatedEvents
     case lateEventsInside, gapBesideUnnumbered, otherIdentity, renumbered, chatter, errorWithoutType
+    case endlessComments
     case restartedResponse, continuedItem
     // A request that is held.
     case held, heldBecameReady, heldFailed, heldReleased, heldDropped

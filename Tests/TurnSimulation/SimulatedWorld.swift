@@ -94,6 +94,12 @@ final class SimulatedWorld: @unchecked Sendable {
 
     // MARK: Time
 
+    /// Lets time pass in which the engine reads.
+    func readingTakes(_ duration: Duration) {
+        self.scheduler.now += duration
+        self.interruptIfDue()
+    }
+
     private func sleep(for delay: Duration) async throws {
         self.step()
         self.log("sleep for \(delay)")

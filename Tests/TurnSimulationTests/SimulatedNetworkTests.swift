@@ -95,12 +95,16 @@ import Testing
             exchange: exchange)
     }
 
-    /// Every line of data that a connection reports before its end, or before it falls silent.
+    /// Every line of data that a connection reports before its end, or before it falls silent or says the same for ever.
     private static func read(_ connection: any TransportConnection) async -> [String] {
         var bytes: [UInt8] = []
+        var comments = 0
         loop: while await connection.wait(for: .seconds(10_000)) == .ready {
             switch connection.next() {
-            case .payload(let payload): bytes += Array(payload.bytes)
+            case .payload(let payload):
+                bytes += Array(payload.bytes)
+                comments = payload.bytes.first == UInt8(ascii: ":") ? comments + 1 : 0
+                if comments == 100 { break loop }
             case .opened(let head) where head.statusCode != 200: break loop
             case .ended: break loop
             case .opened, .ready, .pong, nil: break
