@@ -215,9 +215,9 @@ promise-sample: install ## The same with the defects that were found and some se
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --seconds 40 \
 		--client "$$(swift build --show-bin-path)/chappie"
 
-SAMPLES := torture-sample soak-sample autobahn-quick
+SAMPLES := torture-sample promise-sample soak-sample autobahn-quick
 
-samples: install ## A sample of the torture, of the soak and of the Autobahn suite, at the same time
+samples: install ## A sample of the torture, the promise, the soak and the Autobahn suite, at the same time
 	@Scripts/at-once.sh $(SAMPLES)
 
 soak: install ## Run streams whose consumers stop and start, for an hour or SECONDS=n, and see that nothing is lost or kept
