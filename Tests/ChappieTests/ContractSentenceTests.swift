@@ -374,6 +374,29 @@ private let badInput = [
         }
     }
 
+    /// SECURITY.md names a suite, or a command, for each attack.
+    @Test func everyAttackHasASuiteThatExists() throws {
+        let root = Self.tests.deletingLastPathComponent()
+        let security = try String(contentsOf: root.appending(path: "SECURITY.md"), encoding: .utf8)
+        let lines = security.split(separator: "\n").drop { $0 != "| attack | what is done | test |" }
+        let rows = lines.dropFirst(2).prefix { $0.hasPrefix("|") }
+        #expect(rows.count > 10)
+        var sources: [String] = []
+        for folder in try FileManager.default.subpathsOfDirectory(atPath: Self.tests.path)
+        where folder.hasSuffix("Tests.swift") {
+            sources.append(try String(contentsOf: Self.tests.appending(path: folder), encoding: .utf8))
+        }
+        for row in rows {
+            let cells = row.split(separator: "|", omittingEmptySubsequences: true)
+            try #require(cells.count == 3, "\(row)")
+            let names = cells[2].split(separator: "`").filter { $0.hasSuffix("Tests") }
+            #expect(!names.isEmpty, "\(row) names no suite")
+            for name in names {
+                #expect(sources.contains { $0.contains("struct \(name) {") }, "\(name) does not exist")
+            }
+        }
+    }
+
     /// Whether a function of that name stands behind a `@Test` with no other function between them.
     private static func hasTest(_ name: String, in source: String) -> Bool {
         guard let place = source.range(of: "func \(name)(") else { return false }
