@@ -206,7 +206,7 @@ torture-sample: install ## The same at a sample of the bytes, in a minute and a 
 promise: install ## Judge the client from outside against a server that lies; SEEDS=A..B for other seeds
 	cd Tests/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
 	swift build -c release --product chappie
-	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --found --seeds $(or $(SEEDS),1..5000) \
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --found --scenarios --seeds $(or $(SEEDS),1..5000) \
 		--client "$$(swift build -c release --show-bin-path)/chappie"
 
 promise-sample: install ## The same with the defects that were found and some seeds, in less than a minute

@@ -40,6 +40,7 @@ CLOSINGS = {
 }
 PARTS = {"output_text": ("text", "text"), "refusal": ("refusal", "refusal"),
          "summary_text": ("reasoning", "text"), "reasoning_text": ("reasoning", "text")}
+ENDS = ("response.completed", "response.failed", "response.incomplete")
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 CITATION = re.compile("【[^】]*†[^】]*】")
 # What a citation becomes: nothing, [n], or itself.
@@ -174,6 +175,9 @@ class Reading:
             return
         kind = event.get("type")
         response = event.get("response") if isinstance(event.get("response"), dict) else {}
+        if kind in ENDS and self.id and response.get("id") not in (None, self.id) \
+                and any(not item.done for item in self.items):
+            return   # another response ends
         if kind in ("response.created", "response.in_progress", "response.queued"):
             identifier = response.get("id")
             if self.id and identifier and identifier != self.id and self.has_output:
@@ -317,7 +321,9 @@ def events_of(exchange):
     """The events of an answer as (event, annotations of the script); what is no JSON object is left out."""
     for sent in exchange["sent"]:
         event = sent.get("event")
-        if isinstance(event, dict):
+        # Lanes are the WebSocket's.
+        if isinstance(event, dict) and (exchange.get("transport") == "http" or event.get("stream_id", "")
+                                        in ("", exchange["request"].get("stream_id"))):
             yield plain_event(event), sent
 
 
@@ -400,6 +406,8 @@ def readings(exchanges):
 def chain_readings(first, chain, identity, note):
     """A kept response over all connections that it was fetched by."""
     result = []
+    # What has failed and is fetched again has not failed for good.
+    first = [(event, sent) for event, sent in first if event.get("type") not in ("response.failed", "error")]
     truncated, appended = list(first), list(first)
     for resume in chain:
         after = resume["request"].get("starting_after")

@@ -4,6 +4,7 @@
     run.py --client BIN                       the scripts in found/, and 200 seeds
     run.py --client BIN --seeds A..B          those seeds
     run.py --client BIN --found               the scripts in found/
+    run.py --client BIN --scenarios           the built-in scenarios of `chappie serve`, behind a relay that records
     run.py --client BIN --one SEED            one seed, with everything that was sent and received
     run.py --client BIN --one SEED --minimise --write FILE
     run.py --client BIN --script FILE         one script, likewise
@@ -25,6 +26,7 @@ import time
 
 import lies
 import oracle
+import relay
 import server
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -57,15 +59,45 @@ def command(binary, script, url, folder):
 
 def play(binary, script):
     """Runs one script: the record, the outcome and the failures."""
-    kept = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
-    environment = {name: os.environ[name] for name in kept if name in os.environ}
-    environment.update(OPENAI_API_KEY="sk-test", NO_PROXY="*", SWIFT_BACKTRACE="enable=no")
+    if "scenario" in script:
+        return play_scenario(binary, script)
     liar = server.LyingServer(script)
+    outcome = run_client(binary, script, liar.url)
+    liar.stop()
+    return judged(liar.exchanges, outcome, script)
+
+
+def play_scenario(binary, script):
+    """Runs a scenario of the package's own server, whose words are read on the way to the client."""
+    served = subprocess.Popen([binary, "serve", "--scenario", script["scenario"]], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment())
+    try:
+        url = served.stdout.readline().decode().split()[-1]
+        if not url.startswith("http://"):
+            return [], {"events": [], "exit": None, "seconds": 0}, []   # what is in TLS cannot be read
+        between = relay.Relay(url)
+        outcome = run_client(binary, script, between.url)
+        between.stop()
+    finally:
+        served.kill()
+        served.communicate()
+    return judged(between.exchanges, outcome, script)
+
+
+def environment():
+    kept = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
+    result = {name: os.environ[name] for name in kept if name in os.environ}
+    result.update(OPENAI_API_KEY="sk-test", NO_PROXY="*", SWIFT_BACKTRACE="enable=no")
+    return result
+
+
+def run_client(binary, script, url):
+    """Lets the client read one turn from a server: the outcome."""
     with tempfile.TemporaryDirectory() as folder:
         started = time.monotonic()
         hung = False
-        process = subprocess.Popen(command(binary, script, liar.url, folder), stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=folder)
+        process = subprocess.Popen(command(binary, script, url, folder), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=folder)
         try:
             output, errors = process.communicate(timeout=TIMEOUT + GRACE)
         except subprocess.TimeoutExpired:
@@ -73,22 +105,31 @@ def play(binary, script):
             process.kill()
             output, errors = process.communicate()
         seconds = time.monotonic() - started
-    liar.stop()
     events = []
     for line in output.decode("utf-8", "replace").splitlines():
         try:
             events.append(json.loads(line))
         except ValueError:
             events.append({"type": "not JSON", "text": line})
-    outcome = {"events": events, "exit": process.returncode, "seconds": seconds, "budget": TIMEOUT, "hung": hung,
-               "tools": bool(script.get("client", {}).get("tools")),
-               "stderr": errors.decode("utf-8", "replace")}
-    exchanges = json.loads(json.dumps(liar.exchanges))
+    return {"events": events, "exit": process.returncode, "seconds": seconds, "budget": TIMEOUT, "hung": hung,
+            "tools": bool(script.get("client", {}).get("tools")), "stderr": errors.decode("utf-8", "replace")}
+
+
+def judged(exchanges, outcome, script):
+    exchanges = json.loads(json.dumps(exchanges))
     try:
         failures = oracle.judge(exchanges, outcome, script.get("permitted"))
     except Exception as error:
         failures = [oracle.Failure("the oracle can judge every run", f"{type(error).__name__}: {error}")]
     return exchanges, outcome, failures
+
+
+def scenarios(binary):
+    """Each scenario over both transports, and with a response that is kept."""
+    listed = subprocess.run([binary, "serve", "--list-scenarios"], capture_output=True, text=True, check=True).stdout
+    for name in (line.split()[0] for line in listed.splitlines() if line.strip()):
+        for kind, client in (("websocket", {}), ("http", {"http": True}), ("kept", {"kept": True})):
+            yield {"name": f"{name}/{kind}", "kind": "scenario", "scenario": name, "client": client}
 
 
 def minimised(binary, script, sentence):
@@ -145,6 +186,8 @@ def main():
     parser.add_argument("--seeds", help="A..B")
     parser.add_argument("--minimise", action="store_true", help="with --one: leave out what the failure does not need")
     parser.add_argument("--found", action="store_true", help="the scripts in found/")
+    parser.add_argument("--scenarios", action="store_true", help="the scenarios of chappie serve")
+    parser.add_argument("--scenario", help="one of them, with everything that was sent and received")
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=0, help="begin no run after this time; 0 for no limit")
     parser.add_argument("--write", help="with --one: write the script into this file")
@@ -163,11 +206,15 @@ def main():
                 scripts[-1] = minimised(binary, scripts[-1], failures[0].sentence)
         if options.write:
             pathlib.Path(options.write).write_text(json.dumps(scripts[-1], ensure_ascii=False, indent=1) + "\n")
-    if len(scripts) == 1 and not options.seeds and not options.found:
+    if options.scenario:
+        scripts += [script for script in scenarios(binary) if script["name"] == options.scenario]
+    if len(scripts) == 1 and not options.seeds and not options.found and not options.scenarios:
         exchanges, outcome, failures = play(binary, scripts[0])
         show(scripts[0], exchanges, outcome, failures)
         return 1 if failures else 0
     seeds = options.seeds
+    if options.scenarios:
+        scripts += scenarios(binary)
     if options.found or not scripts and not seeds:
         scripts += [load(path) for path in sorted(FOUND.glob("*.json"))]
         seeds = seeds or ("1..200" if not options.found else None)

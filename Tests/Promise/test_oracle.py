@@ -172,6 +172,27 @@ class OracleTests(unittest.TestCase):
         short = [exchange(first), resumed(whole.steps[6:], 1, 5)]
         self.refuse(oracle.CONTRADICTED, short, outcome("ax0 ", "ax2 "))
 
+    def test_kept_response_that_failed_goes_on(self):
+        whole, first = told(), told()
+        first.steps[6:] = [{"event": {"type": "response.failed", "response": {"id": "resp_a"}}}]
+        both = [exchange(first), resumed(whole.steps[6:], 1, 5)]
+        self.accept(both, outcome("ax0 ", "ax1 ", "ax2 "))
+        self.accept(both, outcome("ax0 ", "ax1 ", error="response.failed"))
+        self.refuse(oracle.REPEATED, both, outcome("ax0 ", "ax1 ", "ax0 ", "ax1 ", "ax2 "))
+
+    def test_end_of_another_response_in_the_middle_of_an_item(self):
+        for kind in ("completed", "failed", "incomplete"):
+            t = told()
+            t.insert(5, {"type": f"response.{kind}", "response": {"id": "resp_z", "output": []}})
+            self.accept([exchange(t)], outcome("ax0 ax1 ax2 "))
+            self.refuse(oracle.SKIPPED, [exchange(t)], outcome("ax0 "))
+
+    def test_event_of_another_lane(self):
+        t = told()
+        t.insert(5, {"type": lies.TEXT, "delta": "other ", "stream_id": "other"})
+        self.accept([exchange(t)], outcome("ax0 ax1 ax2 "))
+        self.refuse(oracle.MIXED, [exchange(t)], outcome("ax0 other ax1 ax2 "))
+
     def test_known_text_of_a_kept_response(self):
         t = told()
         lies.no_closing_texts(None, t)
