@@ -80,9 +80,13 @@ struct OutcomeCheck {
     /// Each delta is that of an event, and the events come in their order, none of them twice.
     private func checkOrder(_ events: [[UInt8]]) {
         var events = events.map(EventDelta.init)[...]
+        var last: EventDelta?
         for delta in self.outcome.deltas {
+            // Half of a surrogate pair at the end of a delta comes behind it; Foundation reads no such JSON.
+            if case .unknown? = last.take(), delta.text.elementsEqual("\u{FFFD}".utf8) { continue }
             while let event = events.first, !event.mayBe(delta) { events.removeFirst() }
-            require(events.popFirst() != nil, "\(delta) comes from no event, or again")
+            last = events.popFirst()
+            require(last != nil, "\(delta) comes from no event, or again")
         }
     }
 

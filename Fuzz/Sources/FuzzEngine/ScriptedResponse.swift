@@ -32,10 +32,15 @@ struct ScriptedResponse {
             case 2: self.append(.reasoning, "response.reasoning_summary_text.delta", choice, rest.popFirst() ?? 0)
             case 3: self.append(.reasoning, "response.reasoning_text.delta", choice, rest.popFirst() ?? 0)
             case 4: self.append(.refusal, "response.refusal.delta", choice, rest.popFirst() ?? 0)
-            case 5: self.append(Self.events[choice % Self.events.count])
+            case 5:
+                let event = Self.events[choice % Self.events.count]
+                // Output of another place, though it is empty: the half is alone.
+                if event.contains(#""output_index":1"#), let half = self.waitingHalf.take() { self.deliver(half) }
+                self.append(event)
             default: self.items.append(.noise(choice))
             }
         }
+        if let half = self.waitingHalf { self.deliver(half) }
         self.append(#"{"type":"response.completed","response":{"id":"r","status":"completed"}}"#)
     }
 
@@ -57,6 +62,22 @@ struct ScriptedResponse {
         ("\0", "\\u0000"), ("😀", "😀"), ("\\", "\\\\"), ("\u{301}", "\\u0301"), ("{", "{"), ("€", "€"),
     ].map { (Array($0.utf8), Array($1.utf8)) }
 
+    /// A half without the other one, and what a consumer gets in its place.
+    private static let half = Array("\\ud800".utf8)
+    private static let replacement = Array("\u{FFFD}".utf8)
+
+    /// A half at the end of the last delta, and where that stands.
+    private struct WaitingHalf {
+        var kind: ConsumedDelta.Kind
+        var type: String
+    }
+
+    private var waitingHalf: WaitingHalf?
+
+    private mutating func deliver(_ half: WaitingHalf) {
+        self.output.append(ConsumedDelta(kind: half.kind, text: Self.replacement))
+    }
+
     /// How much longer the output may become before its deltas are short.
     private var remainingCharacterCount = 6_000
 
@@ -66,14 +87,24 @@ struct ScriptedResponse {
         if count > self.remainingCharacterCount { count = 1 }
         self.remainingCharacterCount -= count
         var text: [UInt8] = []
+        var endsWithHalf = false
         var json = Array(#"{"type":"\#(type)","delta":""#.utf8)
         for index in 0..<count {
             let (character, written) = Self.characters[(choice + index * Int(length >> 3)) % Self.characters.count]
             text += character
             json += written
+            endsWithHalf = written == Self.half
         }
         json += Array(#"","output_index":0}"#.utf8)
-        self.output.append(ConsumedDelta(kind: kind, text: text))
+        // The first half of a surrogate pair waits at the end of a delta for the next one, which does not have the second.
+        if let half = self.waitingHalf.take() {
+            if half.type == type { text = Self.replacement + text } else { self.deliver(half) }
+        }
+        if endsWithHalf {
+            text.removeLast(Self.replacement.count)
+            self.waitingHalf = WaitingHalf(kind: kind, type: type)
+        }
+        if !text.isEmpty { self.output.append(ConsumedDelta(kind: kind, text: text)) }
         self.items.append(.event(json))
     }
 }
