@@ -33,7 +33,7 @@ package struct UsageLimitHeaders: Equatable, Sendable {
             headers.map { ($0.name.lowercased(), String($0.value.withoutSurroundingSpace)) },
             uniquingKeysWith: { first, _ in first }
         )
-        self.planType = fields["x-codex-plan-type"].nonEmpty?.word
+        self.planType = fields["x-codex-plan-type"].nonEmpty?.word.withoutBlanksAtEnd
         self.reachedType = fields["x-codex-rate-limit-reached-type"].nonEmpty
         self.activeLimitID = fields["x-codex-active-limit"].nonEmpty.map(UsageLimitSnapshot.limitID(named:))
         var snapshots = Self.families(headers).map { UsageLimitSnapshot(family: $0, fields: fields) }
@@ -98,4 +98,13 @@ extension UsageLimitCredits {
 
 extension String? {
     fileprivate var nonEmpty: String? { self?.isEmpty == false ? self : nil }
+}
+
+extension String {
+    /// The text without spaces and tabs at its end: a field's value has none there, but it may be cut behind one.
+    fileprivate var withoutBlanksAtEnd: String {
+        var rest = self[...]
+        while let last = rest.utf8.last, last == 0x20 || last == 0x09 { rest.removeLast() }
+        return String(rest)
+    }
 }

@@ -26,6 +26,13 @@ import Testing
         #expect(limits.planType == "plus")
     }
 
+    @Test func planThatIsCutDoesNotEndInBlanks() {
+        let plan = String(repeating: "p", count: 254)
+        let limits = UsageLimitHeaders([("x-codex-plan-type", plan + " \t plus")])
+        #expect(limits.planType == plan)
+        #expect(UsageLimitHeaders([("x-codex-plan-type", limits.planType ?? "")]) == limits)
+    }
+
     @Test func furtherFamiliesAreFoundByTheirFields() {
         let fields =
             self.codexFields + [

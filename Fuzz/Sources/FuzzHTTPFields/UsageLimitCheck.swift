@@ -81,7 +81,8 @@ struct UsageLimitCheck {
 
     private func compare() {
         let text = { (name: String) in self.section.values(named: name).first.flatMap { $0.isEmpty ? nil : $0 } }
-        require(self.headers.planType == text("x-codex-plan-type").map(Self.word), "another plan")
+        let plan = text("x-codex-plan-type").map { PlainText.trim(Self.word($0)) }
+        require(self.headers.planType == plan, "another plan")
         require(self.headers.reachedType == text("x-codex-rate-limit-reached-type"), "another type was reached")
         let active = text("x-codex-active-limit").map(Self.limitID)
         require(self.headers.activeLimitID == active, "another limit is active: \(active as Any)")
