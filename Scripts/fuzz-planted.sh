@@ -111,16 +111,16 @@ EDITS
         FuzzInflater/window-after-final-block) # A final block inside a message empties the window.
             cat <<'EDITS'
 >>> Sources/Deflate/MessageInflater.swift
-            if self.inflater.isAtStreamEnd { self.inflater.resetKeepingWindow() }
+                self.inflater.resetKeepingWindow()
 ---
-            if self.inflater.isAtStreamEnd { self.inflater.reset() }
+                self.inflater.reset()
 <<<
 EDITS
             ;;
         FuzzInflater/stage-left-full) # Output that had no room is forgotten when the input is used up.
             cat <<'EDITS'
 >>> Sources/Deflate/ContentDecoder.swift
-        return position == input.count && !self.stages.contains { $0.hasPendingOutput }
+        return position == input.count && !self.hasPendingOutput
 ---
         return position == input.count
 <<<
