@@ -199,7 +199,7 @@ EDITS
         progress) # Events that say nothing of the response are progress.
             cat <<'EDITS'
 >>> Sources/ChappieTransport/TurnDriver+Events.swift
-        guard event.isProgress else { return self.checkProgress() }
+        guard isProgress else { return self.checkProgress() }
 ---
 <<<
 EDITS
