@@ -214,15 +214,13 @@ private enum Closing {
         #expect(outcome.text == "Hello")
     }
 
-    /// Over HTTP an answer is one response's.
-    @Test func aTypeInTheFieldOfTheEventStreamAndALaneAreRead() async {
+    @Test func aTypeInTheFieldOfTheEventStreamIsRead() async {
         let delta = #"{"output_index":0,"content_index":0,"delta":"Hel"}"#
-        let lane =
-            #"{"type":"response.output_text.delta","stream_id":"a","output_index":0,"content_index":0,"delta":"lo"}"#
         let fixture = TurnFixture([
             [
                 .opened(200), .body(Event.sse(Event.created)),
-                .body("event: response.output_text.delta\ndata: \(delta)\n\n"), .body(Event.sse(lane)),
+                .body("event: response.output_text.delta\ndata: \(delta)\n\n"),
+                .body("event: response.output_text.delta\r\ndata: \(delta.replacing("Hel", with: "lo"))\r\n\r\n"),
                 .body("event: ping\ndata: {}\n\n"), .body("event: response.completed\ndata: {\"response\":{}}\n\n"),
                 .ended(.complete),
             ]
