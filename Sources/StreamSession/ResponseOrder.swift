@@ -51,7 +51,7 @@
 ///
 /// | what comes on such a connection | verdict |
 /// |---|---|
-/// | output, or the end, of an item that this response has not announced | foreign |
+/// | output, or the end, of an item that this response has not announced, while it has announced others | foreign |
 /// | the end of a response that lists no items, after such output | violation: it may have been its own |
 ///
 /// Some servers give every response the same identifier: one that is created with the identifier of the response before
@@ -488,7 +488,9 @@ package struct ResponseOrder: Sendable {
             name == 0
             ? known != nil || !self.added.contains(outputIndex)
             : self.earlier.contains(name) && !self.names.contains(name)
-        let isUnannounced = !self.added.contains(outputIndex) && (name == 0 || !self.names.contains(name))
+        // A response that has announced nothing may be one that announces nothing.
+        let isUnannounced =
+            !self.added.isEmpty && !self.added.contains(outputIndex) && (name == 0 || !self.names.contains(name))
         if self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
             self.hasDroppedOutput = true
             if !isUnknown || name == 0 && !self.earlier.namesItems { self.hasDroppedUnknown = true }
