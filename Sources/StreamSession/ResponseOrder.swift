@@ -143,6 +143,8 @@ package struct ResponseOrder: Sendable {
     /// Whether an event that begins something with output has come once more, under its number.
     private var isRewound = false
     private var added = ItemIndexSet()
+    /// Whether an item of the root agent was announced.
+    private var hasAnnounced = false
     private var done = ItemIndexSet()
     /// Items that deltas or closing texts have come of.
     private var written = ItemIndexSet()
@@ -338,7 +340,7 @@ package struct ResponseOrder: Sendable {
     /// An item begins; `name` is the fingerprint of its identifier, 0 when it has none.
     package mutating func itemAdded(_ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false) -> Verdict {
         self.judgeOutput(outputIndex) { order in
-            if isAside { _ = order.asides.insert(outputIndex) }
+            if isAside { _ = order.asides.insert(outputIndex) } else { order.hasAnnounced = true }
             // Recorded of a server: a finished message is announced and finished once more, at another index.
             if name != 0, order.names.contains(name), order.itemNames[outputIndex] != name {
                 _ = order.repeats.insert(outputIndex)
@@ -490,7 +492,7 @@ package struct ResponseOrder: Sendable {
             : self.earlier.contains(name) && !self.names.contains(name)
         // A response that has announced nothing may be one that announces nothing.
         let isUnannounced =
-            !self.added.isEmpty && !self.added.contains(outputIndex) && (name == 0 || !self.names.contains(name))
+            self.hasAnnounced && !self.added.contains(outputIndex) && (name == 0 || !self.names.contains(name))
         if self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
             self.hasDroppedOutput = true
             if !isUnknown || name == 0 && !self.earlier.namesItems { self.hasDroppedUnknown = true }

@@ -338,6 +338,7 @@ import Testing
         // Where this response has announced none, or one before has not announced one, it says nothing.
         var other = ResponseOrder(earlier: order.asEarlier(countsByOne: false))
         #expect(other.created(responseID: nil) == .fine)
+        #expect(other.itemAdded(9, isAside: true) == .fine)
         #expect(other.itemDone(0) == .tolerated(.itemNotAdded))
         var unannounced = ResponseOrder()
         _ = unannounced.created(responseID: nil)
