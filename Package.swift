@@ -27,6 +27,7 @@ let package = Package(
         // Pure: bytes in, values out. No I/O, clock, task or randomness.
         .target(
             name: "ServerSentEvents", dependencies: ["CLineTerminatorScan"], swiftSettings: memorySafeSettings),
+        .target(name: "HTTPProtocol", swiftSettings: memorySafeSettings),
         .target(name: "WebSocketProtocol", swiftSettings: memorySafeSettings),
         .target(name: "Deflate", dependencies: ["CZlib", "WebSocketProtocol"], swiftSettings: baseSettings),
         .target(name: "ResponseEvents", dependencies: ["CSimdjson"], swiftSettings: baseSettings),
@@ -116,6 +117,7 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(
             name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"], swiftSettings: baseSettings),
+        .testTarget(name: "HTTPProtocolTests", dependencies: ["HTTPProtocol"], swiftSettings: baseSettings),
         .testTarget(
             name: "WebSocketProtocolTests", dependencies: ["WebSocketProtocol"], swiftSettings: baseSettings),
         .testTarget(

@@ -1,0 +1,67 @@
+// How long the body of a response is (RFC 9112 section 6.3).
+// Values; nobody owns them.
+
+/// The framing of a response's body.
+package enum BodyFraming: Equatable, Sendable {
+    /// The head is the whole response: what follows belongs to something else.
+    case none
+    /// So many bytes follow the head.
+    case length(Int)
+    /// The body is in chunks (RFC 9112 section 7.1).
+    case chunked
+    /// The body ends with the connection.
+    case untilClose
+
+    /// Follows the rules of RFC 9112 section 6.3 in their order.
+    init(of head: ResponseMessageHead, to method: RequestMethod) throws(HTTPError) {
+        // Rules 1 and 2 come first: these responses have no body, whatever their fields say.
+        switch head.statusCode {
+        case 100..<200, 204, 304: self = .none
+        case 200..<300 where method == .connect: self = .none
+        default: self = try Self.announced(by: head)
+        }
+    }
+
+    private static func announced(by head: ResponseMessageHead) throws(HTTPError) -> Self {
+        let codings = head.fields.rawValues(of: "transfer-encoding")
+        let lengths = head.fields.rawValues(of: "content-length")
+        guard !codings.isEmpty else { return try Self.length(lengths).map { .length($0) } ?? .untilClose }
+        guard head.minorVersion > 0 else { throw .transferEncodingInHTTP10 }
+        // Rule 3 lets `Transfer-Encoding` win, and says that the message ought to be handled as an error: whoever
+        // reads one field and whoever reads the other see two different messages.
+        guard lengths.isEmpty else { throw .conflictingLengths }
+        guard codings.count == 1, let coding = codings.first,
+            coding.elementsEqual("chunked".utf8, by: { $0.lowercased == $1 })
+        else { throw .unsupportedTransferCoding }
+        return .chunked
+    }
+
+    /// The one number of all elements of all lines (rule 5); nil when there is no line.
+    ///
+    /// Empty elements are no mistake that a known sender makes, so they are refused like other text.
+    private static func length(_ values: [ArraySlice<UInt8>]) throws(HTTPError) -> Int? {
+        var length: Int?
+        for value in values {
+            for element in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+                let number = try Self.number(element)
+                guard length == nil || length == number else { throw .conflictingLengths }
+                length = number
+            }
+        }
+        return length
+    }
+
+    private static func number(_ element: ArraySlice<UInt8>) throws(HTTPError) -> Int {
+        let digits = element.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()
+        guard !digits.isEmpty else { throw .invalidContentLength }
+        var number = 0
+        for digit in digits {
+            guard digit.isDigit else { throw .invalidContentLength }
+            let (product, isProductTooLarge) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isSumTooLarge) = product.addingReportingOverflow(Int(digit - .zero))
+            guard !isProductTooLarge, !isSumTooLarge else { throw .invalidContentLength }
+            number = sum
+        }
+        return number
+    }
+}

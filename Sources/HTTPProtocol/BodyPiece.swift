@@ -1,0 +1,22 @@
+// A run of a body in the buffer it was received in.
+// Values; nobody owns them.
+
+/// The result of one call of `ResponseReader.readBody(_:)`.
+package struct BodyPiece: Equatable, Sendable {
+    /// Where the content stands in the buffer; empty when the bytes had none.
+    package var content: Range<Int>
+    /// How many bytes of the buffer were read.
+    ///
+    /// The rest is behind the end of the body when `isComplete`. Else the next call with it throws: what came before
+    /// the error is delivered first.
+    package var consumed: Int
+    /// Whether the body has ended.
+    package var isComplete: Bool
+
+    /// Makes a piece.
+    package init(content: Range<Int>, consumed: Int, isComplete: Bool) {
+        self.content = content
+        self.consumed = consumed
+        self.isComplete = isComplete
+    }
+}

@@ -1,0 +1,12 @@
+// Request methods (RFC 9110 section 9).
+// Values; nobody owns them.
+
+/// The method of a request, which also decides whether its response has content.
+package enum RequestMethod: String, Equatable, Sendable {
+    /// Asks for the target's current representation.
+    case get = "GET"
+    /// Sends content to the target.
+    case post = "POST"
+    /// Asks a proxy for a tunnel.
+    case connect = "CONNECT"
+}

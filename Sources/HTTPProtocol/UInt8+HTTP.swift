@@ -1,0 +1,40 @@
+// Classes of bytes in HTTP messages (RFC 9110 section 5).
+
+extension UInt8 {
+    static let horizontalTab = UInt8(ascii: "\t")
+    static let lineFeed = UInt8(ascii: "\n")
+    static let carriageReturn = UInt8(ascii: "\r")
+    static let space = UInt8(ascii: " ")
+    static let zero = UInt8(ascii: "0")
+
+    /// Whether the byte is SP or HTAB.
+    var isWhitespace: Bool { self == .space || self == .horizontalTab }
+
+    /// Whether the byte is a decimal digit.
+    var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
+
+    /// Whether the byte may not be in a field value: the control characters except HTAB (RFC 9110 section 5.5).
+    var isForbiddenInValue: Bool { self < 0x20 ? self != .horizontalTab : self == 0x7F }
+
+    /// Whether the byte may be in a token (RFC 9110 section 5.6.2).
+    var isTokenByte: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default:
+            "!#$%&'*+-.^_`|~".utf8.contains(self)
+        }
+    }
+
+    /// The value of a hexadecimal digit, or a value above 15.
+    @inline(__always) var hexadecimalValue: UInt8 {
+        let digit = self &- 0x30
+        guard digit > 9 else { return digit }
+        let letter = (self | 0x20) &- 0x61
+        return letter < 6 ? letter &+ 10 : 0xFF
+    }
+
+    /// The lower-case letter of an upper-case one, and every other byte unchanged.
+    var lowercased: UInt8 { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self ? self | 0x20 : self }
+}

@@ -1,0 +1,4 @@
+// Tests of heads.
+
+import HTTPProtocol
+import Testing
