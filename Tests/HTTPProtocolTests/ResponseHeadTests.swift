@@ -1,4 +1,0 @@
-// Tests of heads.
-
-import HTTPProtocol
-import Testing
