@@ -56,6 +56,9 @@ package struct FieldSection: RandomAccessCollection, Equatable, Sendable {
 
     private func text(_ range: Range<Int>) -> String { String(decoding: self.bytes[range], as: UTF8.self) }
 
+    /// Whether all lines are the same, byte for byte and in the same order.
+    package static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes && left.places == right.places }
+
     // MARK: Lines
 
     /// The position of the first line.
@@ -80,6 +83,11 @@ package struct FieldSection: RandomAccessCollection, Equatable, Sendable {
             line[colon] == UInt8(ascii: ":")
         else { throw .invalidFieldLine }
         let value = try Self.content(of: line[(colon + 1)...])
+        if self.places.isEmpty {
+            // As much as most heads need, so that nothing has to grow.
+            self.bytes.reserveCapacity(1_024)
+            self.places.reserveCapacity(24)
+        }
         let start = self.bytes.count
         self.bytes += line[..<colon]
         self.bytes += value

@@ -142,18 +142,19 @@ struct ResponseHeadReader: Sendable {
         }
         let start = position
         let room = min(self.headRoom, self.lineRoom)
-        let available = unsafe bytes[start..<(start + min(room, bytes.count - start))]
-        let lineFeed = unsafe available.firstIndex(of: .lineFeed)
-        guard lineFeed != nil || bytes.count - start <= room else {
+        let end = start + min(room, bytes.count - start)
+        while unsafe position < end && bytes[position] != .lineFeed { position &+= 1 }
+        let isWhole = position < end
+        guard isWhole || bytes.count - start <= room else {
             throw self.headRoom <= self.lineRoom
                 ? .headTooLarge(limit: self.limits.headByteCount)
                 : .fieldLineTooLong(limit: self.limits.fieldLineByteCount)
         }
-        position = lineFeed.map { $0 + 1 } ?? bytes.count
+        unsafe self.line.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start..<position]))
+        if isWhole { position += 1 }
         self.headRoom -= position - start
         self.lineRoom -= position - start
-        unsafe self.line.append(contentsOf: bytes[start..<(lineFeed ?? position)])
-        guard lineFeed != nil else { return false }
+        guard isWhole else { return false }
         if self.line.last == .carriageReturn { self.line.removeLast() }
         return true
     }
@@ -179,6 +180,7 @@ struct ResponseHeadReader: Sendable {
             statusCode: self.statusCode, minorVersion: self.minorVersion, fields: self.fields)
         let isInterim = self.isInterim
         self.fields = FieldSection()
+        self.line = []
         self.statusCode = 0
         self.state = .statusLine(byteCount: 0)
         return isInterim ? nil : head

@@ -16,15 +16,11 @@ extension UInt8 {
     /// Whether the byte may not be in a field value: the control characters except HTAB (RFC 9110 section 5.5).
     var isForbiddenInValue: Bool { self < 0x20 ? self != .horizontalTab : self == 0x7F }
 
-    /// Whether the byte may be in a token (RFC 9110 section 5.6.2).
+    /// Whether the byte may be in a token (RFC 9110 section 5.6.2): a digit, a letter or one of ``!#$%&'*+-.^_`|~``.
     var isTokenByte: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default:
-            "!#$%&'*+-.^_`|~".utf8.contains(self)
-        }
+        // A bit for each byte: 0 to 63, then 64 to 127.
+        let bits: UInt64 = self < 64 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
+        return self < 128 && bits &>> UInt64(self & 63) & 1 == 1
     }
 
     /// The value of a hexadecimal digit, or a value above 15.

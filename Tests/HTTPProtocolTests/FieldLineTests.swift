@@ -88,6 +88,12 @@ import Testing
         #expect(response.contentText == "x")
     }
 
+    @Test func sectionsAreEqualWhenTheirLinesAre() {
+        #expect(Self.read("a: b\r\n \r\n").head == Self.read("a:b\r\n").head)
+        #expect(Self.read("a: b\r\n").head != Self.read("A: b\r\n").head)
+        #expect(Self.read("ab: c\r\n").head != Self.read("a: bc\r\n").head)
+    }
+
     // MARK: Values that are not UTF-8
 
     @Test func bytesThatAreNotUTF8AreReplaced() throws {
