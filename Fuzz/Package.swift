@@ -26,6 +26,7 @@ let package = Package(
     targets: [
         product("CLineTerminatorScan"),
         product("ServerSentEvents", dependencies: ["CLineTerminatorScan"]),
+        product("HTTPProtocol"),
         product("WebSocketProtocol"),
         product("Deflate", dependencies: ["CZlib", "WebSocketProtocol"]),
         product("CSimdjson", libraries: ["simdjson"]),
@@ -47,6 +48,7 @@ let package = Package(
 
         .target(name: "Invariants", swiftSettings: settings),
         fuzz("FuzzEventStream", "ServerSentEvents"),
+        fuzz("FuzzHTTPMessages", "HTTPProtocol"),
         fuzz("FuzzResponseEvents", "ResponseEvents"),
         fuzz("FuzzReplayLedger", "StreamSession"),
         fuzz("FuzzInflater", "CZlib", "Deflate", "WebSocketProtocol"),

@@ -43,6 +43,7 @@ limits_of() {
         FuzzReplayLedger) echo 512 5 1024 64 ;;
         FuzzInflater) echo 1024 10 1024 64 ;;
         FuzzHTTPFields) echo 1024 5 1024 64 ;;
+        FuzzHTTPMessages) echo 768 5 1024 64 ;;
         FuzzEngine) echo 2048 20 2048 256 ;;
         *) echo 1024 10 1024 64 ;;
     esac
@@ -56,6 +57,7 @@ sources_of() {
         FuzzReplayLedger) echo Sources/StreamSession/{Replay*,ClosingComparison,SlotExtents,ToolCallChannel}.swift ;;
         FuzzInflater) echo Sources/Deflate/{ContentDecoder,Inflater,MessageInflater}.swift ;;
         FuzzHTTPFields) echo Sources/ResponseEvents/{HTTPDate,HeaderField,RetryDelay,UsageLimitHeaders,UsageLimitSnapshot}.swift ;;
+        FuzzHTTPMessages) echo Sources/HTTPProtocol ;;
         FuzzEngine) echo Sources/{ChappieTransport,LibwebsocketsTransport,WebSocketProtocol} ;;
         *) fail "says nothing of what $1 is about" ;;
     esac

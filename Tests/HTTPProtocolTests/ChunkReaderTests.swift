@@ -91,7 +91,7 @@ import Testing
                 // These may stand behind the digits; what follows is wrong then, or an extension.
                 if size.count > 1, size[0] != byte, " \t\r;".utf8.contains(byte) { continue }
                 let bytes = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8) + size
-                let response = ReadResponse.read(bytes + Array("\r\n\(String(repeating: "x", count: 300))\r\n0\r\n\r\n".utf8))
+                let response = ReadResponse.read(bytes + Array("\r\nhello\r\n0\r\n\r\n".utf8))
                 #expect(response.error == .invalidChunkLine, "byte \(byte)")
             }
         }

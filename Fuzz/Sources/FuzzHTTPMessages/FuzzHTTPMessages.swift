@@ -1,0 +1,32 @@
+// Invariant: any bytes are the same response however they are split: the same head, content, end and error, and those that
+// a plain reading of the whole gives. The content lies in what was read, and nothing else in the buffer changes but what
+// lies between the chunks. Of requests, what is written has exactly the parts that it was made of, or it is refused.
+
+import HTTPProtocol
+import Invariants
+
+/// Called by libFuzzer for each input.
+///
+/// The first byte is settings: a request or a response, the request's method, whether it asks for an upgrade, and
+/// whether the next six bytes are small limits. The rest is the response.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzHTTPMessages(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
+    var random = InputHash(input)
+    var reader = InputReader(input)
+    let settings = reader.byte()
+    let method = [RequestMethod.get, .post, .connect][Int(settings >> 1 & 3) % 3]
+    guard settings & 1 == 0 else {
+        RequestCheck(method: method, &reader).run()
+        return 0
+    }
+    var limits = HTTPLimits()
+    if settings & 16 != 0 {
+        limits = HTTPLimits(
+            headByteCount: Int(reader.byte()), fieldLineByteCount: Int(reader.byte()),
+            fieldLineCount: reader.choice(of: 8), interimResponseCount: reader.choice(of: 4),
+            chunkLineByteCount: reader.choice(of: 16), trailerSectionByteCount: reader.choice(of: 32))
+    }
+    ResponseCheck(Array(reader.rest), to: method, acceptsUpgrade: settings & 8 != 0, limits: limits).run(&random)
+    return 0
+}
