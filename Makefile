@@ -42,7 +42,7 @@ RESULTS :=
 	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-compare bench-report bench-readme bench-screenshots runner-tests figures churn \
-	credential-crashes browser-sign-in interop interop-model autobahn autobahn-quick autobahn-full \
+	credential-crashes browser-sign-in http-oracle interop interop-model autobahn autobahn-quick autobahn-full \
 	autobahn-client platforms platform-sample clean
 
 help: ## List these targets
@@ -90,7 +90,7 @@ runner-tests: ## Test what makes results and reports of the benchmarks' figures
 # The other targets test values that one thread owns, or the test server, whose threads run in every loopback test.
 THREADED_TESTS := LoopbackTests ChappieTransportTests LibwebsocketsTransportTests
 # The others test modules that are memory safe by the compiler's word, or the test server; both run in LoopbackTests.
-UNSAFE_TESTS := ServerSentEventsTests WebSocketProtocolTests DeflateTests ResponseEventsTests \
+UNSAFE_TESTS := ServerSentEventsTests HTTPProtocolTests WebSocketProtocolTests DeflateTests ResponseEventsTests \
 	LibwebsocketsTransportTests LoopbackTests
 
 # What `make test` runs and a sanitizer need not: what starts programs of its own, which sanitizers do not see well; and
@@ -268,6 +268,11 @@ credential-crashes: install ## Kill a process at each call that replaces a crede
 browser-sign-in: install ## Sign in with Chromium at the test server, by code and by browser, agreeing and not
 	@Scripts/install.sh report
 	@Scripts/browser-sign-in.sh
+
+http-oracle: install ## Hold the reader of HTTP responses against h11, and cut ten million mutated ones into pieces
+	@Scripts/install.sh http-oracle
+	swift build -c release --product http-oracle
+	@Scripts/http-oracle.sh "$$(swift build -c release --show-bin-path)/http-oracle" --count 200000 --mutations 10000000
 
 interop: install ## Hold the client and the server against other people's programs
 	@Scripts/install.sh interop

@@ -90,6 +90,10 @@ let package = Package(
         .executableTarget(
             name: "autobahn-client", dependencies: ["LibwebsocketsTransport", "StreamTransport"],
             path: "Tests/AutobahnClient", swiftSettings: baseSettings),
+        .executableTarget(
+            name: "http-oracle", dependencies: ["HTTPProtocol"], path: "Tests/HTTPOracle",
+            exclude: ["README.md", "differences.py", "requirements.txt", "responses.py", "run.py", "theirs.py"],
+            swiftSettings: baseSettings),
         .target(
             name: "TurnSimulation",
             dependencies: ["ChappieTransport", "StreamSession", "StreamTransport"],

@@ -25,6 +25,8 @@ readonly all=(
     FuzzInflater/stage-left-full
     FuzzHTTPFields/days-of-november
     FuzzHTTPFields/rounded-down
+    FuzzHTTPMessages/room-of-the-last-line
+    FuzzHTTPMessages/unchecked-terminator
     FuzzEngine/stale-length
 )
 
@@ -141,6 +143,26 @@ EDITS
         return Double(whole) < milliseconds ? min(whole + 1, self.maximum) : whole
 ---
         return whole
+<<<
+EDITS
+            ;;
+        FuzzHTTPMessages/room-of-the-last-line) # A field line before a status line counts for the limit of that one.
+            cat <<'EDITS'
+>>> Sources/HTTPProtocol/ResponseHeadReader.swift
+        self.lineRoom = Int.max
+---
+<<<
+EDITS
+            ;;
+        FuzzHTTPMessages/unchecked-terminator) # Of a chunk that lies whole in the buffer, the line end is not looked at.
+            cat <<'EDITS'
+>>> Sources/HTTPProtocol/ChunkReader.swift
+                    unsafe UInt16(littleEndian: base.loadUnaligned(fromByteOffset: end, as: UInt16.self))
+                        == Self.lineEnd
+                else { break }
+---
+                    unsafe base.load(fromByteOffset: end, as: UInt8.self) >= 0
+                else { break }
 <<<
 EDITS
             ;;

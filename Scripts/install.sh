@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the Makefile's targets need from the system's package manager, and only what is missing.
-# Usage: Scripts/install.sh [build|test|check|docs|budgets|bench|bench-peers|report|crashes|interop|autobahn|model|
-#        platforms]...      (default: build)
+# Usage: Scripts/install.sh [build|test|check|docs|budgets|bench|bench-peers|report|crashes|http-oracle|interop|
+#        autobahn|model|platforms]...      (default: build)
 #
 # On Debian and Ubuntu it installs. Elsewhere it says what is missing, and the command that should install it.
 set -euo pipefail
@@ -31,6 +31,7 @@ debian_packages() {
         bench-peers) echo python3 python3-venv curl ca-certificates util-linux ;;
         report) echo python3 chromium fonts-dejavu-core ;;
         crashes) echo python3 strace ;;
+        http-oracle) echo python3 python3-venv ca-certificates ;;
         interop) echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid ;;
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;

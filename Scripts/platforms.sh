@@ -226,7 +226,8 @@ arm_tests() {
 }
 
 readonly pure_tests=(
-    ServerSentEventsTests WebSocketProtocolTests DeflateTests ResponseEventsTests StreamTransportTests StreamSessionTests
+    ServerSentEventsTests HTTPProtocolTests WebSocketProtocolTests DeflateTests ResponseEventsTests
+    StreamTransportTests StreamSessionTests
 )
 
 run_arm64() {

@@ -8,7 +8,9 @@
 package struct ResponseReader: Sendable {
     private enum State {
         case head
-        case body
+        case fixedLength(missing: Int)
+        case chunks
+        case untilClose
         case complete
         case failed(HTTPError)
     }
@@ -20,7 +22,6 @@ package struct ResponseReader: Sendable {
     private var state: State = .head
     private var headReader: ResponseHeadReader
     private var chunkReader: ChunkReader
-    private var missingByteCount = 0
 
     /// Begins at the first byte behind the response before.
     ///
@@ -41,11 +42,13 @@ package struct ResponseReader: Sendable {
         switch self.state {
         case .head: break
         case .failed(let error): throw error
-        case .body, .complete: preconditionFailure("the head was read before")
+        case .fixedLength, .chunks, .untilClose, .complete: preconditionFailure("the head was read before")
         }
         do throws(HTTPError) {
             guard let head = unsafe try self.headReader.read(bytes, at: &position) else { return nil }
-            self.beginBody(try BodyFraming(of: head, to: self.method))
+            let framing = try BodyFraming(of: head, to: self.method)
+            self.bodyFraming = framing
+            self.state = Self.start(of: framing)
             return head
         } catch {
             self.state = .failed(error)
@@ -53,14 +56,12 @@ package struct ResponseReader: Sendable {
         }
     }
 
-    private mutating func beginBody(_ framing: BodyFraming) {
-        self.bodyFraming = framing
+    private static func start(of framing: BodyFraming) -> State {
         switch framing {
-        case .none, .length(0): self.state = .complete
-        case .length(let byteCount):
-            self.missingByteCount = byteCount
-            self.state = .body
-        case .chunked, .untilClose: self.state = .body
+        case .none, .length(0): .complete
+        case .length(let byteCount): .fixedLength(missing: byteCount)
+        case .chunked: .chunks
+        case .untilClose: .untilClose
         }
     }
 
@@ -71,23 +72,21 @@ package struct ResponseReader: Sendable {
     /// call, the content first.
     package mutating func readBody(_ buffer: UnsafeMutableRawBufferPointer) throws(HTTPError) -> BodyPiece {
         switch self.state {
-        case .body: break
-        case .complete: return BodyPiece(content: 0..<0, consumed: 0, isComplete: true)
-        case .failed(let error): throw error
-        case .head: preconditionFailure("the head was not read")
-        }
-        switch self.bodyFraming {
-        case .chunked:
+        case .chunks:
             return unsafe try self.readChunks(buffer)
-        case .length:
-            let byteCount = min(self.missingByteCount, buffer.count)
-            self.missingByteCount -= byteCount
-            if self.missingByteCount == 0 { self.state = .complete }
-            return BodyPiece(content: 0..<byteCount, consumed: byteCount, isComplete: self.missingByteCount == 0)
+        case .fixedLength(let missing):
+            let byteCount = min(missing, buffer.count)
+            let isComplete = byteCount == missing
+            self.state = isComplete ? .complete : .fixedLength(missing: missing - byteCount)
+            return BodyPiece(content: 0..<byteCount, consumed: byteCount, isComplete: isComplete)
         case .untilClose:
             return BodyPiece(content: 0..<buffer.count, consumed: buffer.count, isComplete: false)
-        case .none?, nil:
-            preconditionFailure("a body without a framing")
+        case .complete:
+            return BodyPiece(content: 0..<0, consumed: 0, isComplete: true)
+        case .failed(let error):
+            throw error
+        case .head:
+            preconditionFailure("the head was not read")
         }
     }
 
@@ -111,14 +110,10 @@ package struct ResponseReader: Sendable {
         switch self.state {
         case .head: throw self.headReader.hasBegun ? .incompleteHead : .noResponse
         case .failed(let error): throw error
-        case .complete: return
-        case .body:
-            switch self.bodyFraming {
-            case .chunked: if let error = self.chunkReader.endError { throw error }
-            case .length: throw .incompleteBody(missing: self.missingByteCount)
-            // RFC 9112 section 8: nothing tells whether more was meant to come.
-            case .untilClose, .none?, nil: return
-            }
+        case .fixedLength(let missing): throw .incompleteBody(missing: missing)
+        case .chunks: if let error = self.chunkReader.endError { throw error }
+        // RFC 9112 section 8: nothing tells whether more was meant to come.
+        case .untilClose, .complete: return
         }
     }
 }
