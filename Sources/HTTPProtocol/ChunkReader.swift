@@ -59,7 +59,6 @@ struct ChunkReader: Sendable {
                     unsafe Self.takeWholeChunks(of: buffer, into: &piece)
                     guard piece.consumed < buffer.count else { return }
                 }
-                self.size = 0
                 self.lineByteCount = 0
                 try self.readLineByte(unsafe buffer[piece.consumed])
                 piece.consumed += 1
@@ -194,14 +193,14 @@ struct ChunkReader: Sendable {
         self.lineByteCount += 1
         switch self.state {
         case .lineStart:
-            guard byte.hexadecimalValue < 16 else { throw .invalidChunkLine }
-            self.size = Int(byte.hexadecimalValue)
+            self.size = Int(Self.digitValues[Int(byte)])
+            guard self.size >= 0 else { throw .invalidChunkLine }
             self.state = .size
         case .size:
-            let digit = byte.hexadecimalValue
-            guard digit < 16 else { return try self.readByteBehindSize(byte) }
+            let digit = Int(Self.digitValues[Int(byte)])
+            guard digit >= 0 else { return try self.readByteBehindSize(byte) }
             guard self.size <= Int.max >> 4 else { throw .chunkSizeOverflow }
-            self.size = self.size << 4 | Int(digit)
+            self.size = self.size << 4 | digit
         case .afterSize:
             try self.readByteBehindSize(byte)
         case .extensions:

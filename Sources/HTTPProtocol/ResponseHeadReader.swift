@@ -18,7 +18,7 @@ struct ResponseHeadReader: Sendable {
 
     /// Empty lines that are tolerated before status lines, in all.
     ///
-    /// RFC 9112 section 2.2 wants that of servers only; some write one behind a body that nobody asked for.
+    /// RFC 9112 section 2.2 asks for it before a request line, and says nothing of a status line.
     private static let emptyLineLimit = 4
     private static let beginning: StaticString = "HTTP/1."
 
@@ -119,8 +119,7 @@ struct ResponseHeadReader: Sendable {
         self.state = .reasonPhrase
     }
 
-    /// RFC 9110 section 15.2: every 1xx is interim, also one that is not known; 101 is the last response of its
-    /// connection.
+    /// Whether another head follows (RFC 9110 section 15.2): behind every 1xx, known or not, but 101.
     private var isInterim: Bool { 100..<200 ~= self.statusCode && self.statusCode != 101 }
 
     // MARK: Field lines
@@ -163,7 +162,7 @@ struct ResponseHeadReader: Sendable {
     private mutating func readFieldLine() throws(HTTPError) -> ResponseMessageHead? {
         guard let first = self.line.first else { return self.endHead() }
         if first.isWhitespace {
-            // RFC 9112 section 2.2 allows to reject white space before the first field line, and this does.
+            // RFC 9112 section 2.2: white space before the first field line may be rejected, and is.
             try self.fields.append(continuation: self.line[...])
         } else {
             guard self.fields.count < self.limits.fieldLineCount else {

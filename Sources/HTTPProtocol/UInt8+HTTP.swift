@@ -23,14 +23,6 @@ extension UInt8 {
         return self < 128 && bits &>> UInt64(self & 63) & 1 == 1
     }
 
-    /// The value of a hexadecimal digit, or a value above 15.
-    @inline(__always) var hexadecimalValue: UInt8 {
-        let digit = self &- 0x30
-        guard digit > 9 else { return digit }
-        let letter = (self | 0x20) &- 0x61
-        return letter < 6 ? letter &+ 10 : 0xFF
-    }
-
     /// The lower-case letter of an upper-case one, and every other byte unchanged.
     var lowercased: UInt8 { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self ? self | 0x20 : self }
 }
