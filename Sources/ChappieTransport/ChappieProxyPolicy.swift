@@ -58,12 +58,17 @@ extension ChappieProxyPolicy {
     }
 
     private static func secrets(of url: String) -> [String] {
-        guard let sent = (try? ProxyServer(url: url))?.authorization?.split(separator: " ").last else { return [] }
-        let decoded = Data(base64Encoded: String(sent)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        guard let proxy = try? ProxyServer(url: url), let credential = proxy.credential else { return [] }
+        let decoded = String(decoding: credential.password, as: UTF8.self)
         let written = url.prefix(upTo: url.lastIndex(of: "@") ?? url.startIndex)
-        let credentials = [decoded[...], written.firstRange(of: "://").map { written[$0.upperBound...] } ?? written]
-        return [String(sent)]
-            + credentials.compactMap { text in text.firstIndex(of: ":").map { String(text[$0...].dropFirst()) } }
+        let userInformation = written.firstRange(of: "://").map { written[$0.upperBound...] } ?? written
+        let password = userInformation.firstIndex(of: ":").map { String(userInformation[$0...].dropFirst()) }
+        let sent: [String] =
+            switch proxy.scheme {
+            case .http, .https: credential.basicAuthorization.split(separator: " ").suffix(1).map(String.init)
+            case .socks5: []
+            }
+        return sent + [decoded, password].compactMap(\.self)
     }
 }
 

@@ -42,7 +42,11 @@ package struct LibwebsocketsTransport: StreamTransport {
 
     private func way(to endpoint: TransportEndpoint) -> Result<Way, TransportFailure> {
         Result { () throws(TransportFailure) in
-            Way(tls: endpoint.isSecure ? self.tls : nil, proxy: try self.proxies.proxy(for: endpoint))
+            let proxy = try self.proxies.proxy(for: endpoint)
+            guard proxy == nil || proxy?.scheme == .http else {
+                throw TransportFailure(phase: .proxy, cause: .unavailable)
+            }
+            return Way(tls: endpoint.isSecure ? self.tls : nil, proxy: proxy)
         }
     }
 }

@@ -3,18 +3,15 @@
 /// What is wrong with a URL is said in fixed sentences: nothing of the URL, which may have a password, is in them but
 /// a scheme that is known.
 extension ProxyServer {
-    /// The port of a URL that names none: that of its scheme, `http` (RFC 9110 section 4.2.1).
-    ///
-    /// curl takes 1080, which is the port of SOCKS.
-    package static let defaultPort: UInt16 = 80
-
     /// Reads a URL; one without a scheme is taken for one with `http`.
     ///
-    /// The user name and the password are percent-encoded in it, and may have any length.
+    /// Schemes are `http`, `https`, and `socks5` or `socks5h`, which mean the same. The user name and the password are
+    /// percent-encoded; they may have any length for `http` and `https`, and at most 255 bytes each for SOCKS.
     package init(url: String) throws(TransportFailure) {
         var rest = url.utf8[...].trimmed
+        var scheme = Scheme.http
         if let end = rest.firstRange(of: "://".utf8) {
-            try Self.checkScheme(rest[..<end.lowerBound])
+            scheme = try Self.scheme(rest[..<end.lowerBound])
             rest = rest[end.upperBound...]
         }
         let authority = rest.prefix { !Self.authorityEnds.contains($0) }
@@ -22,14 +19,15 @@ extension ProxyServer {
         guard path.isEmpty || path.elementsEqual("/".utf8) else {
             throw Self.invalid("its URL has more than a host and a port")
         }
+        var credential: Credential?
+        var address = authority
         // A password may have an @ in it that is not encoded: the last one counts.
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
-            self.authorization = try Self.authorization(authority[..<at])
-            (self.host, self.port) = try Self.hostAndPort(authority[authority.index(after: at)...])
-        } else {
-            self.authorization = nil
-            (self.host, self.port) = try Self.hostAndPort(authority)
+            credential = try Self.credential(authority[..<at], for: scheme)
+            address = authority[authority.index(after: at)...]
         }
+        let (host, port) = try Self.hostAndPort(address)
+        self.init(scheme: scheme, host: host, port: port ?? scheme.defaultPort, credential: credential)
     }
 
     private static let authorityEnds = Array("/?#\\".utf8)
@@ -40,25 +38,50 @@ extension ProxyServer {
 
     // MARK: The scheme
 
-    private static let otherSchemes = ["https", "socks", "socks4", "socks4a", "socks5", "socks5h", "quic"]
+    private static let otherSchemes = ["socks", "socks4", "socks4a", "quic"]
 
-    private static func checkScheme(_ bytes: Substring.UTF8View) throws(TransportFailure) {
+    private static func scheme(_ bytes: Substring.UTF8View) throws(TransportFailure) -> Scheme {
         let scheme = String(decoding: bytes, as: UTF8.self).lowercased()
-        guard scheme != "http" else { return }
-        guard Self.otherSchemes.contains(scheme) else { throw Self.invalid("the scheme of its URL is not http") }
-        throw Self.invalid("\(scheme) proxies are not supported, http ones are")
+        switch scheme {
+        case "http": return .http
+        case "https": return .https
+        // Other programs look the server's name up themselves for `socks5`. Here the proxy does for both: a look-up
+        // would tell the name to the resolver, and the proxy's network may be the only one that knows it.
+        case "socks5", "socks5h": return .socks5
+        default:
+            guard Self.otherSchemes.contains(scheme) else {
+                throw Self.invalid("the scheme of its URL is not http, https, socks5 or socks5h")
+            }
+            throw Self.invalid("\(scheme) proxies are not supported; http, https, socks5 and socks5h ones are")
+        }
     }
 
     // MARK: The credential
 
-    /// The value of `Proxy-Authorization` (RFC 7617 section 2); nil when the user information is empty.
-    private static func authorization(_ bytes: Substring.UTF8View) throws(TransportFailure) -> String? {
+    /// The most bytes of a user name or a password (RFC 1929 section 2: one byte has the length).
+    private static let socksByteCountLimit = 255
+
+    /// The user name and the password; nil when the user information is empty.
+    private static func credential(
+        _ bytes: Substring.UTF8View, for scheme: Scheme
+    ) throws(TransportFailure) -> Credential? {
         guard !bytes.isEmpty else { return nil }
         let name = bytes.prefix { $0 != UInt8(ascii: ":") }
         let user = try Self.decoded(name)
-        guard !user.contains(UInt8(ascii: ":")) else { throw Self.invalid("its user name has a colon") }
         let password = try Self.decoded(bytes[name.endIndex...].dropFirst())
-        return "Basic " + Base64.encoded(user + [UInt8(ascii: ":")] + password)
+        switch scheme {
+        case .http, .https:
+            // RFC 7617 section 2: the colon is where the password begins.
+            guard !user.contains(UInt8(ascii: ":")) else { throw Self.invalid("its user name has a colon") }
+        case .socks5:
+            guard user.count <= Self.socksByteCountLimit else {
+                throw Self.invalid("its user name is longer than the 255 bytes that SOCKS allows")
+            }
+            guard password.count <= Self.socksByteCountLimit else {
+                throw Self.invalid("its password is longer than the 255 bytes that SOCKS allows")
+            }
+        }
+        return Credential(userName: user, password: password)
     }
 
     /// Takes the percent-encoding away (RFC 3986 section 2.1).
@@ -83,7 +106,7 @@ extension ProxyServer {
 
     // MARK: The host
 
-    private static func hostAndPort(_ bytes: Substring.UTF8View) throws(TransportFailure) -> (String, UInt16) {
+    private static func hostAndPort(_ bytes: Substring.UTF8View) throws(TransportFailure) -> (String, UInt16?) {
         let host: String
         var rest = bytes
         if rest.first == UInt8(ascii: "[") {
@@ -104,10 +127,10 @@ extension ProxyServer {
         return (host, try Self.port(rest))
     }
 
-    /// `bytes` is empty, or a colon and what follows it.
-    private static func port(_ bytes: Substring.UTF8View) throws(TransportFailure) -> UInt16 {
+    /// The port in nothing or in a colon and what follows it; nil when there is none.
+    private static func port(_ bytes: Substring.UTF8View) throws(TransportFailure) -> UInt16? {
         let digits = bytes.dropFirst()
-        if digits.isEmpty, bytes.isEmpty || bytes.first == UInt8(ascii: ":") { return Self.defaultPort }
+        if digits.isEmpty, bytes.isEmpty || bytes.first == UInt8(ascii: ":") { return nil }
         guard bytes.first == UInt8(ascii: ":"), let port: UInt16 = digits.decimalValue(), port > 0 else {
             throw Self.invalid("its port is not a number from 1 to 65535")
         }

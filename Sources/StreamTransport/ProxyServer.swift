@@ -1,21 +1,76 @@
-/// A proxy that is asked for a tunnel to the server (RFC 9110 section 9.3.6).
+/// A proxy that is asked for a tunnel to the server, by CONNECT (RFC 9110 section 9.3.6) or by SOCKS 5 (RFC 1928).
 ///
 /// Its description never has the credential.
 package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
+    /// The protocol that the proxy speaks.
+    package enum Scheme: String, Sendable, Hashable, CaseIterable {
+        /// CONNECT over TCP.
+        case http
+        /// CONNECT inside TLS, whose certificate is verified for the proxy's host.
+        case https
+        /// SOCKS 5 over TCP; the proxy looks the server's name up.
+        case socks5
+
+        /// The port of a URL that names none.
+        ///
+        /// For `http` and `https` it is that of the scheme (RFC 9110 sections 4.2.1 and 4.2.2), where curl takes 1080
+        /// for `http`; 1080 is the port of SOCKS (RFC 1928 section 3).
+        package var defaultPort: UInt16 {
+            switch self {
+            case .http: 80
+            case .https: 443
+            case .socks5: 1080
+            }
+        }
+    }
+
+    /// A user name and a password.
+    ///
+    /// Its description has neither.
+    package struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+        CustomReflectable
+    {
+        /// The user name; without a colon for CONNECT (RFC 7617 section 2), at most 255 bytes for SOCKS.
+        package let userName: [UInt8]
+        /// The password, which may be empty; at most 255 bytes for SOCKS (RFC 1929 section 2).
+        package let password: [UInt8]
+
+        /// A credential.
+        package init(userName: [UInt8], password: [UInt8]) {
+            self.userName = userName
+            self.password = password
+        }
+
+        /// The value of `Proxy-Authorization` (RFC 7617 section 2).
+        package var basicAuthorization: String {
+            "Basic " + Base64.encoded(self.userName + [UInt8(ascii: ":")] + self.password)
+        }
+
+        /// Fixed text.
+        package var description: String { "Credential(redacted)" }
+        /// Fixed text.
+        package var debugDescription: String { self.description }
+        /// Nothing.
+        package var customMirror: Mirror { Mirror(self, children: [:]) }
+    }
+
+    /// The protocol that it speaks.
+    package let scheme: Scheme
     /// A name, an IPv4 address, or an IPv6 address without brackets.
     package let host: String
     /// 1–65,535.
     package let port: UInt16
-    /// The value of `Proxy-Authorization`, such as `Basic …` (RFC 7617); nil when the proxy wants none.
-    package let authorization: String?
+    /// The login; nil without one.
+    package let credential: Credential?
 
     /// A proxy.
-    package init(host: String, port: UInt16, authorization: String? = nil) {
+    package init(scheme: Scheme = .http, host: String, port: UInt16, credential: Credential? = nil) {
+        self.scheme = scheme
         self.host = host
         self.port = port
-        self.authorization = authorization
+        self.credential = credential
     }
 
     /// Where it is, and no more.

@@ -36,7 +36,8 @@ import Testing
     }
 
     @Test func theCredentialGoesToTheProxy() {
-        let proxy = ProxyServer(host: "p", port: 1, authorization: "Basic dTpw")
+        let credential = ProxyServer.Credential(userName: Array("u".utf8), password: Array("p".utf8))
+        let proxy = ProxyServer(host: "p", port: 1, credential: credential)
         let request = TunnelHandshake.request(for: Self.endpoint("h", 1), through: proxy)
         #expect(
             String(decoding: request, as: UTF8.self)

@@ -135,7 +135,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Wire.allCases, ["socks5://h:1", "https://h:1", "http://h:0", "http://h:1/path", "http://u:%zz@h"])
+    @Test(
+        arguments: Wire.allCases,
+        ["socks4://h:1", "quic://h:1", "http://h:0", "socks5://h:1/path", "https://u:%zz@h"])
     func aProxyThatCannotBeUsedIsNotPassedBy(over wire: Wire, url: String) async throws {
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let outcome = await ChappieStreamingTransport(

@@ -71,28 +71,46 @@ import Testing
         Example(["ALL_PROXY": "a", "NO_PROXY": "*", "no_proxy": "other.com"], secure: "a", plain: "a"),
         Example(["ALL_PROXY": "a", "NO_PROXY": "*", "no_proxy": ""], secure: "a", plain: "a"),
         // Nothing is asked of a URL that is not used.
-        Example(["ALL_PROXY": "socks5://a", "NO_PROXY": "*"]),
+        Example(["ALL_PROXY": "socks4://a", "NO_PROXY": "*"]),
     ])
     func exceptionsAreDirect(_ example: Example) throws { try Self.expect(example) }
 
     @Test func aURLThatCannotBeUsedFailsWhereItWouldBeUsed() throws {
-        let policy = ProxyPolicy.environment(["HTTPS_PROXY": "socks5://canary:canary@h:1", "HTTP_PROXY": "a"])
+        let policy = ProxyPolicy.environment(["HTTPS_PROXY": "socks4://canary:canary@h:1", "HTTP_PROXY": "a"])
         #expect(try policy.proxy(for: Self.plain)?.host == "a")
-        let cause = TransportFailure.Cause.proxyInvalid("socks5 proxies are not supported, http ones are")
+        let cause = TransportFailure.Cause.proxyInvalid(
+            "socks4 proxies are not supported; http, https, socks5 and socks5h ones are")
         #expect(throws: TransportFailure(phase: .proxy, cause: cause)) { try policy.proxy(for: Self.secure) }
     }
 
     @Test func oneURLIsForEveryServer() throws {
         for endpoint in [Self.secure, Self.plain] {
             let proxy = try ProxyPolicy.url("http://u:p@h:1").proxy(for: endpoint)
-            #expect(proxy == ProxyServer(host: "h", port: 1, authorization: "Basic dTpw"))
+            let credential = ProxyServer.Credential(userName: Array("u".utf8), password: Array("p".utf8))
+            #expect(proxy == ProxyServer(host: "h", port: 1, credential: credential))
             #expect(try ProxyPolicy.none.proxy(for: endpoint) == nil)
             #expect(throws: TransportFailure.self) { try ProxyPolicy.url("http://h:0").proxy(for: endpoint) }
         }
     }
 
+    @Test(arguments: ProxyServer.Scheme.allCases)
+    func everyVariableTakesEveryScheme(_ scheme: ProxyServer.Scheme) throws {
+        let url = "\(scheme.rawValue)://u:p@h"
+        let expected = ProxyServer(
+            scheme: scheme, host: "h", port: scheme.defaultPort,
+            credential: .init(userName: Array("u".utf8), password: Array("p".utf8)))
+        for name in ["all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY"] {
+            #expect(try ProxyPolicy.environment([name: url]).proxy(for: Self.secure) == expected)
+        }
+        for name in ["all_proxy", "ALL_PROXY", "http_proxy", "HTTP_PROXY"] {
+            #expect(try ProxyPolicy.environment([name: url]).proxy(for: Self.plain) == expected)
+        }
+    }
+
     /// A proxy that was asked for is never left out.
-    @Test(arguments: ["", " ", "\n", "://", "http://h:99999999999999999999999"])
+    @Test(arguments: [
+        "", " ", "\n", "://", "http://h:99999999999999999999999", "socks4://h:1", "socks5://", "https://:443",
+    ])
     func urlWithoutAHostOrWithAnotherPortIsInvalid(url: String) {
         for endpoint in [Self.secure, Self.plain] {
             #expect {
@@ -105,7 +123,10 @@ import Testing
     }
 
     @Test func nothingOfAPolicyIsPrinted() {
-        let policies: [ProxyPolicy] = [.url("http://canary:canary@canary:1"), .environment(["ALL_PROXY": "canary:x"])]
+        let policies: [ProxyPolicy] = [
+            .url("http://canary:canary@canary:1"), .url("socks5://canary:canary@canary:1"),
+            .url("https://canary:canary@canary"), .environment(["ALL_PROXY": "canary:x"]),
+        ]
         for policy in policies {
             var dumped = ""
             dump(policy, to: &dumped)

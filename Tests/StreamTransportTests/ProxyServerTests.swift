@@ -35,9 +35,17 @@ import Testing
     ])
     func aHostAndAPortAreRead(_ example: Example) throws {
         let proxy = try ProxyServer(url: example.url)
-        #expect(proxy.host == example.host)
-        #expect(proxy.port == example.port)
-        #expect(proxy.authorization == nil)
+        #expect(proxy == ProxyServer(scheme: .http, host: example.host, port: example.port))
+    }
+
+    @Test(
+        arguments: [
+            ("https://h", .https, 443), ("https://h:3129/", .https, 3129), ("HTTPS://h", .https, 443),
+            ("socks5://h", .socks5, 1080), ("socks5h://h", .socks5, 1080), ("SOCKS5H://h:", .socks5, 1080),
+            ("socks5://h:9050", .socks5, 9050), (" socks5h://h/\n", .socks5, 1080), ("http://h", .http, 80),
+        ] as [(String, ProxyServer.Scheme, UInt16)])
+    func aSchemeHasItsPort(url: String, scheme: ProxyServer.Scheme, port: UInt16) throws {
+        #expect(try ProxyServer(url: url) == ProxyServer(scheme: scheme, host: "h", port: port))
     }
 
     @Test(arguments: [
@@ -58,7 +66,7 @@ import Testing
     ])
     func aCredentialIsDecodedAndEncoded(_ example: Example) throws {
         let proxy = try ProxyServer(url: example.url)
-        #expect(proxy.authorization == example.credential.map { "Basic \($0)" })
+        #expect(proxy.credential?.basicAuthorization == example.credential.map { "Basic \($0)" })
         #expect(proxy.host == example.host)
         #expect(proxy.port == example.port)
     }
@@ -66,20 +74,61 @@ import Testing
     @Test(arguments: [1, 2, 3, 100, 2_000, 100_000])
     func aPasswordHasAnyLength(_ count: Int) throws {
         let proxy = try ProxyServer(url: "http://u:\(String(repeating: "x", count: count))@h:1")
-        let text = try #require(proxy.authorization).dropFirst("Basic ".count)
+        let text = try #require(proxy.credential).basicAuthorization.dropFirst("Basic ".count)
         #expect(text.count == (count + 2 + 2) / 3 * 4)
         #expect(text.hasPrefix(count < 4 ? "dTp4" : "dTp4eHh4"))
     }
 
-    @Test(arguments: ["https", "socks4", "socks4a", "socks5", "socks5h", "SOCKS5"])
-    func aSchemeOfOtherProxiesIsNamed(_ scheme: String) {
-        let fault = Self.fault(in: "\(scheme)://canary:canary@canary:1")
-        #expect(fault == "\(scheme.lowercased()) proxies are not supported, http ones are")
+    struct Login: Sendable, CustomTestStringConvertible {
+        let userInformation: String
+        let userName: [UInt8]
+        let password: [UInt8]
+
+        init(_ userInformation: String, _ userName: String, _ password: String) {
+            self.userInformation = userInformation
+            (self.userName, self.password) = (Array(userName.utf8), Array(password.utf8))
+        }
+
+        var testDescription: String { self.userInformation }
     }
 
-    @Test(arguments: ["canary", "ftp", "file", "", "user:canary"])
+    @Test(arguments: [
+        Login("u:p", "u", "p"), Login("u", "u", ""), Login("u:", "u", ""), Login(":p", "", "p"),
+        Login("u:p:q", "u", "p:q"), Login("a%3Ab:p%40q", "a:b", "p@q"), Login("u:p@q", "u", "p@q"),
+        Login("%c3%a9:£", "é", "£"),
+    ])
+    func aLoginOfSOCKSIsDecoded(_ login: Login) throws {
+        let proxy = try ProxyServer(url: "socks5://\(login.userInformation)@h")
+        #expect(proxy.credential == .init(userName: login.userName, password: login.password))
+        #expect(try ProxyServer(url: "socks5h://\(login.userInformation)@h") == proxy)
+    }
+
+    @Test(arguments: ["socks5", "socks5h"])
+    func aLoginOfSOCKSHasALimit(_ scheme: String) throws {
+        // An encoded byte is one byte.
+        let (longest, encoded) = (String(repeating: "x", count: 255), String(repeating: "%41", count: 255))
+        for text in [longest, encoded] {
+            let credential = try #require(try ProxyServer(url: "\(scheme)://\(text):\(text)@h").credential)
+            #expect(credential.userName.count == 255 && credential.password.count == 255)
+            #expect(
+                Self.fault(in: "\(scheme)://\(text)x:p@h")
+                    == "its user name is longer than the 255 bytes that SOCKS allows")
+            #expect(
+                Self.fault(in: "\(scheme)://u:x\(text)@h")
+                    == "its password is longer than the 255 bytes that SOCKS allows")
+        }
+    }
+
+    @Test(arguments: ["socks", "socks4", "socks4a", "quic", "SOCKS4"])
+    func aSchemeOfOtherProxiesIsNamed(_ scheme: String) {
+        let fault = Self.fault(in: "\(scheme)://canary:canary@canary:1")
+        #expect(
+            fault == "\(scheme.lowercased()) proxies are not supported; http, https, socks5 and socks5h ones are")
+    }
+
+    @Test(arguments: ["canary", "ftp", "file", "", "user:canary", "socks5 ", "socks6", "httpss"])
     func anyOtherSchemeIsNot(_ scheme: String) {
-        #expect(Self.fault(in: "\(scheme)://h:1") == "the scheme of its URL is not http")
+        #expect(Self.fault(in: "\(scheme)://h:1") == "the scheme of its URL is not http, https, socks5 or socks5h")
     }
 
     @Test(arguments: [
@@ -94,8 +143,13 @@ import Testing
         "http://u:can\tary@h",
     ])
     func whatIsNoURLIsRefusedWithoutItsWords(_ url: String) throws {
-        let fault = try #require(Self.fault(in: url))
-        #expect(!fault.isEmpty && !fault.contains("ary"))
+        for scheme in ["http", "https", "socks5", "socks5h"] {
+            let url = url.hasPrefix("http:") ? scheme + url.dropFirst("http".count) : url
+            // A colon is where the password begins for `http` and `https` alone.
+            if scheme.hasPrefix("socks"), url.contains("%3A") { continue }
+            let fault = try #require(Self.fault(in: url))
+            #expect(!fault.isEmpty && !fault.contains("ary"))
+        }
     }
 
     private static func fault(in url: String) -> String? {
@@ -108,13 +162,18 @@ import Testing
         }
     }
 
-    @Test func nothingOfTheCredentialIsPrinted() throws {
-        let proxy = try ProxyServer(url: "http://canary:canary@h:1")
-        var dumped = ""
-        dump(proxy, to: &dumped)
-        let encoded = try #require(proxy.authorization?.dropFirst("Basic ".count))
-        for text in ["\(proxy)", String(reflecting: proxy), "\([proxy])", dumped] {
-            #expect(!text.contains("canary") && !text.contains(encoded))
+    @Test(arguments: ProxyServer.Scheme.allCases)
+    func nothingOfTheCredentialIsPrinted(of scheme: ProxyServer.Scheme) throws {
+        let proxy = try ProxyServer(url: "\(scheme.rawValue)://canary:canary@h:1")
+        let credential = try #require(proxy.credential)
+        let encoded = credential.basicAuthorization.dropFirst("Basic ".count)
+        var dumps = ["", ""]
+        dump(proxy, to: &dumps[0])
+        dump(credential, to: &dumps[1])
+        let texts = ["\(proxy)", "\([proxy])", "\(credential)", "\([credential])"]
+        let debugged = [String(reflecting: proxy), String(reflecting: credential)]
+        for text in texts + debugged + dumps {
+            #expect(!text.contains("canary") && !text.contains(encoded) && !text.contains("99, 97, 110"))
         }
     }
 }

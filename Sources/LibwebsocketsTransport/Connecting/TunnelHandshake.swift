@@ -42,7 +42,9 @@ struct TunnelHandshake {
     static func request(for endpoint: TransportEndpoint, through proxy: ProxyServer) -> [UInt8] {
         let authority = "\(RequestFields.bracketed(endpoint.host)):\(endpoint.port)"
         var text = "CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n"
-        if let authorization = proxy.authorization { text += "Proxy-Authorization: \(authorization)\r\n" }
+        if let credential = proxy.credential {
+            text += "Proxy-Authorization: \(credential.basicAuthorization)\r\n"
+        }
         return Array((text + "\r\n").utf8)
     }
 
