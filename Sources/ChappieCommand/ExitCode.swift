@@ -91,6 +91,7 @@ extension ExitCode {
         "http.not-http": .wrongData,
         "http.transfer-coding": .wrongData,
         "proxy.invalid": .usage,
+        "proxy.not-socks": .wrongData,
         "replay.diverged": .wrongData,
         "request.invalid": .usage,
         "request.too-large": .usage,

@@ -128,6 +128,14 @@ extension TransportFailure.Cause {
         case .proxyRefused(let statusCode):
             details.statusCode = statusCode
             return .proxyRefused
+        case .socksRefused(let code):
+            details.systemCode = Int(code)
+            details.detail = SOCKSRefusal(code: code)?.rawValue
+            return .proxyRefused
+        case .socksAuthenticationRefused(let fault):
+            details.detail = fault.rawValue
+            return .proxyRefused
+        case .notSOCKS: return .notSOCKS
         case .notHTTP: return .notHTTP
         case .headerSectionTooLarge(let limit):
             details.limit = limit

@@ -123,8 +123,10 @@ extension ChappieTransportFailure {
 
     /// Whether it is the proxy that wants another credential, or one at all.
     var isProxyCredentialRefused: Bool {
+        guard self.code == .proxyRefused else { return false }
         // RFC 9110 section 15.5.8 has 407 for it; tinyproxy before 1.11.3 says 401 to a wrong one.
-        self.code == .proxyRefused && [401, 407].contains(self.details.statusCode)
+        return [401, 407].contains(self.details.statusCode)
+            || TransportFailure.SOCKSAuthenticationFault(self.details) != nil
     }
 
     fileprivate var facts: ErrorFacts {
@@ -144,7 +146,7 @@ extension ChappieTransportFailure {
         case .webSocketClosed: ErrorFacts(closeCode: self.details.closeCode)
         case .openingHandshakeInvalid:
             self.details.statusCode.map { $0 == 101 ? .wrongData : ErrorFacts(statusCode: $0) } ?? .wrongData
-        case .notHTTP, .unexpectedContentType: ErrorFacts(.server, requiresUserAction: true)
+        case .notHTTP, .notSOCKS, .unexpectedContentType: ErrorFacts(.server, requiresUserAction: true)
         case .headerSectionTooLarge, .eventTooLarge, .outputTooLarge, .unsupportedContentCoding,
             .unsupportedTransferCoding:
             ErrorFacts(.server, shouldReport: true)

@@ -37,13 +37,18 @@ extension ChappieTransportFailure: LocalizedError {
         case .unreachable where self.phase == .proxy: "The proxy cannot be reached"
         case .unreachable: "The server cannot be reached"
         case .timedOut: "Time ran out"
-        case .certificateRejected: "The server's certificate is not trusted\(self.refusalWords)"
+        case .certificateRejected: "The \(self.peer.rawValue)'s certificate is not trusted\(self.refusalWords)"
         case .keyNotPinned: "The server's key is not one of those that are pinned"
+        case .tlsHandshakeFailed where self.phase == .proxy:
+            "The TLS handshake with the proxy failed\(self.refusalWords)"
         case .tlsHandshakeFailed: "The TLS handshake failed\(self.refusalWords)"
         case .trustAnchorsUnreadable: "The file of trusted certificates cannot be read"
         case .clientCertificateUnreadable: "The client's certificate or its key cannot be read"
         case .proxyInvalid: "The proxy cannot be used\(self.detailWords)"
-        case .proxyRefused: "The proxy refused the connection\(self.statusWords)"
+        case .proxyRefused where self.isProxyCredentialRefused:
+            self.loginFault?.words ?? "The proxy requires another user name and password, or any\(self.statusInWords)"
+        case .proxyRefused: "The proxy refused the connection\(self.statusWords)\(self.replyWords)"
+        case .notSOCKS: "The proxy does not speak SOCKS 5"
         case .notHTTP where self.phase == .proxy: "The proxy does not speak HTTP"
         case .notHTTP: "What answered does not speak HTTP"
         case .headerSectionTooLarge: "The answer's header section is larger than\(self.limitWords)"
@@ -82,7 +87,7 @@ extension ChappieTransportFailure: LocalizedError {
     }
 
     var advice: String {
-        if let advice = TLSRefusal(self.details)?.advice { return advice }
+        if let advice = TLSRefusal(self.details)?.advice(for: self.peer) { return advice }
         return self.adviceOfCode
     }
 
@@ -90,18 +95,23 @@ extension ChappieTransportFailure: LocalizedError {
         switch self.code.kind {
         case .invalidRequest: "Correct the address, the fields or the body of the request."
         case .unresolvable where self.phase == .proxy, .unreachable where self.phase == .proxy,
-            .notHTTP where self.phase == .proxy:
+            .notHTTP where self.phase == .proxy, .notSOCKS:
             "Check the proxy's URL and the network."
+        case .tlsHandshakeFailed where self.phase == .proxy:
+            "Check the proxy's URL: https is for a proxy that is spoken to by TLS, http for one that is not."
         case .unresolvable, .unreachable: "Check the address, the network and the firewall."
         case .timedOut: "Check the network, or allow more time."
+        case .certificateRejected where self.phase == .proxy:
+            "Check the proxy's URL, or name the certification authority that signed it."
         case .certificateRejected: "Check the address, or name the certification authority that signed it."
         case .keyNotPinned: "Check the address and the network, and pin the new key if the server has changed it."
         case .trustAnchorsUnreadable: "Check the file's name and format (PEM)."
         case .clientCertificateUnreadable:
             "Check the files' names and format (PEM), and that the key is the certificate's."
         case .proxyInvalid: "Correct the proxy's URL."
-        case .proxyRefused where self.isProxyCredentialRefused: "Check the user name and password in the proxy's URL."
-        case .proxyRefused: "Ask the proxy's operator to allow the server, or name it in NO_PROXY."
+        case .proxyRefused where self.isProxyCredentialRefused:
+            (self.loginFault ?? .credentialRefused).advice
+        case .proxyRefused: (SOCKSRefusal(self.details) ?? .notAllowed).advice
         case .descriptorsExhausted: "Raise the limit (ulimit -n), or open fewer connections at once."
         case .endedEarly where self.endedAnswer == .withoutEvent:
             "Check the address, and ask the server's operator: its log says why it ends its answers before they begin."
@@ -141,18 +151,28 @@ extension ChappieTransportFailure: LocalizedError {
             " Two connections were cut after \(Int($0.seconds.rounded())) s: that looks like a time limit on the path."
         } ?? ""
     }
-    private var refusalWords: String { TLSRefusal(self.details)?.words.map { ": \($0)" } ?? "" }
+    /// The other side of the TLS handshake that failed.
+    private var peer: TLSRefusal.Peer { self.phase == .proxy ? .proxy : .server }
+    private var refusalWords: String { TLSRefusal(self.details)?.words(for: self.peer).map { ": \($0)" } ?? "" }
     private var detailWords: String { self.details.detail.map { ": \($0)" } ?? "" }
     private var limitWords: String { self.details.limit.map { " the limit of \($0) bytes" } ?? " the limit" }
     private var descriptorWords: String { self.details.limit.map { " of \($0) (ulimit -n)" } ?? "" }
     private var limitInWords: String { self.details.limit.map { " (\($0) bytes)" } ?? "" }
     private var statusWords: String { self.details.statusCode.map { " with status code \($0)" } ?? "" }
+    private var statusInWords: String { self.details.statusCode.map { " (status code \($0))" } ?? "" }
+    private var replyWords: String {
+        guard self.details.statusCode == nil, let code = self.details.systemCode else { return "" }
+        return SOCKSRefusal(self.details).map { ": \($0.words)" } ?? " with reply code \(code)"
+    }
     private var closeWords: String { self.details.closeCode.map { " with code \($0)" } ?? "" }
 }
 
 extension ChappieTransportFailure {
     /// How an answer ended that was not cut.
     private var endedAnswer: EndedAnswer? { self.details.detail.flatMap(EndedAnswer.init) }
+
+    /// Why a SOCKS proxy lets no one in.
+    private var loginFault: TransportFailure.SOCKSAuthenticationFault? { .init(self.details) }
 
     /// The API that the endpoint speaks.
     private var otherAPI: OtherAPI? { self.details.detail.flatMap(OtherAPI.init) }

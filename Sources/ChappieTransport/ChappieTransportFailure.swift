@@ -8,7 +8,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         case resolve
         /// TCP.
         case connect
-        /// CONNECT at a proxy.
+        /// A proxy: its look-up, TCP and TLS to it, and CONNECT or SOCKS.
         case proxy
         /// The TLS handshake and the verification of the certificate.
         case tls
@@ -45,6 +45,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
             case clientCertificateUnreadable = "tls.client-certificate"
             case proxyInvalid = "proxy.invalid"
             case proxyRefused = "proxy.refused"
+            case notSOCKS = "proxy.not-socks"
             case notHTTP = "http.not-http"
             case headerSectionTooLarge = "http.header-section-too-large"
             case openingHandshakeInvalid = "ws.opening-handshake"
@@ -80,7 +81,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let unreachable = Self(.unreachable)
         /// A time budget ran out; `phase` says in what.
         public static let timedOut = Self(.timedOut)
-        /// The server's certificate is not trusted; `details.detail` says why, and `details.issuer` who issued it.
+        /// The server's certificate, or in phase `proxy` that of the proxy, is not trusted; `details.detail` says why, and `details.issuer` who issued it.
         public static let certificateRejected = Self(.certificateRejected)
         /// No key of the server's certificates is one that is pinned.
         public static let keyNotPinned = Self(.keyNotPinned)
@@ -93,8 +94,14 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let clientCertificateUnreadable = Self(.clientCertificateUnreadable)
         /// The proxy's URL cannot be used; `details.detail` says why.
         public static let proxyInvalid = Self(.proxyInvalid)
-        /// The proxy refused the tunnel; `details.statusCode` is its answer.
+        /// The proxy refused the tunnel.
+        ///
+        /// `details.statusCode` is its answer to CONNECT. A SOCKS proxy's reply (RFC 1928 section 6) is in
+        /// `details.systemCode`, and `details.detail` says what it means; that is `credential-missing`,
+        /// `credential-refused` or `methods-refused` when the proxy wants another login, or one at all.
         public static let proxyRefused = Self(.proxyRefused)
+        /// What a SOCKS proxy sent is not SOCKS 5.
+        public static let notSOCKS = Self(.notSOCKS)
         /// What came back is not an HTTP/1.1 response.
         public static let notHTTP = Self(.notHTTP)
         /// A response's header section is over the limit.
@@ -185,7 +192,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public var requestID: String?
         /// The caller's name for the request (`x-client-request-id`).
         public var clientRequestID: String?
-        /// `errno`, a `getaddrinfo` code, OpenSSL's verification code or a TLS alert, whichever the code is about.
+        /// `errno`, a `getaddrinfo` code, OpenSSL's verification code, a TLS alert or the code of a SOCKS reply,
+        /// whichever the code is about.
         public var systemCode: Int?
         /// Who issued the certificate that was rejected, as it says itself (RFC 4514), at most 256 bytes.
         public var issuer: String?

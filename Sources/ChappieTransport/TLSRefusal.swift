@@ -23,6 +23,12 @@ enum TLSRefusal: String, Sendable, CaseIterable {
     case nothingInCommon = "handshake-failure"
     case unrecognizedName = "unrecognized-name"
 
+    /// The other side of the handshake.
+    enum Peer: String, Sendable, CaseIterable {
+        case server
+        case proxy
+    }
+
     /// By OpenSSL's verdict on a certificate (`X509_V_ERR_…`).
     init(certificateCode: Int32) {
         switch certificateCode {
@@ -59,7 +65,7 @@ enum TLSRefusal: String, Sendable, CaseIterable {
     }
 
     /// The end of a sentence, behind a colon; nil when the word adds nothing.
-    var words: String? {
+    func words(for peer: Peer) -> String? {
         switch self {
         case .expired: "it has expired"
         case .notYetValid: "it is not valid yet"
@@ -72,25 +78,35 @@ enum TLSRefusal: String, Sendable, CaseIterable {
         case .tooWeak: "its key or its signature is too weak"
         case .invalid, .notPinned: nil
         case .protocolVersion: "there is no version of TLS that both sides accept"
-        case .certificateRequired: "the server demands a certificate of the client"
-        case .clientCertificate: "the server does not accept the client's certificate"
-        case .nothingInCommon: "the server accepts nothing of what was offered"
-        case .unrecognizedName: "the server does not know the host's name"
+        case .certificateRequired: "the \(peer.rawValue) demands a certificate of the client"
+        case .clientCertificate: "the \(peer.rawValue) does not accept the client's certificate"
+        case .nothingInCommon: "the \(peer.rawValue) accepts nothing of what was offered"
+        case .unrecognizedName: "the \(peer.rawValue) does not know the host's name"
         }
     }
 
     /// What to do about it; nil when the failure's own advice is as good.
-    var advice: String? {
+    func advice(for peer: Peer) -> String? {
+        let operators = "the \(peer.rawValue)'s operator"
+        let checkAddress =
+            switch peer {
+            case .server: "Check the address"
+            case .proxy: "Check the proxy's URL"
+            }
         switch self {
-        case .expired, .notYetValid: "Check this machine's clock; if it is right, tell the server's operator."
-        case .wrongHost: "Check the address."
-        case .revoked, .badSignature, .wrongPurpose, .tooWeak: "Check the address, and tell the server's operator."
-        case .unknownIssuer, .selfSigned, .invalid, .notPinned: nil
-        case .protocolVersion: "Ask the server's operator for TLS 1.2 or 1.3, or lower the version that is demanded."
-        case .certificateRequired: "Give a client certificate, or check that the one given is what the server wants."
-        case .clientCertificate: "Check the client's certificate: its issuer, and how long it is valid."
-        case .nothingInCommon: "Check whether the server wants a client certificate, and which versions it speaks."
-        case .unrecognizedName: "Check the address."
+        case .expired, .notYetValid: return "Check this machine's clock; if it is right, tell \(operators)."
+        case .wrongHost, .unrecognizedName: return "\(checkAddress)."
+        case .revoked, .badSignature, .wrongPurpose, .tooWeak: return "\(checkAddress), and tell \(operators)."
+        case .unknownIssuer, .selfSigned, .invalid, .notPinned: return nil
+        case .protocolVersion:
+            return "Ask \(operators) for TLS 1.2 or 1.3, or lower the version that is demanded."
+        case .certificateRequired where peer == .proxy, .clientCertificate where peer == .proxy:
+            return "Use another proxy: a client certificate is given to servers alone."
+        case .certificateRequired:
+            return "Give a client certificate, or check that the one given is what the server wants."
+        case .clientCertificate: return "Check the client's certificate: its issuer, and how long it is valid."
+        case .nothingInCommon:
+            return "Check whether the \(peer.rawValue) wants a client certificate, and which versions it speaks."
         }
     }
 

@@ -79,8 +79,8 @@ extension TransportFailure {
         // The policy, the limit or the credential of the program's own stands in the way, whatever the transport. For a
         // wrong credential a proxy should say 407 (RFC 9110 section 15.5.8); tinyproxy before 1.11.3 says 401.
         case .invalidRequest, .trustAnchorsUnreadable, .clientCertificateUnreadable, .keyNotPinned, .proxyInvalid,
-            .proxyRefused(statusCode: 407), .proxyRefused(statusCode: 401), .messageTooLarge, .cancelled,
-            .descriptorsExhausted, .unavailable, .environmentUnusable:
+            .proxyRefused(statusCode: 407), .proxyRefused(statusCode: 401), .socksAuthenticationRefused,
+            .messageTooLarge, .cancelled, .descriptorsExhausted, .unavailable, .environmentUnusable:
             .fatal
         case .certificateRejected, .headerSectionTooLarge, .openingHandshakeInvalid,
             .unsupportedTransferCoding, .unsupportedContentCoding:
@@ -88,7 +88,8 @@ extension TransportFailure {
         case .unresolvable(let code): code == Self.temporaryNameFailure ? .offline : .probable
         case .unreachable(let code): Self.errorsWithoutNetwork.contains(code) ? .offline : .probable
         case .tlsAlert(let alert) where Self.lastingAlerts.contains(alert): .definite
-        case .tlsAlert, .tlsHandshakeFailed, .proxyRefused, .notHTTP, .protocolViolation: .probable
+        case .tlsAlert, .tlsHandshakeFailed, .proxyRefused, .socksRefused, .notSOCKS, .notHTTP, .protocolViolation:
+            .probable
         case .timedOut: self.classOfTimeout
         case .connectionLost: self.classOfLoss
         case .corruptContentCoding, .peerUnresponsive: .transient

@@ -7,14 +7,14 @@
 #endif
 
 /// A numeric address, without a zone.
-enum IPAddress: Equatable {
+package enum IPAddress: Equatable, Sendable {
     /// Four bytes.
     case version4([UInt8])
     /// Sixteen bytes.
     case version6([UInt8])
 
     /// Reads an address as `inet_pton` does; nil when the text is none.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         if let bytes = Self.bytes(of: text, AF_INET, count: 4) {
             self = .version4(bytes)
         } else if let bytes = Self.bytes(of: text, AF_INET6, count: 16) {

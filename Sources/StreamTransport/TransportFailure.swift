@@ -17,7 +17,7 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case resolve
         /// TCP.
         case connect
-        /// CONNECT at a proxy.
+        /// A proxy: its look-up, TCP and TLS to it, and CONNECT or SOCKS.
         case proxy
         /// The TLS handshake and the verification of the certificate.
         case tls
@@ -60,6 +60,12 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case proxyInvalid(String)
         /// The proxy refused the tunnel; its status code (RFC 9110 section 9.3.6).
         case proxyRefused(statusCode: Int)
+        /// The proxy refused the tunnel; the code of its SOCKS reply, which is not 0 (RFC 1928 section 6).
+        case socksRefused(code: UInt8)
+        /// The proxy wants another login, or one at all (RFC 1928 section 3, RFC 1929).
+        case socksAuthenticationRefused(SOCKSAuthenticationFault)
+        /// What the proxy sent is not SOCKS 5.
+        case notSOCKS
         /// What came back is not an HTTP/1.1 response.
         case notHTTP
         /// The response's header section is over the limit.
@@ -98,6 +104,16 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case service
         /// The system or libwebsockets opened no socket within the connect budget.
         case socket
+    }
+
+    /// The reason for which a SOCKS proxy lets no one in (RFC 1928 section 3, RFC 1929).
+    package enum SOCKSAuthenticationFault: String, Sendable, Equatable, CaseIterable {
+        /// A login is wanted, and the proxy's URL has none.
+        case credentialMissing = "credential-missing"
+        /// The user name or the password is wrong.
+        case credentialRefused = "credential-refused"
+        /// Another method than a user name and a password is wanted, such as GSSAPI.
+        case methodsRefused = "methods-refused"
     }
 
     /// What is wrong with an answer to the opening handshake (RFC 6455 section 4.1).

@@ -48,8 +48,8 @@ struct OutcomeCheck {
         require(failure.attempts == 1, "\(failure.attempts) attempts")
         let impossible: Set<ChappieTransportFailure.Code> = [
             .invalidRequest, .unresolvable, .certificateRejected, .keyNotPinned, .tlsHandshakeFailed,
-            .trustAnchorsUnreadable, .clientCertificateUnreadable, .proxyInvalid, .proxyRefused, .descriptorsExhausted,
-            .peerUnresponsive, .requestTooLarge, .sequenceGap, .responseExpired, .circuitOpen,
+            .trustAnchorsUnreadable, .clientCertificateUnreadable, .proxyInvalid, .proxyRefused, .notSOCKS,
+            .descriptorsExhausted, .peerUnresponsive, .requestTooLarge, .sequenceGap, .responseExpired, .circuitOpen,
             .unavailable,
         ]
         require(!impossible.contains(failure.code), "a failure that has no reason: \(failure)")

@@ -6,14 +6,7 @@ import StreamTransport
 /// what follows the header section is the tunnel's.
 struct TunnelHandshake {
     /// What has become of the question.
-    enum Answer: Equatable {
-        /// The answer is not whole yet.
-        case incomplete
-        /// The tunnel stands.
-        case established
-        /// There will be no tunnel.
-        case failed(TransportFailure.Cause)
-    }
+    typealias Answer = ProxyGreeting.Outcome
 
     /// What one piece of what the proxy sent has given.
     struct Progress: Equatable {

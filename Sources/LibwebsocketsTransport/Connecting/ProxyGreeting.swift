@@ -1,0 +1,68 @@
+import StreamTransport
+
+/// Asks a proxy for a tunnel to an endpoint, and reads its answers.
+///
+/// Pure: bytes in, values and bytes out. After `init`, and after each `receive`, `established` included, the bytes to
+/// send are taken and go out before any byte of the tunnel: a proxy may answer before it is asked.
+struct ProxyGreeting {
+    /// The state of the question.
+    enum Outcome: Equatable, Sendable {
+        /// The answer is not whole yet.
+        case incomplete
+        /// The tunnel stands; what follows is the endpoint's.
+        case established
+        /// There will be no tunnel.
+        case failed(TransportFailure.Cause)
+    }
+
+    private enum Handshake {
+        case tunnel(TunnelHandshake)
+        case socks(SOCKSHandshake)
+    }
+
+    private var handshake: Handshake
+    private var bytesToSend: [UInt8]
+    private var outcome = Outcome.incomplete
+
+    /// A question that has not been sent.
+    init(for endpoint: TransportEndpoint, through proxy: ProxyServer) {
+        switch proxy.scheme {
+        case .http, .https:
+            self.handshake = .tunnel(TunnelHandshake())
+            self.bytesToSend = TunnelHandshake.request(for: endpoint, through: proxy)
+        case .socks5:
+            var handshake = SOCKSHandshake(for: endpoint, credential: proxy.credential)
+            self.bytesToSend = handshake.takeBytesToSend()
+            self.handshake = .socks(handshake)
+        }
+    }
+
+    /// The bytes that have to go out, in order; empty when there are none.
+    mutating func takeBytesToSend() -> [UInt8] {
+        defer { self.bytesToSend = [] }
+        return self.bytesToSend
+    }
+
+    /// Reads `bytes` from `position` on, and moves `position` past what belongs to the proxy.
+    ///
+    /// The first bytes of the tunnel may be in the same piece: they are left. An outcome other than `incomplete` is
+    /// final, and nothing is read after it.
+    mutating func receive(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> Outcome {
+        guard self.outcome == .incomplete, position < bytes.count else { return self.outcome }
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[position...])
+        switch self.handshake {
+        case .tunnel(var handshake):
+            let progress = handshake.receive(rest)
+            self.handshake = .tunnel(handshake)
+            position += progress.byteCount
+            self.outcome = progress.answer
+        case .socks(var handshake):
+            let progress = handshake.receive(rest)
+            self.bytesToSend += handshake.takeBytesToSend()
+            self.handshake = .socks(handshake)
+            position += progress.byteCount
+            self.outcome = progress.answer
+        }
+        return self.outcome
+    }
+}
