@@ -7,11 +7,12 @@ import Testing
 
 private func failure(
     _ code: ChappieTransportFailure.Code, phase: ChappieTransportFailure.Phase = .stream, closeCode: Int? = nil,
-    statusCode: Int? = nil
+    statusCode: Int? = nil, detail: String? = nil
 ) -> ChappieClientError {
     var details = ChappieTransportFailure.Details()
     details.closeCode = closeCode
     details.statusCode = statusCode
+    details.detail = detail
     return .transport(
         ChappieTransportFailure(
             code: code, phase: phase, transport: .webSocket, progress: (attempts: 1, replaySafety: .notSent),
@@ -33,6 +34,13 @@ private let usageLimit = ChappieClientError.usageLimitReached(
             (.invalidResponse, .wrongData), (.streamingTransportReplayDiverged("x"), .wrongData),
             (failure(.undecodableEvent), .wrongData), (failure(.eventTooLarge), .wrongData),
             (failure(.notHTTP), .wrongData), (failure(.unexpectedContentType), .wrongData),
+            (failure(.notSOCKS, phase: .proxy), .wrongData), (failure(.proxyInvalid, phase: .proxy), .usage),
+            (failure(.proxyRefused, phase: .proxy, statusCode: 403), .unavailable),
+            (failure(.proxyRefused, phase: .proxy, statusCode: 407), .credentials),
+            (failure(.proxyRefused, phase: .proxy, detail: "connection-refused"), .unavailable),
+            (failure(.proxyRefused, phase: .proxy, detail: "credential-missing"), .credentials),
+            (failure(.proxyRefused, phase: .proxy, detail: "credential-refused"), .credentials),
+            (failure(.certificateRejected, phase: .proxy, detail: "unknown-issuer"), .unavailable),
             (failure(.unsupportedContentCoding), .wrongData), (failure(.corruptContentCoding), .wrongData),
             (failure(.headerSectionTooLarge), .wrongData), (failure(.protocolViolation), .wrongData),
             (failure(.binaryMessage), .wrongData), (failure(.unsupportedTransferCoding), .wrongData),

@@ -1,4 +1,5 @@
 // What errors say about themselves, case by case.
+import StreamTransport
 import Testing
 
 @testable import ChappieTransport
@@ -50,14 +51,30 @@ private let everyError: [ChappieClientError] =
                 })
         }
     }
-    + [.certificateRejected, .tlsHandshakeFailed].flatMap { code in
-        TLSRefusal.allCases.map { refusal in
-            .transport(
-                failure(code, phase: .tls) {
-                    $0.detail = refusal.rawValue
-                    $0.issuer = "SECRET-words"
-                })
+    + tlsRefusals + socksRefusals
+
+private let tlsRefusals: [ChappieClientError] = TLSRefusal.allCases.flatMap { refusal in
+    [ChappieTransportFailure.Code.certificateRejected, .tlsHandshakeFailed].flatMap { code in
+        [ChappieTransportFailure.Phase.tls, .proxy].map { phase in
+            let refused = failure(code, phase: phase) {
+                $0.detail = refusal.rawValue
+                $0.issuer = "SECRET-words"
+            }
+            return .transport(refused)
         }
+    }
+}
+
+private let socksRefusals: [ChappieClientError] =
+    (0...255 as ClosedRange<UInt8>).map { code in
+        let refused = failure(.proxyRefused, phase: .proxy) {
+            $0.systemCode = Int(code)
+            $0.detail = SOCKSRefusal(code: code)?.rawValue
+        }
+        return .transport(refused)
+    }
+    + TransportFailure.SOCKSAuthenticationFault.allCases.map { fault in
+        .transport(failure(.proxyRefused, phase: .proxy) { $0.detail = fault.rawValue })
     }
 
 @Suite struct ChappieClientErrorTests {
@@ -141,22 +158,6 @@ private let everyError: [ChappieClientError] =
         #expect(wrong.category == .server)
     }
 
-    @Test(arguments: [(401, .auth), (407, .auth), (403, .network), (502, .network)] as [(Int, ChappieErrorCategory)])
-    func aProxyThatRefusesIsJudgedByItsStatusCode(status: Int, category: ChappieErrorCategory) {
-        let error = ChappieClientError.transport(failure(.proxyRefused, phase: .proxy) { $0.statusCode = status })
-        #expect(error.category == category)
-        #expect(error.requiresUserAction == (category == .auth))
-        #expect(error.isRetryable == (category == .network))
-        #expect(error.safeDescription.contains("user name and password") == (category == .auth))
-        #expect(error.safeDescription.contains("status code \(status)"))
-    }
-
-    @Test(arguments: [.unresolvable, .unreachable, .notHTTP, .connectionLost] as [ChappieTransportFailure.Code])
-    func aFailureOnTheWayToTheProxyNamesTheProxy(code: ChappieTransportFailure.Code) {
-        #expect(failure(code, phase: .proxy).safeDescription.hasPrefix("The proxy"))
-        #expect(!failure(code, phase: .connect).safeDescription.hasPrefix("The proxy"))
-    }
-
     @Test func aSentenceSaysWhatWhereAndWhatToDo() {
         let error = ChappieClientError.transport(failure(.timedOut, phase: .connect))
         #expect(
@@ -179,7 +180,9 @@ private let everyError: [ChappieClientError] =
 
     /// Every verdict of OpenSSL's, and every alert, has a word or is told by its number.
     @Test func everyReasonOfTLSHasAWordOfItsOwn() {
-        #expect(Set(TLSRefusal.allCases.compactMap(\.words)).count == TLSRefusal.allCases.count - 2)
+        for peer in TLSRefusal.Peer.allCases {
+            #expect(Set(TLSRefusal.allCases.compactMap { $0.words(for: peer) }).count == TLSRefusal.allCases.count - 2)
+        }
         let verdicts: [Int32: TLSRefusal] = [
             9: .notYetValid, 10: .expired, 18: .selfSigned, 2: .unknownIssuer, 19: .unknownIssuer,
             20: .unknownIssuer, 21: .unknownIssuer, 27: .unknownIssuer, 62: .wrongHost, 64: .wrongHost,

@@ -30,6 +30,18 @@ import Testing
         Case(cause: .tlsHandshakeFailed, code: .tlsHandshakeFailed),
         Case(cause: .trustAnchorsUnreadable, code: .trustAnchorsUnreadable),
         Case(cause: .notHTTP, code: .notHTTP),
+        Case(cause: .socksRefused(code: 5), code: .proxyRefused, details: (nil, 5, nil, "connection-refused")),
+        Case(cause: .socksRefused(code: 0x5B), code: .proxyRefused, details: (nil, 0x5B, nil, nil)),
+        Case(
+            cause: .socksAuthenticationRefused(.credentialMissing), code: .proxyRefused,
+            details: (nil, nil, nil, "credential-missing")),
+        Case(
+            cause: .socksAuthenticationRefused(.credentialRefused), code: .proxyRefused,
+            details: (nil, nil, nil, "credential-refused")),
+        Case(
+            cause: .socksAuthenticationRefused(.methodsRefused), code: .proxyRefused,
+            details: (nil, nil, nil, "methods-refused")),
+        Case(cause: .notSOCKS, code: .notSOCKS),
         Case(cause: .headerSectionTooLarge(limit: 9), code: .headerSectionTooLarge, details: (nil, nil, 9, nil)),
         Case(
             cause: .openingHandshakeInvalid(.accept), code: .openingHandshakeInvalid, details: (nil, nil, nil, "accept")

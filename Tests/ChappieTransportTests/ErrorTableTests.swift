@@ -215,6 +215,9 @@ private let codeRows: [Row] = [
         "Ask the proxy's operator to allow the server, or name it in NO_PROXY."
     ) { $0.statusCode = 403 },
     Row(
+        .notSOCKS, "proxy.not-socks", .server, .none, .user, "The proxy does not speak SOCKS 5",
+        "Check the proxy's URL and the network."),
+    Row(
         .notHTTP, "http.not-http", .server, .none, .user, "What answered does not speak HTTP",
         "Check the address; a proxy or a sign-in page may stand in between."),
     Row(

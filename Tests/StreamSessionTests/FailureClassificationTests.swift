@@ -188,6 +188,11 @@ import Testing
         (.proxyInvalid("port"), .fatal), (.proxyRefused(statusCode: 401), .fatal),
         (.proxyRefused(statusCode: 407), .fatal), (.proxyRefused(statusCode: 403), .probable),
         (.proxyRefused(statusCode: 502), .probable),
+        (.socksAuthenticationRefused(.credentialMissing), .fatal),
+        (.socksAuthenticationRefused(.credentialRefused), .fatal),
+        (.socksAuthenticationRefused(.methodsRefused), .fatal),
+        (.socksRefused(code: 1), .probable), (.socksRefused(code: 2), .probable),
+        (.socksRefused(code: 3), .probable), (.socksRefused(code: 0xFF), .probable), (.notSOCKS, .probable),
     ]
 
     @Test(arguments: causes)
