@@ -53,6 +53,7 @@ let package = Package(
         fuzz("FuzzReplayLedger", "StreamSession"),
         fuzz("FuzzInflater", "CZlib", "Deflate", "WebSocketProtocol"),
         fuzz("FuzzHTTPFields", "ResponseEvents"),
+        fuzz("FuzzProxyGreeting", "LibwebsocketsTransport", "StreamTransport"),
         .target(name: "CSanitizerOptions"),
         fuzz("FuzzEngine", "CSanitizerOptions", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"),
     ],

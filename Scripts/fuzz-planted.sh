@@ -27,6 +27,9 @@ readonly all=(
     FuzzHTTPFields/rounded-down
     FuzzHTTPMessages/room-of-the-last-line
     FuzzHTTPMessages/unchecked-terminator
+    FuzzProxyGreeting/empty-name
+    FuzzProxyGreeting/login-skipped
+    FuzzProxyGreeting/one-byte-of-the-tunnel
     FuzzEngine/stale-length
 )
 
@@ -163,6 +166,34 @@ EDITS
 ---
                     unsafe base.load(fromByteOffset: end, as: UInt8.self) >= 0
                 else { break }
+<<<
+EDITS
+            ;;
+        FuzzProxyGreeting/empty-name) # A name of no bytes is followed by a byte less.
+            cat <<'EDITS'
+>>> Sources/LibwebsocketsTransport/Connecting/SOCKSHandshake.swift
+        case .nameByteCount: self.state = .addressAndPort(byteCount: Int(byte) + Self.portByteCount)
+---
+        case .nameByteCount: self.state = .addressAndPort(byteCount: max(Int(byte), 1) + Self.portByteCount - 1)
+<<<
+EDITS
+            ;;
+        FuzzProxyGreeting/login-skipped) # A refused login is taken for an accepted one.
+            cat <<'EDITS'
+>>> Sources/LibwebsocketsTransport/Connecting/SOCKSHandshake.swift
+            guard byte == 0 else { return .failed(.socksAuthenticationRefused(.credentialRefused)) }
+---
+<<<
+EDITS
+            ;;
+        FuzzProxyGreeting/one-byte-of-the-tunnel) # What follows an answer in the same piece is read as well.
+            cat <<'EDITS'
+>>> Sources/LibwebsocketsTransport/Connecting/ProxyGreeting.swift
+            self.handshake = .tunnel(handshake)
+            position += progress.byteCount
+---
+            self.handshake = .tunnel(handshake)
+            position += progress.answer == .incomplete ? progress.byteCount : rest.count
 <<<
 EDITS
             ;;

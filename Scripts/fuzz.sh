@@ -44,6 +44,7 @@ limits_of() {
         FuzzInflater) echo 1024 10 1024 64 ;;
         FuzzHTTPFields) echo 1024 5 1024 64 ;;
         FuzzHTTPMessages) echo 768 5 1024 64 ;;
+        FuzzProxyGreeting) echo 1024 5 1024 64 ;;
         FuzzEngine) echo 2048 20 2048 256 ;;
         *) echo 1024 10 1024 64 ;;
     esac
@@ -58,6 +59,7 @@ sources_of() {
         FuzzInflater) echo Sources/Deflate/{ContentDecoder,Inflater,MessageInflater}.swift ;;
         FuzzHTTPFields) echo Sources/ResponseEvents/{HTTPDate,HeaderField,RetryDelay,UsageLimitHeaders,UsageLimitSnapshot}.swift ;;
         FuzzHTTPMessages) echo Sources/HTTPProtocol ;;
+        FuzzProxyGreeting) echo Sources/LibwebsocketsTransport/Connecting/{ProxyGreeting,SOCKSHandshake,TunnelHandshake}.swift ;;
         FuzzEngine) echo Sources/{ChappieTransport,LibwebsocketsTransport,WebSocketProtocol} ;;
         *) fail "says nothing of what $1 is about" ;;
     esac

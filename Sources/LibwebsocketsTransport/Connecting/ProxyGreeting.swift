@@ -1,12 +1,12 @@
-import StreamTransport
+package import StreamTransport
 
 /// Asks a proxy for a tunnel to an endpoint, and reads its answers.
 ///
 /// Pure: bytes in, values and bytes out. After `init`, and after each `receive`, `established` included, the bytes to
 /// send are taken and go out before any byte of the tunnel: a proxy may answer before it is asked.
-struct ProxyGreeting {
+package struct ProxyGreeting {
     /// The state of the question.
-    enum Outcome: Equatable, Sendable {
+    package enum Outcome: Equatable, Sendable {
         /// The answer is not whole yet.
         case incomplete
         /// The tunnel stands; what follows is the endpoint's.
@@ -25,7 +25,7 @@ struct ProxyGreeting {
     private var outcome = Outcome.incomplete
 
     /// A question that has not been sent.
-    init(for endpoint: TransportEndpoint, through proxy: ProxyServer) {
+    package init(for endpoint: TransportEndpoint, through proxy: ProxyServer) {
         switch proxy.scheme {
         case .http, .https:
             self.handshake = .tunnel(TunnelHandshake())
@@ -38,7 +38,7 @@ struct ProxyGreeting {
     }
 
     /// The bytes that have to go out, in order; empty when there are none.
-    mutating func takeBytesToSend() -> [UInt8] {
+    package mutating func takeBytesToSend() -> [UInt8] {
         defer { self.bytesToSend = [] }
         return self.bytesToSend
     }
@@ -47,7 +47,7 @@ struct ProxyGreeting {
     ///
     /// The first bytes of the tunnel may be in the same piece: they are left. An outcome other than `incomplete` is
     /// final, and nothing is read after it.
-    mutating func receive(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> Outcome {
+    package mutating func receive(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> Outcome {
         guard self.outcome == .incomplete, position < bytes.count else { return self.outcome }
         let rest = UnsafeRawBufferPointer(rebasing: bytes[position...])
         switch self.handshake {
