@@ -37,7 +37,7 @@ let package = Package(
         // Drivers: sockets, clocks, tasks and C.
         .target(
             name: "LibwebsocketsTransport",
-            dependencies: ["CLibwebsocketsShim", "Deflate", "StreamTransport", "WebSocketProtocol"],
+            dependencies: ["CLibwebsocketsShim", "Deflate", "HTTPProtocol", "StreamTransport", "WebSocketProtocol"],
             swiftSettings: baseSettings
         ),
         .target(
@@ -75,7 +75,7 @@ let package = Package(
         .target(
             name: "CLibwebsocketsShim",
             dependencies: ["CLibwebsockets"],
-            linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("ssl"), .linkedLibrary("ev")]
+            linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("ssl")]
         ),
         // Not a system library: simdjson's pkg-config file has a `-D` flag, which the package manager refuses with a
         // warning (Debian: libsimdjson-dev, Homebrew: simdjson).

@@ -21,16 +21,17 @@ let package = Package(
     targets: [
         product("CLineTerminatorScan"),
         product("ServerSentEvents", dependencies: ["CLineTerminatorScan"]),
+        product("HTTPProtocol"),
         product("WebSocketProtocol"),
         product("Deflate", dependencies: ["CZlib", "WebSocketProtocol"]),
         product("CSimdjson", libraries: ["simdjson"]),
         product("ResponseEvents", dependencies: ["CSimdjson"]),
         product("StreamTransport"),
         product("StreamSession", dependencies: ["StreamTransport"]),
-        product("CLibwebsocketsShim", dependencies: ["CLibwebsockets"], libraries: ["crypto", "ssl", "ev"]),
+        product("CLibwebsocketsShim", dependencies: ["CLibwebsockets"], libraries: ["crypto", "ssl"]),
         product(
             "LibwebsocketsTransport",
-            dependencies: ["CLibwebsocketsShim", "Deflate", "StreamTransport", "WebSocketProtocol"]),
+            dependencies: ["CLibwebsocketsShim", "Deflate", "HTTPProtocol", "StreamTransport", "WebSocketProtocol"]),
         product(
             "ChappieTransport",
             dependencies: [

@@ -33,10 +33,10 @@ let package = Package(
         product("ResponseEvents", dependencies: ["CSimdjson"]),
         product("StreamTransport"),
         product("StreamSession", dependencies: ["StreamTransport"]),
-        product("CLibwebsocketsShim", dependencies: ["CLibwebsockets"], libraries: ["crypto", "ssl", "ev"]),
+        product("CLibwebsocketsShim", dependencies: ["CLibwebsockets"], libraries: ["crypto", "ssl"]),
         product(
             "LibwebsocketsTransport",
-            dependencies: ["CLibwebsocketsShim", "Deflate", "StreamTransport", "WebSocketProtocol"]),
+            dependencies: ["CLibwebsocketsShim", "Deflate", "HTTPProtocol", "StreamTransport", "WebSocketProtocol"]),
         product(
             "ChappieTransport",
             dependencies: [

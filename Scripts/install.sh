@@ -22,17 +22,17 @@ debian_packages() {
     case $1 in
         build)
             # Swift compiles C++ with the headers of the system's compiler.
-            echo libwebsockets-dev libsimdjson-dev zlib1g-dev libev-dev libssl-dev pkg-config g++ make ca-certificates
+            echo libwebsockets-dev libsimdjson-dev zlib1g-dev libssl-dev pkg-config g++ make ca-certificates
             ;;
         check) echo shellcheck python3 ;;
         docs) echo python3 ;;
-        test) echo tinyproxy-bin curl openssl procps gcc libc6-dev ;;
+        test) echo tinyproxy-bin dante-server microsocks stunnel4 curl openssl procps gcc libc6-dev ;;
         budgets | bench) echo python3 valgrind binutils ;;
         bench-peers) echo python3 python3-venv curl ca-certificates util-linux ;;
         report) echo python3 chromium fonts-dejavu-core ;;
         crashes) echo python3 strace ;;
         http-oracle) echo python3 python3-venv ca-certificates ;;
-        interop) echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid ;;
+        interop) echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid haproxy dante-server util-linux mount ;;
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;
         platforms) echo debootstrap qemu-user-static util-linux python3 ;;
@@ -47,12 +47,12 @@ command_elsewhere() {
         command -v "$manager" >/dev/null && break
     done
     case $manager in
-        dnf) echo 'dnf install libwebsockets-devel simdjson-devel zlib-devel libev-devel openssl-devel pkgconf-pkg-config gcc-c++ make ca-certificates' ;;
-        zypper) echo 'zypper install libwebsockets-devel simdjson-devel zlib-devel libev-devel libopenssl-devel pkg-config gcc-c++ make ca-certificates' ;;
-        pacman) echo 'pacman -S libwebsockets simdjson zlib libev openssl pkgconf gcc make ca-certificates' ;;
-        apk) echo 'apk add libwebsockets-dev simdjson-dev zlib-dev libev-dev openssl-dev pkgconf g++ make ca-certificates' ;;
+        dnf) echo 'dnf install libwebsockets-devel simdjson-devel zlib-devel openssl-devel pkgconf-pkg-config gcc-c++ make ca-certificates' ;;
+        zypper) echo 'zypper install libwebsockets-devel simdjson-devel zlib-devel libopenssl-devel pkg-config gcc-c++ make ca-certificates' ;;
+        pacman) echo 'pacman -S libwebsockets simdjson zlib openssl pkgconf gcc make ca-certificates' ;;
+        apk) echo 'apk add libwebsockets-dev simdjson-dev zlib-dev openssl-dev pkgconf g++ make ca-certificates' ;;
         brew) command -v brew >/dev/null || return 0
-            echo 'brew install libwebsockets simdjson zlib libev openssl@3 pkgconf' ;;
+            echo 'brew install libwebsockets simdjson zlib openssl@3 pkgconf' ;;
     esac
 }
 
@@ -64,7 +64,7 @@ advise_elsewhere() {
             printf "install.sh: '%s' uses the equivalents of Debian's %s\n" "$purpose" "$(debian_packages "$purpose")" >&2
         elif ! pkg-config --exists 'libwebsockets >= 4.1' simdjson zlib openssl 2>/dev/null; then
             advice=$(command_elsewhere)
-            fail "libwebsockets, simdjson, zlib, libev or OpenSSL is missing: ${advice:-install the equivalents of $(debian_packages build)} (untried)"
+            fail "libwebsockets, simdjson, zlib or OpenSSL is missing: ${advice:-install the equivalents of $(debian_packages build)} (untried)"
         fi
     done
 }
@@ -79,6 +79,8 @@ is_available_on_debian() {
     case $1 in
         g++ | gcc | make | curl | python3 | shellcheck | spin | strace | valgrind | debootstrap) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
         tinyproxy-bin) command -v tinyproxy >/dev/null || is_installed_on_debian "$1" ;;
+        dante-server) command -v danted >/dev/null || is_installed_on_debian "$1" ;;
+        stunnel4) command -v stunnel >/dev/null || is_installed_on_debian "$1" ;;
         openssl) command -v openssl >/dev/null || is_installed_on_debian "$1" ;;
         nodejs) command -v node >/dev/null || is_installed_on_debian "$1" ;;
         pkg-config) command -v pkg-config >/dev/null ;;

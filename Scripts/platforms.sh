@@ -166,7 +166,7 @@ make_arm_root() {
 }
 
 arm_packages() {
-    local packages=swiftlang,libswiftlang,libwebsockets-dev,libwebsockets-evlib-ev,libsimdjson-dev,libev-dev,libssl-dev
+    local packages=swiftlang,libswiftlang,libwebsockets-dev,libsimdjson-dev,libssl-dev
     echo "$packages,zlib1g-dev,libc6-dev,libstdc++-15-dev,ca-certificates"
 }
 
@@ -201,7 +201,7 @@ arm_link() {
             -emit-executable -o "'"$output"'" "@'"$product"'.product/Objects.LinkFileList" \
             -Xclang-linker --target=aarch64-linux-gnu -Xclang-linker --sysroot=/arm64 \
             -Xclang-linker "--gcc-install-dir=$gcc" -L/arm64/usr/lib/aarch64-linux-gnu \
-            -lwebsockets -lsimdjson -lz -lev -lssl -lcrypto -lstdc++ '"$*" "$folder/arm64"
+            -lwebsockets -lsimdjson -lz -lssl -lcrypto -lstdc++ '"$*" "$folder/arm64"
 }
 
 # Runs a program of arm64 here.

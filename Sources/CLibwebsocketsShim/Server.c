@@ -1,12 +1,9 @@
 // The server that a connection was made for: its name goes out as SNI, and its certificate has to have it.
-//
-// libwebsockets knows the host with its port, cuts it at the first colon, and sends it as SNI whatever it is.
 #include "Internal.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <openssl/x509v3.h>
-#include <stdlib.h>
 #include <string.h>
 
 // An address, by itself or with a zone (RFC 4007 section 11), which certificates know nothing about.
@@ -50,36 +47,4 @@ bool clws_server_demand(const clws_server *server, SSL *ssl) {
     return X509_VERIFY_PARAM_set1_ip(demands, NULL, 0) == 1 &&
            X509_VERIFY_PARAM_set1_host(demands, server->name, 0) == 1 &&
            SSL_set_tlsext_host_name(ssl, server->name) == 1;
-}
-
-// Makes room for a descriptor.
-static bool grow(clws_servers *servers, size_t count) {
-    if (count <= servers->count) return true;
-    size_t room = servers->count * 2 > count ? servers->count * 2 : count;
-    clws_server **entries = realloc(servers->entries, room * sizeof *entries);
-    if (!entries) return false;
-    memset(entries + servers->count, 0, (room - servers->count) * sizeof *entries);
-    servers->entries = entries;
-    servers->count = room;
-    return true;
-}
-
-bool clws_servers_put(clws_servers *servers, int descriptor, const clws_server *server) {
-    if (descriptor < 0 || !grow(servers, (size_t)descriptor + 1)) return false;
-    clws_server **entry = servers->entries + descriptor;
-    if (!*entry) *entry = malloc(sizeof **entry);
-    if (*entry) **entry = *server;
-    return *entry != NULL;
-}
-
-clws_server *clws_servers_take(clws_servers *servers, int descriptor) {
-    if (descriptor < 0 || (size_t)descriptor >= servers->count) return NULL;
-    clws_server *server = servers->entries[descriptor];
-    servers->entries[descriptor] = NULL;
-    return server;
-}
-
-void clws_servers_free(clws_servers *servers) {
-    for (size_t i = 0; i < servers->count; i++) free(servers->entries[i]);
-    free(servers->entries);
 }

@@ -1,286 +1,167 @@
-// TLS as a connection wants it: trust anchors, demands on the peer's certificates, and what became of a handshake.
-//
-// The settings are ours and not libwebsockets': it decides for itself whom a certificate has to name, what goes out as
-// SNI, and finds the connection of a handshake by an index that each of its contexts makes anew for all of them.
+// One TLS connection over memory: OpenSSL's state machine between bytes that were received and bytes to be sent.
 #include "Internal.h"
 
 #include <openssl/bio.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/x509.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
-static int handshake_index = -1;
-static int route_index = -1;
+// MARK: What OpenSSL reads and writes
 
-static void free_handshake(void *parent, void *value, CRYPTO_EX_DATA *data, int index, long number, void *pointer) {
-    (void)parent;
-    (void)data;
-    (void)index;
+static int read_input(BIO *bio, char *bytes, int count) {
+    clws_tls *tls = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    if (tls->input_count == 0) {
+        BIO_set_retry_read(bio);
+        return -1;
+    }
+    size_t taken = (size_t)count < tls->input_count ? (size_t)count : tls->input_count;
+    memcpy(bytes, tls->input, taken);
+    tls->input += taken;
+    tls->input_count -= taken;
+    return (int)taken;
+}
+
+static int write_output(BIO *bio, const char *bytes, int count) {
+    clws_tls *tls = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    if ((size_t)count > tls->output_capacity - tls->output_count) return -1; // never, by `CLWS_TLS_OVERHEAD`
+    memcpy(tls->output + tls->output_count, bytes, (size_t)count);
+    tls->output_count += (size_t)count;
+    return count;
+}
+
+static long control(BIO *bio, int command, long number, void *pointer) {
+    (void)bio;
     (void)number;
     (void)pointer;
-    clws_handshake *handshake = value;
-    if (!handshake) return;
-    free(handshake->server);
-    free(handshake->issuer);
-    free(handshake);
+    return command == BIO_CTRL_FLUSH;
 }
 
-static void make_indices(void) {
-    handshake_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, free_handshake);
-    route_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+static BIO_METHOD *method;
+
+static void make_method(void) {
+    BIO_METHOD *made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "memory");
+    if (made && BIO_meth_set_read(made, read_input) && BIO_meth_set_write(made, write_output) &&
+        BIO_meth_set_ctrl(made, control))
+        method = made;
 }
 
-clws_handshake *clws_handshake_of(SSL *ssl) {
-    if (!ssl || handshake_index < 0) return NULL;
-    clws_handshake *known = SSL_get_ex_data(ssl, handshake_index);
-    if (known) return known;
-    clws_handshake *made = calloc(1, sizeof *made);
-    if (made && SSL_set_ex_data(ssl, handshake_index, made) != 1) {
-        free(made);
-        return NULL;
-    }
-    return made;
-}
-
-// MARK: Trust
-
-// Whether a store has a certificate, and not revocation lists alone.
-static bool has_certificate(X509_STORE *store) {
-    STACK_OF(X509_OBJECT) *objects = X509_STORE_get0_objects(store);
-    for (int i = 0; i < sk_X509_OBJECT_num(objects); i++)
-        if (X509_OBJECT_get_type(sk_X509_OBJECT_value(objects, i)) == X509_LU_X509) return true;
-    return false;
-}
-
-static bool load_file(X509_STORE *store, const char *file) {
-    X509_LOOKUP *lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
-    // Whoever names an authority between the server's and a root trusts that one.
-    return lookup && X509_LOOKUP_load_file(lookup, file, X509_FILETYPE_PEM) == 1 && has_certificate(store) &&
-           X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN) == 1;
-}
-
-clws_trust *clws_trust_create(const char *file) {
-    X509_STORE *store = X509_STORE_new();
-    if (store && (file ? load_file(store, file) : X509_STORE_set_default_paths(store) == 1)) {
-        ERR_clear_error();
-        return (clws_trust *)store;
-    }
-    X509_STORE_free(store);
-    ERR_clear_error();
-    return NULL;
-}
-
-// MARK: Verification
-
-// libwebsockets' own opinion of a certificate is left out: OpenSSL's verdict is the verdict.
-static int as_it_is(int verdict, X509_STORE_CTX *chain) {
-    (void)chain;
-    return verdict;
-}
-
-// Who issued a certificate, as it says itself (RFC 4514, beyond ASCII unescaped); the caller frees the text.
-static char *issuer_of(X509 *certificate) {
-    BIO *text = certificate ? BIO_new(BIO_s_mem()) : NULL;
-    if (!text) return NULL;
-    X509_NAME_print_ex(text, X509_get_issuer_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
-    char *bytes = NULL;
-    long count = BIO_get_mem_data(text, &bytes);
-    char *issuer = count > 0 ? strndup(bytes, count > CLWS_ISSUER_LIMIT ? CLWS_ISSUER_LIMIT : (size_t)count) : NULL;
-    BIO_free(text);
-    return issuer;
-}
-
-bool clws_sha256(const uint8_t *bytes, size_t count, uint8_t *digest) {
-    return EVP_Digest(bytes, count, digest, NULL, EVP_sha256(), NULL) == 1;
-}
-
-// SHA-256 of SubjectPublicKeyInfo (RFC 7469 section 2.4).
-static bool digest_key(X509 *certificate, uint8_t *digest) {
-    uint8_t *key = NULL;
-    int count = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &key);
-    bool is_made = count > 0 && clws_sha256(key, (size_t)count, digest);
-    OPENSSL_free(key);
-    return is_made;
-}
-
-static bool has_pinned_key(const clws_route *route, X509_STORE_CTX *chain) {
-    STACK_OF(X509) *certificates = X509_STORE_CTX_get0_chain(chain);
-    for (int i = 0; i < sk_X509_num(certificates); i++) {
-        uint8_t digest[CLWS_DIGEST_LENGTH];
-        if (!digest_key(sk_X509_value(certificates, i), digest)) continue;
-        for (size_t pin = 0; pin < route->pinned_key_count; pin++)
-            if (memcmp(route->pinned_keys + pin * CLWS_DIGEST_LENGTH, digest, CLWS_DIGEST_LENGTH) == 0) return true;
-    }
-    return false;
-}
-
-static int verify(X509_STORE_CTX *chain, void *argument) {
-    const clws_route *route = argument;
-    clws_handshake *handshake =
-        clws_handshake_of(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
-    if (!handshake || !handshake->server) {
-        // Nobody has said whom the certificate must name.
-        X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
-        return 0;
-    }
-    if (X509_verify_cert(chain) != 1) {
-        int code = X509_STORE_CTX_get_error(chain);
-        handshake->certificate_code = code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code;
-        if (!handshake->issuer) handshake->issuer = issuer_of(X509_STORE_CTX_get_current_cert(chain));
-        return 0;
-    }
-    if (!route->pinned_key_count || has_pinned_key(route, chain)) return 1;
-    handshake->is_key_not_pinned = true;
-    X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
-    return 0;
-}
-
-// MARK: Handshakes
-
-static void handshake_started(SSL *ssl) {
-    clws_handshake *handshake = clws_handshake_of(ssl);
-    clws_route *route = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), route_index);
-    if (!handshake || handshake->server || !route) return;
-    clws_server *server = clws_servers_take(&route->servers, SSL_get_fd(ssl));
-    // Replaces libwebsockets' callback, and what it demands; without a server `verify` says no.
-    SSL_set_verify(ssl, SSL_VERIFY_PEER, as_it_is);
-    if (!server) return;
-    if (!clws_server_demand(server, ssl)) {
-        free(server);
-        return;
-    }
-    handshake->server = server;
-    SSL_SESSION *session = clws_sessions_take(&route->sessions, server);
-    if (session) SSL_set_session(ssl, session);
-    SSL_SESSION_free(session);
-}
-
-// Whether what is being reported to the peer is that it has gone without a word.
-static bool is_about_end_of_stream(void) {
-#ifdef SSL_R_UNEXPECTED_EOF_WHILE_READING
-    return ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
-#else
-    return false; // OpenSSL before 3.0 does not
-#endif
-}
-
-static void noticed(const SSL *lent, int where, int value) {
-    SSL *ssl = (SSL *)lent; // The connection is this one's to change; OpenSSL lends it as const.
-    if (where & SSL_CB_HANDSHAKE_START) handshake_started(ssl);
-    if (!(where & SSL_CB_ALERT) || value >> 8 != SSL3_AL_FATAL) return;
-    clws_handshake *handshake = clws_handshake_of(ssl);
-    if (!handshake || handshake->alert || ((where & SSL_CB_WRITE) && is_about_end_of_stream())) return;
-    handshake->alert = value & 0xFF;
-}
-
-static int session_made(SSL *ssl, SSL_SESSION *session) {
-    clws_handshake *handshake = clws_handshake_of(ssl);
-    clws_route *route = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), route_index);
-    if (handshake && handshake->server && route) clws_sessions_put(&route->sessions, handshake->server, session);
-    return 0; // it was copied
-}
-
-clws_details clws_tls_details(SSL *ssl) {
-    clws_details details = {0};
-    clws_handshake *handshake = clws_handshake_of(ssl);
-    if (!handshake) return details;
-    details.certificate_code = handshake->certificate_code;
-    details.alert = handshake->alert;
-    details.is_key_not_pinned = handshake->is_key_not_pinned;
-    if (handshake->issuer) memcpy(details.issuer, handshake->issuer, strlen(handshake->issuer));
-    return details;
-}
-
-bool clws_tls_is_cut(SSL *ssl) {
-    if (!ssl) return false;
-    clws_handshake *handshake = clws_handshake_of(ssl);
-    // OpenSSL takes a connection that has failed, by an alert or by its end, back to the state before its handshake.
-    if (SSL_in_init(ssl) || (handshake && handshake->alert)) return true;
-    if (SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN) return false;
-    // A socket that was reset has no peer any more.
-    struct sockaddr_storage peer;
-    socklen_t length = sizeof peer;
-    return getpeername(SSL_get_fd(ssl), (struct sockaddr *)&peer, &length) != 0;
-}
-
-void clws_tls_end(SSL *ssl) {
-    if (!ssl || SSL_in_init(ssl) || (SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN)) return;
-    // One attempt: a peer that does not read is not waited for.
-    SSL_shutdown(ssl);
-    ERR_clear_error();
-}
-
-// MARK: Settings
-
-// Keys with a passphrase cannot be used; without this one OpenSSL would ask for it on the terminal.
-static int no_passphrase(char *buffer, int capacity, int is_written, void *argument) {
-    (void)buffer;
-    (void)capacity;
-    (void)is_written;
-    (void)argument;
-    return -1;
-}
-
-static bool set_certificate(SSL_CTX *context, const clws_tls_options *options) {
-    if (!options->certificate) return true;
-    SSL_CTX_set_default_passwd_cb(context, no_passphrase);
-    return options->private_key && SSL_CTX_use_certificate_chain_file(context, options->certificate) == 1 &&
-           SSL_CTX_use_PrivateKey_file(context, options->private_key, SSL_FILETYPE_PEM) == 1 &&
-           SSL_CTX_check_private_key(context) == 1;
-}
-
-static bool copy_pins(clws_route *route, const clws_tls_options *options) {
-    size_t size = options->pinned_key_count * CLWS_DIGEST_LENGTH;
-    if (!size) return true;
-    route->pinned_keys = malloc(size);
-    if (!route->pinned_keys) return false;
-    memcpy(route->pinned_keys, options->pinned_keys, size);
-    route->pinned_key_count = options->pinned_key_count;
+static bool set_bio(clws_tls *tls) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_method);
+    BIO *bio = method ? BIO_new(method) : NULL;
+    if (!bio) return false;
+    BIO_set_data(bio, tls);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(tls->ssl, bio, bio);
     return true;
 }
 
-static SSL_CTX *make_context(clws_route *route, const clws_tls_options *options) {
-    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-    if (!context) return NULL;
-    SSL_CTX_set_mode(context, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
-    // The system's own minimum (openssl.cnf) is kept where it is higher.
-    int version = options->requires_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
-    bool is_limited = SSL_CTX_get_min_proto_version(context) >= version ||
-                      SSL_CTX_set_min_proto_version(context, version) == 1;
-    if (!is_limited || SSL_CTX_set_ex_data(context, route_index, route) != 1) {
-        SSL_CTX_free(context);
+// MARK: Connections
+
+clws_tls *clws_tls_create(clws_route *route, const char *host, uint16_t port) {
+    clws_tls *tls = calloc(1, sizeof *tls);
+    if (!tls) return NULL;
+    tls->route = route;
+    tls->ssl = SSL_new(route->context);
+    if (!tls->ssl || !set_bio(tls) || !clws_tls_attach(tls) || !clws_server_make(&tls->server, host, port) ||
+        !clws_server_demand(&tls->server, tls->ssl)) {
+        ERR_clear_error();
+        clws_tls_free(tls);
         return NULL;
     }
-    SSL_CTX_set1_cert_store(context, (X509_STORE *)options->trust);
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-    SSL_CTX_set_cert_verify_callback(context, verify, route);
-    SSL_CTX_set_info_callback(context, noticed);
-    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-    SSL_CTX_sess_set_new_cb(context, session_made);
-    return context;
+    SSL_set_connect_state(tls->ssl);
+    SSL_SESSION *session = clws_sessions_take(&route->sessions, &tls->server);
+    if (session) SSL_set_session(tls->ssl, session);
+    SSL_SESSION_free(session);
+    return tls;
 }
 
-bool clws_tls_create(clws_route *route, const clws_tls_options *options, clws_route_fault *fault) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_indices);
-    *fault = CLWS_ROUTE_FAULT_NO_MEMORY;
-    if (handshake_index < 0 || route_index < 0 || !copy_pins(route, options)) return false;
-    route->tls = make_context(route, options);
-    if (!route->tls) return false;
-    bool is_set = set_certificate(route->tls, options);
+void clws_tls_free(clws_tls *tls) {
+    if (!tls) return;
+    SSL_free(tls->ssl);
+    free(tls->issuer);
+    free(tls);
+}
+
+// MARK: Steps
+
+static clws_tls_state state_of(const clws_tls *tls) {
+    if (tls->has_failed) return CLWS_TLS_FAILED;
+    if (SSL_get_shutdown(tls->ssl) & SSL_RECEIVED_SHUTDOWN) return CLWS_TLS_ENDED;
+    return SSL_is_init_finished(tls->ssl) ? CLWS_TLS_OPEN : CLWS_TLS_HANDSHAKING;
+}
+
+// Whether OpenSSL merely has no more to read; otherwise the connection has ended or failed.
+static bool goes_on(clws_tls *tls, int result) {
+    int error = SSL_get_error(tls->ssl, result);
+    if (error == SSL_ERROR_WANT_READ) return true;
+    if (error != SSL_ERROR_ZERO_RETURN) tls->has_failed = true;
+    return false;
+}
+
+static void begin(clws_tls *tls, const uint8_t *bytes, size_t count, uint8_t *output, size_t capacity) {
+    tls->input = bytes;
+    tls->input_count = count;
+    tls->output = output;
+    tls->output_capacity = capacity;
+    tls->output_count = 0;
+}
+
+static clws_tls_step end(clws_tls *tls, size_t plaintext_count) {
     ERR_clear_error();
-    *fault = is_set ? CLWS_ROUTE_FAULT_NONE : CLWS_ROUTE_FAULT_CERTIFICATE;
-    return is_set;
+    return (clws_tls_step){
+        .state = state_of(tls), .plaintext_count = plaintext_count, .ciphertext_count = tls->output_count};
 }
 
-void clws_tls_free(clws_route *route) {
-    SSL_CTX_free(route->tls);
-    clws_servers_free(&route->servers);
-    clws_sessions_free(&route->sessions);
-    free(route->pinned_keys);
+clws_tls_step clws_tls_start(clws_tls *tls, uint8_t *ciphertext, size_t capacity) {
+    begin(tls, NULL, 0, ciphertext, capacity);
+    goes_on(tls, SSL_do_handshake(tls->ssl));
+    return end(tls, 0);
 }
+
+clws_tls_step clws_tls_receive(
+    clws_tls *tls, const uint8_t *bytes, size_t count, uint8_t *plaintext, size_t plaintext_capacity,
+    uint8_t *ciphertext, size_t ciphertext_capacity) {
+    size_t total = 0;
+    begin(tls, bytes, count, ciphertext, ciphertext_capacity);
+    while (!tls->has_failed && total < plaintext_capacity) {
+        size_t taken = 0;
+        int result = SSL_read_ex(tls->ssl, plaintext + total, plaintext_capacity - total, &taken);
+        total += taken;
+        if (result <= 0) {
+            goes_on(tls, result);
+            break;
+        }
+    }
+    return end(tls, total);
+}
+
+clws_tls_step clws_tls_send(
+    clws_tls *tls, const uint8_t *bytes, size_t count, uint8_t *ciphertext, size_t capacity) {
+    size_t written = 0;
+    begin(tls, NULL, 0, ciphertext, capacity);
+    if (!tls->has_failed && count > 0 && SSL_write_ex(tls->ssl, bytes, count, &written) != 1) tls->has_failed = true;
+    return end(tls, 0);
+}
+
+clws_tls_step clws_tls_end(clws_tls *tls, uint8_t *ciphertext, size_t capacity) {
+    begin(tls, NULL, 0, ciphertext, capacity);
+    bool was_told = SSL_get_shutdown(tls->ssl) & SSL_SENT_SHUTDOWN;
+    if (!tls->has_failed && SSL_is_init_finished(tls->ssl) && !was_told) SSL_shutdown(tls->ssl);
+    return end(tls, 0);
+}
+
+bool clws_tls_is_resumed(const clws_tls *tls) { return SSL_session_reused(tls->ssl) == 1; }
+
+clws_details clws_tls_details(const clws_tls *tls) {
+    clws_details details = {
+        .certificate_code = tls->certificate_code, .alert = tls->alert, .is_key_not_pinned = tls->is_key_not_pinned};
+    if (tls->issuer) memcpy(details.issuer, tls->issuer, strlen(tls->issuer));
+    return details;
+}
+
+const char *clws_tls_version(void) { return OpenSSL_version(OPENSSL_VERSION_STRING); }

@@ -88,6 +88,7 @@ extension ExitCode {
         "http.content-type": .wrongData,
         "http.corrupt-content-coding": .wrongData,
         "http.header-section-too-large": .wrongData,
+        "http.malformed-body": .wrongData,
         "http.not-http": .wrongData,
         "http.transfer-coding": .wrongData,
         "proxy.invalid": .usage,

@@ -51,11 +51,14 @@ extension StreamCommand {
                 "approve", "WHEN",
                 "whether commands run when they are called: always, never or ask; default ask on a terminal, else never"
             ),
-            .init("ca-file", "FILE", "trust the certification authorities in a PEM file, and no others"),
+            .init(
+                "ca-file", "FILE",
+                "trust the certification authorities in a PEM file, and no others; also for an https proxy"),
             .init(
                 "proxy", "URL",
-                "go through a proxy, http://[USER:PASSWORD@]HOST[:PORT]; environment HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, "
-                    + "NO_PROXY"),
+                "go through a proxy, [SCHEME://][USER:PASSWORD@]HOST[:PORT], where SCHEME is http, https, socks5 or socks5h, "
+                    + "and the proxy looks names up, not for socks5; environment HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY"
+            ),
             .init("raw", "WHICH", "print events of the wire: none, unsurfaced or all; default none"),
             .init("report", "FILE", "write what the stream went through as JSON"),
             .init("json", "print one JSON object a line instead of text"),

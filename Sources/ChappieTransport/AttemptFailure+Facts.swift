@@ -152,6 +152,7 @@ extension TransportFailure.Cause {
         case .unsupportedTransferCoding: return .unsupportedTransferCoding
         case .unsupportedContentCoding: return .unsupportedContentCoding
         case .corruptContentCoding: return .corruptContentCoding
+        case .malformedBody: return .malformedBody
         case .connectionLost: return .connectionLost
         case .peerUnresponsive: return .peerUnresponsive
         case .descriptorsExhausted(let limit):

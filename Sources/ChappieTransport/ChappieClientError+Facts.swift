@@ -158,7 +158,8 @@ extension ChappieTransportFailure {
         case .unavailable where self.environmentFault == .socket:
             ErrorFacts(.internal, requiresUserAction: true, shouldReport: true)
         case .unavailable: ErrorFacts(.internal, .afterServerFailure, shouldReport: true)
-        case .protocolViolation, .binaryMessage, .corruptContentCoding, .undecodableEvent, .contradictoryEvents:
+        case .protocolViolation, .binaryMessage, .corruptContentCoding, .malformedBody, .undecodableEvent,
+            .contradictoryEvents:
             .wrongData
         }
     }

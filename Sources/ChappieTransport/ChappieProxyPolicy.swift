@@ -8,8 +8,14 @@ import StreamTransport
 
 /// Which proxy connections go through, WebSockets and HTTP alike.
 ///
-/// A proxy is asked for a tunnel by CONNECT (RFC 9110 section 9.3.6), to every server, with TLS or without. Its
-/// description is redacted.
+/// A proxy is asked for a tunnel to every server, with TLS or without, and looks the server's name up but for `socks5`:
+///
+/// - `http` by CONNECT (RFC 9110 section 9.3.6), port 80 unless the URL says otherwise;
+/// - `https` by CONNECT inside TLS, port 443. The proxy's certificate is verified for the host in the URL, with the trust
+///   anchors and the oldest version of ``ChappieTLSPolicy``; pinned keys and the client's certificate are for the server;
+/// - `socks5` and `socks5h` by SOCKS 5 (RFC 1928), port 1080. For `socks5` the server's name is looked up here.
+///
+/// Its description is redacted.
 public enum ChappieProxyPolicy: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
@@ -21,10 +27,10 @@ public enum ChappieProxyPolicy: Sendable, Hashable, CustomStringConvertible, Cus
     case environment
     /// No proxy.
     case none
-    /// This one, for every server: `http://[USER[:PASSWORD]@]HOST[:PORT]`, port 80 unless it says otherwise.
+    /// This one, for every server: `SCHEME://[USER[:PASSWORD]@]HOST[:PORT]`, `http` without a scheme.
     ///
-    /// An empty URL, like any other that cannot be used, fails the turn with `proxy.invalid`: nothing is connected to
-    /// directly. User name and password are percent-encoded. No other scheme than `http` is supported.
+    /// User name and password are percent-encoded; for SOCKS (RFC 1929) they have at most 255 bytes each. An empty URL,
+    /// like any other that cannot be used, fails the turn with `proxy.invalid`: nothing is connected to directly.
     case url(String)
 
     /// Never the URL.

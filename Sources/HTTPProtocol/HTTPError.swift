@@ -28,7 +28,7 @@ package enum HTTPError: Error, Equatable, Sendable {
 
     /// A `Content-Length` that is no decimal number, or one above `Int.max` (RFC 9112 section 6.3).
     case invalidContentLength
-    /// `Content-Length` values that differ, or one beside `Transfer-Encoding` (RFC 9112 section 6.3).
+    /// `Content-Length` values that differ (RFC 9112 section 6.3).
     case conflictingLengths
     /// A transfer coding other than a single `chunked` (RFC 9112 sections 6.1 and 7).
     case unsupportedTransferCoding

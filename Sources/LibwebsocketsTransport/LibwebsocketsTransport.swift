@@ -43,10 +43,9 @@ package struct LibwebsocketsTransport: StreamTransport {
     private func way(to endpoint: TransportEndpoint) -> Result<Way, TransportFailure> {
         Result { () throws(TransportFailure) in
             let proxy = try self.proxies.proxy(for: endpoint)
-            guard proxy == nil || proxy?.scheme == .http else {
-                throw TransportFailure(phase: .proxy, cause: .unavailable)
-            }
-            return Way(tls: endpoint.isSecure ? self.tls : nil, proxy: proxy)
+            return Way(
+                tls: endpoint.isSecure ? self.tls : nil, proxy: proxy,
+                proxyTLS: proxy?.scheme == .https ? self.tls.ofProxies : nil)
         }
     }
 }
@@ -57,4 +56,6 @@ struct Way: Sendable, Hashable {
     var tls: TLSPolicy?
     /// Nil for a direct connection.
     var proxy: ProxyServer?
+    /// Nil for a connection to the proxy without TLS.
+    var proxyTLS: TLSPolicy?
 }

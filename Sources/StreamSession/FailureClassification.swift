@@ -92,7 +92,7 @@ extension TransportFailure {
             .probable
         case .timedOut: self.classOfTimeout
         case .connectionLost: self.classOfLoss
-        case .corruptContentCoding, .peerUnresponsive: .transient
+        case .corruptContentCoding, .malformedBody, .peerUnresponsive: .transient
         }
     }
 

@@ -5,13 +5,15 @@
 extension ProxyServer {
     /// Reads a URL; one without a scheme is taken for one with `http`.
     ///
-    /// Schemes are `http`, `https`, and `socks5` or `socks5h`, which mean the same. The user name and the password are
-    /// percent-encoded; they may have any length for `http` and `https`, and at most 255 bytes each for SOCKS.
+    /// Schemes are `http`, `https`, `socks5`, with which names are looked up here, and `socks5h`. The user name and the
+    /// password are percent-encoded; they may have any length for `http` and `https`, and at most 255 bytes each for
+    /// SOCKS.
     package init(url: String) throws(TransportFailure) {
         var rest = url.utf8[...].trimmed
         var scheme = Scheme.http
+        var resolvesNames = true
         if let end = rest.firstRange(of: "://".utf8) {
-            scheme = try Self.scheme(rest[..<end.lowerBound])
+            (scheme, resolvesNames) = try Self.scheme(rest[..<end.lowerBound])
             rest = rest[end.upperBound...]
         }
         let authority = rest.prefix { !Self.authorityEnds.contains($0) }
@@ -27,7 +29,9 @@ extension ProxyServer {
             address = authority[authority.index(after: at)...]
         }
         let (host, port) = try Self.hostAndPort(address)
-        self.init(scheme: scheme, host: host, port: port ?? scheme.defaultPort, credential: credential)
+        self.init(
+            scheme: scheme, host: host, port: port ?? scheme.defaultPort, credential: credential,
+            resolvesNames: resolvesNames)
     }
 
     private static let authorityEnds = Array("/?#\\".utf8)
@@ -40,14 +44,14 @@ extension ProxyServer {
 
     private static let otherSchemes = ["socks", "socks4", "socks4a", "quic"]
 
-    private static func scheme(_ bytes: Substring.UTF8View) throws(TransportFailure) -> Scheme {
+    private static func scheme(_ bytes: Substring.UTF8View) throws(TransportFailure) -> (Scheme, resolvesNames: Bool) {
         let scheme = String(decoding: bytes, as: UTF8.self).lowercased()
         switch scheme {
-        case "http": return .http
-        case "https": return .https
-        // Other programs look the server's name up themselves for `socks5`. Here the proxy does for both: a look-up
-        // would tell the name to the resolver, and the proxy's network may be the only one that knows it.
-        case "socks5", "socks5h": return .socks5
+        case "http": return (.http, true)
+        case "https": return (.https, true)
+        // curl's convention: the letter stands for a host name, which the proxy gets.
+        case "socks5": return (.socks5, false)
+        case "socks5h": return (.socks5, true)
         default:
             guard Self.otherSchemes.contains(scheme) else {
                 throw Self.invalid("the scheme of its URL is not http, https, socks5 or socks5h")

@@ -10,7 +10,7 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomD
         case http
         /// CONNECT inside TLS, whose certificate is verified for the proxy's host.
         case https
-        /// SOCKS 5 over TCP; the proxy looks the server's name up.
+        /// SOCKS 5 over TCP.
         case socks5
 
         /// The port of a URL that names none.
@@ -65,9 +65,15 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomD
     /// The login; nil without one.
     package let credential: Credential?
 
+    /// Whether the proxy is given the server's name; otherwise it is given an address that was looked up here.
+    package let resolvesNames: Bool
+
     /// A proxy.
-    package init(scheme: Scheme = .http, host: String, port: UInt16, credential: Credential? = nil) {
+    package init(
+        scheme: Scheme = .http, host: String, port: UInt16, credential: Credential? = nil, resolvesNames: Bool = true
+    ) {
         self.scheme = scheme
+        self.resolvesNames = resolvesNames
         self.host = host
         self.port = port
         self.credential = credential

@@ -53,4 +53,13 @@ package struct TLSPolicy: Sendable, Hashable {
     package init(trust: TrustAnchors = .system) {
         self.trust = trust
     }
+
+    /// The policy for TLS with a proxy: the same authorities and versions.
+    ///
+    /// Pinned keys and the client's certificate are for the server.
+    package var ofProxies: TLSPolicy {
+        var policy = TLSPolicy(trust: self.trust)
+        policy.minimumVersion = self.minimumVersion
+        return policy
+    }
 }

@@ -78,6 +78,8 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case messageTooLarge(limit: Int)
         /// A transfer coding other than `chunked` (RFC 9112 section 7).
         case unsupportedTransferCoding
+        /// The body's framing cannot be read: a chunk, or the trailer section (RFC 9112 section 7.1).
+        case malformedBody
         /// The content coding is not one that was asked for.
         case unsupportedContentCoding
         /// The compressed body is damaged or cut off.
@@ -106,7 +108,7 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case socket
     }
 
-    /// The reason for which a SOCKS proxy lets no one in (RFC 1928 section 3, RFC 1929).
+    /// A SOCKS proxy's reason for refusing a client (RFC 1928 section 3, RFC 1929).
     package enum SOCKSAuthenticationFault: String, Sendable, Equatable, CaseIterable {
         /// A login is wanted, and the proxy's URL has none.
         case credentialMissing = "credential-missing"

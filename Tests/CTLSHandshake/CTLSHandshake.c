@@ -1,66 +1,71 @@
 #include "CTLSHandshake.h"
 
-#include "../../Sources/CLibwebsocketsShim/Internal.h"
+#include "CLibwebsocketsShim.h"
 
-#include <openssl/err.h>
-#include <signal.h>
+#include <openssl/x509.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+
+enum {
+    RECEIVED = 4096,
+};
 
 struct cth_client {
     clws_trust *trust;
-    clws_route route;
+    clws_route *route;
 };
 
 cth_client *cth_client_create(const char *trust_anchors) {
-    signal(SIGPIPE, SIG_IGN); // as libwebsockets does: OpenSSL writes to sockets whose peers have gone
     cth_client *client = calloc(1, sizeof *client);
     if (!client) return NULL;
     client->trust = clws_trust_create(trust_anchors);
     clws_tls_options options = {.trust = client->trust};
     clws_route_fault fault;
-    if (client->trust && clws_tls_create(&client->route, &options, &fault)) return client;
+    client->route = client->trust ? clws_route_create(&options, &fault) : NULL;
+    if (client->route) return client;
     cth_client_free(client);
     return NULL;
 }
 
+// The shim never frees anchors, because the routes of a process share them; here nobody else has these.
 void cth_client_free(cth_client *client) {
-    clws_tls_free(&client->route);
+    clws_route_free(client->route);
     X509_STORE_free((X509_STORE *)client->trust);
     free(client);
 }
 
-// What libwebsockets does with a connection before its handshake, the wrong things included.
-static SSL *make_connection(const clws_route *route, int socket) {
-    SSL *ssl = SSL_new(route->tls);
-    BIO *bio = BIO_new_socket(socket, BIO_NOCLOSE);
-    if (!ssl || !bio) {
-        SSL_free(ssl);
-        BIO_free(bio);
-        return NULL;
+// What a step has made goes out.
+static clws_tls_step deliver(clws_tls_step step, int socket, const uint8_t *ciphertext) {
+    size_t sent = 0;
+    while (sent < step.ciphertext_count) {
+        ptrdiff_t count = send(socket, ciphertext + sent, step.ciphertext_count - sent, MSG_NOSIGNAL);
+        if (count <= 0) break;
+        sent += (size_t)count;
     }
-    SSL_set_bio(ssl, bio, bio);
-    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), "192.0.2.1");
-    SSL_set_tlsext_host_name(ssl, "[");
-    return ssl;
+    return step;
 }
 
 cth_outcome cth_handshake(
     cth_client *client, const char *host, uint16_t port, int socket, bool reads, bool ends) {
+    static _Thread_local uint8_t plaintext[RECEIVED + CLWS_TLS_OVERHEAD], ciphertext[CLWS_TLS_OVERHEAD];
     cth_outcome outcome = {0};
-    clws_server server;
-    SSL *ssl = make_connection(&client->route, socket);
-    if (!ssl) return outcome;
-    // And what it does for a name.
-    if (host) X509_VERIFY_PARAM_set1_host(SSL_get0_param(ssl), "[", 0);
-    if (!host || (clws_server_make(&server, host, port) && clws_servers_put(&client->route.servers, socket, &server))) {
-        outcome.is_established = SSL_connect(ssl) == 1;
-        outcome.is_resumed = SSL_session_reused(ssl);
-        outcome.certificate_code = clws_tls_details(ssl).certificate_code;
-        char byte;
-        if (outcome.is_established && reads) SSL_read(ssl, &byte, 1);
+    clws_tls *tls = clws_tls_create(client->route, host, port);
+    if (!tls) return outcome;
+    clws_tls_step step = deliver(clws_tls_start(tls, ciphertext, sizeof ciphertext), socket, ciphertext);
+    bool has_read = false;
+    while (step.state == CLWS_TLS_HANDSHAKING || (step.state == CLWS_TLS_OPEN && reads && !has_read)) {
+        uint8_t received[RECEIVED];
+        ptrdiff_t count = recv(socket, received, sizeof received, 0);
+        if (count <= 0) break;
+        step = clws_tls_receive(
+            tls, received, (size_t)count, plaintext, sizeof plaintext, ciphertext, sizeof ciphertext);
+        deliver(step, socket, ciphertext);
+        has_read = step.plaintext_count > 0;
     }
-    if (ends) clws_tls_end(ssl);
-    SSL_free(ssl);
-    ERR_clear_error();
+    outcome.is_established = step.state == CLWS_TLS_OPEN || step.state == CLWS_TLS_ENDED;
+    outcome.is_resumed = clws_tls_is_resumed(tls);
+    outcome.certificate_code = clws_tls_details(tls).certificate_code;
+    if (ends) deliver(clws_tls_end(tls, ciphertext, sizeof ciphertext), socket, ciphertext);
+    clws_tls_free(tls);
     return outcome;
 }

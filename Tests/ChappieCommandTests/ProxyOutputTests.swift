@@ -18,7 +18,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "socks4://u:PASSWORD@h:1", "socks5://u:PASSWORD@h:0", "https://u:PASSWORD@", "PASSWORD://h:1", "http://u:PASSWORD@h:0", "http://u:%-PASSWORD@h:1",
+        "socks4://u:PASSWORD@h:1", "socks5://u:PASSWORD@h:0", "https://u:PASSWORD@", "PASSWORD://h:1",
+        "http://u:PASSWORD@h:0", "http://u:%-PASSWORD@h:1",
         "http://u:PASSWORD@h:1/PASSWORD", "http://u:PASSWORD@", "u:PASSWORD", "http://u:%00PASSWORD@h",
     ])
     func nothingOfTheURLIsPrinted(_ url: String) async throws {

@@ -251,6 +251,9 @@ private let codeRows: [Row] = [
         .corruptContentCoding, "http.corrupt-content-coding", .server, later, .report,
         "The compressed answer is damaged or cut off", again),
     Row(
+        .malformedBody, "http.malformed-body", .server, later, .report, "A chunk of the server's answer cannot be read",
+        "Ask the operator of the server or the proxy: its answers break the rules of HTTP/1.1."),
+    Row(
         .undecodableEvent, "event.undecodable", .server, later, .report, "The server sent an event that cannot be read",
         again),
     Row(

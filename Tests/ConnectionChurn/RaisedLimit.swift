@@ -1,8 +1,6 @@
 import Foundation
-import LibwebsocketsTransport
-import StreamTransport
 
-/// A process that raises its descriptor limit when the service runs already: libwebsockets' tables do not grow with it.
+/// A process that raises its descriptor limit when the service runs already, and uses what it has gained.
 enum RaisedLimit {
     private static let first = 40
 
@@ -16,22 +14,14 @@ enum RaisedLimit {
         guard Self.setLimit(rlim_t(Self.first), of: hard), await ChurnStage.whole.run(in: places) == nil,
             Self.setLimit(hard, of: hard)
         else { return false }
+        // Every socket has a number above the first limit now.
         let descriptors = (0..<Self.first).map { _ in open("/dev/null", O_RDONLY) }
-        let isRefused = await Self.isRefused(places)
-        for descriptor in descriptors { close(descriptor) }
-        let isBack = await ChurnStage.whole.run(in: places) == nil
-        return isRefused && isBack
+        defer { for descriptor in descriptors { close(descriptor) } }
+        return await ChurnStage.whole.run(in: places) == nil
     }
 
     private static func setLimit(_ soft: rlim_t, of hard: rlim_t) -> Bool {
         var limit = rlimit(rlim_cur: soft, rlim_max: hard)
         return setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
-    }
-
-    private static func isRefused(_ places: ChurnPlaces) async -> Bool {
-        let connection = places.transport.connect(TransportRequest(endpoint: places.plain, exchange: .get))
-        guard case .ended(.failed(let failure))? = await connection.event() else { return false }
-        return failure
-            == TransportFailure(phase: .connect, cause: .descriptorsExhausted(limit: Self.first))
     }
 }

@@ -34,9 +34,9 @@ def is_major_version(exchange, ours, theirs):
     return ours.error == "notHTTP" and bool(re.search(rb"(^|\n)HTTP/[02-9]\.[0-9] [0-9]{3}", exchange.data))
 
 
-def is_both_lengths(exchange, ours, theirs):
+def is_length_beside_coding(exchange, ours, theirs):
     names = {name.lower() for name in FRAMING.findall(heads_of(exchange.data))}
-    return ours.error == "conflictingLengths" and len(names) == 2
+    return theirs.verdict == "wrong" and "Content-Length" in theirs.error and len(names) == 2
 
 
 def is_coding_in_http10(exchange, ours, theirs):
@@ -102,8 +102,8 @@ TABLE = [
      "NUL and white space", is_control),
     ("other major version", "RFC 9112 section 2.3: another major version is another protocol; h11 does not look at it",
      is_major_version),
-    ("Content-Length beside Transfer-Encoding", "RFC 9112 section 6.3 rule 3: it ought to be handled as an error; h11 "
-     "reads chunks", is_both_lengths),
+    ("faulty Content-Length beside Transfer-Encoding", "RFC 9112 section 6.3 rule 3: the coding wins, and the length is "
+     "not read; h11 checks it", is_length_beside_coding),
     ("Transfer-Encoding in HTTP/1.0", "RFC 9112 section 6.1: the framing is faulty; h11 reads chunks",
      is_coding_in_http10),
     ("framing field of a response without a body", "RFC 9112 section 6.3 rules 1 and 2: such a response ends with its "

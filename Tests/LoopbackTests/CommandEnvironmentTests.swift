@@ -23,17 +23,6 @@ import Testing
         "Check the limits of threads and memory (ulimit -u, ulimit -v), and the libraries: "
 
     private static let environments = [
-        // The size of libwebsockets' table of a header section: without one it waits, and opens no socket.
-        Environment(
-            testDescription: "no header table",
-            source: """
-                void *realloc(void *memory, size_t size) {
-                    void *(*next)(void *, size_t) = dlsym(RTLD_NEXT, "realloc");
-                    return !memory && size == 32768 ? NULL : next(memory, size);
-                }
-                """,
-            problem: "No socket could be opened",
-            advice: Self.adviceAboutSockets, mayTryAgain: false),
         Environment(
             testDescription: "no sockets",
             source: """

@@ -66,8 +66,7 @@ import Testing
         }
     }
 
-    /// libwebsockets' tables are as large as the limit was when they were made.
-    @Test func aLimitThatIsRaisedLaterHoldsForTheService() async throws {
+    @Test func aLimitThatIsRaisedLaterIsUsed() async throws {
         let (code, said) = try await Self.run("connection-churn", ["limit"], after: ":")
         #expect(code == 0, "\(said)")
     }

@@ -23,7 +23,7 @@ final class HandshakeClient: @unchecked Sendable {
     ///
     /// A client that reads gets the tickets that a server of TLS 1.3 gives away; one that ends says goodbye.
     func handshake(
-        with identity: ServerIdentity, host: String?, port: UInt16 = 443, reads: Bool = true, ends: Bool = false
+        with identity: ServerIdentity, host: String, port: UInt16 = 443, reads: Bool = true, ends: Bool = false
     ) async throws -> (client: cth_outcome, serverName: String?) {
         var sockets: [CInt] = [-1, -1]
         try #require(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &sockets) == 0)

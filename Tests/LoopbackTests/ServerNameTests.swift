@@ -81,9 +81,11 @@ import Testing
         if example.code == 0 { #expect(result.serverName == example.serverName) }
     }
 
-    @Test func aHandshakeOfNobodySaysNothingAndFails() async throws {
-        let result = try await Self.handshake(with: nil, names: "DNS:localhost,IP:192.0.2.1", commonName: "[")
+    @Test(arguments: ["", ".", String(repeating: "a", count: 256)])
+    func textThatNamesNoServerGetsNoHandshake(_ host: String) async throws {
+        let result = try await Self.handshake(with: host, names: "DNS:localhost,IP:192.0.2.1", commonName: "[")
         #expect(result.client.is_established == 0)
+        #expect(result.serverName == nil)
     }
 
     private struct Result: Sendable {
@@ -92,7 +94,7 @@ import Testing
     }
 
     private static func handshake(
-        with host: String?, names: String, commonName: String
+        with host: String, names: String, commonName: String
     ) async throws -> Result {
         let identity = try #require(ServerIdentity(names: names, commonName: commonName))
         let client = try HandshakeClient(of: identity)

@@ -31,7 +31,8 @@ import Testing
         [
             "SSH-2.0-OpenSSH_9.2\r\n\r\n", "\u{1}\u{2}\u{3}garbage\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
             "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 abc OK\r\n\r\n", "HTTP/1.1 20\r\n\r\n",
-            "HTTP/1.1 1000 Many\r\n\r\n", "HTTP/1.1 -200 OK\r\n\r\n", "\r\nHTTP/1.1 200 OK\r\n\r\n", "<!doctype html>",
+            "HTTP/1.1 1000 Many\r\n\r\n", "HTTP/1.1 -200 OK\r\n\r\n", "\r\n\r\n\r\n\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+            "<!doctype html>",
         ])
     func whatIsNotHTTPIsSaidToBeNone(_ exchange: TransportRequest.Exchange, answer: String) async throws {
         #expect(try await self.events(after: answer, to: exchange) == Self.notHTTP)
@@ -83,7 +84,7 @@ import Testing
         // The client does not read all of it.
         let writing = Task.detached { peer.write(Self.largeHeads[index] + Array("\r\n\r\n".utf8)) }
         #expect(
-            await connection.eventsToEnd() == [.failed(.upgrade, .headerSectionTooLarge(limit: 32_768))])
+            await connection.eventsToEnd() == [.failed(.upgrade, .headerSectionTooLarge(limit: 65_536))])
         await writing.value
     }
 
@@ -130,23 +131,22 @@ import Testing
 
     // MARK: Fields
 
-    /// A line that begins with a space belongs to the line before; servers must not send it (RFC 9112 section 5.2).
-    ///
-    /// libwebsockets loses the line behind it, and the end of the section when that is the next. What was announced
-    /// there is not known then; nothing is taken for something else.
-    @Test func aFoldedLineHidesTheNextOne() async throws {
-        let body = "HTTP/1.1 200 OK\r\nX-Folded: a\r\n b\r\nContent-Length: 2\r\n\r\nok"
+    /// A line that begins with a space belongs to the line before (RFC 9112 section 5.2).
+    @Test func aFoldedLineBelongsToTheLineBefore() async throws {
+        let body = "HTTP/1.1 200 OK\r\nX-Folded: a\r\n b\r\nContent-Length: 2\r\n\r\nokay"
         #expect(try await self.events(after: body, to: .get) == [.opened(200), .body("ok"), .ended(.complete)])
-        let (connection, peer) = try await RawServer().connect(.webSocket(offersCompression: false)) {
-            $0.timeouts.connect = .milliseconds(150)
+        for (line, folded) in [
+            ("Upgrade: websocket", "Upgrade:\r\n websocket"), ("\r\n\r\n", "\r\nX: a\r\n b\r\n\r\n"),
+        ] {
+            let (connection, peer) = try await RawServer().connect(.webSocket(offersCompression: false))
+            let head = RawPeer.acceptance(of: await peer.read(until: "\r\n\r\n"))
+            peer.write(Array(head.replacingOccurrences(of: line, with: folded).utf8) + RawPeer.frame(8, [3, 0xE8]))
+            #expect(await connection.eventsToEnd() == [.opened(101), .ended(.closed(code: 1000, reason: ""))])
         }
-        let head = RawPeer.acceptance(of: await peer.read(until: "\r\n\r\n"), ["X-Folded: a", " b"])
-        peer.write(head)
-        #expect(await connection.eventsToEnd() == [.failed(.upgrade, .timedOut)])
     }
 
     @Test(arguments: [
-        "Upgrade:\r\n websocket", "Upgrade: websocket, websocket", "Upgrade: h2c",
+        "Upgrade:", "Upgrade: websocket, websocket", "Upgrade: h2c",
         "Upgrade: websocket\r\nUpgrade: websocket",
     ])
     func anUpgradeIsNamedOnce(lines: String) async throws {

@@ -52,11 +52,10 @@ import Testing
     }
 
     @Test(arguments: [0, 2, 300_000])
-    func untilItIsReleasedTheServerHasARequestLine(_ count: Int) async throws {
+    func untilItIsReleasedTheServerHasNothing(_ count: Int) async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.hold(server, body: [UInt8].counting(count))
         #expect(await connection.event() == .ready)
-        #expect(await peer.read(until: "\r\n") == Self.requestLine)
         for _ in 0..<3 { try await RawServer.fence() }
         #expect(peer.receivedSoFar() == nil)
         #expect(connection.next() == nil)
@@ -66,7 +65,7 @@ import Testing
         #expect(statistics.sentByteCount == 0)
 
         connection.release()
-        _ = await peer.read(until: "\r\n\r\n")
+        #expect(await peer.read(until: "\r\n\r\n").hasPrefix(Self.requestLine))
         #expect(await peer.read(count: count) == [UInt8].counting(count))
         try await RawServer.fence()
         #expect(connection.statistics.requestSent)
@@ -168,7 +167,7 @@ import Testing
         #expect(await connection.event() == .ready)
         connection.cancel()
         let (bytes, end) = await peer.readToEnd()
-        #expect(String(decoding: bytes, as: UTF8.self) == Self.requestLine)
+        #expect(bytes.isEmpty)
         #expect(end == .end)
         #expect(await connection.eventsToEnd() == [.failed(.stream, .cancelled)])
         connection.release()
@@ -183,8 +182,7 @@ import Testing
             peer.write("HTTP/1.1 \(statusCode) No\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno")
             #expect(await connection.eventsToEnd() == [.opened(statusCode), .body("no"), .ended(.complete)])
             connection.release()
-            let bytes = await peer.readToEnd().bytes
-            #expect(String(decoding: bytes, as: UTF8.self) == Self.requestLine)
+            #expect(await peer.readToEnd().bytes.isEmpty)
             #expect(!connection.statistics.requestSent)
         }
     }
@@ -194,7 +192,6 @@ import Testing
         let server = try RawServer()
         let (connection, peer) = try await Self.hold(server)
         #expect(await connection.event() == .ready)
-        _ = await peer.read(until: "\r\n")
         if byReset { peer.reset() } else { peer.close() }
         #expect(await connection.eventsToEnd() == [.failed(.upgrade, .connectionLost)])
     }

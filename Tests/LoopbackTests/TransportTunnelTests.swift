@@ -95,11 +95,11 @@ import Testing
         _ = await peer.read(until: "\r\n\r\n")
         peer.write(Self.established)
         #expect(await connection.event() == .ready)
-        #expect(await peer.read(until: "\r\n") == "POST /v1/responses HTTP/1.1\r\n")
         for _ in 0..<3 { try await RawServer.fence() }
         #expect(peer.receivedSoFar() == nil)
         connection.release()
         let head = await peer.read(until: "\r\n\r\n")
+        #expect(head.hasPrefix("POST /v1/responses HTTP/1.1\r\n"))
         #expect(head.contains("Authorization: Bearer secret\r\n"))
         #expect(await peer.read(count: 2) == Array("{}".utf8))
         peer.write(Self.answer)
@@ -236,41 +236,22 @@ import Testing
 
     // MARK: Leaks
 
-    /// How many descriptors of this process stand in for a socket.
-    private static func placeholderCount() throws -> Int {
-        let folder = "/proc/self/fd"
-        return try FileManager.default.contentsOfDirectory(atPath: folder).count { name in
-            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")) == "anon_inode:[timerfd]"
-        }
+    private static func descriptorCount() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }
 
     @Test func aCancelledQuestionLeavesNothing() async throws {
         let server = try RawServer()
         try await RawServer.fence()
-        // The loop may have such a descriptor of its own.
-        let before = try Self.placeholderCount()
+        let before = try Self.descriptorCount()
         for _ in 0..<50 {
             let (connection, peer) = try await Self.connect(through: server, isSecure: true)
             _ = await peer.read(until: "\r\n\r\n")
-            #expect(try Self.placeholderCount() == before + 1)
             connection.cancel()
             #expect(await peer.readToEnd().end == .end)
+            peer.close()
             try await RawServer.fence()
-            #expect(try Self.placeholderCount() == before)
         }
-    }
-
-    @Test func aTunnelLeavesNoPlaceholder() async throws {
-        let server = try RawServer()
-        try await RawServer.fence()
-        let before = try Self.placeholderCount()
-        var all: [(connection: any TransportConnection, peer: RawPeer)] = []
-        for _ in 0..<20 { all.append(try await Self.connect(through: server, isSecure: false)) }
-        for one in all { _ = await one.peer.read(until: "\r\n\r\n") }
-        #expect(try Self.placeholderCount() == before + 20)
-        for one in all { one.peer.write(Self.established) }
-        for one in all { _ = await one.peer.read(until: "\r\n\r\n") }
-        #expect(try Self.placeholderCount() == before)
-        for one in all { one.connection.cancel() }
+        #expect(try Self.descriptorCount() <= before)
     }
 }

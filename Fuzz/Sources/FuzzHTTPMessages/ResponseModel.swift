@@ -199,7 +199,6 @@ struct ResponseModel {
         let (codings, lengths) = (values("transfer-encoding"), values("content-length"))
         if !codings.isEmpty {
             if minorVersion == 0 { throw .wrong(.transferEncodingInHTTP10) }
-            if !lengths.isEmpty { throw .wrong(.conflictingLengths) }
             let isChunked = codings.count == 1 && codings[0].utf8.count == 7 && codings[0].lowercased() == "chunked"
             if !isChunked { throw .wrong(.unsupportedTransferCoding) }
             return .chunked

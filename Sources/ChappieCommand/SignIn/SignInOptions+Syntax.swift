@@ -9,11 +9,14 @@ extension SignInOptions {
         "store", "DIR", "where credentials are kept; default: 'credentials' beside the configuration file")
     /// How the servers are reached.
     static let connectionOptions: [CommandSyntax.Option] = [
-        .init("ca-file", "FILE", "trust the certification authorities in a PEM file, and no others"),
+        .init(
+            "ca-file", "FILE",
+            "trust the certification authorities in a PEM file, and no others; also for an https proxy"),
         .init(
             "proxy", "URL",
-            "go through a proxy, http://[USER:PASSWORD@]HOST[:PORT]; environment HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, "
-                + "NO_PROXY"),
+            "go through a proxy, [SCHEME://][USER:PASSWORD@]HOST[:PORT], where SCHEME is http, https, socks5 or socks5h, "
+                + "and the proxy looks names up, not for socks5; environment HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY"
+        ),
     ]
     /// Who signs in, and at which server.
     static let serverOptions: [CommandSyntax.Option] = [

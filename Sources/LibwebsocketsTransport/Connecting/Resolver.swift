@@ -6,8 +6,7 @@ import StreamTransport
     import Darwin
 #endif
 
-/// Looks addresses up, on threads of its own: `getaddrinfo` blocks, and this build of libwebsockets calls it on the
-/// loop.
+/// Looks addresses up, on threads of its own, because `getaddrinfo` blocks.
 ///
 /// Its state is `LookupQueue` and `ResolverCache`, under a lock. A look-up cannot be taken back once `getaddrinfo` runs:
 /// what it gives goes to the cache, and to nobody who has cancelled.

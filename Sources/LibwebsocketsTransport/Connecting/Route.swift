@@ -1,13 +1,9 @@
 import CLibwebsocketsShim
 import StreamTransport
 
-/// Makes what connections of one way share; the service thread keeps it for the life of the process.
-func makeRoute(for way: Way, on service: OpaquePointer) throws(TransportFailure) -> OpaquePointer {
+/// Makes the settings that connections of one policy share; the service thread keeps them for the life of the process.
+func makeRoute(for tls: TLSPolicy) throws(TransportFailure) -> OpaquePointer {
     var fault = clws_route_fault.none
-    guard let tls = way.tls else {
-        guard let route = clws_route_create(service, nil, &fault) else { throw fault.failure }
-        return route
-    }
     guard let trust = TrustAnchors.read(tls.trust) else {
         throw TransportFailure(phase: .tls, cause: .trustAnchorsUnreadable)
     }
@@ -22,7 +18,7 @@ func makeRoute(for way: Way, on service: OpaquePointer) throws(TransportFailure)
                 options.pinned_keys = pinnedKeys.baseAddress
                 options.pinned_key_count = tls.pinnedKeys.count
                 options.requires_tls13 = tls.minimumVersion == .tls13
-                return clws_route_create(service, &options, &fault)
+                return clws_route_create(&options, &fault)
             }
         }
     }
@@ -46,11 +42,6 @@ extension clws_route_fault {
 }
 
 extension clws_details {
-    /// Why a connection that TCP has established failed before its request was written.
-    var failure: TransportFailure {
-        TransportFailure(phase: .tls, cause: self.tlsCause)
-    }
-
     /// What became of the handshake, when the server's last word about it came after the request was written.
     ///
     /// In TLS 1.3 a client has finished before the server has looked at its certificate (RFC 8446 section 4.4.2.4).
@@ -59,7 +50,8 @@ extension clws_details {
         return TransportFailure(phase: .tls, cause: .tlsAlert(alert))
     }
 
-    private var tlsCause: TransportFailure.Cause {
+    /// Why a handshake has failed.
+    var cause: TransportFailure.Cause {
         if self.is_key_not_pinned { return .keyNotPinned }
         if self.certificate_code != 0 {
             return .certificateRejected(code: self.certificate_code, issuer: self.issuerName)

@@ -26,7 +26,7 @@ struct SOCKSHandshake {
     private var bytesToSend: [UInt8]
     private let credential: ProxyServer.Credential?
     private let request: [UInt8]
-    /// Something that does not fit into one byte of length; nothing of it is sent.
+    /// The fault of a name or a login that SOCKS cannot carry; nothing of it is sent.
     private let fault: TransportFailure.Cause?
 
     /// A handshake of which nothing has been sent.

@@ -7,26 +7,14 @@ import StreamTransport
 struct ConnectionContest {
     /// A socket, and its place in the race.
     struct Contestant {
-        let id: ConnectionID
         let attempt: Int
-        /// Nil within the call that starts it, and when it is gone.
-        var stream: OpaquePointer?
-        /// Why it has failed, as far as that is known.
-        var cause = TransportFailure.Cause.unreachable(code: 0)
+        let socket: Socket
     }
 
     var race: AddressRace
     var contestants: [Contestant] = []
     /// When the next address is tried.
     var deadline: ContinuousClock.Instant?
-
-    /// Whether an attempt has a socket.
-    ///
-    /// libwebsockets opens it at once, unless a resource of its own is missing.
-    var hasSocket: Bool { self.contestants.contains { $0.stream.map(clws_has_socket) ?? false } }
-
-    /// Where a socket stands among `contestants`.
-    func index(of id: ConnectionID) -> Int? { self.contestants.firstIndex { $0.id == id } }
 }
 
 /// From the name of a host to one socket that has connected.
@@ -39,13 +27,18 @@ extension ServiceConnection {
             return self.finish(.failed(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
         }
         do throws(TransportFailure) {
-            let way = try self.plan.way.get()
-            self.tunnel = way.proxy.map { _ in TunnelHandshake() }
-            self.route = try self.service.route(for: way)
+            // What cannot be used is said before anything is looked up.
+            _ = try self.layers()
         } catch {
             return self.finish(.failed(error))
         }
-        let host = self.dialled.host
+        self.lookUp(self.needsServerAddress ? self.plan.request.endpoint.host : self.dialled.host)
+    }
+
+    /// Whether the server's name is to be looked up before the proxy's.
+    private var needsServerAddress: Bool { self.proxy?.resolvesNames == false && self.serverAddress == nil }
+
+    private func lookUp(_ host: String) {
         if Resolver.isNumeric(host) { return self.resolved(.success([host])) }
         let id = self.plan.id
         let service = self.service
@@ -60,6 +53,11 @@ extension ServiceConnection {
         guard case .resolving = self.phase else { return }
         self.lookUp = nil
         switch answer {
+        case .failure(let failure) where self.needsServerAddress:
+            self.finish(.failed(TransportFailure(phase: .resolve, cause: failure.cause)))
+        case .success(let addresses) where self.needsServerAddress:
+            self.serverAddress = addresses.first
+            self.lookUp(self.dialled.host)
         case .failure(let failure):
             self.finish(.failed(TransportFailure(phase: self.phaseOfConnecting(.resolve), cause: failure.cause)))
         case .success(let addresses):
@@ -79,14 +77,6 @@ extension ServiceConnection {
         self.perform(action)
     }
 
-    /// A socket that raced is gone; one that was given up in the meantime does not matter.
-    func contestantFailed(_ id: ConnectionID, _ cause: TransportFailure.Cause) {
-        guard let index = self.contest?.index(of: id), let contestant = self.contest?.contestants.remove(at: index),
-            let action = self.contest?.race.failed(attempt: contestant.attempt, cause)
-        else { return }
-        self.perform(action)
-    }
-
     private func perform(_ first: AddressRace.Action) {
         var action = first
         while case .start(let attempt, let address) = action { action = self.start(attempt, at: address) }
@@ -101,64 +91,63 @@ extension ServiceConnection {
 
     /// Starts a socket; what is next when that fails at once.
     private func start(_ attempt: Int, at address: String) -> AddressRace.Action {
-        let id = self.service.makeID()
-        self.contest?.contestants.append(ConnectionContest.Contestant(id: id, attempt: attempt))
-        switch self.service.connect(self, as: id, to: address) {
-        case .refused(let cause):
-            if let index = self.contest?.index(of: id) { self.contest?.contestants.remove(at: index) }
-            return self.contest?.race.failed(attempt: attempt, cause) ?? .ignore
-        case .started(let stream):
-            guard let index = self.contest?.index(of: id) else { return .ignore }
-            self.contest?.contestants[index].stream = stream
-            let hasNext = self.contest?.race.hasNext ?? false
-            self.contest?.deadline = hasNext ? .now + AddressRace.attemptDelay : nil
-            return .wait
+        do throws(SocketFailure) {
+            let socket = try self.service.open(for: self, to: address, port: self.dialled.port)
+            self.contest?.contestants.append(ConnectionContest.Contestant(attempt: attempt, socket: socket))
+        } catch {
+            return self.contest?.race.failed(attempt: attempt, error.cause) ?? .ignore
         }
+        let hasNext = self.contest?.race.hasNext ?? false
+        self.contest?.deadline = hasNext ? .now + AddressRace.attemptDelay : nil
+        return .wait
     }
 
-    // MARK: Events of the sockets that race
-
-    /// Handles an event of a socket that has not won; false when it has to be closed.
-    func handleContest(_ event: StreamEvent, on stream: OpaquePointer, id: ConnectionID) -> Bool {
-        // A socket that has lost, or was given up, is heard of while it is being closed.
-        guard let index = self.contest?.index(of: id) else { return false }
-        switch event.kind {
-        case .tcpConnected:
-            return self.win(index, on: stream)
-        case .failed:
-            self.contest?.contestants[index].cause = .unreachable(code: clws_connect_error(stream))
-            return false
-        case .tunnelAnswered, .tunnelEnded, .fieldsDue, .headReceived, .readable, .bytesReceived, .writable,
-            .completed, .closed, .woken, .timerFired, .roundEnded, .destroyed:
-            preconditionFailure("nothing else can come before TCP is established")
+    /// A socket that races has connected, or has failed.
+    func contestantReady(_ token: SocketToken) {
+        guard let index = self.contest?.contestants.firstIndex(where: { $0.socket.token == token }),
+            let contestant = self.contest?.contestants.remove(at: index)
+        else { return }
+        let code = clws_socket_error(contestant.socket.descriptor)
+        guard code == 0 else {
+            self.service.close(contestant.socket)
+            if let action = self.contest?.race.failed(attempt: contestant.attempt, .unreachable(code: code)) {
+                self.perform(action)
+            }
+            return
         }
-    }
-
-    /// Closes every other socket, on none of which anything was sent.
-    private func win(_ index: Int, on stream: OpaquePointer) -> Bool {
-        guard var contest = self.contest,
-            case .win = contest.race.connected(attempt: contest.contestants[index].attempt)
-        else { return false }
-        let winner = contest.contestants.remove(at: index)
-        self.contest = nil
-        self.adopt(stream, id: winner.id)
-        for loser in contest.contestants { if let stream = loser.stream { clws_kill(stream) } }
-        return true
-    }
-
-    /// A socket that raced is gone: another may be started, once libwebsockets has finished with it.
-    func contestantDestroyed(_ id: ConnectionID) {
-        guard let index = self.contest?.index(of: id), let contestant = self.contest?.contestants[index] else { return }
-        self.contest?.contestants[index].stream = nil
-        // Within the call that starts it, the call says so itself.
-        guard contestant.stream != nil else { return }
-        self.service.post(.contestantFailed(self.plan.id, contestant: id, contestant.cause))
+        guard case .win = self.contest?.race.connected(attempt: contestant.attempt) else { return }
+        // Every other socket is closed, on none of which anything was sent.
+        self.stopConnecting()
+        self.adopt(contestant.socket)
     }
 
     /// Gives up whatever is being looked up or tried.
     func stopConnecting() {
         if let ticket = self.lookUp.take() { self.service.resolver.cancel(ticket) }
         guard let contest = self.contest.take() else { return }
-        for contestant in contest.contestants { if let stream = contestant.stream { clws_kill(stream) } }
+        for contestant in contest.contestants { self.service.close(contestant.socket) }
+    }
+
+    // MARK: Layers
+
+    /// The layers between the socket and the request: none, or the proxy's and TLS.
+    func layers() throws(TransportFailure) -> [LayerStack.Plan] {
+        let way = try self.plan.way.get()
+        let endpoint = self.plan.request.endpoint
+        var plans: [LayerStack.Plan] = []
+        if let proxy = way.proxy {
+            if let tls = way.proxyTLS {
+                let route = try self.service.route(for: tls)
+                plans.append(.tls(route: route, host: proxy.host, port: proxy.port, isProxy: true))
+            }
+            var asked = endpoint
+            asked.host = self.serverAddress ?? endpoint.host
+            plans.append(.greeting(ProxyGreeting(for: asked, through: proxy)))
+        }
+        if let tls = way.tls {
+            let route = try self.service.route(for: tls)
+            plans.append(.tls(route: route, host: endpoint.host, port: endpoint.port, isProxy: false))
+        }
+        return plans
     }
 }

@@ -1,16 +1,16 @@
 import CLibwebsocketsShim
+import HTTPProtocol
 import StreamTransport
 import WebSocketProtocol
 
-/// Turns a request into the field lines that libwebsockets does not write itself, and finds what cannot be sent.
+/// Turns a request into its head, and finds what cannot be sent.
 enum RequestFields {
     /// What is wrong with a request, or nil.
     ///
-    /// libwebsockets cuts long targets and hosts without a word, and a line break in a field would be a second field.
+    /// A line break in a field would be a second field.
     static func fault(in request: TransportRequest) -> String? {
         let endpoint = request.endpoint
-        if endpoint.target.utf8.count > Int(CLWS_TARGET_LIMIT) { return "the path is longer than 2,000 bytes" }
-        if endpoint.host.utf8.count > Int(CLWS_HOST_LIMIT) { return "the host is longer than 120 bytes" }
+        if endpoint.host.utf8.count > Int(CLWS_HOST_LIMIT) { return "the host is longer than 255 bytes" }
         if endpoint.host.isEmpty { return "the host is empty" }
         if !endpoint.target.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) { return "the path is not percent-encoded" }
         if !endpoint.host.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) { return "the host is not in ASCII" }
@@ -55,15 +55,25 @@ enum RequestFields {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 
-    /// The field lines of a request, each with its line break.
-    static func bytes(for request: TransportRequest, handshake: OpeningHandshake?) -> [UInt8] {
-        var lines: [UInt8] = []
-        func append(_ name: String, _ value: String) {
-            lines.append(contentsOf: "\(name): \(value)\r\n".utf8)
+    /// The request line and the header section of a request.
+    static func head(
+        of request: TransportRequest, handshake: OpeningHandshake?
+    ) throws(RequestHead.Failure) -> [UInt8] {
+        var fields = handshake?.fields.map { (name: $0.name, value: $0.value) } ?? [("Connection", "close")]
+        if case .post(let body) = request.exchange { fields.append(("Content-Length", String(body.count))) }
+        fields += request.fields.map { ($0.name, $0.value) }
+        return try RequestHead.bytes(
+            method: request.exchange.method, target: request.endpoint.target, host: Self.host(of: request.endpoint),
+            fields: fields)
+    }
+}
+
+extension TransportRequest.Exchange {
+    /// The request's method.
+    var method: RequestMethod {
+        switch self {
+        case .webSocket, .get: .get
+        case .post: .post
         }
-        for field in handshake?.fields ?? [] { append(field.name, field.value) }
-        if case .post(let body) = request.exchange { append("Content-Length", String(body.count)) }
-        for field in request.fields { append(field.name, field.value) }
-        return lines
     }
 }

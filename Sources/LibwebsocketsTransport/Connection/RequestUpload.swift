@@ -1,4 +1,4 @@
-/// What of a request the library does not write itself, in the order in which it is written.
+/// A request's head and body, in the order in which they are written.
 ///
 /// It belongs to the service thread.
 struct RequestUpload {
@@ -6,8 +6,8 @@ struct RequestUpload {
     private let body: [UInt8]
     private var offset = 0
 
-    /// `head` is what is missing of the header section: nothing, unless the request was held.
-    init(head: [UInt8] = [], body: [UInt8]) {
+    /// A request of which nothing was written.
+    init(head: [UInt8], body: [UInt8]) {
         self.head = head
         self.body = body
     }

@@ -1,4 +1,3 @@
-import CLibwebsocketsShim
 import StreamTransport
 import WebSocketProtocol
 
@@ -120,24 +119,18 @@ extension ServiceConnection {
         self.requestWrite()
     }
 
-    /// Writes what fits into one write of the library.
-    func writeFrames(on stream: OpaquePointer, service: OpaquePointer) {
-        if self.channel?.hasHead == true {
-            self.channel?.hasHead = false
-            clws_release_head(stream)
-        }
-        let buffer = UnsafeMutableBufferPointer(start: clws_write_buffer(service), count: Int(CLWS_BUFFER_SIZE))
+    /// Writes what fits into one write.
+    func writeFrames(on link: Link) {
+        let buffer = self.service.scratch.outgoing
         guard let count = self.channel?.queue.fill(buffer) else { return }
         if count > 0 {
-            guard clws_write(service, stream, count) else { return self.closeSocket() }
+            link.write(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
             self.noteSent(count)
         }
-        guard let channel = self.channel else { return }
-        if !channel.queue.isEmpty {
-            clws_request_write(stream)
-        } else if channel.disconnectsWhenWritten, !clws_is_write_pending(stream) {
-            self.closeSocket()
+        guard let channel = self.channel, channel.queue.isEmpty, channel.disconnectsWhenWritten, !link.hasUnsent else {
+            return
         }
+        self.closeSocket()
     }
 
     private func noteSent(_ count: Int) {
@@ -191,9 +184,7 @@ extension ServiceConnection {
     /// (RFC 2525 section 2.17), and the peer may lose the close frame with it. False when there is no WebSocket to
     /// close, or its socket takes no bytes.
     func closeCancelled() -> Bool {
-        guard let stream = self.stream, let channel = self.channel, !self.mustClose, !clws_is_choked(stream) else {
-            return false
-        }
+        guard let link = self.link, let channel = self.channel, !link.isChoked else { return false }
         switch self.phase {
         case .upgraded: break
         case .ended where channel.pendingFailure != nil || self.isClosing: break
@@ -211,7 +202,7 @@ extension ServiceConnection {
 
     /// Whether the closing handshake has begun, and the socket is still open.
     var isClosing: Bool {
-        guard let channel = self.channel, self.stream != nil else { return false }
+        guard let channel = self.channel, self.link != nil else { return false }
         return !channel.closing.allowsSending
     }
 

@@ -44,14 +44,12 @@ extension ServiceConnection {
             self.connectTimedOut(in: self.phaseOfConnecting(.resolve))
         case .connecting where self.connectDeadline.map { now < $0 } ?? true:
             self.attemptDelayPassed()
-        case .connecting where self.contest.map { !$0.hasSocket } ?? false:
-            self.connectTimedOut(in: .connect, .environmentUnusable(.socket))
         case .connecting:
-            self.connectTimedOut(in: self.phaseOfConnecting(self.isTCPConnected ? .tls : .connect))
+            self.connectTimedOut(in: self.phaseOfConnecting(self.link == nil ? .connect : .tls))
         case .requesting where self.isUpgrade:
             self.connectTimedOut(in: .upgrade)
         case .requesting, .receivingBody:
-            self.connectionEnded(wholeBody: false)
+            self.peerStoppedReading()
         case .upgraded where self.closeDeadline != nil:
             self.finish(.closed(code: CloseCode.abnormalClosure.rawValue, reason: ""))
         case .upgraded:
@@ -61,10 +59,14 @@ extension ServiceConnection {
         }
     }
 
-    private func connectTimedOut(
-        in phase: TransportFailure.Phase, _ cause: TransportFailure.Cause = .timedOut
-    ) {
-        self.finish(.failed(TransportFailure(phase: phase, cause: cause)))
+    private func connectTimedOut(in phase: TransportFailure.Phase) {
+        self.finish(.failed(TransportFailure(phase: phase, cause: .timedOut)))
+    }
+
+    /// The peer has stopped reading the request, and has not answered for as long as that is waited for.
+    private func peerStoppedReading() {
+        let phase: TransportFailure.Phase = self.phase == .receivingBody ? .stream : .upgrade
+        self.finish(.failed(TransportFailure(phase: phase, cause: .connectionLost)))
     }
 
     private func checkLiveness(_ now: ContinuousClock.Instant) {

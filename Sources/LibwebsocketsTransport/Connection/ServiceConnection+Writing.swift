@@ -1,58 +1,27 @@
-import CLibwebsocketsShim
+import HTTPProtocol
 import StreamTransport
 
-/// What an exchange gives to its socket: the request, and later frames.
+/// What an exchange gives to its link: the request, and later frames.
 extension ServiceConnection {
-    private static let pieceByteCount = 16 << 10
-
-    // MARK: The header section
-
-    /// Completes the header section that libwebsockets has begun, or stops it where it stands.
-    func writeFields(to event: StreamEvent) {
+    /// Every layer is up: the request may go out, unless it is held.
+    func established(_ link: Link) {
         self.noteProgress(\.connected)
-        if let stream = self.stream, clws_is_resumed(stream) {
-            self.plan.arena.updateStatistics { $0.isTLSResumed = true }
-        }
-        if let stream = self.stream, let care = SocketCare(self.plan.request) {
-            clws_watch_peer(stream, care.idleSeconds, care.probeSeconds, care.silenceMilliseconds)
-        }
+        if link.isTLSResumed { self.plan.arena.updateStatistics { $0.isTLSResumed = true } }
+        if let care = SocketCare(self.plan.request) { link.watchPeer(care) }
         self.phase = .requesting
-        var fields = RequestFields.bytes(for: self.plan.request, handshake: self.handshake)
-        guard fields.count <= event.count else { return self.refuseFields() }
+        do throws(RequestHead.Failure) {
+            let head = try RequestFields.head(of: self.plan.request, handshake: self.handshake)
+            self.upload = RequestUpload(head: head, body: self.body)
+        } catch {
+            // `RequestFields.fault` has looked for all of it before.
+            let cause = TransportFailure.Cause.invalidRequest("it cannot be written")
+            return self.finish(.failed(TransportFailure(phase: .send, cause: cause)))
+        }
         if self.plan.request.isHeld {
             self.plan.arena.announceReady()
             self.service.wake(self)
         }
-        var head: [UInt8] = []
-        if self.isHeld {
-            guard let begun = Self.takeBack(from: event) else {
-                return self.finish(.failed(TransportFailure(phase: .send, cause: .unavailable)))
-            }
-            head = begun + fields + Array("\r\n".utf8)
-            fields = []
-        }
-        guard clws_write_fields(event.payload, event.count, fields, fields.count, self.isUpgrade) else {
-            return self.refuseFields()
-        }
-        guard !self.isUpgrade else { return }
-        self.upload = RequestUpload(head: head, body: self.body)
-        if !self.isHeld { self.service.upload(self) }
-    }
-
-    private func refuseFields() {
-        let cause = TransportFailure.Cause.invalidRequest("the fields are larger than 60 KiB")
-        self.finish(.failed(TransportFailure(phase: .send, cause: cause)))
-    }
-
-    /// Everything but the request line, which goes out alone.
-    ///
-    /// libwebsockets cannot be kept from writing as soon as the connection is there, but it can be kept from writing
-    /// more than this. A server cannot act on a request line: it has no header section, and no credential.
-    private static func takeBack(from event: StreamEvent) -> [UInt8]? {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) { buffer in
-            let count = clws_take_back(event.payload, event.count, buffer.baseAddress, buffer.count)
-            return count < 0 ? nil : Array(buffer.prefix(count))
-        }
+        self.requestWrite()
     }
 
     private var body: [UInt8] {
@@ -62,67 +31,55 @@ extension ServiceConnection {
         }
     }
 
-    // MARK: The rest of the request
-
     /// Whether the request waits to be let go.
-    var isHeld: Bool { self.plan.request.isHeld && !self.isReleased }
+    private var isHeld: Bool { self.plan.request.isHeld && !self.isReleased }
 
     /// Lets a held request go.
     func release() {
-        guard self.isHeld else { return }
         self.isReleased = true
-        if self.upload != nil { self.service.upload(self) }
+        self.requestWrite()
     }
 
-    /// Writes a piece of the request, if the one before it is with the socket; false when there is no more to do.
-    ///
-    /// Before the response's header section libwebsockets tells nobody that a socket can be written to, unless it is
-    /// told that a body is pending; and then it reads no response until that body is whole, and turns round and round
-    /// when one comes. So nothing is pending, and what is left to write is looked after once in each round of the
-    /// loop: libwebsockets keeps what did not fit, and writes it when it can.
-    func continueUpload() -> Bool {
-        guard let stream = self.stream, let service = self.service.pointer, var upload = self.upload else {
-            return false
+    /// Has what is there to write written when the event in hand was handled.
+    func requestWrite() { self.wantsWrite = true }
+
+    /// Whether there is something to write that the socket would take.
+    var hasMoreToWrite: Bool {
+        switch self.phase {
+        case .resolving, .connecting: false
+        case .requesting, .receivingBody: self.upload != nil && !self.isHeld
+        case .upgraded, .ended: self.channel.map { !$0.queue.isEmpty } ?? false
         }
-        guard !clws_is_write_pending(stream) else { return true }
+    }
+
+    /// Writes a piece of what is there, if everything before it is with the socket.
+    func writeMore() {
+        guard let link = self.link, !link.hasUnsent else { return }
+        switch self.phase {
+        case .requesting, .receivingBody: self.continueUpload(on: link)
+        case .upgraded, .ended: self.writeFrames(on: link)
+        case .resolving, .connecting: return
+        }
+    }
+
+    private func continueUpload(on link: Link) {
+        guard var upload = self.upload, !self.isHeld else { return }
         if !upload.isComplete {
-            let buffer = UnsafeMutableBufferPointer(start: clws_write_buffer(service), count: Self.pieceByteCount)
-            let count = upload.fill(buffer)
-            guard clws_write(service, stream, count) else {
-                self.uploadFailed()
-                return false
-            }
+            let count = upload.fill(self.service.scratch.outgoing)
+            link.write(
+                UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(self.service.scratch.outgoing)[..<count]))
+            guard !link.isDeaf else { return self.uploadFailed() }
             self.upload = upload
             self.plan.arena.updateStatistics { $0.sentByteCount = upload.bodyByteCount }
-            clws_request_write(stream)
-            guard upload.isComplete, !clws_is_write_pending(stream) else { return true }
         }
+        guard upload.isComplete, !link.hasUnsent else { return }
         self.upload = nil
-        self.plan.arena.updateStatistics { $0.requestSent = true }
-        return false
+        self.plan.arena.updateStatistics { $0.requestSent = !self.isUpgrade }
     }
 
     /// The peer reads no more: it may have answered before, and that is still to be read.
     private func uploadFailed() {
         self.upload = nil
         self.closeDeadline = .now + self.plan.request.timeouts.close
-    }
-
-    // MARK: Frames
-
-    /// Asks for a writable event, if there is a socket.
-    func requestWrite() {
-        if let stream = self.stream { clws_request_write(stream) }
-    }
-
-    /// The socket can be written to.
-    func write(on stream: OpaquePointer) {
-        guard let pointer = self.service.pointer else { return }
-        switch self.phase {
-        case .upgraded, .ended:
-            self.writeFrames(on: stream, service: pointer)
-        case .resolving, .connecting, .requesting, .receivingBody:
-            return
-        }
     }
 }

@@ -1,13 +1,8 @@
 import CLibwebsocketsShim
 import Deflate
+import HTTPProtocol
 import StreamTransport
 import WebSocketProtocol
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// One exchange, as the service thread sees it: sockets in, arena out.
 ///
@@ -45,29 +40,31 @@ final class ServiceConnection {
     /// When the service thread looks at the exchange next; it belongs to the service.
     var lookDeadline: ContinuousClock.Instant?
 
+    /// The server's address, for a proxy that is not given its name; nil before it was looked up.
+    var serverAddress: String?
     /// The look-up that is waited for.
     var lookUp: LookupQueue.Ticket?
-    /// The sockets of which one will be `stream`, until it is.
+    /// The sockets of which one will be the link's, until it is.
     var contest: ConnectionContest?
-    private(set) var stream: OpaquePointer?
-    private var streamID: ConnectionID?
-    /// What it shares with others of its way.
-    var route: OpaquePointer?
-    /// What the proxy is asked for, until it has given it; nil for a direct connection.
-    var tunnel: TunnelHandshake?
-    /// What is left of the request to write; a WebSocket has none.
+    /// The socket that has won, and what stands on it.
+    private(set) var link: Link?
+    /// The response, as far as HTTP is concerned.
+    private var reader: ResponseReader
+    /// What is left of the request to write.
     var upload: RequestUpload?
     /// Whether a held request was let go.
     var isReleased = false
-    /// Whether the socket is closed when the event in hand has been handled.
-    var mustClose = false
-    private var isInsideCallback = false
+    /// Whether frames are to be written when the event in hand was handled.
+    var wantsWrite = false
     let handshake: OpeningHandshake?
     private let offer: PerMessageDeflateOffer?
 
     init(plan: ConnectionPlan, service: Service) {
         self.plan = plan
         self.service = service
+        let isUpgrade = if case .webSocket = plan.request.exchange { true } else { false }
+        self.reader = ResponseReader(
+            method: plan.request.exchange.method, acceptsUpgrade: isUpgrade, limits: Self.limits)
         guard case .webSocket(let compression) = plan.request.exchange else {
             self.offer = nil
             self.handshake = nil
@@ -79,167 +76,103 @@ final class ServiceConnection {
         self.handshake = OpeningHandshake(nonce: nonce, extensionOffer: offer?.fieldValue)
     }
 
+    /// Of a response; the bytes of its heads limit its lines as well.
+    private static let limits = HTTPLimits(fieldLineByteCount: 65_536, fieldLineCount: .max)
+
+    /// The proxy on the way.
+    var proxy: ProxyServer? { try? self.plan.way.get().proxy }
+
     /// Where the socket goes to.
     var dialled: (host: String, port: UInt16) {
         let endpoint = self.plan.request.endpoint
         return (self.proxy?.host ?? endpoint.host, self.proxy?.port ?? endpoint.port)
     }
 
-    /// `Host`'s value.
-    var hostField: String { RequestFields.host(of: self.plan.request.endpoint) }
-
-    /// The request's method.
-    var method: String {
-        switch self.plan.request.exchange {
-        case .webSocket, .get: "GET"
-        case .post: "POST"
-        }
-    }
-
     /// Whether the request asks for a WebSocket.
     var isUpgrade: Bool { self.handshake != nil }
 
-    /// Says whom the certificate of a connection with TLS must name.
-    ///
-    /// Where that cannot be remembered, for want of memory, no certificate is accepted.
-    private func expectServer(on stream: OpaquePointer) {
-        let endpoint = self.plan.request.endpoint
-        guard endpoint.isSecure, let route = self.route else { return }
-        _ = clws_expect_server(route, stream, endpoint.host, endpoint.port)
-    }
-
-    // MARK: Events of the socket
+    // MARK: The socket
 
     /// Whether one socket has connected, and is the only one.
-    var isTCPConnected: Bool { self.streamID != nil }
+    var isTCPConnected: Bool { self.link != nil }
+
+    /// What a failure to connect is about, as far as the exchange has come.
+    func phaseOfConnecting(_ phase: TransportFailure.Phase) -> TransportFailure.Phase {
+        // Until the tunnel stands, whatever fails is the proxy's.
+        guard self.proxy != nil else { return phase }
+        return self.link.map { $0.isAtProxy ? .proxy : phase } ?? .proxy
+    }
 
     /// Goes on with the socket that has won.
-    func adopt(_ stream: OpaquePointer, id: ConnectionID) {
-        self.streamID = id
-        self.stream = stream
-        self.expectServer(on: stream)
-    }
-
-    /// Handles one event; false when the socket has to be closed.
-    func handle(_ event: StreamEvent, on stream: OpaquePointer, id: ConnectionID) -> Bool {
-        guard self.streamID == id else { return self.handleContest(event, on: stream, id: id) }
-        if self.mustClose, event.kind == .readable || event.kind == .writable {
-            // It is being closed. Said a second time, libwebsockets' poll loop would ask for ever.
-            return true
-        }
-        let isNested = self.isInsideCallback
-        self.isInsideCallback = true
-        self.dispatch(event, on: stream)
-        self.isInsideCallback = isNested
-        if self.mustClose { self.service.close(self) }
-        return !self.mustClose
-    }
-
-    /// Closes the socket for good, if libwebsockets has not done so when it was told to.
-    ///
-    /// While it holds bytes that the socket did not take it waits for up to 5 s, and does not read meanwhile.
-    func confirmClosed() {
-        if let stream = self.stream { clws_kill(stream) }
-    }
-
-    private func dispatch(_ event: StreamEvent, on stream: OpaquePointer) {
-        switch event.kind {
-        case .tunnelAnswered:
-            self.tunnelAnswered(event.bytes, on: stream)
-        case .tunnelEnded:
-            self.tunnelFailed(.connectionLost)
-        case .fieldsDue:
-            self.writeFields(to: event)
-        case .headReceived:
-            self.headReceived(statusCode: event.count, on: stream)
-        case .readable:
-            if !self.read(from: stream) { self.mustClose = true }
-        case .bytesReceived:
-            var reserve: InboundBuffer? = self.service.takeReserve()
-            self.received(event.bytes, reserve: &reserve)
-            self.service.putBackReserve(reserve)
-        case .writable:
-            self.write(on: stream)
-        case .completed:
-            self.connectionEnded(wholeBody: !clws_is_cut(stream))
-        case .closed:
-            self.connectionEnded(wholeBody: false, late: clws_details_of(stream).lateFailure)
-        case .failed:
-            self.connectionFailed(clws_failure(rawValue: UInt32(truncatingIfNeeded: event.count)) ?? .other, on: stream)
-        case .tcpConnected, .woken, .timerFired, .roundEnded, .destroyed:
-            preconditionFailure("the contest and the service keep these to themselves")
-        }
-    }
-
-    private func headReceived(statusCode: Int, on stream: OpaquePointer) {
-        let moment = ContinuousClock.now - self.plan.started
-        self.plan.arena.updateStatistics {
-            $0.opened = moment
-            $0.lastReceived = moment
-            $0.lastHeard = moment
-        }
-        let head = HeadReader(stream: stream, request: self.plan.request)
+    func adopt(_ socket: Socket) {
         do throws(TransportFailure) {
-            switch (self.handshake, statusCode) {
-            case (_, ..<100), (_, 1000...):
-                // RFC 9112 section 4: a status code has three digits. libwebsockets reads as many as there are.
-                throw TransportFailure(phase: .upgrade, cause: .notHTTP)
-            case (let handshake?, 101):
-                let channel = try head.channel(of: handshake, offer: self.offer, at: .now)
-                self.phase = .upgraded
-                self.channel = channel
-                // The next writable event gives back what is not needed any more.
-                self.requestWrite()
-                self.plan.arena.open(
-                    ResponseHead(statusCode: 101, fields: head.fields(), isCompressed: channel.coding != .none),
-                    coding: channel.coding)
-            case (_, ..<200):
-                // libwebsockets takes an interim response for the final one; what follows cannot be trusted.
-                let cause = TransportFailure.Cause.openingHandshakeInvalid(.interimResponse)
-                throw TransportFailure(phase: .upgrade, cause: cause)
-            case (_, _):
-                let coding = try head.contentCoding()
-                self.phase = .receivingBody
-                self.plan.arena.open(
-                    ResponseHead(statusCode: statusCode, fields: head.fields(), isCompressed: coding != .none),
-                    coding: coding)
-                // RFC 9112 section 6.3: these have no content, whatever their fields say.
-                if statusCode == 204 || statusCode == 304 { self.finish(.complete) }
-            }
-            self.service.wake(self)
+            let link = Link(socket: socket, plans: try self.layers(), service: self.service)
+            self.link = link
+            self.handle(link.start(), of: link)
         } catch {
+            self.service.close(socket)
             self.finish(.failed(error))
         }
     }
 
-    /// By how much a read may pass the high watermark.
-    ///
-    /// It is more than a record of TLS has: of one that is read in part, libwebsockets would come back for the rest at
-    /// once, as often as it can.
-    private static let excessByteCount = 64 << 10
+    /// A socket is ready.
+    func socketReady(_ token: SocketToken, for readiness: Readiness) {
+        guard let link = self.link, link.token == token else { return self.contestantReady(token) }
+        if readiness.contains(.writable) {
+            link.flush()
+            self.wantsWrite = true
+        }
+        if readiness.contains(.readable), !link.isPaused { self.read(from: link) }
+    }
+
+    /// Does what the events before have left to do with the socket.
+    func settle() {
+        if self.wantsWrite {
+            self.wantsWrite = false
+            self.writeMore()
+        }
+        self.link?.await(isWriting: self.hasMoreToWrite)
+    }
+
+    // MARK: Reading
+
+    /// Less is not read at once, however little may come until reading waits for the consumer.
+    private static let leastReadByteCount = 64 << 10
 
     /// Reads what is there, unless the arena waits for the consumer, into a buffer that it takes as it is when no other
-    /// has room; false at an end.
-    private func read(from stream: OpaquePointer) -> Bool {
+    /// has room.
+    private func read(from link: Link) {
         let room = self.plan.arena.room
-        guard room > 0 else { return true }
+        link.isPaused = room == 0
+        guard room > 0 else { return }
         let buffer = self.service.takeReserve()
-        let memory = buffer.lend()
-        precondition(memory.count >= Int(CLWS_READ_BYTE_COUNT), "a read needs more memory")
-        let start = memory.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        let reading = clws_read(stream, start, min(room, Int(CLWS_READ_SIZE)) + Self.excessByteCount)
         var reserve: InboundBuffer? = buffer
-        if reading.count > 0 {
-            self.received(UnsafeRawBufferPointer(start: reading.bytes, count: reading.count), reserve: &reserve)
-            if self.mustClose { self.service.close(self) }
+        let memory = buffer.lend()
+        let reading = link.read(
+            atMost: max(Self.leastReadByteCount, min(room, InboundBuffer.readByteCount)), into: memory)
+        if reading.isEstablished { self.established(link) }
+        if reading.byteCount > 0, self.link === link {
+            self.received(UnsafeMutableRawBufferPointer(rebasing: memory[..<reading.byteCount]), reserve: &reserve)
         }
         self.service.putBackReserve(reserve)
-        return reading.is_alive && !self.mustClose
+        if let end = reading.end, self.link === link { self.ended(end, of: link) }
+    }
+
+    private func handle(_ reading: Link.Reading, of link: Link) {
+        if reading.isEstablished { self.established(link) }
+        if let end = reading.end, self.link === link { self.ended(end, of: link) }
     }
 
     /// Takes what was read; of `reserve` see `InboundArena.append`.
-    private func received(_ bytes: UnsafeRawBufferPointer, reserve: inout InboundBuffer?) {
+    private func received(_ bytes: UnsafeMutableRawBufferPointer, reserve: inout InboundBuffer?) {
         let now = ContinuousClock.now
+        var bytes = bytes
+        if self.phase == .requesting {
+            var position = 0
+            guard self.readHead(UnsafeRawBufferPointer(bytes), at: &position, now) else { return }
+            bytes = UnsafeMutableRawBufferPointer(rebasing: bytes[position...])
+            guard !bytes.isEmpty else { return }
+        }
         let moment = now - self.plan.started
         self.channel?.liveness.received(at: now)
         // Bytes behind the end are dropped, and count as not received.
@@ -251,72 +184,115 @@ final class ServiceConnection {
         }
         switch self.phase {
         case .receivingBody:
-            self.plan.arena.append(bytes, at: moment, reserve: &reserve)
-            self.service.wake(self)
+            self.readBody(bytes, at: moment, reserve: &reserve)
         case .upgraded, .ended:
-            self.receivedFrames(bytes, at: moment, reserve: &reserve)
+            self.receivedFrames(UnsafeRawBufferPointer(bytes), at: moment, reserve: &reserve)
         case .resolving, .connecting, .requesting:
-            preconditionFailure("body bytes before the header section")
+            preconditionFailure("bytes above layers that are not up")
         }
     }
 
-    /// The peer has closed the connection, or it was lost.
-    ///
-    /// `late` is what the peer said about TLS when the handshake was over for this side.
-    func connectionEnded(wholeBody: Bool, late: TransportFailure? = nil) {
+    private func readBody(_ bytes: UnsafeMutableRawBufferPointer, at moment: Duration, reserve: inout InboundBuffer?) {
+        do throws(HTTPError) {
+            let piece = try self.reader.readBody(bytes)
+            let content = UnsafeRawBufferPointer(rebasing: bytes[piece.content])
+            if !content.isEmpty {
+                self.plan.arena.append(content, at: moment, reserve: &reserve)
+                self.service.wake(self)
+            }
+            if piece.isComplete { return self.finish(.complete) }
+            // What is left then is behind an error, which is thrown without a look at it.
+            if piece.consumed < bytes.count { _ = try self.reader.readBody(bytes) }
+        } catch {
+            self.finish(.failed(TransportFailure(phase: .stream, cause: error.cause)))
+        }
+    }
+
+    // MARK: The head
+
+    /// Reads the response's head; false while there is none, and when it is refused.
+    private func readHead(
+        _ bytes: UnsafeRawBufferPointer, at position: inout Int, _ now: ContinuousClock.Instant
+    ) -> Bool {
+        do throws(TransportFailure) {
+            let head: ResponseMessageHead?
+            do throws(HTTPError) {
+                head = try self.reader.readHead(bytes, at: &position)
+            } catch {
+                throw TransportFailure(phase: .upgrade, cause: error.cause)
+            }
+            guard let head else { return false }
+            let moment = now - self.plan.started
+            self.plan.arena.updateStatistics {
+                $0.opened = moment
+                $0.lastReceived = moment
+                $0.lastHeard = moment
+            }
+            try self.received(head, at: now)
+            self.service.wake(self)
+            return self.link != nil
+        } catch {
+            self.finish(.failed(error))
+            return false
+        }
+    }
+
+    private func received(_ head: ResponseMessageHead, at now: ContinuousClock.Instant) throws(TransportFailure) {
+        let coding: PayloadCoding
+        if let handshake = self.handshake, head.statusCode == 101 {
+            let channel = try head.channel(of: handshake, offer: self.offer, for: self.plan.request, at: now)
+            coding = channel.coding
+            self.phase = .upgraded
+            self.channel = channel
+        } else {
+            coding = head.contentCoding
+            self.phase = .receivingBody
+        }
+        let fields = head.fields(named: self.plan.request.capturedFieldNames)
+        self.plan.arena.open(
+            ResponseHead(statusCode: head.statusCode, fields: fields, isCompressed: coding != .none), coding: coding)
+        // Whatever follows is no part of the response then (RFC 9112 section 6.3).
+        if self.phase == .receivingBody, [BodyFraming.none, .length(0)].contains(self.reader.bodyFraming) {
+            self.finish(.complete)
+        }
+    }
+
+    // MARK: The end of the bytes
+
+    private func ended(_ end: Link.End, of link: Link) {
         switch self.phase {
         case .ended:
-            self.mustClose = true
+            self.closeSocket()
         case .upgraded:
             // RFC 6455 section 7.1.5: no close frame was received.
             self.finish(.closed(code: 1006, reason: ""))
-        case .receivingBody where wholeBody:
-            self.finish(.complete)
         case .receivingBody:
-            self.finish(.failed(TransportFailure(phase: .stream, cause: .connectionLost)))
-        case .resolving, .connecting, .requesting:
+            let isWhole = if case .closed = end { self.isWholeAtEnd } else { false }
+            self.finish(isWhole ? .complete : .failed(TransportFailure(phase: .stream, cause: .connectionLost)))
+        case .resolving, .connecting:
+            let failure = if case .failed(let failure) = end { failure } else { link.failureOfEnd }
+            self.finish(.failed(failure))
+        case .requesting:
+            // In TLS 1.3 the server may have refused this side's certificate meanwhile.
+            let late = link.details?.lateFailure
             self.finish(.failed(late ?? TransportFailure(phase: .upgrade, cause: .connectionLost)))
         }
     }
 
-    private func connectionFailed(_ failure: clws_failure, on stream: OpaquePointer) {
-        switch self.phase {
-        case .connecting where self.plan.request.endpoint.isSecure:
-            self.finish(.failed(clws_details_of(stream).failure))
-        case .connecting:
-            self.finish(.failed(TransportFailure(phase: .connect, cause: .connectionLost)))
-        case .requesting, .receivingBody, .upgraded, .resolving:
-            let cause: TransportFailure.Cause =
-                switch failure {
-                case .headMalformed: .notHTTP
-                case .headTooLarge: .headerSectionTooLarge(limit: Int(CLWS_HEADER_SECTION_LIMIT))
-                case .other: .connectionLost
-                }
-            let late = clws_details_of(stream).lateFailure
-            self.finish(.failed(late ?? TransportFailure(phase: .upgrade, cause: cause)))
-        case .ended:
-            self.mustClose = true
+    private var isWholeAtEnd: Bool {
+        do throws(HTTPError) {
+            try self.reader.connectionEnded()
+            return true
+        } catch {
+            return false
         }
-    }
-
-    /// The socket is gone; nothing more is heard of it.
-    func streamDestroyed(_ id: ConnectionID) {
-        guard self.streamID == id else { return self.contestantDestroyed(id) }
-        self.stream = nil
-        self.streamID = nil
-        self.finish(.failed(TransportFailure(phase: .stream, cause: .connectionLost)))
-        self.service.remove(self)
     }
 
     // MARK: Commands
 
     /// The consumer has caught up.
     func resumeReading() {
-        guard let stream = self.stream else { return }
-        self.isInsideCallback = true
-        let isAlive = self.read(from: stream)
-        self.isInsideCallback = false
-        if !isAlive || self.mustClose { clws_kill(stream) }
+        if let link = self.link, link.isEstablished { self.read(from: link) }
     }
 
     /// Ends the exchange: a WebSocket with a close frame, any other at once.
@@ -341,20 +317,13 @@ final class ServiceConnection {
         if self.plan.arena.finish(end) { self.service.wake(self) }
     }
 
-    /// Closes the socket, after the event in hand when it is one of its own.
+    /// Closes the socket.
     func closeSocket() {
         self.closeDeadline = nil
         self.upload = nil
         self.stopConnecting()
-        guard let stream = self.stream else {
-            if self.streamID == nil { self.service.remove(self) }
-            return
-        }
-        if self.isInsideCallback {
-            self.mustClose = true
-        } else {
-            clws_kill(stream)
-        }
+        self.link.take()?.close()
+        self.service.remove(self)
     }
 
     /// Lets the consumer know that there is something to read.

@@ -16,8 +16,6 @@ struct WebSocketChannel {
     var pings = OutstandingPings()
     /// The code of the close frame that goes out when the consumer has read what came before a violation.
     var pendingFailure: CloseCode?
-    /// Whether libwebsockets still has the answer to the opening handshake in memory.
-    var hasHead = true
     /// Whether the socket is closed as soon as everything is written.
     var disconnectsWhenWritten = false
 

@@ -1,4 +1,3 @@
-import CLibwebsocketsShim
 import WebSocketProtocol
 
 /// Bytes with boundaries, and what happened between them, in memory of which 64 more bytes can be read.
@@ -24,8 +23,12 @@ final class InboundBuffer: @unchecked Sendable {
         var count: Int
     }
 
+    /// The most bytes of one read.
+    ///
+    /// Most of what a read takes is what the kernel does behind it, however much was read.
+    static let readByteCount = 480 << 10
     /// What one read needs.
-    static let largeByteCount = Int(CLWS_READ_BYTE_COUNT)
+    static let largeByteCount = readByteCount
     /// What a stream keeps while nothing comes: room for a few events.
     static let smallByteCount = 2 << 10
 

@@ -1,12 +1,6 @@
 import CLibwebsocketsShim
 import StreamTransport
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A service thread: an event loop, and the connections on it.
 ///
 /// It starts when it is made, sleeps while it has no connection, and never ends. Everything but `post`, `makeID` and
@@ -19,10 +13,11 @@ final class Service: @unchecked Sendable {
     private let mailbox = ServiceMailbox()
     private(set) var pointer: OpaquePointer?
     private var connections: [ConnectionID: ServiceConnection] = [:]
-    private var streams: [ConnectionID: ServiceConnection] = [:]
-    private var routes: [Way: OpaquePointer] = [:]
-    private var uploading: [ServiceConnection] = []
-    private var closing: [ServiceConnection] = []
+    /// The sockets of all connections.
+    var sockets = SocketTable()
+    /// For whichever connection is read or written.
+    let scratch = LayerScratch()
+    private var routes: [TLSPolicy: OpaquePointer] = [:]
     private var waking: [ServiceConnection] = []
     /// The callers that wait for connections to be closed, with the connections.
     private var closeWaiters: [(connections: Set<ConnectionID>, continuation: CheckedContinuation<Void, Never>)] = []
@@ -75,13 +70,7 @@ final class Service: @unchecked Sendable {
         clws_service_run(pointer)
     }
 
-    fileprivate func handle(
-        _ event: clws_event,
-        stream: OpaquePointer?,
-        id: UInt,
-        payload: UnsafeMutableRawPointer?,
-        count: Int
-    ) -> CInt {
+    fileprivate func handle(_ event: clws_event, token: UInt64, readiness: CUnsignedInt) {
         switch event {
         case .woken:
             for command in self.mailbox.drain() { self.perform(command) }
@@ -89,20 +78,18 @@ final class Service: @unchecked Sendable {
             self.timerFired()
         case .roundEnded:
             self.roundEnded()
-        case .destroyed:
-            let id = ConnectionID(rawValue: id)
-            self.streams.removeValue(forKey: id)?.streamDestroyed(id)
-        case .tcpConnected, .tunnelAnswered, .tunnelEnded, .fieldsDue, .headReceived, .readable, .bytesReceived,
-            .writable,
-            .completed, .closed, .failed:
-            let id = ConnectionID(rawValue: id)
-            guard let stream, let connection = self.streams[id] else { return -1 }
-            let event = StreamEvent(kind: event, payload: payload, count: count)
-            let isAlive = connection.handle(event, on: stream, id: id)
-            self.expect(connection, by: connection.nextDeadline(isPaused: false))
-            return isAlive ? 0 : -1
+        case .socketReady:
+            let token = SocketToken(rawValue: token)
+            guard let connection = self.sockets.owner(of: token) else { return }
+            connection.socketReady(token, for: Readiness(rawValue: readiness))
+            self.settle(connection)
         }
-        return 0
+    }
+
+    /// Does what an event or a command has left to do with a connection.
+    private func settle(_ connection: ServiceConnection) {
+        connection.settle()
+        self.expect(connection, by: connection.nextDeadline(isPaused: false))
     }
 
     private func perform(_ command: ServiceCommand) {
@@ -110,12 +97,9 @@ final class Service: @unchecked Sendable {
         case .open(let plan):
             let connection = ServiceConnection(plan: plan, service: self)
             self.connections[plan.id] = connection
-            if let pointer = self.pointer { clws_service_set_active(pointer, true) }
             self.perform(on: plan.id) { $0.start() }
         case .resolved(let id, let answer):
             self.perform(on: id) { $0.resolved(answer) }
-        case .contestantFailed(let id, let contestant, let cause):
-            self.perform(on: id) { $0.contestantFailed(contestant, cause) }
         case .send(let id, let message):
             self.perform(on: id) { $0.send(message) }
         case .ping(let id):
@@ -144,7 +128,7 @@ final class Service: @unchecked Sendable {
     private func perform(on id: ConnectionID, _ action: (ServiceConnection) -> Void) {
         guard let connection = self.connections[id] else { return }
         action(connection)
-        self.expect(connection, by: connection.nextDeadline(isPaused: false))
+        self.settle(connection)
     }
 
     // MARK: Time
@@ -164,7 +148,9 @@ final class Service: @unchecked Sendable {
         guard let connection = self.connections[id] else { return }
         // The process has just gone on: the timer fires as well, and lets the sockets be read first.
         if let due = connection.lookDeadline, now - due > Self.latenessOfStop { return }
-        self.expect(connection, by: connection.look(at: now))
+        let next = connection.look(at: now)
+        connection.settle()
+        self.expect(connection, by: next)
     }
 
     private func timerFired() {
@@ -193,8 +179,6 @@ final class Service: @unchecked Sendable {
     }
 
     private func roundEnded() {
-        for connection in self.closing.take() { connection.confirmClosed() }
-        self.continueUploads()
         self.setTimer()
         self.resumeWaiters()
         self.resumeCloseWaiters()
@@ -215,32 +199,14 @@ final class Service: @unchecked Sendable {
         let earliest = self.deadlines.earliest
         guard earliest != self.timerDeadline, let pointer = self.pointer else { return }
         self.timerDeadline = earliest
-        guard let earliest else { return clws_service_stop_timer(pointer) }
+        guard let earliest else { return clws_service_set_timer(pointer, 0) }
         let (seconds, attoseconds) = (earliest - .now).components
-        // A year is as good as for ever.
+        // A year is as good as for ever, and what is due is due at once.
         let microseconds = min(seconds, 31_536_000) * 1_000_000 + attoseconds / 1_000_000_000_000
-        clws_service_set_timer(pointer, microseconds)
+        clws_service_set_timer(pointer, max(1, microseconds))
     }
 
     // MARK: Rounds
-
-    private func continueUploads() {
-        guard !self.uploading.isEmpty else { return }
-        for connection in self.uploading.take() {
-            if connection.continueUpload() { self.uploading.append(connection) }
-            self.expect(connection, by: connection.nextDeadline(isPaused: false))
-        }
-    }
-
-    /// Sees to it that a connection's socket is closed when the round ends.
-    func close(_ connection: ServiceConnection) {
-        self.closing.append(connection)
-    }
-
-    /// Has the rest of a connection's request written, beginning when the round ends.
-    func upload(_ connection: ServiceConnection) {
-        self.uploading.append(connection)
-    }
 
     /// Once per round, so that a consumer is woken once for everything that came with it.
     private func resumeWaiters() {
@@ -261,99 +227,27 @@ final class Service: @unchecked Sendable {
         self.waking.append(connection)
     }
 
-    /// What came of starting a socket.
-    enum Start {
-        /// It is being connected.
-        case started(OpaquePointer)
-        /// It could not be started.
-        case refused(TransportFailure.Cause)
-    }
-
-    /// Starts a socket for a connection, which is known by this number.
-    ///
-    /// Its events go to `connection` until it is destroyed.
-    func connect(_ connection: ServiceConnection, as id: ConnectionID, to address: String) -> Start {
-        let endpoint = connection.plan.request.endpoint
-        guard let pointer = self.pointer, let route = connection.route else { return .refused(.unavailable) }
-        self.streams[id] = connection
-        var code: CInt = 0
-        let stream = address.withCString { address in
-            connection.hostField.withCString { hostField in
-                endpoint.target.withCString { target in
-                    connection.method.withCString { method in
-                        let tunnelRequest = connection.tunnelRequest
-                        return tunnelRequest.withUnsafeBufferPointer { tunnelRequest in
-                            var options = clws_target(
-                                route: route, id: id.rawValue, address: address, port: connection.dialled.port,
-                                host: hostField, target: target, method: method, is_secure: endpoint.isSecure,
-                                tunnel_request: tunnelRequest.baseAddress, tunnel_request_count: tunnelRequest.count)
-                            return clws_connect(pointer, &options, &code)
-                        }
-                    }
-                }
-            }
-        }
-        if let stream { return .started(stream) }
-        self.streams.removeValue(forKey: id)
-        return .refused(self.cause(of: code, on: pointer))
-    }
-
-    private func cause(of code: CInt, on pointer: OpaquePointer) -> TransportFailure.Cause {
-        switch code {
-        case EMFILE:
-            .descriptorsExhausted(limit: min(DescriptorLimit.current, Int(clws_service_descriptor_limit(pointer))))
-        case ENFILE, ENOMEM:
-            .unavailable
-        case CInt(CLWS_ERROR_NO_SOCKETS):
-            .environmentUnusable(.socket)
-        default:
-            .unreachable(code: code)
-        }
-    }
-
     /// Forgets a connection that has ended and whose socket is gone.
     func remove(_ connection: ServiceConnection) {
         self.connections.removeValue(forKey: connection.plan.id)
         self.deadlines.remove(connection.plan.id)
-        if self.connections.isEmpty, let pointer = self.pointer { clws_service_set_active(pointer, false) }
     }
 
-    /// What connections of one way share; its files are read once.
-    func route(for way: Way) throws(TransportFailure) -> OpaquePointer {
-        // A tunnel is each connection's own: what is shared lies behind it.
-        let way = Way(tls: way.tls)
-        if let known = self.routes[way] { return known }
-        guard let pointer = self.pointer else { throw TransportFailure(phase: .connect, cause: .unavailable) }
-        let made = try makeRoute(for: way, on: pointer)
-        self.routes[way] = made
+    /// What connections of one policy share; its files are read once.
+    func route(for tls: TLSPolicy) throws(TransportFailure) -> OpaquePointer {
+        if let known = self.routes[tls] { return known }
+        let made = try makeRoute(for: tls)
+        self.routes[tls] = made
         return made
     }
 }
 
-/// One event of one socket.
-struct StreamEvent {
-    /// Never one of the events without a stream, and never `DESTROYED`.
-    let kind: clws_event
-    /// What the shim's header says for the kind.
-    let payload: UnsafeMutableRawPointer?
-    let count: Int
-
-    /// The payload as bytes.
-    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: self.payload, count: self.count) }
-}
-
 /// The only function that the shim calls, always on the service thread.
 ///
-/// It gets a connection's number and no pointer of ours, so an event of a connection that has gone does nothing.
+/// It gets a socket's token and no pointer of ours, so an event of a socket that has gone does nothing.
 private func serviceCallback(
-    owner: UnsafeMutableRawPointer?,
-    stream: OpaquePointer?,
-    id: UInt,
-    event: clws_event,
-    bytes: UnsafeMutableRawPointer?,
-    count: Int
-) -> CInt {
-    guard let owner else { return 0 }
-    return Unmanaged<Service>.fromOpaque(owner).takeUnretainedValue()
-        .handle(event, stream: stream, id: id, payload: bytes, count: count)
+    owner: UnsafeMutableRawPointer?, event: clws_event, token: UInt64, readiness: CUnsignedInt
+) {
+    guard let owner else { return }
+    Unmanaged<Service>.fromOpaque(owner).takeUnretainedValue().handle(event, token: token, readiness: readiness)
 }

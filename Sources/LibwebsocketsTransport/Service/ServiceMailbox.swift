@@ -44,7 +44,7 @@ final class ServiceMailbox: Sendable {
         switch command {
         case .open(let plan): plan.arena.abort(.failed(TransportFailure(phase: .connect, cause: cause)))
         case .finishClosing(_, let continuation): continuation.resume()
-        case .resolved, .contestantFailed, .send, .ping, .release, .close, .cancel, .resume, .watch: break
+        case .resolved, .send, .ping, .release, .close, .cancel, .resume, .watch: break
         }
     }
 
@@ -76,8 +76,6 @@ enum ServiceCommand: Sendable {
     case open(ConnectionPlan)
     /// The addresses of a connection's host are known.
     case resolved(ConnectionID, Resolver.Answer)
-    /// One of the sockets that race for a connection has failed.
-    case contestantFailed(ConnectionID, contestant: ConnectionID, TransportFailure.Cause)
     /// Send a message.
     case send(ConnectionID, OutboundMessage)
     /// Send a ping.
@@ -96,7 +94,7 @@ enum ServiceCommand: Sendable {
     case finishClosing(by: ContinuousClock.Instant, CheckedContinuation<Void, Never>)
 }
 
-/// Names a connection, and each of its sockets, for the life of the process.
+/// Names a connection for the life of the process.
 struct ConnectionID: Hashable, Sendable {
     let rawValue: UInt
 }

@@ -27,7 +27,7 @@ void cth_client_free(cth_client *_Nonnull client);
 
 /// Performs a handshake on a connected blocking socket, which stays the caller's, with a server of that host and port.
 ///
-/// `host` NULL leaves out to say whose certificate is expected. With `reads`, the first byte that the server sends is
+/// There is no handshake when `host` cannot be the name of a server. With `reads`, the first byte that the server sends is
 /// waited for, and with it the tickets of TLS 1.3 that come before it. With `ends`, the server is told of the end.
 cth_outcome cth_handshake(
-    cth_client *_Nonnull client, const char *_Nullable host, uint16_t port, int socket, bool reads, bool ends);
+    cth_client *_Nonnull client, const char *_Nonnull host, uint16_t port, int socket, bool reads, bool ends);

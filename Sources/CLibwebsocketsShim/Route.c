@@ -1,0 +1,189 @@
+// The settings of TLS that connections share: trust anchors, demands on the peer's certificates, sessions.
+#include "Internal.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int connection_index = -1;
+
+static void make_index(void) { connection_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
+
+clws_tls *clws_tls_of(const SSL *ssl) { return SSL_get_ex_data(ssl, connection_index); }
+
+bool clws_tls_attach(clws_tls *tls) { return SSL_set_ex_data(tls->ssl, connection_index, tls) == 1; }
+
+// MARK: Trust
+
+// Whether a store has a certificate, and not revocation lists alone.
+static bool has_certificate(X509_STORE *store) {
+    STACK_OF(X509_OBJECT) *objects = X509_STORE_get0_objects(store);
+    for (int i = 0; i < sk_X509_OBJECT_num(objects); i++)
+        if (X509_OBJECT_get_type(sk_X509_OBJECT_value(objects, i)) == X509_LU_X509) return true;
+    return false;
+}
+
+static bool load_file(X509_STORE *store, const char *file) {
+    X509_LOOKUP *lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
+    // Whoever names an authority between the server's and a root trusts that one.
+    return lookup && X509_LOOKUP_load_file(lookup, file, X509_FILETYPE_PEM) == 1 && has_certificate(store) &&
+           X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN) == 1;
+}
+
+clws_trust *clws_trust_create(const char *file) {
+    X509_STORE *store = X509_STORE_new();
+    if (store && (file ? load_file(store, file) : X509_STORE_set_default_paths(store) == 1)) {
+        ERR_clear_error();
+        return (clws_trust *)store;
+    }
+    X509_STORE_free(store);
+    ERR_clear_error();
+    return NULL;
+}
+
+// MARK: Verification
+
+// The issuer of a certificate, as it says itself (RFC 4514, beyond ASCII unescaped); the caller frees the text.
+static char *issuer_of(X509 *certificate) {
+    BIO *text = certificate ? BIO_new(BIO_s_mem()) : NULL;
+    if (!text) return NULL;
+    X509_NAME_print_ex(text, X509_get_issuer_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+    char *bytes = NULL;
+    long count = BIO_get_mem_data(text, &bytes);
+    char *issuer = count > 0 ? strndup(bytes, count > CLWS_ISSUER_LIMIT ? CLWS_ISSUER_LIMIT : (size_t)count) : NULL;
+    BIO_free(text);
+    return issuer;
+}
+
+bool clws_sha256(const uint8_t *bytes, size_t count, uint8_t *digest) {
+    return EVP_Digest(bytes, count, digest, NULL, EVP_sha256(), NULL) == 1;
+}
+
+// SHA-256 of SubjectPublicKeyInfo (RFC 7469 section 2.4).
+static bool digest_key(X509 *certificate, uint8_t *digest) {
+    uint8_t *key = NULL;
+    int count = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &key);
+    bool is_made = count > 0 && clws_sha256(key, (size_t)count, digest);
+    OPENSSL_free(key);
+    return is_made;
+}
+
+static bool has_pinned_key(const clws_route *route, X509_STORE_CTX *chain) {
+    STACK_OF(X509) *certificates = X509_STORE_CTX_get0_chain(chain);
+    for (int i = 0; i < sk_X509_num(certificates); i++) {
+        uint8_t digest[CLWS_DIGEST_LENGTH];
+        if (!digest_key(sk_X509_value(certificates, i), digest)) continue;
+        for (size_t pin = 0; pin < route->pinned_key_count; pin++)
+            if (memcmp(route->pinned_keys + pin * CLWS_DIGEST_LENGTH, digest, CLWS_DIGEST_LENGTH) == 0) return true;
+    }
+    return false;
+}
+
+static int verify(X509_STORE_CTX *chain, void *argument) {
+    const clws_route *route = argument;
+    clws_tls *tls = clws_tls_of(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    if (X509_verify_cert(chain) != 1) {
+        int code = X509_STORE_CTX_get_error(chain);
+        tls->certificate_code = code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code;
+        if (!tls->issuer) tls->issuer = issuer_of(X509_STORE_CTX_get_current_cert(chain));
+        return 0;
+    }
+    if (!route->pinned_key_count || has_pinned_key(route, chain)) return 1;
+    tls->is_key_not_pinned = true;
+    X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
+    return 0;
+}
+
+// MARK: Handshakes
+
+static void noticed(const SSL *ssl, int where, int value) {
+    clws_tls *tls = clws_tls_of(ssl);
+    if ((where & SSL_CB_ALERT) && value >> 8 == SSL3_AL_FATAL && tls && !tls->alert) tls->alert = value & 0xFF;
+}
+
+static int session_made(SSL *ssl, SSL_SESSION *session) {
+    clws_tls *tls = clws_tls_of(ssl);
+    if (tls) clws_sessions_put(&tls->route->sessions, &tls->server, session);
+    return 0; // it was copied
+}
+
+// MARK: Settings
+
+// Keys with a passphrase cannot be used; without this one OpenSSL would ask for it on the terminal.
+static int no_passphrase(char *buffer, int capacity, int is_written, void *argument) {
+    (void)buffer;
+    (void)capacity;
+    (void)is_written;
+    (void)argument;
+    return -1;
+}
+
+static bool set_certificate(SSL_CTX *context, const clws_tls_options *options) {
+    if (!options->certificate) return true;
+    SSL_CTX_set_default_passwd_cb(context, no_passphrase);
+    return options->private_key && SSL_CTX_use_certificate_chain_file(context, options->certificate) == 1 &&
+           SSL_CTX_use_PrivateKey_file(context, options->private_key, SSL_FILETYPE_PEM) == 1 &&
+           SSL_CTX_check_private_key(context) == 1;
+}
+
+static bool copy_pins(clws_route *route, const clws_tls_options *options) {
+    size_t size = options->pinned_key_count * CLWS_DIGEST_LENGTH;
+    if (!size) return true;
+    route->pinned_keys = malloc(size);
+    if (!route->pinned_keys) return false;
+    memcpy(route->pinned_keys, options->pinned_keys, size);
+    route->pinned_key_count = options->pinned_key_count;
+    return true;
+}
+
+static SSL_CTX *make_context(clws_route *route, const clws_tls_options *options) {
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    if (!context) return NULL;
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    // The system's own minimum (openssl.cnf) is kept where it is higher.
+    int version = options->requires_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
+    bool is_limited = SSL_CTX_get_min_proto_version(context) >= version ||
+                      SSL_CTX_set_min_proto_version(context, version) == 1;
+    static const unsigned char protocol[] = "\x08http/1.1"; // RFC 7301
+    if (!is_limited || SSL_CTX_set_alpn_protos(context, protocol, sizeof protocol - 1) != 0) {
+        SSL_CTX_free(context);
+        return NULL;
+    }
+    SSL_CTX_set1_cert_store(context, (X509_STORE *)options->trust);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_cert_verify_callback(context, verify, route);
+    SSL_CTX_set_info_callback(context, noticed);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(context, session_made);
+    return context;
+}
+
+clws_route *clws_route_create(const clws_tls_options *options, clws_route_fault *fault) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_index);
+    *fault = CLWS_ROUTE_FAULT_NO_MEMORY;
+    clws_route *route = calloc(1, sizeof *route);
+    if (!route) return NULL;
+    if (connection_index >= 0 && copy_pins(route, options)) route->context = make_context(route, options);
+    if (route->context) {
+        bool is_set = set_certificate(route->context, options);
+        *fault = is_set ? CLWS_ROUTE_FAULT_NONE : CLWS_ROUTE_FAULT_CERTIFICATE;
+    }
+    ERR_clear_error();
+    if (*fault == CLWS_ROUTE_FAULT_NONE) return route;
+    clws_route_free(route);
+    return NULL;
+}
+
+void clws_route_free(clws_route *route) {
+    if (!route) return;
+    SSL_CTX_free(route->context);
+    clws_sessions_free(&route->sessions);
+    free(route->pinned_keys);
+    free(route);
+}

@@ -1,0 +1,164 @@
+import CLibwebsocketsShim
+import StreamTransport
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What carries an exchange once TCP is established: its socket, and the layers on top of it.
+///
+/// It moves bytes and decides nothing. It belongs to the service thread.
+final class Link {
+    /// How the bytes from the peer end.
+    enum End {
+        /// In order: TCP has ended, and TLS before it where there is any.
+        case closed
+        /// With an error of TCP, or without the end of TLS.
+        case lost
+        /// With an error of a layer.
+        case failed(TransportFailure)
+    }
+
+    /// What one read has given.
+    struct Reading {
+        /// How many bytes, above all layers.
+        var byteCount = 0
+        /// Whether every layer is up, just now.
+        var isEstablished = false
+        var end: End?
+    }
+
+    private let service: Service
+    private var socket: Socket
+    private var stack: LayerStack
+    /// What the socket did not take, and how much of it has gone since.
+    private var unsent: [UInt8] = []
+    private var sentCount = 0
+    /// Whether the peer takes no bytes any more; it may have sent some before.
+    private(set) var isDeaf = false
+    /// Whether nothing is read until the consumer has caught up.
+    var isPaused = false
+
+    init(socket: Socket, plans: [LayerStack.Plan], service: Service) {
+        self.socket = socket
+        self.service = service
+        self.stack = LayerStack(plans, scratch: service.scratch)
+    }
+
+    var token: SocketToken { self.socket.token }
+    /// Whether every layer is up.
+    var isEstablished: Bool { self.stack.isEstablished }
+    /// Whether the proxy has not opened the tunnel yet.
+    var isAtProxy: Bool { self.stack.isAtProxy }
+    /// Whether TLS has resumed a session.
+    var isTLSResumed: Bool { self.stack.tls?.isResumed ?? false }
+    /// What is known about the failure of TLS with the server.
+    var details: clws_details? { self.stack.tls?.details }
+    /// The failure that the end of the connection is before every layer is up.
+    var failureOfEnd: TransportFailure { self.stack.failureOfEnd }
+    /// Whether a part of what was written is still here.
+    var hasUnsent: Bool { !self.unsent.isEmpty }
+    /// Whether the socket takes no bytes at the moment.
+    var isChoked: Bool { self.hasUnsent || !clws_socket_is_writable(self.socket.descriptor) }
+
+    /// Has TCP find out whether the peer is there.
+    func watchPeer(_ care: SocketCare) {
+        clws_socket_watch_peer(
+            self.socket.descriptor, care.idleSeconds, care.probeSeconds, care.silenceMilliseconds)
+    }
+
+    /// Begins with the layers.
+    func start() -> Reading { self.reading(self.stack.start(), byteCount: 0) }
+
+    // MARK: Reading
+
+    /// Reads what is there, at most `count` bytes, and hands it through the layers into `memory`.
+    func read(atMost count: Int, into memory: UnsafeMutableRawBufferPointer) -> Reading {
+        guard self.stack.isTransparent else { return self.readThroughLayers(atMost: count, into: memory) }
+        let taken = clws_socket_read(self.socket.descriptor, memory.baseAddress, min(count, memory.count))
+        return taken > 0 ? Reading(byteCount: taken) : Self.reading(endingWith: taken, isWhole: true)
+    }
+
+    private func readThroughLayers(atMost count: Int, into memory: UnsafeMutableRawBufferPointer) -> Reading {
+        let incoming = self.service.scratch.incoming
+        let taken = clws_socket_read(self.socket.descriptor, incoming.baseAddress, min(count, incoming.count))
+        guard taken > 0 else { return Self.reading(endingWith: taken, isWhole: self.stack.hasEndInOrder) }
+        let bytes = UnsafeRawBufferPointer(rebasing: incoming[..<taken])
+        let (byteCount, outcome) = self.stack.receive(bytes, into: memory)
+        return self.reading(outcome, byteCount: byteCount)
+    }
+
+    private func reading(_ outcome: LayerStack.Outcome, byteCount: Int) -> Reading {
+        self.service.scratch.takeOutput { self.give($0) }
+        var reading = Reading(byteCount: byteCount)
+        switch outcome {
+        case .unchanged: break
+        case .established: reading.isEstablished = true
+        case .ended: reading.end = .closed
+        case .failed(let failure): reading.end = .failed(failure)
+        }
+        return reading
+    }
+
+    private static func reading(endingWith code: Int, isWhole: Bool) -> Reading {
+        switch -code {
+        case Int(EAGAIN), Int(EWOULDBLOCK): Reading()
+        case 0: Reading(end: isWhole ? .closed : .lost)
+        default: Reading(end: .lost)
+        }
+    }
+
+    // MARK: Writing
+
+    /// Writes bytes, and keeps what the socket does not take: more is to be written when nothing is kept.
+    func write(_ bytes: UnsafeRawBufferPointer) {
+        guard !self.stack.isTransparent else { return self.give(bytes) }
+        self.stack.send(bytes)
+        self.service.scratch.takeOutput { self.give($0) }
+    }
+
+    /// Writes what was kept.
+    func flush() {
+        guard self.hasUnsent else { return }
+        let count = self.unsent.withUnsafeBytes { bytes in
+            self.offer(UnsafeRawBufferPointer(rebasing: bytes[self.sentCount...]))
+        }
+        self.sentCount += count
+        guard self.isDeaf || self.sentCount == self.unsent.count else { return }
+        self.unsent = []
+        self.sentCount = 0
+    }
+
+    private func give(_ bytes: UnsafeRawBufferPointer) {
+        let count = self.hasUnsent ? 0 : self.offer(bytes)
+        if count < bytes.count, !self.isDeaf { self.unsent.append(contentsOf: bytes[count...]) }
+    }
+
+    /// How many bytes the socket takes.
+    private func offer(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard !self.isDeaf else { return bytes.count }
+        let given = clws_socket_write(self.socket.descriptor, bytes.baseAddress, bytes.count)
+        if given < 0, -given != Int(EAGAIN), -given != Int(EWOULDBLOCK) { self.isDeaf = true }
+        return max(0, given)
+    }
+
+    // MARK: Waiting and the end
+
+    /// Has the service wait for what is wanted next.
+    func await(isWriting: Bool) {
+        var interest: Readiness = self.isPaused ? [] : .readable
+        if self.hasUnsent || isWriting && !self.isDeaf { interest.insert(.writable) }
+        self.service.await(interest, of: &self.socket)
+    }
+
+    /// Closes the socket, after a goodbye where one can still be said.
+    func close() {
+        if self.isEstablished, !self.hasUnsent {
+            self.stack.end()
+            self.service.scratch.takeOutput { self.give($0) }
+        }
+        self.service.close(self.socket, isAbrupt: self.hasUnsent)
+    }
+}

@@ -1,0 +1,89 @@
+import CLibwebsocketsShim
+import Deflate
+import HTTPProtocol
+import StreamTransport
+import WebSocketProtocol
+
+/// What an exchange reads in a response's head.
+extension ResponseMessageHead {
+    /// The fields with these names that the response has.
+    func fields(named names: [String]) -> [HTTPField] {
+        names.compactMap { name in self.fields.value(of: name).map { HTTPField(name, $0) } }
+    }
+
+    /// How the response's content is coded (RFC 9110 section 8.4).
+    var contentCoding: PayloadCoding {
+        guard let coding = self.fields.value(of: "content-encoding") else { return .none }
+        return coding.lowercased() == "identity" ? .none : .content(coding)
+    }
+
+    /// The WebSocket that the answer to a handshake establishes.
+    func channel(
+        of handshake: OpeningHandshake, offer: PerMessageDeflateOffer?, for request: TransportRequest,
+        at now: ContinuousClock.Instant
+    ) throws(TransportFailure) -> WebSocketChannel {
+        do throws(OpeningHandshake.Failure) {
+            let agreement = try handshake.validate(
+                OpeningHandshake.Response(
+                    statusCode: 101,
+                    upgrade: self.fields.value(of: "upgrade"),
+                    connection: self.fields.value(of: "connection"),
+                    accept: self.fields.value(of: "sec-websocket-accept"),
+                    extensions: self.fields.value(of: "sec-websocket-extensions"),
+                    subprotocol: self.fields.value(of: "sec-websocket-protocol"),
+                    announcesContent: self.fields.value(of: "content-length") != nil
+                        || self.fields.value(of: "transfer-encoding") != nil),
+                expectedAccept: Self.digest(of: handshake.acceptInput))
+            guard let offer, !agreement.extensions.isEmpty else {
+                return WebSocketChannel(coding: .none, request: request, at: now)
+            }
+            let deflate = try? PerMessageDeflateAgreement(agreement.extensions, offer: offer)
+            guard let deflate else { throw .malformedExtensions }
+            return WebSocketChannel(coding: .messages(deflate), request: request, at: now)
+        } catch {
+            throw TransportFailure(phase: .upgrade, cause: .openingHandshakeInvalid(error.fault))
+        }
+    }
+
+    private static func digest(of input: String) -> String {
+        var digest = [UInt8](repeating: 0, count: 20)
+        let bytes = Array(input.utf8)
+        clws_sha1(bytes, bytes.count, &digest)
+        return Base64.encode(digest)
+    }
+}
+
+extension OpeningHandshake.Failure {
+    /// Which part of the answer is to blame.
+    fileprivate var fault: TransportFailure.OpeningHandshakeFault {
+        switch self {
+        case .missingUpgrade, .upgradeIsNotWebSocket: .upgrade
+        case .missingConnection, .connectionIsNotUpgrade: .connection
+        case .missingAccept, .acceptMismatch: .accept
+        case .malformedExtensions, .extensionNotOffered: .extensions
+        case .subprotocolNotOffered: .subprotocol
+        case .contentAnnounced: .content
+        case .statusCode: .interimResponse
+        }
+    }
+}
+
+extension HTTPError {
+    /// The cause for the consumer.
+    var cause: TransportFailure.Cause {
+        switch self {
+        case .headTooLarge(let limit), .fieldLineTooLong(let limit): .headerSectionTooLarge(limit: limit)
+        case .unsupportedTransferCoding: .unsupportedTransferCoding
+        case .unexpectedSwitchingProtocols: .openingHandshakeInvalid(.interimResponse)
+        case .notHTTP, .controlCharacter, .invalidFieldLine, .tooManyFieldLines, .tooManyInterimResponses,
+            .invalidContentLength, .conflictingLengths, .transferEncodingInHTTP10:
+            .notHTTP
+        case .invalidChunkLine, .chunkSizeOverflow, .chunkLineTooLong, .missingChunkTerminator,
+            .trailerSectionTooLarge:
+            .malformedBody
+        case .noResponse, .incompleteHead, .incompleteBody, .incompleteChunk, .missingLastChunk,
+            .incompleteTrailerSection:
+            .connectionLost
+        }
+    }
+}

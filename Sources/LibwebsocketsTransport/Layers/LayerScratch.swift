@@ -1,0 +1,35 @@
+/// Memory for the bytes that pass between layers, which the connections of a service thread use in turn.
+///
+/// It belongs to the service thread. Nothing in it outlives the step that it is used for, `output` excepted, which the
+/// caller of a step takes.
+final class LayerScratch {
+    /// The most bytes of one write above the layers.
+    static let writeByteCount = 64 << 10
+    /// The most bytes of one read below the layers.
+    static let readByteCount = 256 << 10
+
+    /// What a socket has received, where layers are between it and the consumer.
+    let incoming = UnsafeMutableRawBufferPointer.allocate(byteCount: readByteCount, alignment: 64)
+    /// What the lower of two layers makes of that.
+    private(set) lazy var between = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: Self.readByteCount + TLSLayer.overhead, alignment: 64)
+    /// What is to be written, before the layers.
+    let outgoing = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: writeByteCount)
+    /// What layers make of it: one reads what the other has written.
+    private(set) lazy var ciphertext = (Self.ciphertextBuffer(), Self.ciphertextBuffer())
+    /// What is to be given to the socket, in order.
+    var output: [UInt8] = []
+
+    private static func ciphertextBuffer() -> UnsafeMutableRawBufferPointer {
+        .allocate(byteCount: writeByteCount + TLSLayer.overhead, alignment: 64)
+    }
+
+    /// Takes what is to be given to the socket.
+    ///
+    /// The memory stays, unless there is much of it.
+    func takeOutput(_ body: (UnsafeRawBufferPointer) -> Void) {
+        guard !self.output.isEmpty else { return }
+        self.output.withUnsafeBytes(body)
+        self.output.removeAll(keepingCapacity: self.output.capacity <= 2 * Self.writeByteCount)
+    }
+}

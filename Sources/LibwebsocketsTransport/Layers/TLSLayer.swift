@@ -1,0 +1,81 @@
+import CLibwebsocketsShim
+import StreamTransport
+
+/// TLS with one server: ciphertext in, plaintext out, and the other way round.
+///
+/// No socket is in it. It belongs to the service thread.
+final class TLSLayer {
+    /// What one step has given.
+    struct Step {
+        let state: clws_tls_state
+        let plaintextCount: Int
+        let ciphertextCount: Int
+
+        fileprivate init(_ step: clws_tls_step) {
+            self.state = step.state
+            self.plaintextCount = step.plaintext_count
+            self.ciphertextCount = step.ciphertext_count
+        }
+    }
+
+    /// By how much what comes out of a step may exceed what went in.
+    static let overhead = Int(CLWS_TLS_OVERHEAD)
+
+    private let pointer: OpaquePointer
+    /// How far it is, after the last step.
+    private(set) var state = clws_tls_state.handshaking
+
+    /// A connection to a server, whose certificate must name `host`; nil when that is no name, or memory is short.
+    init?(route: OpaquePointer, host: String, port: UInt16) {
+        guard let pointer = clws_tls_create(route, host, port) else { return nil }
+        self.pointer = pointer
+    }
+
+    deinit { clws_tls_free(self.pointer) }
+
+    /// Whether the handshake has resumed a session (RFC 8446 section 2.2).
+    var isResumed: Bool { clws_tls_is_resumed(self.pointer) }
+
+    /// What is known about a failure.
+    var details: clws_details { clws_tls_details(self.pointer) }
+
+    /// Begins the handshake; its first message goes into `ciphertext`.
+    func start(_ ciphertext: UnsafeMutableRawBufferPointer) -> Step {
+        self.note(clws_tls_start(self.pointer, ciphertext.bytes, ciphertext.count))
+    }
+
+    /// Takes what the peer has sent, all of it.
+    ///
+    /// `plaintext` has room for it and `overhead`, `ciphertext` for `overhead`.
+    func receive(
+        _ bytes: UnsafeRawBufferPointer, into plaintext: UnsafeMutableRawBufferPointer,
+        answering ciphertext: UnsafeMutableRawBufferPointer
+    ) -> Step {
+        self.note(
+            clws_tls_receive(
+                self.pointer, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, plaintext.bytes,
+                plaintext.count, ciphertext.bytes, ciphertext.count))
+    }
+
+    /// Secures bytes for the peer; `ciphertext` has room for them and `overhead`.
+    func send(_ bytes: UnsafeRawBufferPointer, into ciphertext: UnsafeMutableRawBufferPointer) -> Step {
+        self.note(
+            clws_tls_send(
+                self.pointer, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count, ciphertext.bytes,
+                ciphertext.count))
+    }
+
+    /// Says that nothing more comes (close_notify, RFC 8446 section 6.1), where that can still be said.
+    func end(_ ciphertext: UnsafeMutableRawBufferPointer) -> Step {
+        self.note(clws_tls_end(self.pointer, ciphertext.bytes, ciphertext.count))
+    }
+
+    private func note(_ step: clws_tls_step) -> Step {
+        self.state = step.state
+        return Step(step)
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    fileprivate var bytes: UnsafeMutablePointer<UInt8>? { self.baseAddress?.assumingMemoryBound(to: UInt8.self) }
+}
