@@ -34,6 +34,9 @@ readonly cases=(
     stream-litellm-hypercorn-websocket stream-litellm-hypercorn-sse
     stream-litellm-granian-websocket stream-litellm-granian-sse
     stream-squid-websocket stream-squid-sse
+    stream-squid-https-websocket stream-squid-https-sse stream-squid-https-refusals
+    stream-haproxy-websocket stream-haproxy-sse
+    stream-dante-websocket stream-dante-sse stream-dante-tls-websocket stream-dante-tls-sse stream-dante-refusals
     stream-agentic-websocket stream-agentic-sse stream-agentic-tools-websocket stream-agentic-tools-sse
     stream-agentic-killed-websocket stream-agentic-killed-sse
     stream-wireproxy-responses-sse stream-wireproxy-responses-tools-sse stream-wireproxy-fallback
@@ -313,46 +316,8 @@ stream-aiohttp-gzip() {
     stream_from_server aiohttp httpSSE gzip
 }
 
-# Streams over TLS from chappie serve through squid, which wants a password. Usage: stream_through_squid TRANSPORT
-stream_through_squid() {
-    local squid port result server asked
-    start_chappie --tls --ca-out "$work/ca.pem"
-    squid=$(PATH=$PATH:/usr/sbin command -v squid)
-    port=$(free_port)
-    printf 'alice:%s\n' "$(openssl passwd -apr1 secret)" >"$work/passwords"
-    sed -e "s/@PORT@/$port/" -e "s|@FOLDER@|$work|" "$programs/squid.conf" >"$work/squid.conf"
-    # As root, squid takes another user's rights.
-    chmod a+rwx "$work"
-    chmod a+x "$scratch"
-    "$squid" -N -f "$work/squid.conf" >"$work/squid.out" 2>&1 &
-    local process=$!
-    for ((i = 0; i < 100; i++)); do
-        if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
-        sleep 0.1
-    done
-    result=$(stream_from "$base_url" paper-and-ink "$1" --ca-file "$work/ca.pem" \
-        --proxy "http://alice:secret@127.0.0.1:$port") || {
-        printf '%s\n' "$result"
-        return 1
-    }
-    # It logs a tunnel when that has ended.
-    kill "$process"
-    wait "$process" || true
-    server=${base_url#*://}
-    asked=$(grep --count "TCP_TUNNEL/200 .* CONNECT ${server%/v1} alice" "$work/access.log") || true
-    printf '%s; %d tunnel through squid\n' "$result" "$asked"
-    ((asked == 1))
-}
-
-stream-squid-websocket() {
-    stream_through_squid webSocket
-    expect_transports webSocket
-}
-
-stream-squid-sse() {
-    stream_through_squid httpSSE
-    expect_transports http
-}
+# shellcheck source=Scripts/interop-proxies.sh
+source Scripts/interop-proxies.sh
 
 # LiteLLM takes ten seconds or more to start, so one on each of its stacks serves both transports.
 readonly litellm_stacks=(uvicorn hypercorn granian)

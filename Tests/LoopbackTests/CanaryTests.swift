@@ -183,7 +183,10 @@ import Testing
     @Test(
         arguments: Wire.allCases,
         [
-            "socks5://USER:PASSWORD@h:1", "https://USER:PASSWORD@h:1", "PASSWORD://h:1", "http://USER:PASSWORD@",
+            "socks4://USER:PASSWORD@h:1", "quic://USER:PASSWORD@h:1", "PASSWORD://h:1", "http://USER:PASSWORD@",
+            "socks5://USER:PASSWORD@h:0", "socks5://USER:PASSWORD@127.0.0.1:1", "https://USER:PASSWORD@127.0.0.1:1",
+            "socks5h://USER:PASSWORD@nonexistent.invalid", "https://USER:PASSWORD@nonexistent.invalid",
+            "socks5://USER:PASSWORD\(String(repeating: "x", count: 255))@h:1",
             "http://USER:PASSWORD@h:0", "http://USER:PASSWORD@h:PASSWORD", "http://PASSWORD@[PASSWORD]",
             "http://USER:%0APASSWORD@h", "http://USER:%-PASSWORD@h", "http://USER%3a:PASSWORD@h", "USER:PASSWORD",
             "http://USER:PASSWORD@h:1/PASSWORD", "http://USER:PASSWORD@127.0.0.1:1",
@@ -193,6 +196,45 @@ import Testing
         let url = url.replacingOccurrences(of: "USER", with: Self.proxyUser)
             .replacingOccurrences(of: "PASSWORD", with: Self.proxyPassword)
         await self.expectNoCanaryInATurn(over: wire, proxy: url)
+    }
+
+    /// A proxy can put the login into what seems to be the server's answer.
+    private static let serverThatKnowsTheLogin: [UInt8] = {
+        let body = #"{"error":{"message":"\(Self.proxyPassword)","code":"\(Self.proxyPassword)"}}"#
+        return Array("HTTP/1.1 400 \(Self.proxyPassword)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
+    }()
+
+    /// Each line is sent when something was received: the choice of a method, the verdict about the login, the reply.
+    @Test(
+        arguments: Wire.allCases,
+        [
+            [[5, 2], [1, 1] + Array(Self.proxyPassword.utf8)], [[5, 2], Array(Self.proxyPassword.utf8)],
+            [[5, 2], [1, 0], [5, 2, 0, 3, 5] + Array(Self.proxyPassword.utf8)], [Array(Self.proxyPassword.utf8)],
+            [[5, 2], [1, 0], [5, 0, 0, 3, 5] + Array(Self.proxyPassword.utf8)], [[5, 2], []],
+            [[5, 2], [1, 0], [5, 0, 0, 1, 0, 0, 0, 0, 0, 0], Self.serverThatKnowsTheLogin],
+        ] as [[[UInt8]]])
+    func noErrorAndNoReportNamesTheLoginOfASOCKSProxy(over wire: Wire, answers: [[UInt8]]) async throws {
+        let proxy = try RawServer()
+        let answering = Task {
+            var asked: [UInt8] = []
+            while !Task.isCancelled, let peer = try? await proxy.accept() {
+                for answer in answers {
+                    guard case .bytes(let bytes) = await peer.receive() else { break }
+                    asked += bytes
+                    peer.write(answer)
+                }
+                peer.close()
+            }
+            return asked
+        }
+        let url = "socks5://\(Self.proxyUser):\(Self.proxyPassword)@127.0.0.1:\(proxy.port)"
+        await self.expectNoCanaryInATurn(over: wire, proxy: url)
+        answering.cancel()
+        let last = RawServer.connectAndClose(to: proxy.port)
+        #expect(last)
+        let asked = await answering.value
+        #expect(asked.starts(with: [5, 2, 0, 2]))
+        #expect(answers.count == 1 || String(decoding: asked, as: UTF8.self).contains(Self.proxyPassword))
     }
 
     private func expectNoCanaryInATurn(over wire: Wire, proxy: String) async {

@@ -5,23 +5,16 @@ import Testing
 ///
 /// `Scripts/install.sh test` installs it.
 final class RunningProxy: Sendable {
-    /// It cannot be run.
-    struct Failure: Error {
-        let reason: String
-    }
-
     let port: UInt16
     private let process: ChildProcess
     private let folder: URL
 
     /// Starts one; `settings` are further lines of its configuration.
     static func start(_ settings: [String] = []) async throws -> RunningProxy {
-        // Another program may take the port before the proxy has it.
-        for _ in 0..<10 {
-            let proxy = try RunningProxy(port: try RawServer().port, settings: settings)
-            if await proxy.process.hasLine(containing: "Accepting connections") { return proxy }
+        try await InstalledProgram.start("tinyproxy") { port in
+            let proxy = try RunningProxy(port: port, settings: settings)
+            return await proxy.process.hasLine(containing: "Accepting connections") ? proxy : nil
         }
-        throw Failure(reason: "tinyproxy does not start")
     }
 
     private init(port: UInt16, settings: [String]) throws {
@@ -31,26 +24,18 @@ final class RunningProxy: Sendable {
         let file = self.folder.appendingPathComponent("tinyproxy.conf")
         let lines = ["Port \(port)", "Listen 127.0.0.1", "Timeout 60", "LogLevel Info"] + settings
         try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
-        self.process = try ChildProcess(try Self.program(), ["-d", "-c", file.path])
+        self.process = try ChildProcess(try InstalledProgram.path(of: "tinyproxy"), ["-d", "-c", file.path])
     }
 
     deinit {
         try? FileManager.default.removeItem(at: self.folder)
     }
 
-    private static func program() throws -> String {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/bin:/usr/sbin"
-        let paths = folders.split(separator: ":").map { "\($0)/tinyproxy" }
-        guard let path = paths.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
-            throw Failure(reason: "tinyproxy is not installed: run Scripts/install.sh test")
-        }
-        return path
-    }
-
     /// The status code with which the installed tinyproxy answers a wrong credential: 407 (RFC 9110 section 15.5.8) from
     /// 1.11.3 on, 401 before.
     static func statusCodeOfWrongCredential() async throws -> Int {
-        let answer = try await ChildProcess.run(try Self.program(), ["-v"], input: "", environment: [:])
+        let program = try InstalledProgram.path(of: "tinyproxy")
+        let answer = try await ChildProcess.run(program, ["-v"], input: "", environment: [:])
         let words = String(decoding: answer.output, as: UTF8.self).split(whereSeparator: \.isWhitespace)
         let version = try #require(words.first { $0.first?.isNumber == true }, "tinyproxy -v gave no version")
         return String(version).compare("1.11.3", options: .numeric) == .orderedAscending ? 401 : 407

@@ -30,12 +30,17 @@ struct ScenarioRun: Sendable {
     private static let longestTurn = Duration.seconds(20)
 
     /// Runs every turn of a scenario with one client and one server.
-    init(_ scenario: ChappieTestServer.Scenario, proxy: ChappieProxyPolicy = .none) async throws {
+    ///
+    /// `proxyCertificate` is trusted beside the server's authority.
+    init(
+        _ scenario: ChappieTestServer.Scenario, proxy: ChappieProxyPolicy = .none, proxyCertificate: String = ""
+    ) async throws {
         self.scenario = scenario
         let server = try ChappieTestServer(configuration: .init(scenario: scenario))
         defer { server.stop() }
         let tokens = TokenSource(scenario.client?.tokens ?? [])
-        let authority = try AuthorityFile(scenario.client?.trustsServer == false ? nil : server.caPEM)
+        let authorities = (scenario.client?.trustsServer == false ? "" : server.caPEM ?? "") + proxyCertificate
+        let authority = try AuthorityFile(authorities.isEmpty ? nil : authorities)
         defer { authority.remove() }
         let transport = ChappieStreamingTransport(
             configuration: .loopback(server.baseURL) { configuration in
