@@ -136,8 +136,8 @@ final class ServiceConnection {
 
     // MARK: Reading
 
-    /// Less is not read at once, however little may come until reading waits for the consumer.
-    private static let leastReadByteCount = 64 << 10
+    /// By how much a read may pass the high watermark, so that no read is a few bytes.
+    private static let excessByteCount = 64 << 10
 
     /// Reads what is there, unless the arena waits for the consumer, into a buffer that it takes as it is when no other
     /// has room.
@@ -148,8 +148,8 @@ final class ServiceConnection {
         let buffer = self.service.takeReserve()
         var reserve: InboundBuffer? = buffer
         let memory = buffer.lend()
-        let reading = link.read(
-            atMost: max(Self.leastReadByteCount, min(room, InboundBuffer.readByteCount)), into: memory)
+        let count = min(room, InboundBuffer.readByteCount) + Self.excessByteCount
+        let reading = link.read(atMost: count, into: memory)
         if reading.isEstablished { self.established(link) }
         if reading.byteCount > 0, self.link === link {
             self.received(UnsafeMutableRawBufferPointer(rebasing: memory[..<reading.byteCount]), reserve: &reserve)
