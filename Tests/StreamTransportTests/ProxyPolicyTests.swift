@@ -98,7 +98,7 @@ import Testing
         let url = "\(scheme.rawValue)://u:p@h"
         let expected = ProxyServer(
             scheme: scheme, host: "h", port: scheme.defaultPort,
-            credential: .init(userName: Array("u".utf8), password: Array("p".utf8)))
+            credential: .init(userName: Array("u".utf8), password: Array("p".utf8)), resolvesNames: scheme != .socks5)
         for name in ["all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY"] {
             #expect(try ProxyPolicy.environment([name: url]).proxy(for: Self.secure) == expected)
         }
