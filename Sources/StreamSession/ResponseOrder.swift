@@ -218,7 +218,7 @@ package struct ResponseOrder: Sendable {
 
     /// The index of the item that an event with this name and index belongs to.
     package func place(of name: UInt64, at outputIndex: Int) -> Int {
-        name == 0 ? outputIndex : self.places[name] ?? outputIndex
+        name == 0 || outputIndex < 0 ? outputIndex : self.places[name] ?? outputIndex
     }
 
     /// Whether nothing but an event's index says which item it belongs to, and no item was announced there.
