@@ -5,7 +5,7 @@ import Testing
 
 @testable import LibwebsocketsTransport
 
-@Suite struct LayerStackTests {
+@Suite(.serialized) struct LayerStackTests {
     private static let endpoint = TransportEndpoint(isSecure: true, host: "origin.test", port: 443, target: "/")
     private static let established = "HTTP/1.1 200 Connection established\r\n\r\n"
 
@@ -51,7 +51,11 @@ import Testing
 
     private static let proxy = ProxyServer(host: "proxy.test", port: 3128)
 
-    private static func route() throws -> OpaquePointer { try makeRoute(for: TLSPolicy()) }
+    /// Kept, as a service thread keeps its own.
+    /// - Safety: the tests of this suite run one after the other.
+    nonisolated(unsafe) private static let kept = Result { try makeRoute(for: TLSPolicy()) }
+
+    private static func route() throws -> OpaquePointer { try Self.kept.get() }
 
     @Test func withoutLayersTheRequestMayGoOutAtOnce() {
         let run = Run([])

@@ -11,14 +11,22 @@ final class LayerScratch {
     /// What a socket has received, where layers are between it and the consumer.
     let incoming = UnsafeMutableRawBufferPointer.allocate(byteCount: readByteCount, alignment: 64)
     /// What the lower of two layers makes of that.
-    private(set) lazy var between = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: Self.readByteCount + TLSLayer.overhead, alignment: 64)
+    let between = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: readByteCount + TLSLayer.overhead, alignment: 64)
     /// What is to be written, before the layers.
     let outgoing = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: writeByteCount)
     /// What layers make of it: one reads what the other has written.
-    private(set) lazy var ciphertext = (Self.ciphertextBuffer(), Self.ciphertextBuffer())
+    let ciphertext = (LayerScratch.ciphertextBuffer(), LayerScratch.ciphertextBuffer())
     /// What is to be given to the socket, in order.
     var output: [UInt8] = []
+
+    deinit {
+        self.incoming.deallocate()
+        self.between.deallocate()
+        self.outgoing.deallocate()
+        self.ciphertext.0.deallocate()
+        self.ciphertext.1.deallocate()
+    }
 
     private static func ciphertextBuffer() -> UnsafeMutableRawBufferPointer {
         .allocate(byteCount: writeByteCount + TLSLayer.overhead, alignment: 64)
