@@ -1,4 +1,4 @@
-// What the files about TLS share. Everything here belongs to one service thread, `clws_trust` excepted.
+// Declarations that the files about TLS share. Everything here belongs to one service thread, `clws_trust` excepted.
 #pragma once
 
 #include "CLibwebsocketsShim.h"
@@ -45,13 +45,13 @@ struct clws_tls {
     SSL *ssl;
     clws_route *route;
     clws_server server;
-    // What OpenSSL reads, and where it writes, within one step.
+    // The bytes that OpenSSL reads, and the room it writes to, within one step.
     const uint8_t *input;
     size_t input_count;
     uint8_t *output;
     size_t output_capacity;
     size_t output_count;
-    // What became of the handshake.
+    // The result of the handshake.
     char *issuer; // NULL when there is none to tell
     int certificate_code;
     int alert;

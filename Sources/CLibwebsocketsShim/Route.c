@@ -29,7 +29,7 @@ static bool has_certificate(X509_STORE *store) {
 
 static bool load_file(X509_STORE *store, const char *file) {
     X509_LOOKUP *lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
-    // Whoever names an authority between the server's and a root trusts that one.
+    // A file that names an intermediate authority makes it an anchor.
     return lookup && X509_LOOKUP_load_file(lookup, file, X509_FILETYPE_PEM) == 1 && has_certificate(store) &&
            X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN) == 1;
 }

@@ -210,7 +210,7 @@ static struct lws_vhost *create_vhost(clws_service *service) {
     return lws_create_vhost(service->context, &info);
 }
 
-// Whether a wake-up arrives: without a descriptor for it libwebsockets makes a context that nobody can wake.
+// Whether a wake-up arrives: without a descriptor for it libwebsockets makes a context that cannot be woken.
 static bool can_be_woken(clws_service *service) {
     enum { ROUNDS = 3 };
     lws_cancel_service(service->context);
@@ -224,7 +224,7 @@ static bool create_loop(clws_service *service) {
     service->context = create_context(service);
     struct lws_vhost *vhost = service->context ? create_vhost(service) : NULL;
     lws_sock_file_fd_type descriptor = {.filefd = service->set};
-    // What could not be made is left as it is. Without a descriptor to be woken by a context cannot be destroyed: from
+    // A context that is not complete is left as it is. Without a descriptor to be woken by it cannot be destroyed: from
     // 4.3.6 on libwebsockets frees its object for that, and uses it afterwards.
     return vhost && lws_adopt_descriptor_vhost(vhost, LWS_ADOPT_RAW_FILE_DESC, descriptor, protocols[0].name, NULL) &&
            can_be_woken(service);

@@ -37,7 +37,7 @@ static int connect_to(const struct addrinfo *address, bool *has_socket) {
     int descriptor = open_socket(address->ai_family);
     *has_socket = descriptor >= 0;
     if (descriptor < 0) return -errno;
-    // What is written is whole requests and frames: there is nothing to wait for.
+    // Whole requests and frames are written: waiting for more to send (RFC 896) would only delay them.
     turn_on(descriptor, IPPROTO_TCP, TCP_NODELAY);
 #ifdef SO_NOSIGPIPE
     turn_on(descriptor, SOL_SOCKET, SO_NOSIGPIPE);

@@ -1,7 +1,7 @@
 import ResponseEvents
 import StreamSession
 
-/// What a response has said of its tool calls, each statement held against those before it.
+/// The statements of a response about its tool calls, each held against those before it.
 ///
 /// It belongs to the turn's driver, and performs no I/O. A response says a call up to five times: when the item is
 /// announced, in deltas, at the end of these, at the end of the item, and at its own end. The name, the namespace and
@@ -16,7 +16,7 @@ import StreamSession
 /// - Statements by position once positions are shared (`ResponseOrder.areIndicesShared`). By `call_id` the end of the
 ///   response is compared all the same.
 ///
-/// What has been written of unfinished calls is kept, up to a limit; of a finished call a digest stays.
+/// The text of unfinished calls is kept, up to a limit; of a finished call a digest stays.
 struct CallStatements {
     /// A call that was announced and written to its end, while its item was never finished.
     struct Unfinished {
@@ -26,7 +26,7 @@ struct CallStatements {
         let isNamed: Bool
     }
 
-    /// What a statement is to those before it.
+    /// The relation of a statement to those before it.
     enum Verdict {
         /// It says the same.
         case same
@@ -36,7 +36,7 @@ struct CallStatements {
         case tooMuch
     }
 
-    /// What is known of the call at one position, before its item is finished.
+    /// The known parts of the call at one position, before its item is finished.
     fileprivate struct Draft {
         /// The item as it was announced; nil when it was not.
         var announcement: Announcement?
@@ -85,7 +85,7 @@ struct CallStatements {
     /// The finished calls of each position.
     private var indicesByPlace: [Int: [Int]] = [:]
 
-    /// Nothing has been said; what is unfinished takes so many bytes at most.
+    /// No statement was made; unfinished calls take so many bytes at most.
     init(byteCountLimit: Int) { self.byteCountLimit = byteCountLimit }
 
     /// Forgets everything: another response is read.
@@ -284,7 +284,7 @@ extension CallStatements.Announcement {
 }
 
 extension ItemSummary {
-    /// What a call calls.
+    /// The function or tool that a call names.
     var replayKind: ReplayedToolCall.Kind { self.kind == .functionCall ? .function : .custom }
 
     /// A number that two calls share only if they call the same in the same way, their `call_id` aside.

@@ -17,7 +17,7 @@ package protocol StreamedTurn: AnyObject, Sendable {
     /// Puts items, a JSON array, into the response that is being made.
     func steer(_ input: [UInt8]) throws
 
-    /// What the server said about the error that ended the turn; nil when it said nothing.
+    /// The server's own words about the error that ended the turn; nil when there are none.
     var serverMessage: String? { get }
 
     /// What the turn went through so far.
@@ -79,7 +79,7 @@ public struct ChappieStreamHandle: Sendable {
         try self.turn.steer(SteeringMessage.input(text))
     }
 
-    /// What the server said about the error that ended the stream, as one line for the person at the program.
+    /// The server's own words about the error that ended the stream, as one line for the person at the program.
     ///
     /// Nil while the stream runs, and when the server said nothing. It is the error's own `serverMessage`, but for a
     /// refused credential: `reauthenticationRequired` has the code, such as `invalid_api_key`, and this is the sentence

@@ -24,7 +24,7 @@ struct HTMLReferences {
         self.starts.append(text.count)
     }
 
-    /// What a reference stands for, and where it ends; nil when what follows the `&` makes none.
+    /// The character of a reference, and its end; nil when what follows the `&` makes none.
     private static func reference(in text: ArraySlice<UInt8>) -> (scalar: Unicode.Scalar, end: Int)? {
         guard text.first == UInt8(ascii: "#") else { return Self.named(in: text) }
         let isHexadecimal = text.dropFirst().first.map { $0 | 0x20 } == UInt8(ascii: "x")

@@ -3,7 +3,7 @@ import StreamTransport
 /// A SOCKS proxy's reason for refusing a connection, as a fixed word for reports and a clause for sentences
 /// (RFC 1928 section 6).
 ///
-/// A value; nobody owns it.
+/// A value without an owner.
 enum SOCKSRefusal: String, Sendable, CaseIterable {
     case generalFailure = "general-failure"
     case notAllowed = "not-allowed"
@@ -49,7 +49,7 @@ enum SOCKSRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// What to do about it.
+    /// Advice to the person at the program.
     var advice: String {
         switch self {
         case .generalFailure: "Check the server's address, and ask the proxy's operator: its log says why."
@@ -78,7 +78,7 @@ extension TransportFailure.SOCKSAuthenticationFault {
         }
     }
 
-    /// What to do about it.
+    /// Advice to the person at the program.
     var advice: String {
         switch self {
         case .credentialMissing: "Put the user name and password into the proxy's URL."

@@ -408,7 +408,7 @@ extension ResponseEvent {
 }
 
 extension ResponseEvent.DeltaKind {
-    /// What a call calls whose arguments or input the text is; nil for any other text.
+    /// The function or tool of the call whose arguments or input the text is; nil for any other text.
     fileprivate var replayKind: ReplayedToolCall.Kind? {
         switch self {
         case .functionArguments: .function

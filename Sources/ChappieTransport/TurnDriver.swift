@@ -77,7 +77,7 @@ import StreamTransport
     var carriedItems: [[UInt8]] = []
     /// What the response that is read has come to so far.
     var record: ResponseRecord
-    /// What it has said of its tool calls.
+    /// Its statements about its tool calls.
     var calls: CallStatements
     /// What the server wants to have echoed.
     var turnState: String?
@@ -383,7 +383,7 @@ import StreamTransport
         self.abandonTicket()
     }
 
-    /// What the server said about the error that ended the turn.
+    /// The server's own words about the error that ended the turn.
     package var serverMessage: String? { self.shared.withLock { $0.serverMessage } }
 
     /// What the turn went through so far.

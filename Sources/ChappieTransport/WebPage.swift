@@ -40,7 +40,7 @@ enum WebPage: Equatable {
         }
     }
 
-    /// What to do about it, beside the status code of the answer.
+    /// Advice to the person at the program, beside the status code of the answer.
     func advice(statusCode: Int) -> String {
         switch (self, statusCode) {
         case (.cloudflareBlock, _):

@@ -1,5 +1,5 @@
 // How long the body of a response is (RFC 9112 section 6.3).
-// Values; nobody owns them.
+// Values without an owner.
 
 /// The framing of a response's body.
 package enum BodyFraming: Equatable, Sendable {
@@ -27,7 +27,7 @@ package enum BodyFraming: Equatable, Sendable {
         let lengths = head.fields.rawValues(of: "content-length")
         guard !codings.isEmpty else { return try Self.length(lengths).map { .length($0) } ?? .untilClose }
         guard head.minorVersion > 0 else { throw .transferEncodingInHTTP10 }
-        // Rule 3: `Transfer-Encoding` wins. Whoever reads one field and whoever reads the other see two messages, and a
+        // Rule 3: `Transfer-Encoding` wins. A reader of one field and a reader of the other see two messages, and a
         // second one may be hidden in them; nothing behind the body is read here, so that it stays hidden.
         guard codings.count == 1, let coding = codings.first,
             coding.elementsEqual("chunked".utf8, by: { $0.lowercased == $1 })

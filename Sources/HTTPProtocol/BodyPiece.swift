@@ -1,5 +1,5 @@
 // A run of a body in the buffer it was received in.
-// Values; nobody owns them.
+// Values without an owner.
 
 /// The result of one call of `ResponseReader.readBody(_:)`.
 package struct BodyPiece: Equatable, Sendable {

@@ -1,5 +1,5 @@
 // The field lines of a header section (RFC 9110 section 5).
-// Values; nobody owns them.
+// Values without an owner.
 
 /// The field lines of a head, in their order.
 package struct FieldSection: RandomAccessCollection, Equatable, Sendable {

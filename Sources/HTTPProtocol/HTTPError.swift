@@ -1,5 +1,5 @@
 // The errors of a response's framing.
-// Values; nobody owns them.
+// Values without an owner.
 
 /// A response that HTTP/1.1 does not allow, that passes a limit, or that ended too early.
 package enum HTTPError: Error, Equatable, Sendable {

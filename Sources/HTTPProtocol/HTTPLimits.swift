@@ -1,5 +1,5 @@
 // The limits of a response's head and framing.
-// Values; nobody owns them.
+// Values without an owner.
 
 /// The most that is read of each part of a response.
 ///

@@ -1,5 +1,5 @@
 // Heads of requests (RFC 9112 sections 3 and 5).
-// Values; nobody owns them.
+// Values without an owner.
 
 /// Writes the head of a request, and refuses what could end it early or mean a second request.
 package enum RequestHead {

@@ -1,5 +1,5 @@
 // Request methods (RFC 9110 section 9).
-// Values; nobody owns them.
+// Values without an owner.
 
 /// The method of a request, which also decides whether its response has content.
 package enum RequestMethod: String, Equatable, Sendable {

@@ -1,5 +1,5 @@
 // The head of a response (RFC 9112 sections 4 and 5).
-// Values; nobody owns them.
+// Values without an owner.
 
 /// A status line and the field lines behind it.
 package struct ResponseMessageHead: Equatable, Sendable {

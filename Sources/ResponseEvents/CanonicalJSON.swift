@@ -47,7 +47,7 @@ package enum CanonicalJSON {
 
     /// The canonical form of a function's arguments.
     ///
-    /// Nothing but white space is `{}`: many models call a function without parameters so.
+    /// Text of white space alone is `{}`: many models call a function without parameters so.
     package static func arguments(_ text: String) -> String {
         let isBlank = text.utf8.allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
         return isBlank ? "{}" : self.text(of: text)

@@ -14,7 +14,7 @@ package struct EarlierResponses: Sendable {
     private(set) var hasResponses = false
     private var habits = Habits()
 
-    /// What a response has done, or all of them.
+    /// The habits of a response, or of all of them.
     struct Habits: Sendable {
         /// Whether it has announced its items; nil when it had none.
         var announcesItems: Bool?

@@ -106,7 +106,7 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     var responseID: String?
     /// Whether a call of a broken attempt was run, to be given back with its output.
     var hasCarriedCall = false
-    /// What the newest delay follows, as the end of the turn.
+    /// The failure that the newest delay follows, as the end of the turn.
     var failureBeforeDelay: TurnFailure?
     /// Finished items of the attempt that runs, counted from the first one without a gap.
     var finishedItemCount = 0

@@ -52,7 +52,7 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomD
         package var description: String { "Credential(redacted)" }
         /// Fixed text.
         package var debugDescription: String { self.description }
-        /// Nothing.
+        /// No children.
         package var customMirror: Mirror { Mirror(self, children: [:]) }
     }
 

@@ -27,14 +27,14 @@ cth_client *cth_client_create(const char *trust_anchors) {
     return NULL;
 }
 
-// The shim never frees anchors, because the routes of a process share them; here nobody else has these.
+// The shim never frees anchors, because the routes of a process share them; here these have one user.
 void cth_client_free(cth_client *client) {
     clws_route_free(client->route);
     X509_STORE_free((X509_STORE *)client->trust);
     free(client);
 }
 
-// What a step has made goes out.
+// Sends the ciphertext of a step.
 static clws_tls_step deliver(clws_tls_step step, int socket, const uint8_t *ciphertext) {
     size_t sent = 0;
     while (sent < step.ciphertext_count) {

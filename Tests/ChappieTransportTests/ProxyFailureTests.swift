@@ -1,4 +1,4 @@
-// What is said about a proxy that cannot be used, cannot be reached, or refuses.
+// The words about a proxy that cannot be used, cannot be reached, or refuses.
 import StreamTransport
 import Testing
 

@@ -1,4 +1,4 @@
-// What a person is advised to do about a refusal.
+// The advice to a person about a refusal.
 import Testing
 
 @testable import ChappieTransport

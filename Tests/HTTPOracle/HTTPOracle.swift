@@ -42,7 +42,7 @@ struct Exchange {
     }
 }
 
-/// What a response was read as.
+/// The reading of a response.
 struct Reading: Equatable {
     private(set) var head: ResponseMessageHead?
     private(set) var content: [UInt8] = []

@@ -72,7 +72,7 @@ import Testing
         #expect(Self.close(Self.ledger((streamed, .text(0))), closing) == .differs)
     }
 
-    /// What JavaScript and Python trim.
+    /// The white space that JavaScript and Python trim.
     @Test(arguments: [0x09, 0x0B, 0x1C, 0x1F, 0x20, 0x85, 0xA0, 0x1680, 0x2003, 0x2028, 0x202F, 0x205F, 0x3000, 0xFEFF])
     func whiteSpaceIsTrimmed(_ value: UInt32) throws {
         let space = String(try #require(Unicode.Scalar(value)))

@@ -294,7 +294,7 @@ import Testing
         #expect(order.delta(in: .text(0)) == .fine)
     }
 
-    /// What a connection has carried: a response with an item of this name, or of none.
+    /// A connection that has carried a response with an item of this name, or of none.
     private static func earlier(_ name: UInt64 = 0, isCreated: Bool = true) -> EarlierResponses {
         var order = ResponseOrder()
         if isCreated { _ = order.created(responseID: name == 0 ? nil : "z") }

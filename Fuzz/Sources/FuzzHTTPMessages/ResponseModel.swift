@@ -2,7 +2,7 @@
 
 import HTTPProtocol
 
-/// What a response is, or as much of it as is there.
+/// A response, or as much of it as is there.
 struct ModelResponse: Equatable {
     var statusCode: Int?
     var minorVersion: Int?
@@ -250,7 +250,7 @@ struct ResponseModel {
         return taken.count
     }
 
-    /// What is wrong first in a chunk line, or its size and its number of bytes; the line may be cut.
+    /// The first fault of a chunk line, or its size and its number of bytes; the line may be cut.
     private func judge(_ line: ArraySlice<UInt8>) -> (wrong: (Int, HTTPError)?, size: Int, byteCount: Int?) {
         var size = 0
         var index = line.startIndex

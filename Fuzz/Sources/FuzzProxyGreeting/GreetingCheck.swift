@@ -46,7 +46,7 @@ struct GreetingCheck {
             require(whole.byteCount == self.bytes.count, "\(whole.byteCount) of \(self.bytes.count) bytes were read")
             return
         }
-        // What follows is another's, and without its last byte nothing was known.
+        // The bytes that follow are another's, and without its last byte nothing was known.
         let alone = self.course(of: [self.bytes[..<whole.byteCount]])
         require(alone == whole, "without the tunnel \(alone), with it \(whole)")
         let cut = self.course(of: [self.bytes[..<(whole.byteCount - 1)]])

@@ -77,7 +77,7 @@ struct ClosingModel {
         return self.place > start
     }
 
-    /// What JavaScript and Python trim.
+    /// The white space that JavaScript and Python trim.
     private static func isTrimmed(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isWhitespace || scalar == "\u{FEFF}" || ("\u{1C}"..."\u{1F}").contains(scalar)
     }

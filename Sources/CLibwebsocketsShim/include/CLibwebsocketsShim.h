@@ -166,7 +166,7 @@ typedef enum CLWS_CLOSED_ENUM clws_tls_state {
     CLWS_TLS_FAILED CLWS_SWIFT_NAME("failed"),
 } clws_tls_state;
 
-/// What one step has given.
+/// The result of one step.
 typedef struct clws_tls_step {
     clws_tls_state state;
     /// How many bytes of plaintext were written.

@@ -251,7 +251,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         try driver.steer(input)
     }
 
-    /// What the server said about the error that ended the turn.
+    /// The server's own words about the error that ended the turn.
     var serverMessage: String? { self.shared.withLock { $0.driver }?.serverMessage }
 
     /// What the turn went through so far: the attempts of all its responses.

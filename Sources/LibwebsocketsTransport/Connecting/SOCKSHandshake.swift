@@ -47,7 +47,7 @@ struct SOCKSHandshake {
 
     /// Reads what the proxy sent next.
     ///
-    /// Nothing may be received after an answer other than `incomplete`.
+    /// No bytes may be received after an answer other than `incomplete`.
     mutating func receive(_ bytes: some Sequence<UInt8>) -> TunnelHandshake.Progress {
         var count = 0
         for byte in bytes {

@@ -27,7 +27,7 @@ extension ServiceConnection {
             return self.finish(.failed(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
         }
         do throws(TransportFailure) {
-            // What cannot be used is said before anything is looked up.
+            // A policy that cannot be used is reported before any look-up.
             _ = try self.layers()
         } catch {
             return self.finish(.failed(error))

@@ -7,7 +7,7 @@ import StreamTransport
     import Darwin
 #endif
 
-/// What carries an exchange once TCP is established: its socket, and the layers on top of it.
+/// The socket of an exchange once TCP is established, and the layers on top of it.
 ///
 /// It moves bytes and decides nothing. It belongs to the service thread.
 final class Link {
@@ -21,7 +21,7 @@ final class Link {
         case failed(TransportFailure)
     }
 
-    /// What one read has given.
+    /// The result of one read.
     struct Reading {
         /// How many bytes, above all layers.
         var byteCount = 0
@@ -33,7 +33,7 @@ final class Link {
     private let service: Service
     private var socket: Socket
     private var stack: LayerStack
-    /// What the socket did not take, and how much of it has gone since.
+    /// The bytes that the socket did not take, and how many of them have gone since.
     private var unsent: [UInt8] = []
     private var sentCount = 0
     /// Whether the peer takes no bytes any more; it may have sent some before.
@@ -54,7 +54,7 @@ final class Link {
     var isAtProxy: Bool { self.stack.isAtProxy }
     /// Whether TLS has resumed a session.
     var isTLSResumed: Bool { self.stack.tls?.isResumed ?? false }
-    /// What is known about the failure of TLS with the server.
+    /// The details of a failure of TLS with the server.
     var details: clws_details? { self.stack.tls?.details }
     /// The failure that the end of the connection is before every layer is up.
     var failureOfEnd: TransportFailure { self.stack.failureOfEnd }

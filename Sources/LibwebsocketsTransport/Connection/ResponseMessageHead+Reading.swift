@@ -4,7 +4,7 @@ import HTTPProtocol
 import StreamTransport
 import WebSocketProtocol
 
-/// What an exchange reads in a response's head.
+/// The parts of a response's head that an exchange reads.
 extension ResponseMessageHead {
     /// The fields with these names that the response has.
     func fields(named names: [String]) -> [HTTPField] {

@@ -1,7 +1,7 @@
 import HTTPProtocol
 import StreamTransport
 
-/// What an exchange gives to its link: the request, and later frames.
+/// The writing side of an exchange: the request, and later frames.
 extension ServiceConnection {
     /// Every layer is up: the request may go out, unless it is held.
     func established(_ link: Link) {

@@ -50,7 +50,7 @@ final class ServiceConnection {
     private(set) var link: Link?
     /// The response, as far as HTTP is concerned.
     private var reader: ResponseReader
-    /// What is left of the request to write.
+    /// The rest of the request to write.
     var upload: RequestUpload?
     /// Whether a held request was let go.
     var isReleased = false
@@ -96,7 +96,7 @@ final class ServiceConnection {
     /// Whether one socket has connected, and is the only one.
     var isTCPConnected: Bool { self.link != nil }
 
-    /// What a failure to connect is about, as far as the exchange has come.
+    /// The phase that a failure to connect belongs to, as far as the exchange has come.
     func phaseOfConnecting(_ phase: TransportFailure.Phase) -> TransportFailure.Phase {
         // Until the tunnel stands, whatever fails is the proxy's.
         guard self.proxy != nil else { return phase }
@@ -201,7 +201,7 @@ final class ServiceConnection {
                 self.service.wake(self)
             }
             if piece.isComplete { return self.finish(.complete) }
-            // What is left then is behind an error, which is thrown without a look at it.
+            // The rest is behind an error then, which is thrown without a look at it.
             if piece.consumed < bytes.count { _ = try self.reader.readBody(bytes) }
         } catch {
             self.finish(.failed(TransportFailure(phase: .stream, cause: error.cause)))

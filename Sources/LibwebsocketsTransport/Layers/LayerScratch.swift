@@ -8,16 +8,16 @@ final class LayerScratch {
     /// The most bytes of one read below the layers.
     static let readByteCount = 256 << 10
 
-    /// What a socket has received, where layers are between it and the consumer.
+    /// The bytes that a socket has received, where layers are between it and the consumer.
     let incoming = UnsafeMutableRawBufferPointer.allocate(byteCount: readByteCount, alignment: 64)
-    /// What the lower of two layers makes of that.
+    /// The plaintext of the lower of two layers.
     let between = UnsafeMutableRawBufferPointer.allocate(
         byteCount: readByteCount + TLSLayer.overhead, alignment: 64)
-    /// What is to be written, before the layers.
+    /// The bytes to write, above the layers.
     let outgoing = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: writeByteCount)
-    /// What layers make of it: one reads what the other has written.
+    /// The ciphertext of layers: one reads from the buffer that the other has written.
     let ciphertext = (LayerScratch.ciphertextBuffer(), LayerScratch.ciphertextBuffer())
-    /// What is to be given to the socket, in order.
+    /// The bytes for the socket, in order.
     var output: [UInt8] = []
 
     deinit {

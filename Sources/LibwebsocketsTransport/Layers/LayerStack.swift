@@ -13,7 +13,7 @@ struct LayerStack {
         case greeting(ProxyGreeting)
     }
 
-    /// What a step has brought, bytes aside.
+    /// The result of a step, bytes aside.
     enum Outcome: Equatable {
         /// The layers are as they were, or further.
         case unchanged

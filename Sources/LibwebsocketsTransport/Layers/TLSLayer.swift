@@ -5,7 +5,7 @@ import StreamTransport
 ///
 /// No socket is in it. It belongs to the service thread.
 final class TLSLayer {
-    /// What one step has given.
+    /// The result of one step.
     struct Step {
         let state: clws_tls_state
         let plaintextCount: Int
@@ -36,7 +36,7 @@ final class TLSLayer {
     /// Whether the handshake has resumed a session (RFC 8446 section 2.2).
     var isResumed: Bool { clws_tls_is_resumed(self.pointer) }
 
-    /// What is known about a failure.
+    /// The details of a failure.
     var details: clws_details { clws_tls_details(self.pointer) }
 
     /// Begins the handshake; its first message goes into `ciphertext`.

@@ -233,7 +233,7 @@ final class Service: @unchecked Sendable {
         self.deadlines.remove(connection.plan.id)
     }
 
-    /// What connections of one policy share; its files are read once.
+    /// The settings that connections of one policy share; its files are read once.
     func route(for tls: TLSPolicy) throws(TransportFailure) -> OpaquePointer {
         if let known = self.routes[tls] { return known }
         let made = try makeRoute(for: tls)

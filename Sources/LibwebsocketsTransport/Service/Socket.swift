@@ -11,7 +11,7 @@ struct SocketToken: Hashable {
     let rawValue: UInt64
 }
 
-/// What a socket is waited for, or is ready for.
+/// The events that a socket is waited for, or is ready for.
 struct Readiness: OptionSet {
     let rawValue: CUnsignedInt
 
@@ -25,7 +25,7 @@ struct Readiness: OptionSet {
 struct Socket {
     let descriptor: CInt
     let token: SocketToken
-    /// What the set reports of it.
+    /// The events that the set reports of it.
     fileprivate(set) var interest: Readiness = []
 }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Chappie
 
-/// What is shown of an account.
+/// The text that is shown of an account.
 @Suite struct AccountTests {
     private static func token(_ claims: String) -> String {
         let payload = Data(claims.utf8).base64EncodedString()
