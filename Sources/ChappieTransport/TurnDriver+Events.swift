@@ -230,12 +230,8 @@ extension TurnDriver {
     }
 
     /// Whether the event is not one of another lane of the same WebSocket.
-    ///
-    /// An answer over HTTP is one response's, whatever its events say.
     private func isOnOurLane(_ event: ResponseEvent) -> Bool {
-        guard let streamID = event.streamID, !streamID.isEmpty, self.attempt?.transport == .webSocket else {
-            return true
-        }
+        guard let streamID = event.streamID, !streamID.isEmpty else { return true }
         return unsafe self.bodies?.streamID?.elementsEqual(streamID.utf8) ?? false
     }
 
