@@ -26,7 +26,7 @@ debian_packages() {
             ;;
         check) echo shellcheck python3 ;;
         docs) echo python3 ;;
-        test) echo tinyproxy-bin dante-server microsocks stunnel4 curl openssl procps gcc libc6-dev ;;
+        test) echo tinyproxy-bin microsocks stunnel4 curl openssl procps gcc libc6-dev ;;
         budgets | bench) echo python3 valgrind binutils ;;
         bench-peers) echo python3 python3-venv curl ca-certificates util-linux ;;
         report) echo python3 chromium fonts-dejavu-core ;;

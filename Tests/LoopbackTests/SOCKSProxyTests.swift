@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: Wire.allCases, [false, true])
     func aRightLoginOpensTheConnection(over wire: Wire, isSecure: Bool) async throws {
-        let proxy = try await RunningSOCKSProxy.start(.microsocks(userName: "al:ice", password: "pass@word"))
+        let proxy = try await RunningSOCKSProxy.start(.init(userName: "al:ice", password: "pass@word"))
         let turn = try await ProxiedTurn.run(
             through: proxy.url("al%3Aice:pass%40word"), over: wire, isSecure: isSecure)
         turn.expectWhole(over: wire)
@@ -42,7 +42,7 @@ import Testing
         arguments: Wire.allCases,
         [("", "credential-missing"), ("alice:wrong", "credential-refused"), ("bob:password", "credential-refused")])
     func aWrongLoginIsNotTriedAgain(over wire: Wire, login: (userInformation: String, detail: String)) async throws {
-        let proxy = try await RunningSOCKSProxy.start(.microsocks(userName: "alice", password: "password"))
+        let proxy = try await RunningSOCKSProxy.start(.init(userName: "alice", password: "password"))
         let turn = try await ProxiedTurn.run(through: proxy.url(login.userInformation), over: wire, isSecure: true) {
             $0.policy = wire.policy
         }
@@ -51,24 +51,6 @@ import Testing
         #expect(turn.outcome.clientError?.category == .auth)
         #expect(await proxy.stop() == [])
         #expect(turn.log.isEmpty)
-    }
-
-    @Test(arguments: Wire.allCases)
-    func aRuleOfTheProxysIsNamed(over wire: Wire) async throws {
-        try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
-            let proxy = try await RunningSOCKSProxy.start(.dante(blocked: server.port))
-            let outcome = await ChappieStreamingTransport(
-                configuration: .loopback(server.baseURL) {
-                    $0.policy = wire.alone
-                    $0.proxy = .url(proxy.url())
-                }
-            ).outcome()
-            outcome.expectFailure(Self.refused(attempts: 2), over: wire)
-            #expect(outcome.transportFailure?.details.systemCode == 2)
-            #expect(outcome.transportFailure?.details.detail == "not-allowed")
-            #expect(outcome.clientError?.category == .network)
-            #expect(server.connectionCount == 0)
-        }
     }
 
     private static func outcome(
@@ -93,7 +75,7 @@ import Testing
 
     @Test(arguments: Wire.allCases)
     func nameIsLookedUpHereForSOCKS5(over wire: Wire) async throws {
-        let proxy = try await RunningSOCKSProxy.start(.microsocks(userName: "alice", password: "password"))
+        let proxy = try await RunningSOCKSProxy.start(.init(userName: "alice", password: "password"))
         let missing = await Self.outcome(
             of: "http://origin.invalid/v1", through: proxy.url("alice:password", scheme: "socks5"), over: wire)
         #expect(missing.transportFailure?.code == .unresolvable)
@@ -115,14 +97,15 @@ import Testing
         for url in ["http://origin.invalid/v1", "https://origin.invalid/v1"] {
             let outcome = await Self.outcome(of: url, through: proxy.url(scheme: "socks5h"), over: wire)
             outcome.expectFailure(Self.refused(attempts: 2), over: wire)
-            #expect(outcome.transportFailure?.details.systemCode == 4)
-            #expect(outcome.transportFailure?.details.detail == "host-unreachable")
+            // RFC 1928 section 6 has no code for a name without an address: microsocks says that it has failed.
+            #expect(outcome.transportFailure?.details.systemCode == 1)
+            #expect(outcome.transportFailure?.details.detail == "general-failure")
         }
     }
 
     @Test(arguments: Wire.allCases)
     func aNameIsConnectedToByTheProxy(over wire: Wire) async throws {
-        let proxy = try await RunningSOCKSProxy.start(.microsocks(userName: "alice", password: "password"))
+        let proxy = try await RunningSOCKSProxy.start(.init(userName: "alice", password: "password"))
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let outcome = await Self.outcome(
                 of: "http://localhost:\(server.port)/v1", through: proxy.url("alice:password"), over: wire)
@@ -150,7 +133,7 @@ import Testing
         "tool-cut", "large-event",
     ])
     func aScenarioHolds(of name: String) async throws {
-        let proxy = try await RunningSOCKSProxy.start(.microsocks(userName: "u", password: "p"))
+        let proxy = try await RunningSOCKSProxy.start(.init(userName: "u", password: "p"))
         let scenario = try #require(ChappieTestServer.builtInScenario(named: name))
         let expectation = try #require(scenario.expectation)
         let run = try await ScenarioRun(scenario, proxy: .url(proxy.url("u:p")))
