@@ -53,6 +53,9 @@ import Testing
         #expect(turn.log.isEmpty)
     }
 
+    /// A name whose one address is 127.0.0.1, on every system: `localhost` may be `::1` first.
+    private static let name = "127.1"
+
     private static func outcome(
         of url: String, through proxy: String, over wire: Wire
     ) async -> StreamOutcome {
@@ -82,12 +85,10 @@ import Testing
         #expect(missing.transportFailure?.phase == .resolve)
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let outcome = await Self.outcome(
-                of: "http://localhost:\(server.port)/v1", through: proxy.url("alice:password", scheme: "socks5"),
+                of: "http://\(Self.name):\(server.port)/v1", through: proxy.url("alice:password", scheme: "socks5"),
                 over: wire)
             outcome.expectWhole()
-            let asked = await proxy.stop()
-            #expect(asked.count == 1)
-            #expect(asked.allSatisfy { ["127.0.0.1:\(server.port)", "::1:\(server.port)"].contains($0) })
+            #expect(await proxy.stop() == ["127.0.0.1:\(server.port)"])
         }
     }
 
@@ -108,9 +109,9 @@ import Testing
         let proxy = try await RunningSOCKSProxy.start(.init(userName: "alice", password: "password"))
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let outcome = await Self.outcome(
-                of: "http://localhost:\(server.port)/v1", through: proxy.url("alice:password"), over: wire)
+                of: "http://\(Self.name):\(server.port)/v1", through: proxy.url("alice:password"), over: wire)
             outcome.expectWhole()
-            #expect(await proxy.stop() == ["localhost:\(server.port)"])
+            #expect(await proxy.stop() == ["\(Self.name):\(server.port)"])
         }
     }
 
