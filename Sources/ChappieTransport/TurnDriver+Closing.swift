@@ -8,7 +8,7 @@ extension TurnDriver {
     /// - Returns: false when that ends the attempt.
     @discardableResult
     func close(_ slot: ReplaySlot, with text: BorrowedText, name: UInt64, attempt: Int) -> Bool {
-        guard self.machine.isClosed(slot.outputIndex), self.machine.isReading(attempt) else {
+        guard self.machine.isClosed(slot.outputIndex), self.machine.isReadingInPlace(attempt) else {
             return self.action == nil
         }
         let slot = unsafe self.machine.place(of: text.utf8.span, in: slot, name: name)

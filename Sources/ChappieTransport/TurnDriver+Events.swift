@@ -82,11 +82,11 @@ extension TurnDriver {
         guard self.belongs(event) else { return }
         if !isProgress { self.noteSignOfLife(isProgress: false, attempt: attempt) }
         // An event without progress may have found that the time for it is over.
-        guard self.machine.isReading(attempt) else { return }
+        guard self.machine.isReadingInPlace(attempt) else { return }
         let isNew = isBehindGap || self.isNew(event, fingerprint: fingerprint, attempt: attempt)
         // What has come before is no progress, however often it comes again.
-        if isProgress, self.machine.isReading(attempt) { self.noteSignOfLife(isProgress: isNew, attempt: attempt) }
-        guard isNew, self.machine.isReading(attempt) else { return }
+        if isProgress, self.machine.isReadingInPlace(attempt) { self.noteSignOfLife(isProgress: isNew, attempt: attempt) }
+        guard isNew, self.machine.isReadingInPlace(attempt) else { return }
         unsafe self.handle(event, json: json, attempt: attempt)
     }
 

@@ -6,9 +6,9 @@ import StreamTransport
 extension TurnDriver {
     func received(_ text: BorrowedText, in slot: ReplaySlot, attempt: Int) {
         guard !text.isEmpty else { return }
-        let wasVerified = self.machine.isReplayVerified
+        let wasVerified = self.machine.isReplayVerifiedInPlace()
         let action = self.machine.deltaReceived(unsafe text.utf8.span, in: slot, attempt: attempt)
-        if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
+        if !wasVerified, self.machine.isReplayVerifiedInPlace() { self.replayVerified() }
         switch action {
         case .deliver(let offset):
             self.reader.queue.append(text.dropping(first: offset), of: slot.kind)
@@ -67,9 +67,9 @@ extension TurnDriver {
     }
 
     private func handOver(_ call: ReplayedToolCall, type: String, attempt: Int, payload: () -> String) {
-        let wasVerified = self.machine.isReplayVerified
+        let wasVerified = self.machine.isReplayVerifiedInPlace()
         let action = self.machine.toolCallReceived(call, attempt: attempt)
-        if !wasVerified, self.machine.isReplayVerified { self.replayVerified() }
+        if !wasVerified, self.machine.isReplayVerifiedInPlace() { self.replayVerified() }
         switch action {
         case .deliver:
             _ = self.machine.rawReceived(type: type, outputIndex: call.outputIndex, attempt: attempt)

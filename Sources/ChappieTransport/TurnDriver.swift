@@ -290,7 +290,7 @@ import StreamTransport
     /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
     @inline(never)
     private func noteReplaySafety() {
-        let safety = ChappieReplaySafety(self.machine.replaySafety)
+        let safety = ChappieReplaySafety(self.machine.replaySafetyInPlace())
         guard safety != self.reportedSafety else { return }
         self.reportedSafety = safety
         self.shared.withLock { $0.report.replaySafety = safety }

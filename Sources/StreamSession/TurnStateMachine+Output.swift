@@ -154,6 +154,16 @@ extension TurnStateMachine {
     @inline(never)
     package mutating func isReadingInPlace(_ attempt: Int) -> Bool { self.isReading(attempt) }
 
+    /// `isReplayVerified`, for what asks with every event.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func isReplayVerifiedInPlace() -> Bool { self.isReplayVerified }
+
+    /// `replaySafety`, for what asks with every batch.
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func replaySafetyInPlace() -> ReplaySafety { self.replaySafety }
+
     /// True when more output of this attempt is nothing but output: it is not the first, everything that was delivered
     /// before has come again, and no number decides whether it is new.
     ///

@@ -57,7 +57,9 @@ extension TurnStateMachine {
     }
 
     /// Whether an event has come before, with the same number.
-    package func isRepeated(_ number: Int?, fingerprint: UInt64) -> Bool {
+    ///
+    /// Mutating like `isReadingInPlace`.
+    package mutating func isRepeated(_ number: Int?, fingerprint: UInt64) -> Bool {
         self.tracker.isRepeated(number, fingerprint: fingerprint)
     }
 
