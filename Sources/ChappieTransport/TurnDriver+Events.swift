@@ -371,7 +371,7 @@ extension ResponseOrder {
         case .outputItemDone(let outputIndex, let item):
             self.itemDone(outputIndex, name: item.fingerprint, isAside: item.isAside)
         case .completed(let summary), .incomplete(let summary):
-            self.terminal(responseID: summary.id, .complete(listsItems: !summary.output.isEmpty))
+            self.terminal(responseID: summary.id, .complete(names: summary.output.map(\.fingerprint)))
         case .failed(let summary): self.terminal(responseID: summary.id, .failure)
         case .error: self.terminal(responseID: nil, .error)
         case .contentFree(let responseID): self.mentioned(responseID: responseID)

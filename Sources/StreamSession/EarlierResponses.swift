@@ -13,6 +13,8 @@ package struct EarlierResponses: Sendable {
     /// Whether there was one.
     private(set) var hasResponses = false
     private var habits = Habits()
+    /// The identifier that the newest response has ended with: one that is not announced has no other.
+    private(set) var lastEndID: String?
 
     /// The habits of a response, or of all of them.
     struct Habits: Sendable {
@@ -41,8 +43,9 @@ package struct EarlierResponses: Sendable {
     /// Whether an item of an earlier response had a name.
     func contains(_ name: UInt64) -> Bool { self.names.contains(name) }
 
-    /// Another response was carried, with items of these names.
-    mutating func add(_ names: Set<UInt64>, habits: Habits) {
+    /// Another response was carried, with items of these names; `endID` is the identifier that it has ended with.
+    mutating func add(_ names: Set<UInt64>, habits: Habits, endID: String?) {
+        self.lastEndID = endID
         self.habits.announcesItems = Self.both(self.habits.announcesItems, habits.announcesItems)
         self.habits.namesItems = Self.both(self.habits.namesItems, habits.namesItems)
         self.habits.countsByOne = habits.countsByOne && (self.habits.countsByOne || !self.hasResponses)

@@ -113,8 +113,8 @@ package struct ResponseOrder: Sendable {
 
     /// How a response ends.
     package enum End: Equatable, Sendable {
-        /// Well, or early; whether the end lists its items.
-        case complete(listsItems: Bool)
+        /// Well, or early; the fingerprints of the identifiers of the items that the end lists, 0 where one has none.
+        case complete(names: [UInt64])
         /// It failed.
         case failure
         /// With an error outside a response.
@@ -170,6 +170,8 @@ package struct ResponseOrder: Sendable {
     private var hasDroppedUnknown = false
     /// Whether the response was created before anything else of it came.
     private var wasCreated = false
+    /// The identifier that the response has ended with.
+    private var endID: String?
     /// Items of agents other than the root.
     private var asides = ItemIndexSet()
     /// Items that have the name of another one.
@@ -199,8 +201,7 @@ package struct ResponseOrder: Sendable {
             namesItems: self.hasOutput ? !self.itemNames.isEmpty && !isOdd : nil, countsByOne: countsByOne,
             createsResponses: self.wasCreated)
         var earlier = self.earlier
-        earlier.add(
-            self.names, habits: habits)
+        earlier.add(self.names, habits: habits, endID: self.endID)
         return earlier
     }
 
@@ -410,12 +411,13 @@ package struct ResponseOrder: Sendable {
     /// The response ends, well or not.
     ///
     /// `end` says how, as far as it matters here.
-    package mutating func terminal(responseID: String?, _ end: End = .complete(listsItems: true)) -> Verdict {
+    package mutating func terminal(responseID: String?, _ end: End) -> Verdict {
         self.stopRunning()
         guard self.phase != .ended, !self.isPrevious(responseID) else { return .foreign }
-        // This server creates its responses: it is what is left of the one before.
-        if case .complete = end, self.phase == .beginning, responseID == nil, self.earlier.createsResponses {
-            return .foreign
+        if case .complete(let names) = end {
+            // This server creates its responses: it is what is left of the one before.
+            if self.phase == .beginning, responseID == nil, self.earlier.createsResponses { return .foreign }
+            if self.isPreviousEnd(responseID, names) { return .foreign }
         }
         let isError = end == .error
         let verdict = self.judge(responseID)
@@ -431,8 +433,9 @@ package struct ResponseOrder: Sendable {
             self.hasForeignEnd = true
         }
         if self.hasDroppedOutput, !self.hasOwnOutput, !isError { return .violation(.itemUnknown) }
-        if self.hasDroppedUnknown, end == .complete(listsItems: false) { return .violation(.itemUnknown) }
+        if self.hasDroppedUnknown, end == .complete(names: []) { return .violation(.itemUnknown) }
         self.phase = .ended
+        self.endID = responseID
         return verdict
     }
 
@@ -452,6 +455,15 @@ package struct ResponseOrder: Sendable {
             return false
         }
         return self.phase == .beginning || self.responseID?.utf8.elementsEqual(previous.utf8) != true
+    }
+
+    /// Whether the end of the response before comes once more, which was perhaps not announced: it lists its items.
+    private func isPreviousEnd(_ responseID: String?, _ names: [UInt64]) -> Bool {
+        guard let responseID, let previous = self.earlier.lastEndID, responseID.utf8.elementsEqual(previous.utf8),
+            // Some servers give every response the same identifier.
+            self.responseID.map({ !$0.utf8.elementsEqual(previous.utf8) }) ?? !self.hasOutput
+        else { return false }
+        return names.contains { $0 != 0 && self.earlier.contains($0) && !self.names.contains($0) }
     }
 
     /// Output of an item that is done: where indices tell items apart, it cannot be another one's.

@@ -276,6 +276,40 @@ import Testing
         #expect(order.terminal(responseID: "a") == .fine)
     }
 
+    /// What is known of a response that was not announced, and has ended under a name.
+    private static func earlier(endingAs id: String) -> EarlierResponses {
+        var order = ResponseOrder()
+        _ = order.itemAdded(0, name: 7)
+        _ = order.delta(in: .text(0), name: 7)
+        _ = order.terminal(responseID: id, .complete(names: [7]))
+        return order.asEarlier(countsByOne: false)
+    }
+
+    @Test func lateEndOfAnUnannouncedResponseEndsNothing() {
+        var order = ResponseOrder(earlier: Self.earlier(endingAs: "z"))
+        #expect(order.terminal(responseID: "z", .complete(names: [0, 7])) == .foreign)
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.terminal(responseID: "z", .complete(names: [7])) == .foreign)
+        #expect(order.itemAdded(0, name: 8) == .fine)
+        #expect(order.delta(in: .text(0), name: 8) == .fine)
+        #expect(order.terminal(responseID: "z", .complete(names: [7])) == .foreign)
+        #expect(order.terminal(responseID: "a", .complete(names: [8])) == .fine)
+    }
+
+    @Test func unannouncedResponsesMayEndUnderTheSameName() {
+        var order = ResponseOrder(earlier: Self.earlier(endingAs: "z"))
+        #expect(order.itemAdded(0, name: 7) == .tolerated(.notCreated))
+        #expect(order.delta(in: .text(0), name: 7) == .fine)
+        #expect(order.terminal(responseID: "z", .complete(names: [7])) == .fine)
+        for names in [[], [0], [8]] as [[UInt64]] {
+            var other = ResponseOrder(earlier: Self.earlier(endingAs: "z"))
+            #expect(other.terminal(responseID: "z", .complete(names: names)) == .fine)
+        }
+        var named = ResponseOrder(earlier: Self.earlier(endingAs: "z"))
+        #expect(named.created(responseID: "z") == .fine)
+        #expect(named.terminal(responseID: "z", .complete(names: [7])) == .fine)
+    }
+
     @Test func aServerMayGiveEveryResponseTheSameIdentifier() {
         var order = ResponseOrder(previousResponseID: "z")
         #expect(order.terminal(responseID: "z") == .foreign)
@@ -317,9 +351,9 @@ import Testing
             #expect(late.closing(of: .text(2), name: name) == .foreign)
             #expect(late.itemDone(0, name: 9) == .fine)
             var silent = late
-            #expect(late.terminal(responseID: "a", .complete(listsItems: true)) == .fine)
+            #expect(late.terminal(responseID: "a", .complete(names: [0])) == .fine)
             // Nothing says that the item with the new name was not this response's.
-            let verdict = silent.terminal(responseID: "a", .complete(listsItems: false))
+            let verdict = silent.terminal(responseID: "a", .complete(names: []))
             #expect(verdict == (name == 7 ? .fine : .violation(.itemUnknown)))
         }
     }
@@ -333,8 +367,8 @@ import Testing
         #expect(order.delta(in: .text(2)) == .foreign)
         #expect(order.itemDone(0) == .fine)
         var silent = order
-        #expect(silent.terminal(responseID: nil, .complete(listsItems: false)) == .violation(.itemUnknown))
-        #expect(order.terminal(responseID: nil, .complete(listsItems: true)) == .fine)
+        #expect(silent.terminal(responseID: nil, .complete(names: [])) == .violation(.itemUnknown))
+        #expect(order.terminal(responseID: nil, .complete(names: [0])) == .fine)
         // Where this response has announced none, or one before has not announced one, it says nothing.
         var other = ResponseOrder(earlier: order.asEarlier(countsByOne: false))
         #expect(other.created(responseID: nil) == .fine)
@@ -573,5 +607,12 @@ import Testing
         for index in 0..<300 { _ = order.itemAdded(index) }
         for index in (0..<300).reversed() where index != count { #expect(order.itemDone(index) == .fine) }
         #expect(order.finishedItemCount == count)
+    }
+}
+
+extension ResponseOrder {
+    /// The response ends well, with a list of items.
+    fileprivate mutating func terminal(responseID: String?) -> Verdict {
+        self.terminal(responseID: responseID, .complete(names: [0]))
     }
 }
