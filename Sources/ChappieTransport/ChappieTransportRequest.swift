@@ -44,6 +44,8 @@ public struct ChappieTransportRequest: Sendable {
     /// A response ends in `ChappieClientError.invalidResponse` when a call has no `call_id`, or two different ones have
     /// the same.
     package var runsCalls = false
+    /// The calls of earlier responses whose outputs the request has, in canonical form, of a caller that runs calls.
+    package var answeredCalls: [CompletedResponse.Call] = []
     /// Gives the output of a call that is carried, in place of the configuration's.
     package var toolOutput: ChappieTransportConfiguration.ToolOutputSource?
 

@@ -62,11 +62,12 @@ struct ResponseRecord {
     ///
     /// Its items are those that the end lists, if it lists any: what came one by one may have copies that a server
     /// made by mistake. Calls are the exception, since they may have been acted on: those that came one by one stay,
-    /// and the end adds only calls whose place is free.
+    /// and the end adds only calls whose place is free. One that was answered in an earlier response, and that the end
+    /// leaves out, is left over from there.
     ///
     /// - Returns: the calls that have not come before, with their positions.
     mutating func completed(
-        _ summary: ResponseSummary, responseID: String?
+        _ summary: ResponseSummary, responseID: String?, answered: [CompletedResponse.Call] = []
     ) -> [(outputIndex: Int, item: ItemSummary)] {
         self.isComplete = true
         self.responseID = (summary.id ?? responseID).flatMap { $0.isEmpty ? nil : $0 }
@@ -76,11 +77,13 @@ struct ResponseRecord {
         // Of a list that was cut, more may have come one by one.
         let isWhole = summary.output.count < ResponseSummary.maximumOutputCount
         guard !self.isTooLarge, !summary.output.isEmpty, isWhole || self.items.isEmpty else { return [] }
-        return self.replaceItems(by: summary.output)
+        return self.replaceItems(by: summary.output, answered: answered)
     }
 
     /// Takes the items of a list; of calls that came before the list has the positions only.
-    private mutating func replaceItems(by list: [ItemSummary]) -> [(outputIndex: Int, item: ItemSummary)] {
+    private mutating func replaceItems(
+        by list: [ItemSummary], answered: [CompletedResponse.Call]
+    ) -> [(outputIndex: Int, item: ItemSummary)] {
         let places = Set(self.items.map(\.outputIndex))
         var calls: [Item] = []
         var callPlaces: [ExactText: Int] = [:]
@@ -90,11 +93,14 @@ struct ResponseRecord {
             calls.append(item)
         }
         self.removeItems()
+        let canTellLeftOver = !answered.isEmpty && list.allSatisfy { !$0.isCall || $0.callID != nil }
+        var listed: Set<Int> = []
         var newCalls: [(outputIndex: Int, item: ItemSummary)] = []
         for (index, item) in list.enumerated() {
             if item.isCall {
                 if let place = item.callID.flatMap({ callPlaces[ExactText($0)] }) {
                     calls[place].outputIndex = index
+                    listed.insert(place)
                     continue
                 }
                 guard !places.contains(index), item.callID != nil || places.isEmpty else { continue }
@@ -102,8 +108,28 @@ struct ResponseRecord {
             }
             self.finished(unsafe Array(item.json.utf8), at: index, isNamed: item.id?.isEmpty == false)
         }
-        for call in calls where self.takes(call.json) { self.items.append(call) }
+        for (place, call) in calls.enumerated() {
+            let isLeftOver =
+                canTellLeftOver && !listed.contains(place) && Self.call(call.json).map(answered.contains) == true
+            if !isLeftOver, self.takes(call.json) { self.items.append(call) }
+        }
         return newCalls
+    }
+
+    /// Whether the list of an end has a call that was answered in an earlier response, and that has not come in this one:
+    /// it is the end of the earlier one.
+    func isLeftOver(_ list: [ItemSummary], answered: [CompletedResponse.Call]) -> Bool {
+        guard !answered.isEmpty else { return false }
+        let own = self.items.compactMap { Self.call($0.json) }
+        return list.contains { item in
+            guard item.isCall, let call = Self.call(unsafe Array(item.json.utf8)) else { return false }
+            return answered.contains(call) && !own.contains(call)
+        }
+    }
+
+    private static func call(_ json: [UInt8]) -> CompletedResponse.Call? {
+        guard case .call(let call)? = InputItem(json)?.part, let callID = call.callID else { return nil }
+        return CompletedResponse.Call(call, callID: callID).canonical
     }
 
     private mutating func removeItems() {

@@ -26,6 +26,11 @@ extension TurnDriver {
         }
     }
 
+    /// Whether the end of a response is that of an earlier one of the turn, of which it has no identifier to tell.
+    func isLeftOver(_ summary: ResponseSummary) -> Bool {
+        summary.id?.isEmpty != false && self.record.isLeftOver(summary.output, answered: self.request.answeredCalls)
+    }
+
     /// The response has ended, as its status says: some servers end every response with `response.completed`.
     func responseEnded(_ summary: ResponseSummary, attempt: Int) {
         switch summary.status {
@@ -48,7 +53,8 @@ extension TurnDriver {
             }
             guard self.action == nil else { return }
         }
-        let calls = self.record.completed(summary, responseID: self.responseID)
+        let calls = self.record.completed(
+            summary, responseID: self.responseID, answered: self.request.answeredCalls)
         if !calls.isEmpty, self.machine.endsUnderAnotherName() {
             return self.failed(.contradictoryEvents(.otherResponse))
         }

@@ -180,6 +180,7 @@ extension TurnDriver {
 
     /// Whether an event belongs to the response: one that does not is no sign that the response goes on.
     private func belongs(_ event: ResponseEvent) -> Bool {
+        if case .completed(let summary) = event.kind, self.isLeftOver(summary) { return false }
         switch self.machine.order.judge(event) {
         case .fine, .tolerated:
             return true

@@ -9,14 +9,18 @@ import Testing
     private static let request = conversation([WireItem.question])
 
     private static func complete(
-        _ events: [String], isHTTP: Bool = false, runsCalls: Bool = false,
+        _ events: [String], isHTTP: Bool = false, runsCalls: Bool = false, answered: [CompletedResponse.Call] = [],
         _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
     ) async -> (outcome: TurnOutcome, response: CompletedResponse?) {
         let fixture = TurnFixture([isHTTP ? .http(events) : .socket(events)]) {
             if isHTTP { $0.policy = .httpSSEOnly }
             configure(&$0)
         }
-        return await fixture.complete(conversation([WireItem.question]) { $0.runsCalls = runsCalls })
+        let request = conversation([WireItem.question]) {
+            $0.runsCalls = runsCalls
+            $0.answeredCalls = answered
+        }
+        return await fixture.complete(request)
     }
 
     // MARK: Items
@@ -273,6 +277,72 @@ import Testing
             Event.done(WireItem.sentCall("a"), at: 0), Event.done(cut, at: 1), Event.completed,
         ])
         #expect(response?.calls.map(\.isIncomplete) == [false, true])
+    }
+
+    private static let answered = CompletedResponse.Call(
+        callID: "a", name: "f", namespace: nil, payload: "{}", isCustom: false)
+
+    @Test(arguments: [false, true])
+    func answeredCallThatTheEndLeavesOutIsLeftOverFromAnEarlierResponse(isHTTP: Bool) async {
+        let message = WireItem.sentMessage("x")
+        let (outcome, response) = await Self.complete(
+            [
+                Event.created("r2"), Event.done(WireItem.sentCall("a"), at: 1), Event.text("x", at: 0),
+                Event.done(message, at: 0), Event.completed("r2", #","output":[\#(message)]"#),
+            ], isHTTP: isHTTP, runsCalls: true, answered: [Self.answered])
+        #expect(outcome.error == nil)
+        #expect(response?.itemTexts == [WireItem.message("x")])
+        #expect(response?.calls == [])
+    }
+
+    @Test(arguments: [false, true])
+    func endWithoutAnIdentifierThatListsAnAnsweredCallIsThatOfAnEarlierResponse(isHTTP: Bool) async {
+        let earlier = #"{"type":"response.completed","response":{"output":[\#(WireItem.sentCall("a"))]}}"#
+        let (outcome, response) = await Self.complete(
+            [
+                earlier, Event.created("r2"), earlier, Event.text("x", at: 0),
+                Event.done(WireItem.sentMessage("x"), at: 0), Event.completed("r2"),
+            ], isHTTP: isHTTP, runsCalls: true, answered: [Self.answered])
+        #expect(outcome.error == nil)
+        #expect(response?.id == "r2")
+        #expect(response?.itemTexts == [WireItem.message("x")])
+    }
+
+    @Test(arguments: [false, true])
+    func callThatComesAgainInAResponseIsListedByItsEnd(hasIdentifier: Bool) async {
+        let end = #"{"type":"response.completed","response":{"output":[\#(WireItem.sentCall("a"))]}}"#
+        let (outcome, response) = await Self.complete(
+            hasIdentifier
+                ? [Event.created("r2"), Event.completed("r2", #","output":[\#(WireItem.sentCall("a"))]"#)]
+                : [Event.created("r2"), Event.done(WireItem.sentCall("a"), at: 0), end],
+            runsCalls: true, answered: [Self.answered])
+        #expect(outcome.error == nil)
+        #expect(response?.calls == [Self.answered])
+    }
+
+    @Test(arguments: [
+        // The end has it too, or has no list.
+        (WireItem.sentCall("a"), #","output":[\#(WireItem.sentMessage("x")),\#(WireItem.sentCall("a"))]"#),
+        (WireItem.sentCall("a"), #","output":[]"#), (WireItem.sentCall("a"), ""),
+        // The end has a call without an identifier, which may be this one.
+        (
+            WireItem.sentCall("a"),
+            #","output":[\#(WireItem.sentMessage("x")),{"type":"function_call","name":"f","arguments":"{}"}]"#
+        ),
+        // It is another call.
+        (WireItem.sentCall("b"), #","output":[\#(WireItem.sentMessage("x"))]"#),
+        (WireItem.sentCall("a", #"{\"y\":1}"#), #","output":[\#(WireItem.sentMessage("x"))]"#),
+        (WireItem.sentCall("a", name: "g"), #","output":[\#(WireItem.sentMessage("x"))]"#),
+    ])
+    func callThatIsNotKnownToBeLeftOverIsTheResponses(call: String, output: String) async {
+        let (outcome, response) = await Self.complete(
+            [
+                Event.created("r2"), Event.text("x", at: 0), Event.done(WireItem.sentMessage("x"), at: 0),
+                Event.done(call, at: 1), Event.completed("r2", output),
+            ], runsCalls: true, answered: [Self.answered])
+        #expect(outcome.error == nil)
+        #expect(response?.calls.count == 1)
+        #expect(response?.items.count == 2)
     }
 
     private static let ambiguous = [

@@ -47,6 +47,7 @@ extension ConversationTurn {
         request.traceContext = self.request.traceContext
         request.turnState = self.turnState
         request.runsCalls = true
+        request.answeredCalls = self.machine.answeredCalls
         request.toolOutput = { [weak self] call in
             guard let self else { throw CancellationError() }
             return try await self.output(ofCarriedCall: call)

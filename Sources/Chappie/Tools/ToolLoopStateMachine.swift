@@ -105,6 +105,11 @@ struct ToolLoopStateMachine: Sendable {
         return output
     }
 
+    /// The calls that have an output, whose responses are complete or broken.
+    var answeredCalls: [CompletedResponse.Call] {
+        self.entries.indices.filter { self.output(of: $0) != nil }.map { self.call($0).canonical }
+    }
+
     // MARK: Inputs
 
     /// A response is complete; its calls that have no output yet.
