@@ -80,6 +80,7 @@ lint: ## Check format, documentation rules, file sizes and shell scripts
 	Scripts/check-sizes.sh
 	! git grep -nE '^(<<<<<<<|>>>>>>>) '
 	shellcheck $(SHELL_SCRIPTS)
+	@Scripts/mutations.sh check
 	@$(MAKE) --no-print-directory runner-tests
 	@Scripts/bench.sh readme --check
 

@@ -2,6 +2,7 @@
 # Takes one safeguard out of the engine at a time, and expects the simulator to notice; of a walk over a server's words
 # that is no longer linear, what counts its instructions (Scripts/budgets.sh growth).
 # Usage: Scripts/mutations.sh [NAME...]
+#        Scripts/mutations.sh check    whether every mutation still finds the text that it replaces
 #   NAME                  a mutation of the table; default all of them
 #   CHAPPIE_MUTATION_SECONDS   how long a mutant may live in the simulator, default 60
 #   CHAPPIE_SIMULATOR_FLAGS    further arguments of turn-simulator
@@ -100,7 +101,7 @@ EDITS
         other-response) # The rest of a response may be another one's.
             cat <<'EDITS'
 >>> Sources/StreamSession/ResponseOrder.swift
-        if self.isResumed, !self.hasSeen(.responseIDChanged) { return .violation(.otherResponse) }
+        if self.isOther(responseID: responseID) { return .violation(.otherResponse) }
 ---
 <<<
 EDITS
@@ -122,10 +123,8 @@ EDITS
         case .duplicate: .deliver
 <<<
 >>> Sources/ChappieTransport/TurnDriver+Events.swift
-        guard self.isOnOurLane(event), !self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint)
-        else { return }
+        if self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint) { return self.repeated(event) }
 ---
-        guard self.isOnOurLane(event) else { return }
 <<<
 EDITS
             ;;
@@ -139,10 +138,10 @@ EDITS
         return self.follow(closing, at: slot)
 <<<
 >>> Sources/ChappieTransport/TurnDriver+Closing.swift
-        guard case .rest(var offset) = closing else { return self.follow(closing, at: parts[0].slot) }
+        guard case .rest(let offset) = closing else { return self.follow(closing, at: parts[0].slot) }
 ---
         if case .rest = closing { return true }
-        guard case .rest(var offset) = closing else { return self.follow(closing, at: parts[0].slot) }
+        guard case .rest(let offset) = closing else { return self.follow(closing, at: parts[0].slot) }
 <<<
 EDITS
             ;;
@@ -158,7 +157,7 @@ EDITS
         late-before-created) # Output before a response is created on a kept connection is its own.
             cat <<'EDITS'
 >>> Sources/StreamSession/ResponseOrder.swift
-        case .beginning where self.previousResponseID != nil:
+        case .beginning where self.previousResponseID != nil || self.earlier.createsResponses:
             // This server announces its responses, so it is what is left of the one before.
             return .foreign
 
@@ -169,9 +168,9 @@ EDITS
         late-after-created) # Output of an earlier response's items on a kept connection is the next one's.
             cat <<'EDITS'
 >>> Sources/StreamSession/ResponseOrder.swift
-        if self.earlier.namesItems, isUnknown {
+        if self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
 ---
-        if self.earlier.namesItems, isUnknown, self.phase == .ended {
+        if self.phase == .ended, self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
 <<<
 EDITS
             ;;
@@ -187,12 +186,11 @@ EDITS
         call-at-end) # A call that only the end of the response has is not handed over.
             cat <<'EDITS'
 >>> Sources/ChappieTransport/TurnDriver+Completed.swift
-        for call in self.record.completed(summary, responseID: self.responseID) {
+        for call in calls {
             self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
             guard self.action == nil else { return }
         }
 ---
-        _ = self.record.completed(summary, responseID: self.responseID)
 <<<
 EDITS
             ;;
@@ -282,8 +280,8 @@ walks_of() {
     esac
 }
 
-# Applies the edits of standard input to the tree in the current folder.
-apply_edits() {
+# Applies the edits of standard input to the tree in the current folder, or with "check" finds out whether they fit.
+apply_edits() { # [check]
     python3 -c '
 import re, sys
 edits = re.findall(r"^>>> ([^\n]+)\n(.*?\n)---\n(.*?)<<<\n", sys.stdin.read(), re.M | re.S)
@@ -293,8 +291,8 @@ for path, anchor, replacement in edits:
     # The last line of an anchor may be the beginning of a line.
     anchor, replacement = anchor.rstrip("\n"), replacement.rstrip("\n")
     if text.count(anchor) != 1: sys.exit(f"{path}: the text stands there {text.count(anchor)} times, not once:\n{anchor}")
-    open(path, "w").write(text.replace(anchor, replacement))
-'
+    if sys.argv[1:] != ["check"]: open(path, "w").write(text.replace(anchor, replacement))
+' "$@"
 }
 
 # A fresh copy of the tree, with the same times, so that only what differs is built again.
@@ -331,6 +329,15 @@ notices_violation() {
     ((status == 1)) && grep -q '^replay: ' "$work/run.log"
 }
 
+if [[ ${1-} == check ]]; then
+    for name in "${all[@]}"; do
+        apply_edits check <<<"$(edits_of "$name")" || {
+            echo "the mutation $name does not fit" >&2
+            exit 1
+        }
+    done
+    exit
+fi
 if (($# > 0)); then selected=("$@"); else selected=("${all[@]}"); fi
 
 copy_tree
