@@ -76,13 +76,15 @@ import Testing
         ]
 
     static let failures =
-        Self.http("refused", "HTTP/1.1 403 No\r\n", .failed(.proxyRefused(statusCode: 403)))
+        Self.http("refused", "HTTP/1.1 403 No\r\n\r\n", .failed(.proxyRefused(statusCode: 403)))
         + Self.http(
             "a login is wanted", "HTTP/1.1 407 x\r\n\r\n\(Self.page)", .failed(.proxyRefused(statusCode: 407)),
-            reading: 16)
-        + Self.http("a page", Self.page, .failed(.notHTTP), reading: 1)
-        + Self.http("SOCKS", "\u{5}\u{0}", .failed(.notHTTP), reading: 1)
-        + Self.http("TLS", "\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{28}", .failed(.notHTTP), reading: 1)
+            reading: 18)
+        + Self.http("a page", Self.page, .failed(.notHTTP), reading: 0)
+        + Self.http("SOCKS", "\u{5}\u{0}", .failed(.notHTTP), reading: 0)
+        + Self.http("TLS", "\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{28}", .failed(.notHTTP), reading: 0)
+        + Self.http(
+            "a page behind an interim response", "HTTP/1.1 100 x\r\n\r\n\(Self.page)", .failed(.notHTTP), reading: 18)
         + [
             Self.socks("refused", [5, 0, 5, 2, 0, 1, 0, 0, 0, 0, 0, 0], .failed(.socksRefused(code: 2)), reading: 4),
             Self.socks("unknown code", [5, 0, 5, 0x5B], .failed(.socksRefused(code: 0x5B))),

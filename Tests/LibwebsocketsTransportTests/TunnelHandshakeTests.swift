@@ -5,10 +5,25 @@ import Testing
 @testable import LibwebsocketsTransport
 
 @Suite struct TunnelHandshakeTests {
-    private static func progress(_ text: String) -> TunnelHandshake.Progress {
-        var handshake = TunnelHandshake()
-        return handshake.receive(Array(text.utf8))
+    /// What some bytes have come to.
+    private struct Progress: Equatable {
+        /// How many of them were read.
+        let byteCount: Int
+        let outcome: ProxyGreeting.Outcome
     }
+
+    private static func receive(_ bytes: some Sequence<UInt8>, by handshake: inout TunnelHandshake) -> Progress {
+        var position = 0
+        let outcome = Array(bytes).withUnsafeBytes { handshake.receive($0, at: &position) }
+        return Progress(byteCount: position, outcome: outcome)
+    }
+
+    private static func progress(_ bytes: some Sequence<UInt8>) -> Progress {
+        var handshake = TunnelHandshake()
+        return Self.receive(bytes, by: &handshake)
+    }
+
+    private static func progress(_ text: String) -> Progress { Self.progress(text.utf8) }
 
     private static func endpoint(_ host: String, _ port: UInt16, isSecure: Bool = true) -> TransportEndpoint {
         TransportEndpoint(isSecure: isSecure, host: host, port: port, target: "/secret")
@@ -50,15 +65,16 @@ import Testing
         "HTTP/1.1 200 Connection established\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\n", "HTTP/1.1 200\r\n\r\n",
         "HTTP/1.1 200 \r\n\r\n", "HTTP/1.1 204 No Content\r\nServer: x\r\n\r\n", "HTTP/1.1 299 x\n\n",
         "HTTP/1.9 200 x\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\tc\r\n\r\n", "HTTP/1.1 200 OK\r\n \r\nX:\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nX: \u{0}\u{1}é\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\tc\r\n\r\n", "HTTP/1.1 200 OK\r\nX: \u{9}é\r\nY:\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: x\r\nContent-Length: 1, 2\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "\r\nHTTP/1.1 200 OK\r\n\r\n",
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
         "HTTP/1.1 102 x\r\nX: y\r\n\r\nHTTP/1.1 103 x\r\n\r\nHTTP/1.0 200 x\r\n\r\n",
     ]
 
     @Test(arguments: Self.successes)
     func aSuccessIsTakenToItsLastByteAndNoFurther(_ text: String) {
-        let expected = TunnelHandshake.Progress(byteCount: text.utf8.count, answer: .established)
+        let expected = Progress(byteCount: text.utf8.count, outcome: .established)
         #expect(Self.progress(text) == expected)
         for rest in ["\r\n", "\u{16}\u{3}\u{1}", "HTTP/1.1 404 Not Found\r\n\r\n"] {
             #expect(Self.progress(text + rest) == expected)
@@ -70,33 +86,41 @@ import Testing
         let bytes = Array(text.utf8)
         for cut in 1..<bytes.count {
             var handshake = TunnelHandshake()
-            #expect(handshake.receive(bytes[..<cut]) == .init(byteCount: cut, answer: .incomplete))
-            #expect(handshake.receive(bytes[cut...]) == .init(byteCount: bytes.count - cut, answer: .established))
+            #expect(Self.receive(bytes[..<cut], by: &handshake) == Progress(byteCount: cut, outcome: .incomplete))
+            let rest = Progress(byteCount: bytes.count - cut, outcome: .established)
+            #expect(Self.receive(bytes[cut...], by: &handshake) == rest)
         }
         var handshake = TunnelHandshake()
         for byte in bytes.dropLast() {
-            #expect(handshake.receive([byte]) == .init(byteCount: 1, answer: .incomplete))
+            #expect(Self.receive([byte], by: &handshake) == Progress(byteCount: 1, outcome: .incomplete))
         }
-        #expect(handshake.receive(bytes.suffix(1)) == .init(byteCount: 1, answer: .established))
+        #expect(Self.receive(bytes.suffix(1), by: &handshake) == Progress(byteCount: 1, outcome: .established))
     }
 
     // MARK: Refusal
 
     @Test(arguments: [101, 300, 302, 400, 403, 404, 407, 429, 500, 502, 503, 504, 599, 999])
     func anyOtherStatusCodeIsARefusal(_ code: Int) {
-        let refused = TunnelHandshake.Answer.failed(.proxyRefused(statusCode: code))
-        let line = "HTTP/1.1 \(code) Why\r\n"
-        for text in [line, line + "Content-Length: 1000000\r\n\r\n<html>", "HTTP/1.1 100 Continue\r\n\r\n" + line] {
-            #expect(Self.progress(text).answer == refused)
+        let head = "HTTP/1.1 \(code) Why\r\nContent-Length: 1000000\r\n\r\n"
+        let refused = Progress(byteCount: head.utf8.count, outcome: .failed(.proxyRefused(statusCode: code)))
+        #expect(Self.progress(head) == refused)
+        #expect(Self.progress(head + "<html>") == refused)
+        #expect(Self.progress("HTTP/1.1 \(code)\n\n").outcome == refused.outcome)
+        #expect(Self.progress("HTTP/1.1 100 Continue\r\n\r\n" + head).outcome == refused.outcome)
+    }
+
+    /// RFC 9112 section 8: what a header section that is cut would have said cannot be assumed.
+    @Test func refusalCountsOnceItsHeaderSectionIsWhole() {
+        let head = "HTTP/1.1 407 Why\r\nProxy-Authenticate: Basic\r\n\r\n"
+        for count in 0..<head.utf8.count {
+            #expect(Self.progress(head.utf8.prefix(count)).outcome == .incomplete)
         }
-        #expect(Self.progress("HTTP/1.1 \(code)\n").answer == refused)
-        #expect(Self.progress("HTTP/1.1 \(code)").answer == .incomplete)
     }
 
     // MARK: Something else
 
     @Test(arguments: [
-        "<html>", "\r\nHTTP/1.1 200 OK\r\n\r\n", "http/1.1 200 OK\r\n\r\n", "HTTP/2 200\r\n\r\n",
+        "<html>", "\r\n\r\n\r\n\r\n\n", "\rHTTP/1.1 200 OK\r\n\r\n", "http/1.1 200 OK\r\n\r\n", "HTTP/2 200\r\n\r\n",
         "HTTP/2.0 200 OK\r\n\r\n", "HTTP/1.x 200 OK\r\n\r\n", "HTTP/1.1  200 OK\r\n\r\n", "HTTP/1.1\t200 OK\r\n\r\n",
         "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1 000 OK\r\n\r\n", "HTTP/1.1 099 OK\r\n\r\n",
         "HTTP/1.1 2x0 OK\r\n\r\n", "HTTP/1.1 -20 OK\r\n\r\n", "HTTP/1.1\r\n\r\n", "HTTP/1.11 200 OK\r\n\r\n",
@@ -104,18 +128,26 @@ import Testing
         "HTTP/1.1 100 Continue\r\n\r\n<html>",
     ])
     func whatIsNotHTTPIsNoticedAtItsFirstByte(_ text: String) {
-        let bytes = Array(text.utf8)
         let whole = Self.progress(text)
-        #expect(whole.answer == .failed(.notHTTP))
-        var handshake = TunnelHandshake()
-        let answers = bytes.map { handshake.receive([$0]).answer }
-        #expect(answers.firstIndex(of: .failed(.notHTTP)) == whole.byteCount - 1)
+        #expect(whole.outcome == .failed(.notHTTP))
+        // The wrong byte is not read.
+        #expect(Self.progress(text.utf8.prefix(whole.byteCount)).outcome == .incomplete)
+        #expect(Self.progress(text.utf8.prefix(whole.byteCount + 1)) == whole)
+    }
+
+    /// RFC 9112 section 5 and RFC 9110 section 5.5: a recipient rejects them, or replaces them with spaces.
+    @Test(arguments: [
+        "X: \u{0}", "X: a\rb", "X: \u{7F}", "X : y", ": y", "no colon", " folded", "X\u{1}: y",
+    ])
+    func fieldLineThatHTTPDoesNotAllowIsNoAnswer(_ line: String) {
+        #expect(Self.progress("HTTP/1.1 200 OK\r\n\(line)\r\n\r\n").outcome == .failed(.notHTTP))
     }
 
     @Test(arguments: [0, 1, 7, 12, 13, 19])
     func aBeginningIsNoAnswer(_ count: Int) {
+        let outcome = count == 19 ? ProxyGreeting.Outcome.established : .incomplete
         let beginning = String("HTTP/1.1 200 OK\r\n\r\n".prefix(count))
-        #expect(Self.progress(beginning) == .init(byteCount: count, answer: count == 19 ? .established : .incomplete))
+        #expect(Self.progress(beginning) == Progress(byteCount: count, outcome: outcome))
     }
 
     // MARK: The limit
@@ -127,21 +159,27 @@ import Testing
 
     @Test(arguments: [-1, 0, 1, 1_000_000])
     func anAnswerHasALimit(_ excess: Int) {
-        let limit = TunnelHandshake.byteCountLimit
-        let progress = Self.progress(Self.answer(byteCount: limit + excess))
-        let tooLarge = TunnelHandshake.Answer.failed(.headerSectionTooLarge(limit: 32_768))
-        #expect(progress.answer == (excess > 0 ? tooLarge : .established))
-        #expect(progress.byteCount == min(limit, limit + excess))
+        let progress = Self.progress(Self.answer(byteCount: 65_536 + excess))
+        #expect(progress.outcome == (excess > 0 ? Self.tooLarge : .established))
+        #expect(progress.byteCount == min(65_536, 65_536 + excess))
     }
 
-    @Test func interimResponsesHaveNoLimitOfTheirOwn() {
-        let interim = "HTTP/1.1 100 Continue\r\n\r\n"
-        let text = String(repeating: interim, count: 32_768 / interim.utf8.count + 1)
-        #expect(Self.progress(text).answer == .failed(.headerSectionTooLarge(limit: 32_768)))
+    private static let tooLarge = ProxyGreeting.Outcome.failed(.headerSectionTooLarge(limit: 65_536))
+
+    @Test func interimResponsesCountTowardsTheLimit() {
+        let interim = "HTTP/1.1 100 Continue\r\nX: \(String(repeating: "x", count: 2_000))\r\n\r\n"
+        #expect(Self.progress(String(repeating: interim, count: 33)).outcome == Self.tooLarge)
+    }
+
+    @Test(arguments: [64, 65])
+    func interimResponsesHaveALimit(_ count: Int) {
+        let interim = String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: count)
+        let outcome = Self.progress(interim + "HTTP/1.1 200 OK\r\n\r\n").outcome
+        #expect(outcome == (count > 64 ? .failed(.notHTTP) : .established))
     }
 
     @Test func aReasonWithoutAnEndIsTooLarge() {
         let text = "HTTP/1.1 502 " + String(repeating: "x", count: 70_000)
-        #expect(Self.progress(text).answer == .failed(.headerSectionTooLarge(limit: 32_768)))
+        #expect(Self.progress(text).outcome == Self.tooLarge)
     }
 }

@@ -149,7 +149,7 @@ import Testing
         init(_ text: String, _ cause: TransportFailure.Cause) { (self.text, self.cause) = (text, cause) }
     }
 
-    private static let tooLarge = TransportFailure.Cause.headerSectionTooLarge(limit: 32_768)
+    private static let tooLarge = TransportFailure.Cause.headerSectionTooLarge(limit: 65_536)
 
     @Test(
         arguments: [

@@ -46,10 +46,12 @@ struct GreetingCheck {
             require(whole.byteCount == self.bytes.count, "\(whole.byteCount) of \(self.bytes.count) bytes were read")
             return
         }
-        // The bytes that follow are another's, and without its last byte nothing was known.
-        let alone = self.course(of: [self.bytes[..<whole.byteCount]])
+        // The bytes that follow are another's, and without its last byte nothing was known. HTTP leaves a wrong byte.
+        var known = whole.byteCount
+        if case .failed = whole.outcome { known = min(known + 1, self.bytes.count) }
+        let alone = self.course(of: [self.bytes[..<known]])
         require(alone == whole, "without the tunnel \(alone), with it \(whole)")
-        let cut = self.course(of: [self.bytes[..<(whole.byteCount - 1)]])
+        let cut = self.course(of: [self.bytes[..<max(0, whole.byteCount - 1)]])
         require(cut.outcome == .incomplete, "without its last byte \(cut)")
     }
 
@@ -76,7 +78,9 @@ struct GreetingCheck {
         case .http, .https:
             require(course.sent.starts(with: "CONNECT ".utf8), "\(course.sent) is no CONNECT")
             guard course.outcome == .established else { return }
+            // Empty lines before the status line are passed over.
             let text = self.bytes[..<course.byteCount].filter { $0 != UInt8(ascii: "\r") }
+                .drop { $0 == UInt8(ascii: "\n") }
             require(text.starts(with: "HTTP/1.".utf8), "a tunnel without HTTP")
             require(text.suffix(2).elementsEqual("\n\n".utf8), "a tunnel before the end of a header section")
             let lines = text.split(separator: UInt8(ascii: "\n"))

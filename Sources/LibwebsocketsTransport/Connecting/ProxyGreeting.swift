@@ -48,20 +48,15 @@ package struct ProxyGreeting {
     /// The first bytes of the tunnel may be in the same piece: they are left. An outcome other than `incomplete` is
     /// final, and nothing is read after it.
     package mutating func receive(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> Outcome {
-        guard self.outcome == .incomplete, position < bytes.count else { return self.outcome }
-        let rest = UnsafeRawBufferPointer(rebasing: bytes[position...])
+        guard self.outcome == .incomplete else { return self.outcome }
         switch self.handshake {
         case .tunnel(var handshake):
-            let progress = handshake.receive(rest)
+            self.outcome = handshake.receive(bytes, at: &position)
             self.handshake = .tunnel(handshake)
-            position += progress.byteCount
-            self.outcome = progress.answer
         case .socks(var handshake):
-            let progress = handshake.receive(rest)
+            self.outcome = handshake.receive(bytes, at: &position)
             self.bytesToSend += handshake.takeBytesToSend()
             self.handshake = .socks(handshake)
-            position += progress.byteCount
-            self.outcome = progress.answer
         }
         return self.outcome
     }

@@ -45,17 +45,16 @@ struct SOCKSHandshake {
         return self.bytesToSend
     }
 
-    /// Reads what the proxy sent next.
+    /// Reads what the proxy sent next, from `position` on, and moves `position` past what belongs to the proxy.
     ///
-    /// No bytes may be received after an answer other than `incomplete`.
-    mutating func receive(_ bytes: some Sequence<UInt8>) -> TunnelHandshake.Progress {
-        var count = 0
-        for byte in bytes {
-            count += 1
-            let answer = self.receive(byte)
-            if answer != .incomplete { return TunnelHandshake.Progress(byteCount: count, answer: answer) }
+    /// No bytes may be received after an outcome other than `incomplete`.
+    mutating func receive(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> ProxyGreeting.Outcome {
+        var outcome = ProxyGreeting.Outcome.incomplete
+        while outcome == .incomplete, position < bytes.count {
+            outcome = self.receive(bytes[position])
+            position += 1
         }
-        return TunnelHandshake.Progress(byteCount: count, answer: .incomplete)
+        return outcome
     }
 
     // MARK: Reading

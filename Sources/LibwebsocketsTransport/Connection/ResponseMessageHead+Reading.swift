@@ -68,6 +68,11 @@ extension OpeningHandshake.Failure {
     }
 }
 
+extension HTTPLimits {
+    /// Those of a server's response and of a proxy's answer; the bytes of the heads limit their lines as well.
+    static let responses = HTTPLimits(fieldLineByteCount: 65_536, fieldLineCount: .max)
+}
+
 extension HTTPError {
     /// The cause for the consumer.
     var cause: TransportFailure.Cause {

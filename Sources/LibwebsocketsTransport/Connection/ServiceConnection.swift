@@ -64,7 +64,7 @@ final class ServiceConnection {
         self.service = service
         let isUpgrade = if case .webSocket = plan.request.exchange { true } else { false }
         self.reader = ResponseReader(
-            method: plan.request.exchange.method, acceptsUpgrade: isUpgrade, limits: Self.limits)
+            method: plan.request.exchange.method, acceptsUpgrade: isUpgrade, limits: .responses)
         guard case .webSocket(let compression) = plan.request.exchange else {
             self.offer = nil
             self.handshake = nil
@@ -75,9 +75,6 @@ final class ServiceConnection {
         self.offer = offer
         self.handshake = OpeningHandshake(nonce: nonce, extensionOffer: offer?.fieldValue)
     }
-
-    /// Of a response; the bytes of its heads limit its lines as well.
-    private static let limits = HTTPLimits(fieldLineByteCount: 65_536, fieldLineCount: .max)
 
     /// The proxy on the way.
     var proxy: ProxyServer? { try? self.plan.way.get().proxy }
