@@ -190,7 +190,7 @@ public struct ChappieTimeouts: Sendable, Equatable {
     /// Default none. A wait before a retry that would outlast it is not begun: the turn ends at once with the failure that
     /// it would have waited for.
     public var total: Duration?
-    /// Quiet after which a ping is sent on a WebSocket, and over HTTP TCP asks the peer (keepalive); nil turns both off.
+    /// Quiet after which TCP asks the peer (keepalive), and on a WebSocket a ping is sent; nil turns both off.
     ///
     /// Default 20 s.
     public var pingInterval: Duration? = .seconds(20)

@@ -1,4 +1,4 @@
-// How TCP finds out that the peer of an HTTP exchange has gone.
+// How TCP finds out that a peer has gone.
 
 import StreamTransport
 import Testing
@@ -6,14 +6,11 @@ import Testing
 @testable import LibwebsocketsTransport
 
 @Suite struct SocketCareTests {
-    private static func care(
-        _ exchange: TransportRequest.Exchange = .get, ping: Duration?, pong: Duration
-    ) -> SocketCare? {
-        var request = TransportRequest(
-            endpoint: TransportEndpoint(isSecure: false, host: "h", port: 80, target: "/"), exchange: exchange)
-        request.timeouts.pingInterval = ping
-        request.timeouts.pongTimeout = pong
-        return SocketCare(request)
+    private static func care(ping: Duration?, pong: Duration) -> SocketCare? {
+        var timeouts = TransportTimeouts()
+        timeouts.pingInterval = ping
+        timeouts.pongTimeout = pong
+        return SocketCare(timeouts)
     }
 
     @Test(
@@ -25,11 +22,9 @@ import Testing
     func timesOfPingsAreThoseOfTCP(ping: Duration, pong: Duration, values: [Int32]) {
         let care = Self.care(ping: ping, pong: pong)
         #expect(care.map { [$0.idleSeconds, $0.probeSeconds, $0.silenceMilliseconds] } == values)
-        #expect(Self.care(.post(body: []), ping: ping, pong: pong) == care)
     }
 
-    @Test func webSocketsArePinged() {
-        #expect(Self.care(.webSocket(compression: nil), ping: .seconds(20), pong: .seconds(10)) == nil)
+    @Test func withoutPingsTCPDoesNotAsk() {
         #expect(Self.care(ping: nil, pong: .seconds(10)) == nil)
     }
 }

@@ -7,7 +7,6 @@ extension ServiceConnection {
     func established(_ link: Link) {
         self.noteProgress(\.connected)
         if link.isTLSResumed { self.plan.arena.updateStatistics { $0.isTLSResumed = true } }
-        if let care = SocketCare(self.plan.request) { link.watchPeer(care) }
         self.phase = .requesting
         do throws(RequestHead.Failure) {
             let head = try RequestFields.head(of: self.plan.request, handshake: self.handshake)

@@ -105,6 +105,7 @@ final class ServiceConnection {
         do throws(TransportFailure) {
             let link = Link(socket: socket, plans: try self.layers(), service: self.service)
             self.link = link
+            if let care = SocketCare(self.plan.request.timeouts) { link.watchPeer(care) }
             self.handle(link.start(), of: link)
         } catch {
             self.service.close(socket)

@@ -1,10 +1,11 @@
 import StreamTransport
 
-/// How the system finds out that the peer of an HTTP exchange has gone, where there are no pings.
+/// How the system finds out that a peer has gone: that of any exchange, from the first byte for a proxy or TLS on.
 ///
 /// The same times as for pings: after `pingInterval` of quiet TCP asks (RFC 9293 section 3.8.4), and `pongTimeout` later
-/// a peer that has not answered is given up, and so is one that acknowledges nothing of the request for as long as both
-/// together (RFC 5482). The answer is TCP's own: a server that thinks is not asked for anything.
+/// a peer that has not answered is given up, and so is one that acknowledges nothing of what was sent for as long as both
+/// together (RFC 5482). The answer is TCP's own: a server that thinks is not asked for anything. A WebSocket is pinged
+/// besides, but not while its consumer does not read.
 struct SocketCare: Equatable {
     /// Quiet before TCP asks.
     let idleSeconds: Int32
@@ -16,12 +17,11 @@ struct SocketCare: Equatable {
     /// The range that systems accept: Linux takes at most 32,767 s.
     private static let longest = Duration.seconds(32_767)
 
-    /// Nil for a WebSocket, whose peer is pinged, and without `pingInterval`.
-    init?(_ request: TransportRequest) {
-        if case .webSocket = request.exchange { return nil }
-        guard let pingInterval = request.timeouts.pingInterval else { return nil }
+    /// Nil without `pingInterval`.
+    init?(_ timeouts: TransportTimeouts) {
+        guard let pingInterval = timeouts.pingInterval else { return nil }
         let interval = min(max(pingInterval, .zero), Self.longest)
-        let timeout = min(max(request.timeouts.pongTimeout, .zero), Self.longest)
+        let timeout = min(max(timeouts.pongTimeout, .zero), Self.longest)
         self.idleSeconds = Self.seconds(interval)
         // Two questions at least.
         self.probeSeconds = Self.seconds(timeout / 2)
