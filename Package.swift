@@ -87,6 +87,9 @@ let package = Package(
 
         // Tests.
         .target(name: "CTLSHandshake", dependencies: ["CLibwebsocketsShim"], path: "Tests/CTLSHandshake"),
+        .target(
+            name: "CTLSServer", path: "Tests/CTLSServer",
+            linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("ssl")]),
         .executableTarget(
             name: "autobahn-client", dependencies: ["LibwebsocketsTransport", "StreamTransport"],
             path: "Tests/AutobahnClient", swiftSettings: baseSettings),
@@ -135,7 +138,10 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(
             name: "LibwebsocketsTransportTests",
-            dependencies: ["Deflate", "LibwebsocketsTransport", "StreamTransport", "WebSocketProtocol"],
+            dependencies: [
+                "CLibwebsocketsShim", "CTLSServer", "Deflate", "LibwebsocketsTransport", "StreamTransport",
+                "WebSocketProtocol",
+            ],
             swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieTransportTests",
@@ -166,7 +172,7 @@ let package = Package(
 if let chosen = Context.environment["CHAPPIE_TEST_TARGETS"] {
     let wanted = Set(chosen.split(separator: " ").map(String.init))
         // What the tests of the whole stack are linked with, or start.
-        .union(["CTLSHandshake", "CProcessMemory", "connection-churn", "credential-probe"])
+        .union(["CTLSHandshake", "CTLSServer", "CProcessMemory", "connection-churn", "credential-probe"])
     package.targets.removeAll { target in
         let isOfTests = target.type == .test || target.path?.hasPrefix("Tests/") == true
         return isOfTests && !wanted.contains(target.name)

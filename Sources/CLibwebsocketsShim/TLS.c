@@ -27,7 +27,8 @@ static int read_input(BIO *bio, char *bytes, int count) {
 static int write_output(BIO *bio, const char *bytes, int count) {
     clws_tls *tls = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
-    if ((size_t)count > tls->output_capacity - tls->output_count) return -1; // never, by `CLWS_TLS_OVERHEAD`
+    // `CLWS_TLS_OVERHEAD` is enough, unless a peer asks for thousands of answers at once.
+    if ((size_t)count > tls->output_capacity - tls->output_count) return -1;
     memcpy(tls->output + tls->output_count, bytes, (size_t)count);
     tls->output_count += (size_t)count;
     return count;
