@@ -190,10 +190,9 @@ EDITS
             cat <<'EDITS'
 >>> Sources/LibwebsocketsTransport/Connecting/ProxyGreeting.swift
             self.handshake = .tunnel(handshake)
-            position += progress.byteCount
 ---
             self.handshake = .tunnel(handshake)
-            position += progress.answer == .incomplete ? progress.byteCount : rest.count
+            if self.outcome != .incomplete { position = bytes.count }
 <<<
 EDITS
             ;;

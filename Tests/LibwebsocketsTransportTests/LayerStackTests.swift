@@ -45,8 +45,8 @@ import Testing
         }
     }
 
-    private static func greeting(_ proxy: ProxyServer) -> LayerStack.Plan {
-        .greeting(ProxyGreeting(for: Self.endpoint, through: proxy))
+    private static func greeting(_ proxy: ProxyServer) throws -> LayerStack.Plan {
+        .greeting(try ProxyGreeting(for: Self.endpoint, through: proxy))
     }
 
     private static let proxy = ProxyServer(host: "proxy.test", port: 3128)
@@ -66,10 +66,10 @@ import Testing
         #expect(run.stack.hasEndInOrder)
     }
 
-    @Test func bytesBehindAProxysAnswerAreTheTunnelsAtEverySplit() {
+    @Test func bytesBehindAProxysAnswerAreTheTunnelsAtEverySplit() throws {
         let bytes = Array((Self.established + "hello").utf8)
         for cut in 0...bytes.count {
-            var run = Run([Self.greeting(Self.proxy)])
+            var run = Run([try Self.greeting(Self.proxy)])
             #expect(run.stack.isAtProxy)
             #expect(!run.stack.isTransparent)
             run.receive(bytes[..<cut])
@@ -84,8 +84,8 @@ import Testing
         }
     }
 
-    @Test func everyAnswerOfSOCKSIsWaitedFor() {
-        var run = Run([Self.greeting(ProxyServer(scheme: .socks5, host: "proxy.test", port: 1080))])
+    @Test func everyAnswerOfSOCKSIsWaitedFor() throws {
+        var run = Run([try Self.greeting(ProxyServer(scheme: .socks5, host: "proxy.test", port: 1080))])
         #expect(run.sent == [5, 1, 0])
         run.receive([5])
         #expect(run.sent == [5, 1, 0])
@@ -98,21 +98,21 @@ import Testing
         #expect(run.plaintext == [0x68])
     }
 
-    @Test func aRefusalIsTheProxys() {
-        var run = Run([Self.greeting(Self.proxy)])
+    @Test func aRefusalIsTheProxys() throws {
+        var run = Run([try Self.greeting(Self.proxy)])
         run.receive("HTTP/1.1 403 No\r\n\r\n".utf8)
         #expect(run.outcomes == [.failed(TransportFailure(phase: .proxy, cause: .proxyRefused(statusCode: 403)))])
         #expect(!run.stack.isEstablished)
     }
 
-    @Test func anEndBeforeTheTunnelIsTheProxys() {
-        let run = Run([Self.greeting(Self.proxy)])
+    @Test func anEndBeforeTheTunnelIsTheProxys() throws {
+        let run = Run([try Self.greeting(Self.proxy)])
         #expect(run.stack.failureOfEnd == TransportFailure(phase: .proxy, cause: .connectionLost))
     }
 
     @Test func theHandshakeBeginsWhenTheTunnelStands() throws {
         let tls = LayerStack.Plan.tls(route: try Self.route(), host: "origin.test", port: 443, isProxy: false)
-        var run = Run([Self.greeting(Self.proxy), tls])
+        var run = Run([try Self.greeting(Self.proxy), tls])
         let questionCount = run.sent.count
         run.receive(Self.established.utf8)
         #expect(run.outcomes.isEmpty)
@@ -129,7 +129,7 @@ import Testing
         let bytes = Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)
         for cut in 0...bytes.count {
             let tls = LayerStack.Plan.tls(route: try Self.route(), host: "::1", port: 443, isProxy: isProxy)
-            var run = Run([tls] + (isProxy ? [Self.greeting(Self.proxy)] : []))
+            var run = Run([tls] + (isProxy ? [try Self.greeting(Self.proxy)] : []))
             #expect(run.stack.isAtProxy == isProxy)
             run.receive(bytes[..<cut])
             run.receive(bytes[cut...])
@@ -147,10 +147,10 @@ import Testing
         #expect(run.outcomes == [.failed(TransportFailure(phase: .connect, cause: .unavailable))])
     }
 
-    @Test func aCredentialOfAnyLengthIsSentInOrder() {
+    @Test func aCredentialOfAnyLengthIsSentInOrder() throws {
         let credential = ProxyServer.Credential(
             userName: Array("u".utf8), password: [UInt8](repeating: 0x70, count: 300_000))
-        let run = Run([Self.greeting(ProxyServer(host: "proxy.test", port: 3128, credential: credential))])
+        let run = Run([try Self.greeting(ProxyServer(host: "proxy.test", port: 3128, credential: credential))])
         #expect(
             String(decoding: run.sent, as: UTF8.self)
                 == "CONNECT origin.test:443 HTTP/1.1\r\nHost: origin.test:443\r\n"

@@ -18,9 +18,9 @@ import Testing
 
         var testDescription: String { "\(self.scheme.rawValue): \(self.name)" }
 
-        var greeting: ProxyGreeting {
+        func greeting() throws -> ProxyGreeting {
             let credential = ProxyServer.Credential(userName: Array("u".utf8), password: Array("p".utf8))
-            return ProxyGreeting(
+            return try ProxyGreeting(
                 for: TransportEndpoint(isSecure: true, host: "origin.example", port: 443, target: "/"),
                 through: ProxyServer(
                     scheme: self.scheme, host: "proxy.example", port: 1, credential: self.hasLogin ? credential : nil))
@@ -110,8 +110,8 @@ import Testing
         var outcome = ProxyGreeting.Outcome.incomplete
     }
 
-    private static func course(of conversation: Conversation, _ pieces: [ArraySlice<UInt8>]) -> Course {
-        var greeting = conversation.greeting
+    private static func course(of conversation: Conversation, _ pieces: [ArraySlice<UInt8>]) throws -> Course {
+        var greeting = try conversation.greeting()
         var course = Course()
         course.sent += greeting.takeBytesToSend()
         for piece in pieces {
@@ -126,8 +126,8 @@ import Testing
     }
 
     @Test(arguments: Self.conversations)
-    func aConversationHasItsEnd(_ conversation: Conversation) {
-        let course = Self.course(of: conversation, [conversation.answers[...]])
+    func aConversationHasItsEnd(_ conversation: Conversation) throws {
+        let course = try Self.course(of: conversation, [conversation.answers[...]])
         #expect(course.outcome == conversation.outcome)
         #expect(course.byteCount == conversation.byteCount ?? conversation.answers.count)
         if conversation.outcome == .established, conversation.name != "a login, not wanted" {
@@ -136,45 +136,45 @@ import Testing
     }
 
     @Test(arguments: Self.conversations)
-    func splittingTheAnswersChangesNothing(_ conversation: Conversation) {
+    func splittingTheAnswersChangesNothing(_ conversation: Conversation) throws {
         let bytes = conversation.answers
-        let whole = Self.course(of: conversation, [bytes[...]])
+        let whole = try Self.course(of: conversation, [bytes[...]])
         for first in 0...bytes.count {
             for second in first...bytes.count {
                 let pieces = [bytes[..<first], bytes[first..<second], bytes[second...]]
-                #expect(Self.course(of: conversation, pieces) == whole)
+                #expect(try Self.course(of: conversation, pieces) == whole)
             }
         }
-        #expect(Self.course(of: conversation, bytes.indices.map { bytes[$0...$0] }) == whole)
+        #expect(try Self.course(of: conversation, bytes.indices.map { bytes[$0...$0] }) == whole)
     }
 
     @Test(arguments: Self.conversations)
-    func aBeginningIsNoEnd(_ conversation: Conversation) {
+    func aBeginningIsNoEnd(_ conversation: Conversation) throws {
         let byteCount = conversation.byteCount ?? conversation.answers.count
         for count in 0..<byteCount {
-            let course = Self.course(of: conversation, [conversation.answers[..<count]])
+            let course = try Self.course(of: conversation, [conversation.answers[..<count]])
             #expect(course.outcome == .incomplete)
             #expect(course.byteCount == count)
         }
     }
 
     @Test(arguments: Self.successes)
-    func theFirstBytesOfTheTunnelAreLeft(_ conversation: Conversation) {
+    func theFirstBytesOfTheTunnelAreLeft(_ conversation: Conversation) throws {
         let bytes = conversation.answers
-        let whole = Self.course(of: conversation, [bytes[...]])
+        let whole = try Self.course(of: conversation, [bytes[...]])
         for rest in [[0], [5, 0, 0, 1], [22, 3, 3, 0, 1], Array("\r\nHTTP/1.1 101 x\r\n\r\n".utf8)] as [[UInt8]] {
             let all = bytes + rest
             for cut in 0...all.count {
-                #expect(Self.course(of: conversation, [all[..<cut], all[cut...]]) == whole)
+                #expect(try Self.course(of: conversation, [all[..<cut], all[cut...]]) == whole)
             }
         }
     }
 
     @Test(arguments: Self.conversations)
-    func readingBeginsAtThePosition(_ conversation: Conversation) {
+    func readingBeginsAtThePosition(_ conversation: Conversation) throws {
         for before in [1, 2, 100] {
             let bytes = [UInt8](repeating: 0x16, count: before) + conversation.answers
-            var greeting = conversation.greeting
+            var greeting = try conversation.greeting()
             var position = before
             let outcome = bytes.withUnsafeBytes { greeting.receive($0, at: &position) }
             #expect(outcome == conversation.outcome)
@@ -183,8 +183,8 @@ import Testing
     }
 
     @Test(arguments: Self.conversations)
-    func anOutcomeIsFinal(_ conversation: Conversation) {
-        var greeting = conversation.greeting
+    func anOutcomeIsFinal(_ conversation: Conversation) throws {
+        var greeting = try conversation.greeting()
         var position = 0
         _ = conversation.answers.withUnsafeBytes { greeting.receive($0, at: &position) }
         for bytes in [conversation.answers, [5, 0], Array("HTTP/1.1 200 x\r\n\r\n".utf8), []] {
@@ -195,9 +195,9 @@ import Testing
     }
 
     @Test(arguments: ProxyServer.Scheme.allCases)
-    func nothingIsSentTwice(through scheme: ProxyServer.Scheme) {
-        var greeting = Self.socks("", [], .incomplete).greeting
-        if scheme != .socks5 { greeting = Self.http("", "", .incomplete)[0].greeting }
+    func nothingIsSentTwice(through scheme: ProxyServer.Scheme) throws {
+        var greeting = try Self.socks("", [], .incomplete).greeting()
+        if scheme != .socks5 { greeting = try Self.http("", "", .incomplete)[0].greeting() }
         #expect(!greeting.takeBytesToSend().isEmpty)
         #expect(greeting.takeBytesToSend().isEmpty)
         var position = 0
@@ -206,9 +206,9 @@ import Testing
     }
 
     /// A proxy that answers before it is asked is asked all the same, before anything goes through the tunnel.
-    @Test func earlyAnswersLeaveTheQuestionsToBeSent() {
+    @Test func earlyAnswersLeaveTheQuestionsToBeSent() throws {
         for conversation in Self.successes where conversation.name != "a login, not wanted" {
-            var greeting = conversation.greeting
+            var greeting = try conversation.greeting()
             var position = 0
             #expect(conversation.answers.withUnsafeBytes { greeting.receive($0, at: &position) } == .established)
             #expect(greeting.takeBytesToSend() == conversation.questions)

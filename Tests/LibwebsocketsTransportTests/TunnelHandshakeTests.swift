@@ -32,31 +32,39 @@ import Testing
     // MARK: The question
 
     @Test(arguments: [true, false])
-    func theAuthorityAlwaysHasItsPort(isSecure: Bool) {
+    func theAuthorityAlwaysHasItsPort(isSecure: Bool) throws {
         let proxy = ProxyServer(host: "proxy", port: 3128)
         for port in [80, 443, 8080] as [UInt16] {
-            let request = TunnelHandshake.request(for: Self.endpoint("h", port, isSecure: isSecure), through: proxy)
+            let request = try TunnelHandshake.request(for: Self.endpoint("h", port, isSecure: isSecure), through: proxy)
             #expect(
                 String(decoding: request, as: UTF8.self)
                     == "CONNECT h:\(port) HTTP/1.1\r\nHost: h:\(port)\r\n\r\n")
         }
     }
 
-    @Test func anIPv6AddressStandsInBrackets() {
-        let request = TunnelHandshake.request(
+    @Test func anIPv6AddressStandsInBrackets() throws {
+        let request = try TunnelHandshake.request(
             for: Self.endpoint("2001:db8::1", 443), through: ProxyServer(host: "::1", port: 1))
         #expect(
             String(decoding: request, as: UTF8.self)
                 == "CONNECT [2001:db8::1]:443 HTTP/1.1\r\nHost: [2001:db8::1]:443\r\n\r\n")
     }
 
-    @Test func theCredentialGoesToTheProxy() {
+    @Test func theCredentialGoesToTheProxy() throws {
         let credential = ProxyServer.Credential(userName: Array("u".utf8), password: Array("p".utf8))
         let proxy = ProxyServer(host: "p", port: 1, credential: credential)
-        let request = TunnelHandshake.request(for: Self.endpoint("h", 1), through: proxy)
+        let request = try TunnelHandshake.request(for: Self.endpoint("h", 1), through: proxy)
         #expect(
             String(decoding: request, as: UTF8.self)
                 == "CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\nProxy-Authorization: Basic dTpw\r\n\r\n")
+    }
+
+    @Test(arguments: ["user@origin.test", "origin.test/", "origin.test?", "a b", "a\r\nX: y", ""])
+    func hostThatWouldChangeTheQuestionIsNotAskedFor(_ host: String) {
+        let failure = TransportFailure(phase: .send, cause: .invalidRequest("no proxy can be asked for the host"))
+        #expect(throws: failure) {
+            try TunnelHandshake.request(for: Self.endpoint(host, 443), through: ProxyServer(host: "p", port: 1))
+        }
     }
 
     // MARK: Success

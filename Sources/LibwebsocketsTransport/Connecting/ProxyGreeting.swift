@@ -25,11 +25,11 @@ package struct ProxyGreeting {
     private var outcome = Outcome.incomplete
 
     /// A question that has not been sent.
-    package init(for endpoint: TransportEndpoint, through proxy: ProxyServer) {
+    package init(for endpoint: TransportEndpoint, through proxy: ProxyServer) throws(TransportFailure) {
         switch proxy.scheme {
         case .http, .https:
             self.handshake = .tunnel(TunnelHandshake())
-            self.bytesToSend = TunnelHandshake.request(for: endpoint, through: proxy)
+            self.bytesToSend = try TunnelHandshake.request(for: endpoint, through: proxy)
         case .socks5:
             var handshake = SOCKSHandshake(for: endpoint, credential: proxy.credential)
             self.bytesToSend = handshake.takeBytesToSend()

@@ -142,7 +142,7 @@ extension ServiceConnection {
             }
             var asked = endpoint
             asked.host = self.serverAddress ?? endpoint.host
-            plans.append(.greeting(ProxyGreeting(for: asked, through: proxy)))
+            plans.append(.greeting(try ProxyGreeting(for: asked, through: proxy)))
         }
         if let tls = way.tls {
             let route = try self.service.route(for: tls)

@@ -10,13 +10,17 @@ struct TunnelHandshake {
     private var reader = ResponseReader(method: .connect, acceptsUpgrade: true, limits: .responses)
 
     /// What a proxy is asked.
-    static func request(for endpoint: TransportEndpoint, through proxy: ProxyServer) -> [UInt8] {
+    static func request(
+        for endpoint: TransportEndpoint, through proxy: ProxyServer
+    ) throws(TransportFailure) -> [UInt8] {
         let authority = "\(RequestFields.bracketed(endpoint.host)):\(endpoint.port)"
-        var text = "CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n"
-        if let credential = proxy.credential {
-            text += "Proxy-Authorization: \(credential.basicAuthorization)\r\n"
+        let login = proxy.credential.map { (name: "Proxy-Authorization", value: $0.basicAuthorization) }
+        do throws(RequestHead.Failure) {
+            return try RequestHead.bytes(
+                method: .connect, target: authority, host: authority, fields: login.map { [$0] } ?? [])
+        } catch {
+            throw TransportFailure(phase: .send, cause: .invalidRequest("no proxy can be asked for the host"))
         }
-        return Array((text + "\r\n").utf8)
     }
 
     /// Reads what the proxy sent next, from `position` on, and moves `position` past what belongs to the answer.
