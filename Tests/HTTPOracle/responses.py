@@ -37,6 +37,8 @@ _TEXTS = [
     b"HTTP/1.1 304 x\r\nA: b\x00c\r\n\r\n", b"HTTP/1.1 304 x\r\nA: b\x1bc\r\n\r\n", b"HTTP/1.1 304 x\r\nA: \xff\xfe\r\n\r\n",
     b"HTTP/1.1 304 x\r\nA:b\nB:\tc\t\n\n", b"HTTP/1.1 304 x\r\nA: b\r\r\n\r\n",
     b"HTTP/1.1 200 x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    b"HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\nContent-Length: x\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    b"HTTP/1.1 200 x\r\nContent-Length: 5, 6\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     b"HTTP/1.0 200 x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     b"HTTP/1.1 200 x\r\nTransfer-Encoding: Chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     b"HTTP/1.1 200 x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
