@@ -125,6 +125,15 @@ import Testing
         }
     }
 
+    /// RFC 9112 section 6.3 rule 5: a user agent discards such a response, and its status code with it.
+    @Test(arguments: [
+        ("Content-Length: x", TransportFailure.Cause.notHTTP), ("Content-Length: 5, 6", .notHTTP),
+        ("Transfer-Encoding: gzip", .unsupportedTransferCoding),
+    ])
+    func refusalWithAFaultyLengthIsNone(_ line: String, cause: TransportFailure.Cause) {
+        #expect(Self.progress("HTTP/1.1 407 Why\r\n\(line)\r\n\r\n").outcome == .failed(cause))
+    }
+
     // MARK: Something else
 
     @Test(arguments: [

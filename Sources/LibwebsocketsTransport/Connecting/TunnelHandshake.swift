@@ -3,8 +3,8 @@ import StreamTransport
 
 /// Asks a proxy for a tunnel, and reads its answer (RFC 9110 section 9.3.6).
 ///
-/// Pure: bytes in, a verdict out. Of the answer only the status code counts, once its header section is whole: what
-/// follows that of a success is the tunnel's, and of a refusal nothing more is read.
+/// Pure: bytes in, a verdict out. The status code counts once the header section is whole: what follows that of a
+/// success is the tunnel's, and of a refusal nothing more is read.
 struct TunnelHandshake {
     // 101 is a refusal too, like any other final answer that is no success, so it is read as one.
     private var reader = ResponseReader(method: .connect, acceptsUpgrade: true, limits: .responses)
