@@ -4,7 +4,8 @@ Usage: docs.py undocumented SYMBOLS MODULE...
        docs.py examples SYMBOLS EXAMPLES MODULE...
        docs.py types SYMBOLS EXAMPLES MODULE...
 
-SYMBOLS is a folder of symbol graphs, EXAMPLES one for the code blocks of the catalogs Sources/MODULE/MODULE.docc.
+SYMBOLS is a folder of symbol graphs, EXAMPLES one for the code blocks of README.md and of the catalogs
+Sources/MODULE/MODULE.docc.
 Prints what is missing, and exits with status 1 if anything is.
 """
 
@@ -50,16 +51,21 @@ def undocumented(folder, modules):
     return missing
 
 
-def blocks(module):
-    """The Swift code blocks of a module's catalog, each with its place."""
-    for page in sorted(pathlib.Path(f"Sources/{module}/{module}.docc").glob("**/*.md")):
+def pages(module):
+    return sorted(pathlib.Path(f"Sources/{module}/{module}.docc").glob("**/*.md"))
+
+
+def blocks(pages):
+    """The Swift code blocks of pages, each with its place; manifests of packages are no examples."""
+    for page in pages:
         lines = page.read_text().splitlines()
         start = None
         for number, line in enumerate(lines):
             if start is None and line == "```swift":
                 start = number + 1
             elif start is not None and line == "```":
-                yield page, start, lines[start:number]
+                if not lines[start].startswith("// swift-tools-version"):
+                    yield page, start, lines[start:number]
                 start = None
         if start is not None:
             sys.exit(f"docs: {page}:{start}: the code block has no end")
@@ -68,8 +74,8 @@ def blocks(module):
 def examples(folder, modules):
     """Writes every code block into a file whose lines have the page's numbers in messages."""
     count = 0
-    for module in modules:
-        for page, start, lines in blocks(module):
+    for module, found in [("README", [pathlib.Path("README.md")]), *((module, pages(module)) for module in modules)]:
+        for page, start, lines in blocks(found):
             name = f"{module}.{page.stem}.{start + 1}.swift"
             marked = [f'#sourceLocation(file: "{page}", line: {start + 1})'] + lines
             pathlib.Path(folder, name).write_text("\n".join(marked) + "\n")

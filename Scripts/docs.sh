@@ -2,8 +2,8 @@
 # Builds the documentation of the library products, and checks it. Any warning fails.
 # Usage: Scripts/docs.sh
 #
-# Every public symbol has documentation; every code block of the catalogs compiles by itself; every public type stands
-# in one of them. The modules have to be built. The archives are left in .build/documentation.
+# Every public symbol has documentation; every code block of README.md and of the catalogs compiles by itself; every
+# public type stands in one of the catalogs. The modules have to be built. The archives are left in .build/documentation.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,4 +1,4 @@
-"""Judges one run of a streaming client from outside, by the sentences of README's "What is guaranteed".
+"""Judges one run of a streaming client from outside, by the sentences of "What is guaranteed" (Guarantees.md).
 
 The input is the record of a run: for each answer of the server the request and the events that were sent, and the
 events that the consumer received. Nothing here knows how the client works. The events are read into the responses
