@@ -42,7 +42,7 @@ RESULTS :=
 	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-compare bench-report bench-readme bench-screenshots runner-tests figures churn \
-	credential-crashes browser-sign-in http-oracle interop interop-model autobahn autobahn-quick autobahn-full \
+	routes credential-crashes browser-sign-in http-oracle interop interop-model autobahn autobahn-quick autobahn-full \
 	autobahn-client platforms platform-sample clean
 
 help: ## List these targets
@@ -261,6 +261,11 @@ figures: install ## Measure what recovery costs, each figure beside its bound; F
 churn: install ## Connect and cancel 100,000 times, and count what is left: descriptors, bytes
 	swift build -c release --product connection-churn
 	"$$(swift build -c release --show-bin-path)/connection-churn" --count 100000
+
+routes: install ## Add and delete the default route, in a network namespace, while responses stream: nothing may close
+	@Scripts/install.sh routes
+	@swift build $(BUILD_FLAGS) --product chappie
+	@Scripts/routes.sh "$$(swift build --show-bin-path)/chappie"
 
 credential-crashes: install ## Kill a process at each call that replaces a credential: the file is the old or the new one
 	@Scripts/install.sh crashes
