@@ -12,7 +12,7 @@ extension ServiceConnection {
         _ bytes: UnsafeRawBufferPointer, at moment: Duration, reserve: inout InboundBuffer?
     ) {
         // RFC 6455 section 7.1.7: what follows a violation is not processed.
-        guard let channel = self.channel, channel.pendingFailure == nil else { return }
+        guard self.channel?.isReading == true else { return }
         var position = 0
         var records = self.service.pieces.take()
         do throws(FrameError) {

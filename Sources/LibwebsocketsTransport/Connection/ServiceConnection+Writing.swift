@@ -47,7 +47,7 @@ extension ServiceConnection {
         switch self.phase {
         case .resolving, .connecting: false
         case .requesting, .receivingBody: self.upload != nil && !self.isHeld
-        case .upgraded, .ended: self.channel.map { !$0.queue.isEmpty } ?? false
+        case .upgraded, .ended: self.channel?.queue.isEmpty == false
         }
     }
 

@@ -19,6 +19,9 @@ struct WebSocketChannel {
     /// Whether the socket is closed as soon as everything is written.
     var disconnectsWhenWritten = false
 
+    /// Whether frames are read: what follows a violation is not.
+    var isReading: Bool { self.pendingFailure == nil }
+
     /// A control frame.
     enum Control {
         case ping
