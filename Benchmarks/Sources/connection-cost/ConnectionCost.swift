@@ -37,6 +37,11 @@ struct ConnectionCost {
             try await iterations.run()
             return true
         }
+        if let thread = options.serviceThread {
+            try Descriptors.raiseLimit()
+            try await thread.run()
+            return true
+        }
         guard let name = options.child else { return try Self.runAll(options) }
         guard let figure = Figure.all.first(where: { $0.name == name }) else { throw UsageError("no figure \(name)") }
         return try await Self.run(figure, options)

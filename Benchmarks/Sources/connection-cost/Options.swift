@@ -20,6 +20,8 @@ struct Options {
     private(set) var results: String?
     /// What is only read, and not measured; nil when figures are wanted.
     private(set) var iterations: Iterations?
+    /// What the service thread alone is looked at for; nil when figures are wanted.
+    private(set) var serviceThread: ServiceThread?
 
     /// How to call the command.
     static let usage = """
@@ -27,6 +29,7 @@ struct Options {
                connection-cost --figure NAME --part [--repetitions N] [--results FILE]
                connection-cost self-check
                connection-cost --iterations N[+N] WORKLOAD events|batches
+               connection-cost --service-thread events|records|connections|idle N [tls] [CROWD]
 
         NAME is a part of a figure's name; without one, all are measured:
         \(Figure.all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
@@ -38,11 +41,12 @@ struct Options {
           --results FILE    append the figures to a file, a line of JSON each (see RESULTS.md)
           --iterations N    only read N passes of a workload such as websocket-plain-1, to count instructions;
                             2+4: read two, stop, call cmachine_note_pause, read four, and call it again
+          --service-thread  only take N events in, or open N connections, beside CROWD others, between two calls of it
         """
 
     /// Reads the arguments.
     init(_ arguments: some Sequence<String>) throws {
-        var arguments = arguments.makeIterator()
+        var arguments = Array(arguments).makeIterator()
         while let argument = arguments.next() {
             switch argument {
             case "self-check": self.checksOnly = true
@@ -62,6 +66,15 @@ struct Options {
                 else { throw UsageError("--iterations: one number or two, a workload and a way") }
                 self.iterations = Iterations(
                     count: count, countBefore: counts.count == 2 ? counts[0] : 0, workload: workload, way: way)
+            case "--service-thread":
+                guard let work = arguments.next().flatMap({ ServiceThread.Work(rawValue: $0) }),
+                    let count = arguments.next().flatMap({ Int($0) }), count > 0
+                else { throw UsageError("--service-thread: a kind of work, and how much of it") }
+                let rest = Array(IteratorSequence(arguments))
+                arguments = [String]().makeIterator()
+                self.serviceThread = ServiceThread(
+                    work: work, count: count, isSecure: rest.contains("tls"),
+                    crowdCount: rest.compactMap { Int($0) }.first ?? 0)
             case "--repetitions":
                 guard let count = arguments.next().flatMap({ Int($0) }), count > 0 else {
                     throw UsageError("--repetitions: a number")

@@ -187,8 +187,11 @@ static bool has_output(connection *connection, const options *options, const scr
     return false;
 }
 
-static ssize_t write_some(connection *connection) {
-    return connection->tls ? SSL_write(connection->tls, connection->output, (int)connection->output_count)
+static ssize_t write_some(connection *connection, const options *options) {
+    size_t count = connection->output_count;
+    // A frame of more than 125 bytes has a header of four.
+    if (options->splits_records && count > CSS_MESSAGE_SIZE + 4) count = CSS_MESSAGE_SIZE + 4;
+    return connection->tls ? SSL_write(connection->tls, connection->output, (int)count)
                            : send(connection->descriptor, connection->output, connection->output_count, MSG_NOSIGNAL);
 }
 
@@ -204,7 +207,7 @@ bool flush(connection *connection, const options *options, const script scripts[
     if (connection->tls) ERR_clear_error();
     size_t written = 0;
     while (has_output(connection, options, scripts)) {
-        ssize_t count = written < SHARE ? write_some(connection) : 0;
+        ssize_t count = written < SHARE ? write_some(connection, options) : 0;
         if (count <= 0) {
             watch(connection, true);
             return written >= SHARE || waits(connection, count);
@@ -212,6 +215,10 @@ bool flush(connection *connection, const options *options, const script scripts[
         connection->output += count;
         connection->output_count -= (size_t)count;
         written += (size_t)count;
+    }
+    if (options->splits_records && connection->tls && !hand_over(connection)) {
+        watch(connection, true);
+        return BIO_should_retry(SSL_get_wbio(connection->tls));
     }
     watch(connection, false);
     return true;

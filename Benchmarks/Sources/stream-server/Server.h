@@ -22,6 +22,7 @@ typedef struct {
     uint64_t permitted;   // how often it was told to go on after a pause
     double rate; // messages a second on each connection
     bool uses_tls;
+    bool splits_records; // a record of TLS for each message of a WebSocket
     bool deflates;  // messages, for WebSocket clients that offer permessage-deflate
     bool gzips;     // event streams, for clients that accept it
     bool is_unasked; // a WebSocket's response begins without a request
@@ -133,3 +134,7 @@ uint64_t moment(void);
 
 // TLS.c: a context with a certificate of its own. `keeps_buffers`: of connections that have nothing to say, too.
 SSL_CTX *make_tls_context(const char *certificate_path, bool keeps_buffers);
+// Has records gathered before the socket gets them, until `hand_over`.
+void gather_records(connection *connection);
+// Gives the socket what was gathered; false while it does not take all of it.
+bool hand_over(connection *connection);
