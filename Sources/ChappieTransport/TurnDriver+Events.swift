@@ -85,7 +85,9 @@ extension TurnDriver {
         guard self.machine.isReadingInPlace(attempt) else { return }
         let isNew = isBehindGap || self.isNew(event, fingerprint: fingerprint, attempt: attempt)
         // What has come before is no progress, however often it comes again.
-        if isProgress, self.machine.isReadingInPlace(attempt) { self.noteSignOfLife(isProgress: isNew, attempt: attempt) }
+        if isProgress, self.machine.isReadingInPlace(attempt) {
+            self.noteSignOfLife(isProgress: isNew, attempt: attempt)
+        }
         guard isNew, self.machine.isReadingInPlace(attempt) else { return }
         unsafe self.handle(event, json: json, attempt: attempt)
     }
