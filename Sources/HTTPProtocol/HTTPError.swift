@@ -21,8 +21,6 @@ package enum HTTPError: Error, Equatable, Sendable {
     case fieldLineTooLong(limit: Int)
     /// More field lines in one head than the limit.
     case tooManyFieldLines(limit: Int)
-    /// More interim responses than the limit.
-    case tooManyInterimResponses(limit: Int)
 
     // MARK: Body framing
 

@@ -12,8 +12,6 @@ package struct HTTPLimits: Equatable, Sendable {
     package var fieldLineByteCount: Int
     /// The most field lines of one head, 512 by default; those that continue another one are not counted.
     package var fieldLineCount: Int
-    /// The most interim responses, 64 by default.
-    package var interimResponseCount: Int
     /// The most bytes of a chunk's size with its extensions, 4 KiB by default.
     package var chunkLineByteCount: Int
     /// The most bytes between the line of the last chunk and the end of the response, 16 KiB by default.
@@ -22,15 +20,14 @@ package struct HTTPLimits: Equatable, Sendable {
     /// Makes limits.
     package init(
         headByteCount: Int = 65_536, fieldLineByteCount: Int = 32_768, fieldLineCount: Int = 512,
-        interimResponseCount: Int = 64, chunkLineByteCount: Int = 4_096, trailerSectionByteCount: Int = 16_384
+        chunkLineByteCount: Int = 4_096, trailerSectionByteCount: Int = 16_384
     ) {
         precondition(
-            headByteCount >= 0 && fieldLineByteCount >= 0 && fieldLineCount >= 0 && interimResponseCount >= 0
+            headByteCount >= 0 && fieldLineByteCount >= 0 && fieldLineCount >= 0
                 && chunkLineByteCount >= 0 && trailerSectionByteCount >= 0, "a limit cannot be negative")
         self.headByteCount = headByteCount
         self.fieldLineByteCount = fieldLineByteCount
         self.fieldLineCount = fieldLineCount
-        self.interimResponseCount = interimResponseCount
         self.chunkLineByteCount = chunkLineByteCount
         self.trailerSectionByteCount = trailerSectionByteCount
     }

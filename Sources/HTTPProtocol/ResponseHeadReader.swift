@@ -29,7 +29,6 @@ struct ResponseHeadReader: Sendable {
     private var lineRoom = Int.max
     private var line: [UInt8] = []
     private var emptyLineCount = 0
-    private var interimResponseCount = 0
     private var statusCode = 0
     private var minorVersion = 0
     private var fields = FieldSection()
@@ -107,12 +106,6 @@ struct ResponseHeadReader: Sendable {
 
     private mutating func endStatusCode(with byte: UInt8) throws(HTTPError) {
         if self.statusCode == 101, !self.acceptsUpgrade { throw .unexpectedSwitchingProtocols }
-        if self.isInterim {
-            self.interimResponseCount += 1
-            guard self.interimResponseCount <= self.limits.interimResponseCount else {
-                throw .tooManyInterimResponses(limit: self.limits.interimResponseCount)
-            }
-        }
         guard byte != .lineFeed else { return self.beginFields() }
         self.line.append(byte)
         self.lineRoom = Int.max

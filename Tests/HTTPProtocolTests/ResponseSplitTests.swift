@@ -21,7 +21,7 @@ import Testing
     }
 
     private static let small = HTTPLimits(
-        headByteCount: 120, fieldLineByteCount: 40, fieldLineCount: 4, interimResponseCount: 2, chunkLineByteCount: 8,
+        headByteCount: 120, fieldLineByteCount: 40, fieldLineCount: 4, chunkLineByteCount: 8,
         trailerSectionByteCount: 12)
 
     static let corpus = [

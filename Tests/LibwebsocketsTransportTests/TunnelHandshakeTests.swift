@@ -188,13 +188,6 @@ import Testing
         #expect(Self.progress(String(repeating: interim, count: 33)).outcome == Self.tooLarge)
     }
 
-    @Test(arguments: [64, 65])
-    func interimResponsesHaveALimit(_ count: Int) {
-        let interim = String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: count)
-        let outcome = Self.progress(interim + "HTTP/1.1 200 OK\r\n\r\n").outcome
-        #expect(outcome == (count > 64 ? .failed(.notHTTP) : .established))
-    }
-
     @Test func aReasonWithoutAnEndIsTooLarge() {
         let text = "HTTP/1.1 502 " + String(repeating: "x", count: 70_000)
         #expect(Self.progress(text).outcome == Self.tooLarge)

@@ -24,7 +24,7 @@ public func fuzzHTTPMessages(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CI
     if settings & 16 != 0 {
         limits = HTTPLimits(
             headByteCount: Int(reader.byte()), fieldLineByteCount: Int(reader.byte()),
-            fieldLineCount: reader.choice(of: 8), interimResponseCount: reader.choice(of: 4),
+            fieldLineCount: reader.choice(of: 8),
             chunkLineByteCount: reader.choice(of: 16), trailerSectionByteCount: reader.choice(of: 32))
     }
     ResponseCheck(Array(reader.rest), to: method, acceptsUpgrade: settings & 8 != 0, limits: limits).run(&random)

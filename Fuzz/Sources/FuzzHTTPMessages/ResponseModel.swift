@@ -70,7 +70,6 @@ struct ResponseModel {
 
     private mutating func readHeads() throws(Stop) {
         var emptyLineCount = 0
-        var interimCount = 0
         while true {
             while try [0x0A, 0x0D].contains(self.headByte(self.index)) {
                 if self.bytes[self.index] == 0x0D {
@@ -82,7 +81,7 @@ struct ResponseModel {
                 guard emptyLineCount <= 4 else { throw .wrong(.notHTTP) }
             }
             let minorVersion = try self.readVersion()
-            let statusCode = try self.readStatusCode(&interimCount)
+            let statusCode = try self.readStatusCode()
             let fields = try self.readFields()
             guard statusCode < 200, statusCode != 101 else {
                 let framing = try Self.framing(
@@ -109,7 +108,7 @@ struct ResponseModel {
     }
 
     /// Reads to the end of the status line.
-    private mutating func readStatusCode(_ interimCount: inout Int) throws(Stop) -> Int {
+    private mutating func readStatusCode() throws(Stop) -> Int {
         var code = 0
         for place in 0..<3 {
             let digit = try self.headByte(self.index)
@@ -119,10 +118,6 @@ struct ResponseModel {
         }
         guard try [0x20, 0x0D, 0x0A].contains(self.headByte(self.index)) else { throw .wrong(.notHTTP) }
         if code == 101, !self.acceptsUpgrade { throw .wrong(.unexpectedSwitchingProtocols) }
-        if code < 200, code != 101 { interimCount += 1 }
-        guard interimCount <= self.limits.interimResponseCount else {
-            throw .wrong(.tooManyInterimResponses(limit: self.limits.interimResponseCount))
-        }
         let reason = try self.readLine(room: .max)
         if let byte = reason.first(where: Self.isControl) { throw .wrong(.controlCharacter(byte)) }
         return code

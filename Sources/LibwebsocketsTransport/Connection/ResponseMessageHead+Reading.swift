@@ -80,7 +80,7 @@ extension HTTPError {
         case .headTooLarge(let limit), .fieldLineTooLong(let limit): .headerSectionTooLarge(limit: limit)
         case .unsupportedTransferCoding: .unsupportedTransferCoding
         case .unexpectedSwitchingProtocols: .openingHandshakeInvalid(.interimResponse)
-        case .notHTTP, .controlCharacter, .invalidFieldLine, .tooManyFieldLines, .tooManyInterimResponses,
+        case .notHTTP, .controlCharacter, .invalidFieldLine, .tooManyFieldLines,
             .invalidContentLength, .conflictingLengths, .transferEncodingInHTTP10:
             .notHTTP
         case .invalidChunkLine, .chunkSizeOverflow, .chunkLineTooLong, .missingChunkTerminator,
