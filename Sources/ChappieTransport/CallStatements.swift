@@ -140,14 +140,25 @@ struct CallStatements {
     mutating func finished(_ item: ItemSummary, at outputIndex: Int, isPlaceShared: Bool) -> Verdict {
         let draft = self.forgetDraft(at: outputIndex)
         let callID = item.callID.flatMap { $0.isEmpty ? nil : ExactText($0) }
+        let isAnotherCall = draft == nil && self.hasFinished(item.fingerprint, at: outputIndex, under: callID)
         if let callID { self.indexByCallID[callID] = self.finishedCalls.count }
         self.indicesByPlace[outputIndex, default: []].append(self.finishedCalls.count)
         self.finishedCalls.append(
             Finished(
                 callID: callID, itemName: item.fingerprint, digest: item.callDigest,
                 argumentDigest: ExactText(item.comparableArguments).hashValue))
+        guard !isAnotherCall else { return .differs }
         guard !isPlaceShared, let draft else { return .same }
         return self.verdict(draft.allows(item))
+    }
+
+    /// Whether the item has been finished as a call with another `call_id`; a new announcement makes it another item.
+    private func hasFinished(_ itemName: UInt64, at outputIndex: Int, under callID: ExactText?) -> Bool {
+        guard itemName != 0, let callID else { return false }
+        return self.indicesByPlace[outputIndex, default: []].contains { index in
+            let known = self.finishedCalls[index]
+            return known.itemName == itemName && known.callID.map { $0 != callID } == true
+        }
     }
 
     /// The response is complete.

@@ -7,7 +7,7 @@ struct ResponseRecord {
     /// One finished item, as it was sent.
     private struct Item {
         var outputIndex: Int
-        let json: [UInt8]
+        var json: [UInt8]
     }
 
     private let byteCountLimit: Int
@@ -100,6 +100,8 @@ struct ResponseRecord {
             if item.isCall {
                 if let place = item.callID.flatMap({ callPlaces[ExactText($0)] }) {
                     calls[place].outputIndex = index
+                    // What the end calls unfinished does not run.
+                    if item.status == "incomplete" { calls[place].json = unsafe Array(item.json.utf8) }
                     listed.insert(place)
                     continue
                 }

@@ -120,6 +120,17 @@ private enum Statement {
         await Self.expectContradiction(calls.map { Event.done($0) } + [Statement.end(calls[1])])
     }
 
+    /// Without a new announcement it is the same item.
+    @Test func anItemThatIsFinishedAsTwoCallsIsAContradiction() async {
+        let item = Statement.item("{}")
+        let again = item.replacing(#""call_id":"c""#, with: #""call_id":"d""#)
+        #expect(again != item)
+        await Self.expectContradiction([Statement.added(item), Event.done(item), Event.done(again), Event.completed])
+        await Self.expectCalls(
+            ["{}", "{}"],
+            [Statement.added(item), Event.done(item), Statement.added(again), Event.done(again), Event.completed])
+    }
+
     @Test func aCallThatIsWrittenAndThatTheListLeavesOutIsAContradiction() async {
         await Self.expectContradiction([
             Statement.added(Statement.item("")), Statement.argumentsDone(Self.one),

@@ -279,6 +279,15 @@ import Testing
         #expect(response?.calls.map(\.isIncomplete) == [false, true])
     }
 
+    /// A tool does not run then.
+    @Test func aCallIsIncompleteWhereTheEndSaysSo() async {
+        let call = WireItem.sentCall("a")
+        let cut = call.replacing("completed", with: "incomplete")
+        let (_, response) = await Self.complete(
+            [Event.done(call, at: 0), Event.completed("r", #","output":[\#(cut)]"#)], runsCalls: true)
+        #expect(response?.calls.map(\.isIncomplete) == [true])
+    }
+
     private static let answered = CompletedResponse.Call(
         callID: "a", name: "f", namespace: nil, payload: "{}", isCustom: false)
 
