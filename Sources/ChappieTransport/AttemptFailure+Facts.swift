@@ -90,6 +90,8 @@ extension ResponseOrder.Violation {
         case .itemUnknown: "item-unknown"
         case .closingDiffers: "closing-differs"
         case .closingOutOfPlace: "closing-out-of-place"
+        case .outOfOrder: "out-of-order"
+        case .agentChanged: "agent-changed"
         }
     }
 }

@@ -114,9 +114,9 @@ extension TurnDriver {
         let attempt = Attempt(of: opening, on: kept, at: self.engine.clock.now())
         self.begin(attempt)
         self.noteConnected(attempt)
-        self.action = self.machine.lent(
-            attempt: opening.attempt, after: kept.exchange?.responseID,
-            earlier: kept.exchange?.earlier ?? EarlierResponses())
+        var earlier = kept.exchange?.earlier ?? EarlierResponses()
+        earlier.areCallsAnswered = !self.request.answeredCalls.isEmpty
+        self.action = self.machine.lent(attempt: opening.attempt, after: kept.exchange?.responseID, earlier: earlier)
     }
 
     /// Whether a kept connection has been quiet for so long that it is asked.

@@ -44,6 +44,9 @@ extension TurnDriver {
     /// The server says that the response is complete.
     private func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
         guard self.closeOutput(summary, attempt: attempt), self.closeCalls(summary) else { return }
+        if self.machine.isOutOfOrder, summary.output.allSatisfy(\.parts.isEmpty) {
+            return self.failed(.contradictoryEvents(.outOfOrder))
+        }
         self.deliverHalf(attempt: attempt)
         guard self.action == nil else { return }
         for unfinished in summary.output.isEmpty ? self.calls.unfinished() : [] {

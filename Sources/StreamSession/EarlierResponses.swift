@@ -13,6 +13,8 @@ package struct EarlierResponses: Sendable {
     /// Whether there was one.
     private(set) var hasResponses = false
     private var habits = Habits()
+    /// Whether the request has the outputs of calls of the newest one.
+    package var areCallsAnswered = false
     /// The identifier that the newest response has ended with: one that is not announced has no other.
     private(set) var lastEndID: String?
 
@@ -46,6 +48,7 @@ package struct EarlierResponses: Sendable {
     /// Another response was carried, with items of these names; `endID` is the identifier that it has ended with.
     mutating func add(_ names: Set<UInt64>, habits: Habits, endID: String?) {
         self.lastEndID = endID
+        self.areCallsAnswered = false
         self.habits.announcesItems = Self.both(self.habits.announcesItems, habits.announcesItems)
         self.habits.namesItems = Self.both(self.habits.namesItems, habits.namesItems)
         self.habits.countsByOne = habits.countsByOne && (self.habits.countsByOne || !self.hasResponses)

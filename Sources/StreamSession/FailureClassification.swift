@@ -21,7 +21,9 @@ extension AttemptFailure {
         case .httpStatus(let facts), .responseFailed(let facts): facts.classOfAnswer
         case .errorEvent(let facts): facts.classOfErrorEvent
         // The delivered output contradicts the response itself: no other attempt can repeat it.
-        case .contradictoryEvents(.closingDiffers, _), .contradictoryEvents(.closingOutOfPlace, _): .fatal
+        case .contradictoryEvents(.closingDiffers, _), .contradictoryEvents(.closingOutOfPlace, _),
+            .contradictoryEvents(.outOfOrder, _), .contradictoryEvents(.agentChanged, _):
+            .fatal
         case .binaryMessage, .undecodableEvent, .contradictoryEvents, .endedWithoutEvent: .probable
         case .sequenceGap, .timeout(.firstEvent), .timeout(.idle), .timeout(.progress): .transient
         case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,

@@ -21,6 +21,8 @@
 /// | output before the response is created, or of items never added | tolerated: some servers announce nothing |
 /// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
 /// | output of an item that was added once and is done | violation: it was complete, and someone may have acted on it |
+/// | deltas of two named items of one index in turn | violation: two answers are written at once |
+/// | an item with output is said to be another agent's | violation: its text was taken for the root's |
 /// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
 /// | such an end that has more than has come, while no identifier has changed before | violation: it is another response's |
 /// | such an end in the middle of an item | foreign: the response it names is another one |
@@ -55,62 +57,14 @@
 /// | the end of a response that lists no items, after such output | violation: it may have been its own |
 ///
 /// Some servers give every response the same identifier: one that is created with the identifier of the response before
-/// is the response that was asked for, and so is an item that is announced once more.
+/// is the response that was asked for, and so is an item that is announced once more. Where the request has the outputs
+/// of calls of the response before, it is that response once more if it announces its items again: those are foreign, and
+/// so is its end, if it lists them.
 ///
 /// # Other agents
 ///
 /// Items of agents other than the root are part of the response, and no part of its text.
 package struct ResponseOrder: Sendable {
-    /// What an event is to its response.
-    package enum Verdict: Equatable, Sendable {
-        /// It is where it belongs.
-        case fine
-        /// It is read like any other, but worth a diagnostic; each oddity is reported once, then it is fine.
-        case tolerated(Oddity)
-        /// It is no part of the response that is read, and must be dropped: it does not end it either.
-        case foreign
-        /// The response cannot be read on.
-        case violation(Violation)
-    }
-
-    /// What some servers do.
-    package enum Oddity: UInt8, Sendable, CaseIterable {
-        /// The response was created twice before it had output.
-        case createdAgain
-        /// Output or an item came before the response was created.
-        case notCreated
-        /// The response has another identifier than it was created with.
-        case responseIDChanged
-        /// Output or the end of an item that was never added.
-        case itemNotAdded
-        /// An item with the same index was added before.
-        case itemAddedAgain
-        /// An item with the same index was done before.
-        case itemDoneAgain
-        /// Output of an item that was done.
-        case itemContinued
-        /// An item has another identifier than it was announced with.
-        case itemIDChanged
-    }
-
-    /// What would break the promise.
-    package enum Violation: Hashable, Sendable, CaseIterable {
-        /// A position that is none, or too high.
-        case indexOutOfRange
-        /// Another response, or the same once more, begins where one has output.
-        case responseRestarted
-        /// Output of an item that is done.
-        case itemContinued
-        /// The server was asked for the rest of a response, and answers with another one.
-        case otherResponse
-        /// Output was taken for that of an earlier response of the connection, and the response has none of its own.
-        case itemUnknown
-        /// A closing event says other content than came before it.
-        case closingDiffers
-        /// A closing event has more of a slot whose place later output has taken.
-        case closingOutOfPlace
-    }
-
     /// How a response ends.
     package enum End: Equatable, Sendable {
         /// Well, or early; the fingerprints of the identifiers of the items that the end lists, 0 where one has none.
@@ -119,6 +73,12 @@ package struct ResponseOrder: Sendable {
         case failure
         /// With an error outside a response.
         case error
+    }
+
+    /// A place at which an item writes.
+    private struct Writer: Hashable {
+        let kind: ReplaySlot.Kind
+        let outputIndex: Int
     }
 
     private enum Phase {
@@ -152,6 +112,8 @@ package struct ResponseOrder: Sendable {
     private var begunAgain = ItemIndexSet()
     /// The slot of the last input, if that was output and fine: more of it is fine as well, and changes nothing.
     private var running: ReplaySlot?
+    /// The fingerprint of its item's identifier; 0 when it has none.
+    private var runningName: UInt64 = 0
     /// The shape of the last delta, which other deltas of the slot and the item share; 0 when it has none.
     private var runningShape: UInt = 0
     /// The fingerprint of each item's identifier, by the index at which it was announced.
@@ -172,6 +134,8 @@ package struct ResponseOrder: Sendable {
     private var wasCreated = false
     /// The identifier that the response has ended with.
     private var endID: String?
+    /// The items that have written at an index, by kind, where several were named there: the newest, and those before.
+    private var writers: [Writer: (newest: UInt64, others: Set<UInt64>)] = [:]
     /// Items of agents other than the root.
     private var asides = ItemIndexSet()
     /// Items that have the name of another one.
@@ -341,7 +305,18 @@ package struct ResponseOrder: Sendable {
     /// An item begins; `name` is the fingerprint of its identifier, 0 when it has none.
     package mutating func itemAdded(_ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false) -> Verdict {
         self.judgeOutput(outputIndex) { order in
-            if isAside { _ = order.asides.insert(outputIndex) } else { order.hasAnnounced = true }
+            if order.isAnnouncedByPrevious(name) {
+                order.hasDroppedOutput = true
+                return .foreign
+            }
+            if isAside {
+                let known = order.itemNames[outputIndex]
+                let isKnown = known == nil ? !order.added.contains(outputIndex) : known == name
+                if isKnown, order.hasRootOutput(at: outputIndex) { return .violation(.agentChanged) }
+                _ = order.asides.insert(outputIndex)
+            } else {
+                order.hasAnnounced = true
+            }
             // Recorded of a server: a finished message is announced and finished once more, at another index.
             if name != 0, order.names.contains(name), order.itemNames[outputIndex] != name {
                 _ = order.repeats.insert(outputIndex)
@@ -363,7 +338,11 @@ package struct ResponseOrder: Sendable {
         let outputIndex = self.place(of: name, at: outputIndex)
         return self.judgeOutput(outputIndex) { order in
             if let verdict = order.judge(name, at: outputIndex, isDone: true) { return verdict }
-            if isAside { _ = order.asides.insert(outputIndex) }
+            if isAside {
+                let isKnown = name == 0 ? !order.areIndicesShared : order.itemNames[outputIndex] == name
+                if isKnown, order.hasRootOutput(at: outputIndex) { return .violation(.agentChanged) }
+                _ = order.asides.insert(outputIndex)
+            }
             order.hasOutput = true
             guard order.done.insert(outputIndex) else { return order.tolerate(.itemDoneAgain) }
             return order.added.contains(outputIndex) ? .fine : order.tolerate(.itemNotAdded)
@@ -376,7 +355,7 @@ package struct ResponseOrder: Sendable {
 
     /// More output of a slot; `shape` is shared by deltas of one slot and one item only, and 0 when nothing is known.
     package mutating func delta(in slot: ReplaySlot, name: UInt64 = 0, shape: UInt = 0) -> Verdict {
-        if let running = self.running, running == slot, name == self.itemNames[slot.outputIndex] ?? 0 {
+        if let running = self.running, running == slot, name == self.runningName {
             self.runningShape = shape
             return .fine
         }
@@ -385,12 +364,14 @@ package struct ResponseOrder: Sendable {
             if let verdict = order.judge(name, at: place) { return verdict }
             order.hasOutput = true
             _ = order.written.insert(place)
+            guard !order.takesTurns(name, kind: slot.kind, at: place) else { return .violation(.responseRestarted) }
             guard !order.begunAgain.contains(place) else { return .violation(.responseRestarted) }
             guard !order.done.contains(place) else { return order.continued() }
             return order.added.contains(place) ? .fine : order.tolerate(.itemNotAdded)
         }
         if case .fine = verdict, place == slot.outputIndex, !self.isAside(place) {
             self.running = slot
+            self.runningName = name
             self.runningShape = shape
         }
         return verdict
@@ -418,6 +399,11 @@ package struct ResponseOrder: Sendable {
             // This server creates its responses: it is what is left of the one before.
             if self.phase == .beginning, responseID == nil, self.earlier.createsResponses { return .foreign }
             if self.isPreviousEnd(responseID, names) { return .foreign }
+            if !self.hasOwnOutput, names.contains(where: self.isAnnouncedByPrevious) {
+                // What was asked for may still come.
+                (self.phase, self.responseID, self.hasDroppedOutput) = (.beginning, nil, false)
+                return .foreign
+            }
         }
         let isError = end == .error
         let verdict = self.judge(responseID)
@@ -464,6 +450,36 @@ package struct ResponseOrder: Sendable {
             self.responseID.map({ !$0.utf8.elementsEqual(previous.utf8) }) ?? !self.hasOutput
         else { return false }
         return names.contains { $0 != 0 && self.earlier.contains($0) && !self.names.contains($0) }
+    }
+
+    /// Whether an announcement is one of the response before, which comes once more.
+    private func isAnnouncedByPrevious(_ name: UInt64) -> Bool {
+        guard self.earlier.areCallsAnswered, let previous = self.previousResponseID, let responseID = self.responseID
+        else { return false }
+        return responseID.utf8.elementsEqual(previous.utf8) && self.earlier.contains(name)
+    }
+
+    /// Whether output of the root agent has come at an index.
+    private func hasRootOutput(at outputIndex: Int) -> Bool {
+        self.written.contains(outputIndex) && !self.asides.contains(outputIndex)
+    }
+
+    /// Notes the item that writes at an index; true when another one has written there since it last did.
+    ///
+    /// Identifiers that nothing has announced say nothing: some servers change them from event to event.
+    private mutating func takesTurns(_ name: UInt64, kind: ReplaySlot.Kind, at outputIndex: Int) -> Bool {
+        guard self.names.contains(name), !self.asides.contains(outputIndex) else { return false }
+        let place = Writer(kind: kind, outputIndex: outputIndex)
+        guard var known = self.writers[place] else {
+            self.writers[place] = (name, [])
+            return false
+        }
+        guard known.newest != name else { return false }
+        guard !known.others.contains(name) else { return true }
+        known.others.insert(known.newest)
+        known.newest = name
+        self.writers[place] = known
+        return false
     }
 
     /// Output of an item that is done: where indices tell items apart, it cannot be another one's.

@@ -20,7 +20,8 @@
 /// The numbers of other responses decide one thing: an event that comes again under its number has come before. Some
 /// servers send the same number with every event, or begin anew in between. As soon as a number comes with two different
 /// events the numbering is not usable, and every event after that is untracked. Before a second number has come nothing
-/// is called a duplicate, because it is not known whether the server counts at all.
+/// is called a duplicate, because it is not known whether the server counts at all. Output whose number was left out
+/// between two others shows that the server counts and has changed the order of its events, or of their numbers.
 ///
 /// # Memory
 ///
@@ -78,6 +79,8 @@ package struct SequenceTracker: Sendable {
     private var askedNumber: Int?
     /// Whether a number was missing, or came late.
     private var hasLeapt = false
+    /// Whether output has come late whose number lies between two others that have come: others have overtaken it.
+    package private(set) var hasOvertakenOutput = false
     /// Whether events without a number have been shown to use numbers up.
     private var unnumberedUseNumbers = false
     /// The fingerprint of a number stands at its remainder; 0 stands for a number that has not come.
@@ -151,7 +154,7 @@ package struct SequenceTracker: Sendable {
         guard let highest = self.highest else { return self.receivedFirst(number, fingerprint) }
         return number > highest
             ? self.receivedNew(number, fingerprint, behind: highest)
-            : self.receivedOld(number, fingerprint, highest: highest)
+            : self.receivedOld(number, fingerprint, highest: highest, isOutput: isOutput)
     }
 
     /// What a verdict means for the event.
@@ -205,7 +208,9 @@ package struct SequenceTracker: Sendable {
         return true
     }
 
-    private mutating func receivedOld(_ number: Int, _ fingerprint: UInt64, highest: Int) -> Verdict {
+    private mutating func receivedOld(
+        _ number: Int, _ fingerprint: UInt64, highest: Int, isOutput: Bool
+    ) -> Verdict {
         guard highest - number < Self.windowSize else { return .forgotten }
         let known = number < self.lowest ? 0 : self.fingerprints[number & (self.fingerprints.count - 1)]
         if known == 0 {
@@ -213,6 +218,7 @@ package struct SequenceTracker: Sendable {
             self.lowest = min(self.lowest, number)
             self.grow(span: highest - self.lowest + 1)
             self.record(number, fingerprint)
+            if isOutput, self.isTaken(number - 1), self.isTaken(number + 1) { self.hasOvertakenOutput = true }
             return .late
         }
         if self.isResumable { return known == fingerprint ? .duplicate : .contradiction }

@@ -146,6 +146,9 @@ extension TurnStateMachine {
         }
     }
 
+    /// Whether output has come in another order than its numbers, and no closing text has shown that it is right.
+    package var isOutOfOrder: Bool { self.tracker.hasOvertakenOutput && self.ledger.closed.isEmpty }
+
     /// The knowledge about the connection's responses that the next one on it gets.
     package var earlierResponses: EarlierResponses { self.order.asEarlier(countsByOne: self.tracker.countsByOne) }
 }

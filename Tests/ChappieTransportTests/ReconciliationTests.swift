@@ -315,6 +315,40 @@ private enum Closing {
         Self.expectContradiction(outcome, "one one ", "closing-differs at output 0, part 0")
     }
 
+    /// Each of two items of one index goes on where the other one stopped: two answers are written at once.
+    @Test func itemsThatWriteInTurnAtOneIndexAreAContradiction() async {
+        let outcome = await Self.run(
+            [
+                Closing.added(id: "a"), Closing.added(id: "b"), Closing.delta("one ", id: "a"),
+                Closing.delta("uno ", id: "b"), Closing.delta("two", id: "a"), Event.completed,
+            ]) { $0.policy.recovery = .never }
+        #expect(outcome.text == "one uno ")
+        #expect(outcome.transportFailure?.code == .contradictoryEvents)
+    }
+
+    @Test(arguments: [[], [Closing.itemDone("one ", id: "a")]])
+    func itemsOfOneIndexMayFollowOneAnother(_ end: [String]) async {
+        let outcome = await Self.run(
+            [Closing.added(id: "a"), Closing.delta("one ", id: "a")] + end + [
+                Closing.added(id: "b"), Closing.delta("two", id: "b"), Closing.itemDone("two", id: "b"),
+                Event.completed,
+            ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "one two")
+    }
+
+    /// A closing text that says the same shows that the numbers are wrong, and not the order.
+    @Test(arguments: [[], [Closing.textDone("one threetwo ")]])
+    func outputThatOtherOutputHasOvertakenIsAContradictionWhereNothingIsClosed(_ end: [String]) async {
+        let texts = [(1, "one "), (3, "three"), (2, "two ")]
+        let outcome = await Self.run(
+            texts.map { number, text in
+                Closing.delta(text).replacing(#""output_index""#, with: #""sequence_number":\#(number),"output_index""#)
+            } + end + [Event.completed])
+        guard end.isEmpty else { return #expect(outcome.error == nil) }
+        Self.expectContradiction(outcome, "one threetwo ", "out-of-order")
+    }
+
     @Test func aContradictionIsToldWithoutContent() async {
         let outcome = await Self.run([Closing.delta("secret"), Closing.textDone("other"), Event.completed])
         let error = outcome.clientError
@@ -360,6 +394,20 @@ private enum Closing {
         #expect(outcome.error == nil)
         #expect(outcome.text == "Hello")
         #expect(outcome.rawTypes.contains("response.output_text.delta"))
+    }
+
+    /// Text was taken for the root's: no announcement had named the agent before.
+    @Test(arguments: [
+        [
+            Closing.added(id: "n"), Closing.delta("aside", id: "n"),
+            Closing.itemDone("aside", id: "n", agent: "/root/x"),
+        ],
+        [Closing.delta("aside", id: "n"), Closing.added(id: "n", agent: "/root/x"), Closing.delta("more", id: "n")],
+        [Closing.delta("aside", id: nil), Closing.added(id: "n", agent: "/root/x"), Closing.delta("more", id: "n")],
+    ])
+    func anItemWithTextThatTurnsOutToBeAnotherAgentsIsAContradiction(_ events: [String]) async {
+        let outcome = await Self.run(events + [Event.completed])
+        Self.expectContradiction(outcome, "aside", "agent-changed")
     }
 
     private static let call =
@@ -560,6 +608,44 @@ private enum Closing {
         let outcome = await fixture.run()
         #expect(outcome.transportFailure?.code == .contradictoryEvents)
         #expect(!outcome.events.contains(.completed))
+    }
+
+    /// The answer to a call is the response with the call once more, and then what was asked for.
+    @Test(arguments: [true, false])
+    func aResponseThatComesOnceMoreBehindItsCallIsNotTheNextOne(hasList: Bool) async {
+        let call = #"{"id":"f","type":"function_call","call_id":"c","name":"t","arguments":"{}"}"#
+        let list = #","output":[\#(Closing.message("one", id: "a")),\#(call)]"#
+        let first =
+            Self.first.dropLast() + [
+                #"{"type":"response.output_item.added","output_index":1,"item":\#(call)}"#,
+                #"{"type":"response.output_item.done","output_index":1,"item":\#(call)}"#,
+                #"{"type":"response.completed","response":{"id":"r1"\#(hasList ? list : "")}}"#,
+            ]
+        let second = [
+            #"{"type":"response.created","sequence_number":0,"response":{"id":"r2"}}"#, Self.added(1, "b"),
+            Self.delta(2, "two", "b"), Self.done(3, "two", "b"),
+            #"{"type":"response.completed","response":{"id":"r2"}}"#,
+        ]
+        let steps: [ScriptStep] =
+            [.opened(101), .request] + first.map { .text($0) } + [.request] + (first + second).map { .text($0) }
+        let fixture = TurnFixture([steps]) {
+            $0.rawEvents = .none
+            $0.policy.recovery = .never
+        }
+        #expect(await fixture.run().text == "one")
+        var request = ChappieTransportRequest(prompt: "", model: "m")
+        request.runsCalls = true
+        request.answeredCalls = [
+            CompletedResponse.Call(callID: "c", name: "t", namespace: nil, payload: "{}", isCustom: false)
+        ]
+        let outcome = await fixture.complete(request).outcome
+        if hasList {
+            #expect(outcome.error == nil)
+            #expect(outcome.text == "two")
+        } else {
+            #expect(outcome.text == "")
+            #expect(outcome.transportFailure?.code == .contradictoryEvents)
+        }
     }
 
     /// A late delta of the first response, at each place of the second one on the same connection.

@@ -232,6 +232,18 @@ import Testing
         #expect(SequenceTracker(isResumable: true).consequence(of: .late) == .fail)
     }
 
+    @Test(arguments: [
+        ([0, 2, 1], true), ([0, 1, 3, 4, 2], true), ([0, 3, 1, 2], true), ([0, 10, 20, 15], false),
+        ([0, 1, 5, 2], false), ([3, 2, 1], false), ([0, 1, 2, 4, 5], false),
+    ])
+    func outputIsOvertakenWhereBothNeighboursHaveCome(numbers: [Int], isOvertaken: Bool) {
+        for isOutput in [true, false] {
+            var tracker = SequenceTracker(isResumable: false)
+            for number in numbers { _ = tracker.received(number, fingerprint: UInt64(number), isOutput: isOutput) }
+            #expect(tracker.hasOvertakenOutput == (isOvertaken && isOutput))
+        }
+    }
+
     @Test func aNumberBeforeTheFirstIsLate() {
         var tracker = SequenceTracker(isResumable: true)
         _ = tracker.received(40, fingerprint: 40)
