@@ -5,6 +5,7 @@ events that the consumer received. Nothing here knows how the client works. The 
 that they can stand for (`readings`), and what the consumer received is held against those.
 """
 
+import collections
 import json
 import re
 import signal
@@ -42,6 +43,7 @@ PARTS = {"output_text": ("text", "text"), "refusal": ("refusal", "refusal"),
          "summary_text": ("reasoning", "text"), "reasoning_text": ("reasoning", "text")}
 ENDS = ("response.completed", "response.failed", "response.incomplete")
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+SURROGATE = re.compile("[\ud800-\udfff]")
 CITATION = re.compile("【[^】]*†[^】]*】")
 # What a citation becomes: nothing, [n], or itself.
 MARK = r"(?:\[\d+\]|【[^】]*†[^】]*】)?"
@@ -59,6 +61,11 @@ class Failure:
 def joined(text):
     """The text with halves of surrogate pairs that came in two pieces put together."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def readable(text):
+    """The text as a consumer gets it: half of a surrogate pair that stays alone is U+FFFD."""
+    return SURROGATE.sub("\ufffd", joined(text))
 
 
 def closing_suffix(known, closing):
@@ -99,9 +106,13 @@ class Item:
 class Reading:
     """One response, as a sequence of events tells it."""
 
-    def __init__(self):
+    def __init__(self, carried=()):
         self.id = None
         self.items = []
+        self.carried = Item(None, None, -1)   # what the request had of an answer before
+        self.carried_calls = []
+        for value in carried:
+            self._carry(value)
         self.pieces = []          # (item, slot key, text, whether a closing event brought it)
         self.contradictions = []
         self.terminal = None
@@ -109,6 +120,15 @@ class Reading:
         self.note = ""
 
     # Building
+
+    def _carry(self, value):
+        for field in ("summary", "content"):
+            for part in value.get(field) or []:
+                if isinstance(part, dict) and part.get("type") in PARTS:
+                    kind, name = PARTS[part["type"]]
+                    self.carried.slots[kind] = self.carried.slots.get(kind, "") + str(part.get(name, ""))
+        if value.get("type") in CALLS:
+            self.carried_calls.append(call_of(value))
 
     def _item(self, event, create=True):
         identifier, index = event.get("item_id"), event.get("output_index")
@@ -162,7 +182,7 @@ class Reading:
                     kind, name = PARTS[part["type"]]
                     self._close(item, (kind, field, number), part.get(name), place)
         if value.get("type") in CALLS:
-            item.call = (value.get("name"), canonical_arguments(value.get(CALLS[value["type"]])), value.get("call_id"))
+            item.call = call_of(value)
 
     @staticmethod
     def _key(event, kind):
@@ -248,13 +268,15 @@ class Reading:
 
     def ordered(self, kind):
         """The output of one kind in the order of the items."""
-        return "".join(item.slots[key] for item in self._sorted() if item.is_root
-                       for key in sorted(item.slots, key=str) if key[0] == kind)
+        return readable(self.carried.slots.get(kind, "") + "".join(
+            item.slots[key] for item in self._sorted() if item.is_root
+            for key in sorted(item.slots, key=str) if key[0] == kind))
 
     def arrived(self, kind, closings=True):
         """The output of one kind in the order in which it came."""
-        return joined("".join(text for item, key, text, closing in self.pieces
-                              if item.is_root and key[0] == kind and (closings or not closing)))
+        return readable(self.carried.slots.get(kind, "") + "".join(
+            text for item, key, text, closing in self.pieces
+            if item.is_root and key[0] == kind and (closings or not closing)))
 
     def texts(self, kind):
         """The complete outputs that a consumer may have received."""
@@ -269,6 +291,13 @@ class Reading:
 
     def calls(self):
         return [item.call for item in self._sorted() if item.call and item.is_root]
+
+    def calls_of_all_agents(self):
+        return self.carried_calls + [item.call for item in self._sorted() if item.call]
+
+
+def call_of(item):
+    return item.get("name"), canonical_arguments(item.get(CALLS[item["type"]])), item.get("call_id")
 
 
 def canonical_arguments(text):
@@ -319,8 +348,12 @@ def plain_event(event):
 
 def events_of(exchange):
     """The events of an answer as (event, annotations of the script); what is no JSON object is left out."""
-    for sent in exchange["sent"]:
-        event = sent.get("event")
+    events = [sent.get("event") for sent in exchange["sent"]]
+    # On a kept WebSocket what comes before the response is created may be an earlier one's.
+    created = next((place for place, event in enumerate(events) if isinstance(event, dict)
+                    and event.get("type") == "response.created"), 0) if exchange.get("earlier") else 0
+    for place, (event, sent) in enumerate(zip(events, exchange["sent"])):
+        sent = dict(sent, late=True) if place < created else sent
         # Lanes are the WebSocket's.
         if isinstance(event, dict) and (exchange.get("transport") == "http" or event.get("stream_id", "")
                                         in ("", exchange["request"].get("stream_id"))):
@@ -367,11 +400,20 @@ def filtered(events, numbers, late):
     return result
 
 
-def readings_of(events, note):
+def carried_items(request):
+    """The items that a request carries of an answer that was broken off: what the model made of its input."""
+    made = []
+    for item in request.get("input") or []:
+        if isinstance(item, dict) and (item.get("type") in ("reasoning", *CALLS) or item.get("role") == "assistant"):
+            made.append(plain_item(item))
+    return made
+
+
+def readings_of(events, note, carried=()):
     result = []
     for numbers in ("exact", "seen", "rising"):
         for late in (False, True):
-            reading = Reading()
+            reading = Reading(carried)
             for event in filtered(events, numbers, late):
                 reading.take(event)
             reading.note = f"{note}, numbers {numbers}" + (", late events dropped" if late else "")
@@ -391,7 +433,7 @@ def readings(exchanges):
         foreign = (set(exchange.get("earlier", ())) | earlier.get(connection, set())) - announced
         own = [(event, sent) for event, sent in events_of(exchange) if not identifiers(event) & foreign]
         earlier.setdefault(connection, set()).update(*(identifiers(event) for event, _ in own))
-        result += readings_of(own, f"answer {exchange['number']}")
+        result += readings_of(own, f"answer {exchange['number']}", carried_items(exchange["request"]))
         identity = claimed_identity(exchange)
         chain = []
         for resume in resumes:
@@ -456,6 +498,23 @@ def rounds_of(received):
     return rounds
 
 
+def handed_over(events):
+    """The finished calls that were delivered as raw events."""
+    handed = collections.Counter()
+    for event in events:
+        if event.get("type") == "raw" and event.get("eventType") == "response.output_item.done":
+            item = json.loads(event["payload"]).get("item")
+            if isinstance(item, dict) and item.get("type") in CALLS:
+                handed[call_of(item)[:2]] += 1
+    return handed
+
+
+def has_calls(reading, handed, completed):
+    """Whether the calls that were handed over are those of the response: each once, and all of one that is complete."""
+    calls = collections.Counter(call[:2] for call in reading.calls_of_all_agents())
+    return handed == calls if completed else handed <= calls
+
+
 def matches(reading, received):
     return all(received[kind] in reading.texts(kind)
                or received[kind].rstrip() in {text.rstrip() for text in reading.texts(kind)}
@@ -501,15 +560,16 @@ def blame(received, candidates):
     return MIXED
 
 
-def judge_round(exchanges, received, completed, tag):
+def judge_round(exchanges, received, completed, tag, handed=None):
     candidates = readings(exchanges)
     if not completed:
         contradictory = tag == "event.contradictory"
-        if not (received["text"] or received["reasoning"] or received["refusal"]):
+        if not (received["text"] or received["reasoning"] or received["refusal"] or handed):
             return []
-        if any(is_prefix(reading, received, contradictory) for reading in candidates):
-            return []
-        return [Failure(blame(received, candidates), evidence(received, candidates, f"error {tag}"))]
+        fitting = [reading for reading in candidates if is_prefix(reading, received, contradictory)]
+        if not fitting:
+            return [Failure(blame(received, candidates), evidence(received, candidates, f"error {tag}"))]
+        return judge_handed(fitting, handed, False)
     whole = [r for r in candidates if r.terminal == "completed"]
     sound = [r for r in whole if not r.contradictions]
     if not whole:
@@ -520,7 +580,15 @@ def judge_round(exchanges, received, completed, tag):
     fitting = [r for r in sound if matches(r, received)]
     if not fitting:
         return [Failure(blame(received, sound), evidence(received, sound, "completed"))]
-    return []
+    return judge_handed(fitting, handed, True)
+
+
+def judge_handed(fitting, handed, completed):
+    """Calls that a stream has handed over, against the responses that its text fits."""
+    if handed is None or any(has_calls(reading, handed, completed) for reading in fitting):
+        return []
+    expected = sorted({str([call[:2] for call in reading.calls_of_all_agents()]) for reading in fitting})
+    return [Failure(TOOLS, f"handed over {sorted(handed.elements(), key=str)}, the responses have {' or '.join(expected)}")]
 
 
 def judge_calls(exchanges, received, ended):
@@ -551,7 +619,8 @@ def judge(exchanges, outcome, permitted=None):
 
     exchanges: [{"number", "connection", "round", "request": {"kind": "create"|"resume", "id"?, "starting_after"?},
                  "sent": [{"event": object}|{"raw": text}, "late"?: true], "earlier"?: [identifiers]}]
-    outcome: {"events": [lines of --json], "exit": code, "seconds": s, "budget": s, "report"?: object}
+    outcome: {"events": [lines of --json], "exit": code, "seconds": s, "budget": s, "report"?: object,
+              "tools"?: whether the client runs calls, "calls"?: whether the stream hands finished calls over as raw}
     permitted: {"must"?: "complete"|"fail", "tag"?: text, "texts"?: [complete texts, of the last round]}
     """
     permitted = permitted or {}
@@ -580,7 +649,7 @@ def judge(exchanges, outcome, permitted=None):
     for number, received in enumerate(rounds):
         mine = [e for e in exchanges if e.get("round", 0) == number]
         is_complete = completed or number < last or bool(received["calls"])
-        wrong = judge_round(mine, received, is_complete, tag)
+        wrong = judge_round(mine, received, is_complete, tag, handed_over(events) if outcome.get("calls") else None)
         failures += wrong or judge_calls(mine, received, number < last or completed and outcome.get("tools"))
     text = "".join(received["text"] for received in rounds)
     if completed and permitted.get("texts") is not None and not failures:

@@ -8,6 +8,7 @@
     run.py --client BIN --one SEED            one seed, with everything that was sent and received
     run.py --client BIN --one SEED --minimise --write FILE
     run.py --client BIN --script FILE         one script, likewise
+    run.py --records FILE                     runs that another program has recorded; --only NAME for one, with everything
 
 Exit code: 0 when every sentence held, 1 when one was broken, 2 when the program could not run.
 """
@@ -26,6 +27,7 @@ import time
 
 import lies
 import oracle
+import records
 import relay
 import server
 
@@ -166,7 +168,7 @@ def load(path):
 def show(script, exchanges, outcome, failures):
     print(json.dumps({k: v for k, v in script.items() if k != "answers"}, ensure_ascii=False))
     for exchange in exchanges:
-        print(f"answer {exchange['answer']} on connection {exchange['connection']} ({exchange['transport']}), "
+        print(f"answer {exchange.get('answer', exchange['number'])} on connection {exchange['connection']} ({exchange['transport']}), "
               f"round {exchange['round']}, {json.dumps(exchange['request'])}")
         for sent in exchange["sent"]:
             print("   ", "LATE" if sent.get("late") else "", json.dumps(sent.get("event", sent.get("raw")),
@@ -178,9 +180,24 @@ def show(script, exchanges, outcome, failures):
         print("BROKEN:", failure)
 
 
+def show_records(paths, name):
+    status = 2
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            for record in map(json.loads, file):
+                if record["name"] != name:
+                    continue
+                for exchanges, outcome, failures in records.judged(record):
+                    show({"name": name}, exchanges, outcome, failures)
+                    status = max(status % 2, bool(failures))
+    return status
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--client", required=True, help="the program chappie")
+    parser.add_argument("--client", help="the program chappie")
+    parser.add_argument("--records", action="append", default=[], help="a file of records, may be given several times")
+    parser.add_argument("--only", help="with --records: the record of this name, with all that was sent and received")
     parser.add_argument("--script", action="append", default=[], help="a script, may be given several times")
     parser.add_argument("--one", help="one seed")
     parser.add_argument("--seeds", help="A..B")
@@ -193,6 +210,12 @@ def main():
     parser.add_argument("--write", help="with --one: write the script into this file")
     options = parser.parse_args()
     sys.stdout.reconfigure(errors="backslashreplace")
+    if options.records:
+        if options.only:
+            return show_records(options.records, options.only)
+        return records.main(options.records, options.jobs, records.SHOWN)
+    if not options.client:
+        parser.error("--client or --records is needed")
     binary = os.path.abspath(options.client)
     if not os.access(binary, os.X_OK):
         print(f"run.py: {binary} cannot be run", file=sys.stderr)

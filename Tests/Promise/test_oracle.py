@@ -1,6 +1,7 @@
 """Each rule of the oracle with a case that it must refuse and one that it must accept."""
 
 import copy
+import json
 import random
 import unittest
 
@@ -282,6 +283,54 @@ class OracleTests(unittest.TestCase):
     def test_tolerance(self):
         self.refuse(oracle.TOLERANT, [exchange(told())], outcome("ax0 ", error="network"), {"must": "complete"})
         self.accept([exchange(told())], outcome("ax0 ax1 ax2 "), {"must": "complete"})
+
+    def test_calls_that_a_stream_hands_over(self):
+        for remove in (False, True):
+            t = told(tool_calls=1)
+            if remove:
+                lies.calls_only_in_completed(random.Random(1), t)
+
+            def handed(*zones):
+                items = [{"type": "function_call", "name": "now", "arguments": '{ "zone": "%s"}' % zone} for zone in zones]
+                return [{"type": "raw", "eventType": "response.output_item.done", "payload": json.dumps({"item": item})}
+                        for item in items]
+
+            def run(*zones, **fields):
+                return outcome("ax0 ax1 ax2 ", extra=handed(*zones), calls=True, **fields)
+
+            self.accept([exchange(t)], run("a0"))
+            self.refuse(oracle.TOOLS, [exchange(t)], run())
+            self.refuse(oracle.TOOLS, [exchange(t)], run("a0", "a0"))
+            self.refuse(oracle.TOOLS, [exchange(t)], run("other"))
+            self.accept([exchange(t)], run(error="network"))
+            self.accept([exchange(t)], run("a0", error="network"))
+            self.refuse(oracle.TOOLS, [exchange(t)], run("other", error="network"))
+
+    def test_items_that_a_request_carries(self):
+        rest = told("b", "b")
+        message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "ax0 "}]}
+        first = told()
+        del first.steps[5:]
+        both = [exchange(first), exchange(rest, 1, {"kind": "create", "input": [{"role": "user"}, message]})]
+        self.accept(both, outcome("ax0 ", "bx0 bx1 bx2 "))
+        self.accept(both, outcome("ax0 ", "bx0 ", error="network"))
+        self.refuse(oracle.SKIPPED, both, outcome("bx0 bx1 bx2 "))
+        self.refuse(oracle.MIXED, [both[0], exchange(rest, 1)], outcome("ax0 ", "bx0 bx1 bx2 "))
+
+    def test_output_before_the_response_is_created_on_a_kept_connection(self):
+        t = told()
+        t.insert(0, {"type": lies.TEXT, "delta": "late "})
+        self.accept([exchange(t, earlier=["resp_e"])], outcome("ax0 ax1 ax2 "))
+        self.refuse(oracle.SKIPPED, [exchange(t, earlier=["resp_e"])], outcome("ax0 ax2 "))
+        self.assertTrue(oracle.judge([exchange(t)], outcome("ax0 ax1 ax2 ")))
+
+    def test_half_of_a_pair_that_stays_alone(self):
+        t = told()
+        for step, delta in zip(t.events(lies.TEXT), ("a\ud83d", "b", "end\ud800")):
+            step["event"]["delta"] = delta
+        lies.no_closing_texts(None, t)
+        self.accept([exchange(t)], outcome("a", "\ufffdb", "end", "\ufffd"))
+        self.refuse(oracle.MIXED, [exchange(t)], outcome("ab", "end"))
 
     def test_seeds_make_the_same_script_again(self):
         for seed in range(1500):
