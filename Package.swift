@@ -98,16 +98,19 @@ let package = Package(
             exclude: ["README.md", "differences.py", "requirements.txt", "responses.py", "run.py", "theirs.py"],
             swiftSettings: baseSettings),
         .target(
+            name: "PromiseRecord", dependencies: ["ChappieTransport"], path: "Tests/PromiseRecord",
+            swiftSettings: baseSettings),
+        .target(
             name: "TurnSimulation",
-            dependencies: ["ChappieTransport", "StreamSession", "StreamTransport"],
+            dependencies: ["ChappieTransport", "PromiseRecord", "StreamSession", "StreamTransport"],
             path: "Tests/TurnSimulation", swiftSettings: baseSettings),
         .executableTarget(
-            name: "turn-simulator", dependencies: ["TurnSimulation"], path: "Tests/TurnSimulator",
+            name: "turn-simulator", dependencies: ["PromiseRecord", "TurnSimulation"], path: "Tests/TurnSimulator",
             swiftSettings: baseSettings),
         .executableTarget(
-            name: "torture", dependencies: ["ChappieTestServer", "ChappieTransport", "StreamTransport"],
-            path: "Tests/Torture",
-            swiftSettings: baseSettings),
+            name: "torture",
+            dependencies: ["ChappieTestServer", "ChappieTransport", "PromiseRecord", "StreamTransport"],
+            path: "Tests/Torture", swiftSettings: baseSettings),
         .executableTarget(
             name: "soak", dependencies: ["ChappieTestServer", "ChappieTransport", "StreamTransport"],
             path: "Tests/Soak", swiftSettings: baseSettings),

@@ -4,6 +4,7 @@
 import ChappieTransport
 import Dispatch
 import Foundation
+import PromiseRecord
 
 /// The command `torture`.
 @main
@@ -55,28 +56,38 @@ struct TortureCommand {
     private static func runAll(_ options: TortureOptions, _ catalog: Catalog, _ plan: TorturePlan) async throws -> Int32
     {
         let fingerprint = TortureState.programFingerprint + plan.fingerprint
-        let runner = TortureRunner(
-            options, catalog: catalog, plan: plan, state: self.beginning(options, fingerprint: fingerprint))
+        let state = self.beginning(options, fingerprint: fingerprint)
+        let records = try self.recordFile(options, isContinued: state.runCount > 0)
+        let runner = TortureRunner(options, catalog: catalog, plan: plan, state: state, records: records)
         let before = runner.state.runCount
         let signals = [SIGINT, SIGTERM].map { number in self.onSignal(number) { runner.stop() } }
         let start = ContinuousClock.now
         try await runner.run()
         let seconds = (ContinuousClock.now - start).seconds
         withExtendedLifetime(signals) {}
-        let state = runner.state
-        Console.shared.line(TortureTable.text(plan, state, wires: options.wires))
-        let rate = Int(Double(state.runCount - before) / max(0.001, seconds))
+        let end = runner.state
+        Console.shared.line(TortureTable.text(plan, end, wires: options.wires))
+        let rate = Int(Double(end.runCount - before) / max(0.001, seconds))
         Console.shared.line("\(Int(seconds)) s, \(rate) runs a second")
-        let isWhole = state.runCount >= plan.runCount
+        let isWhole = end.runCount >= plan.runCount
         if isWhole {
             // The next invocation begins anew.
             try? FileManager.default.removeItem(atPath: options.stateFile)
         } else {
-            Console.shared.line("stopped after \(state.runCount) of \(plan.runCount) runs; the same command goes on")
+            Console.shared.line("stopped after \(end.runCount) of \(plan.runCount) runs; the same command goes on")
         }
-        Console.shared.line("\(state.runCount) runs, \(state.violationCount) violations")
-        if state.violationCount > 0 { return 1 }
+        Console.shared.line("\(end.runCount) runs, \(end.violationCount) violations")
+        if end.violationCount > 0 { return 1 }
         return isWhole || options.timeLimit != nil ? 0 : 130
+    }
+
+    /// The file of records; a run that goes on adds to it.
+    private static func recordFile(_ options: TortureOptions, isContinued: Bool) throws -> PromiseRecordFile? {
+        guard let path = options.recordFile else { return nil }
+        guard let file = PromiseRecordFile(path: path, appends: isContinued) else {
+            throw TortureOptions.Problem(description: "--record: cannot write \(path)")
+        }
+        return file
     }
 
     private static func beginning(_ options: TortureOptions, fingerprint: String) -> TortureState {
@@ -105,7 +116,8 @@ struct TortureCommand {
         _ only: TortureCase, _ options: TortureOptions, _ catalog: Catalog, _ plan: TorturePlan
     ) async throws -> Int32 {
         let runner = TortureRunner(
-            options, catalog: catalog, plan: plan, state: TortureState(fingerprint: plan.fingerprint))
+            options, catalog: catalog, plan: plan, state: TortureState(fingerprint: plan.fingerprint),
+            records: try self.recordFile(options, isContinued: false))
         let server = try ReplayServer()
         defer { server.stop() }
         let (transcript, verdict, isHanging) = await runner.transcribe(only, server)

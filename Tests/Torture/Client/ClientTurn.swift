@@ -14,6 +14,8 @@ struct ClientTurn: Sendable {
     var run: Int?
     /// Whether a silent server is given up after a few hundred milliseconds.
     var isImpatient = false
+    /// Whether every event is kept.
+    var isRecorded = false
 
     /// The quiet after which a ping is sent, and the time for its answer: the service looks each 100 ms.
     private static let pingDuration = Duration.milliseconds(100)
@@ -22,7 +24,7 @@ struct ClientTurn: Sendable {
 
     /// Reads a whole stream; `begun` is given the way to stop it.
     func transcript(_ begun: (ChappieStreamHandle) -> Void = { _ in }) async -> Transcript {
-        var transcript = Transcript()
+        var transcript = Transcript(keepsEvents: self.isRecorded)
         guard let configuration = self.configuration else { return transcript }
         let transport = ChappieStreamingTransport(configuration: configuration)
         let handle = transport.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))

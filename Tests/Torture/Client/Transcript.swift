@@ -19,13 +19,19 @@ struct Transcript: Sendable {
 
     /// What arrived.
     private(set) var entries: [Entry] = []
+    /// Every event of the stream, when the run is recorded.
+    private(set) var events: [ChappieStreamEvent]?
     /// What the stream threw.
     var error: (any Error)?
     /// What the client says about its attempts.
     var report: ChappieStreamReport?
 
+    /// An empty transcript.
+    init(keepsEvents: Bool = false) { if keepsEvents { self.events = [] } }
+
     /// Adds an event.
     mutating func add(_ event: ChappieStreamEvent) {
+        self.events?.append(event)
         switch event {
         case .textDelta(let text): self.entries.append(.output(.text, text))
         case .reasoningDelta(let text): self.entries.append(.output(.reasoning, text))

@@ -88,6 +88,9 @@ struct TortureCase: Hashable, Sendable {
         self.offset = offset
     }
 
+    /// Whether it is among the runs, one in so many, that are recorded.
+    func isRecorded(oneIn stride: Int, seed: UInt64) -> Bool { (self.number(seed: seed) >> 40) % UInt64(stride) == 0 }
+
     /// A number that is the same for the same case and seed, and looks random.
     func number(seed: UInt64) -> UInt64 { RandomNumbers(seed: seed, name: self.name).first }
 }

@@ -24,6 +24,8 @@ struct TortureOptions: Sendable {
           --case S/W/C/R/N     run this one case, and say what was seen
           --jobs J             runs at once (default 24); four times as many wait for silent servers
           --seed S             another choice of second answers (default 1)
+          --record FILE        write runs into this file, for Tests/Promise/run.py --records
+          --record-every N     one run in N of them (default 40)
           --time-limit S       stop after S seconds; what was run counts
           --resume FILE        where the state is kept (default .build/torture-state.json)
           --fresh              forget the state of a run that was stopped
@@ -47,6 +49,10 @@ struct TortureOptions: Sendable {
     var jobs = 24
     /// What the second answers are chosen by.
     var seed: UInt64 = 1
+    /// Where runs are recorded.
+    var recordFile: String?
+    /// One run in how many is.
+    var recordStride = 40
     /// After how long the run is stopped.
     var timeLimit: Duration?
     /// Where the state is kept.
@@ -88,6 +94,8 @@ struct TortureOptions: Sendable {
             self.onlyCase = only
         case "--jobs": self.jobs = try Self.number(name, value)
         case "--seed": self.seed = UInt64(try Self.number(name, value))
+        case "--record": self.recordFile = value
+        case "--record-every": self.recordStride = try Self.number(name, value)
         case "--time-limit": self.timeLimit = .seconds(try Self.number(name, value))
         case "--resume": self.stateFile = value
         default: throw Problem(description: "unknown option \(name)")

@@ -2,6 +2,7 @@
 //
 // The runner belongs to the main task. What workers share is behind a lock.
 import Foundation
+import PromiseRecord
 import StreamTransport
 
 /// Runs everything.
@@ -23,13 +24,18 @@ final class TortureRunner: Sendable {
     let options: TortureOptions
     let catalog: Catalog
     private let plan: TorturePlan
+    private let records: PromiseRecordFile?
     private let progress: LockedValue<Progress>
     private let turns = RunningTurns()
     private let start = ContinuousClock.now
 
     /// Prepares to run a plan, from where `state` stands.
-    init(_ options: TortureOptions, catalog: Catalog, plan: TorturePlan, state: TortureState) {
+    init(
+        _ options: TortureOptions, catalog: Catalog, plan: TorturePlan, state: TortureState,
+        records: PromiseRecordFile? = nil
+    ) {
         self.options = options
+        self.records = records
         self.catalog = catalog
         self.plan = plan
         self.progress = LockedValue(Progress(state: state))
@@ -122,17 +128,24 @@ final class TortureRunner: Sendable {
 
     /// Runs one case, and keeps what was seen.
     func transcribe(_ torture: TortureCase, _ server: ReplayServer) async -> (Transcript, Verdict?, Bool) {
-        guard let script = self.catalog.script(for: torture, seed: self.options.seed) else {
+        guard var script = self.catalog.script(for: torture, seed: self.options.seed) else {
             return (Transcript(), nil, false)
+        }
+        if self.records != nil {
+            let stride = self.options.onlyCase == nil ? self.options.recordStride : 1
+            script.isRecorded = torture.isRecorded(oneIn: stride, seed: self.options.seed)
         }
         let run = server.add(script)
         let turn = self.turns.begin(torture.name)
         let client = ClientTurn(
-            port: server.port, wire: torture.combination.wire, run: run, isImpatient: torture.combination.cut.isStall)
+            port: server.port, wire: torture.combination.wire, run: run, isImpatient: torture.combination.cut.isStall,
+            isRecorded: script.isRecorded)
         let transcript = await client.transcript { self.turns.note($0, of: turn) }
         let isHanging = self.turns.end(turn)
+        let observation = server.remove(run)
+        if script.isRecorded { self.records?.write(PromiseRecord(torture, transcript, observation)) }
         let verdict = Verdict(
-            script, replay: torture.combination.replay, transcript: transcript, observation: server.remove(run))
+            script, replay: torture.combination.replay, transcript: transcript, observation: observation)
         return (transcript, verdict, isHanging)
     }
 
@@ -234,6 +247,17 @@ final class PieceQueue: Sendable {
 
     /// The next piece.
     func next() -> TorturePlan.Piece? { self.pieces.withLock { $0.popFirst() } }
+}
+
+extension PromiseRecord {
+    /// One run; the client delivers every event that no delta carries.
+    fileprivate init(_ torture: TortureCase, _ transcript: Transcript, _ observation: ReplayServer.Observation) {
+        var turn = Turn()
+        turn.exchanges = observation.exchanges
+        turn.received = transcript.events ?? []
+        turn.error = transcript.error
+        self.init(name: torture.name, turns: [turn], handsOverCalls: true)
+    }
 }
 
 extension Duration {

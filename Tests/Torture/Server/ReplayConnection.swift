@@ -12,6 +12,8 @@ final class ReplayConnection {
         var rendered: RenderedAnswer
         /// What happens after how many bytes.
         var cut: (cut: Cut, offset: Int)?
+        /// The connection's number in the record; nil for a run that is not recorded.
+        var recordedConnection: Int?
     }
 
     /// What is to be done with the socket.
@@ -49,6 +51,10 @@ final class ReplayConnection {
     private var cutAfterOutput: Cut?
     private var closesAfterOutput = false
     private var buffer = [UInt8](repeating: 0, count: 8 * 1024)
+    /// The connection's number in the record; nil for a run that is not recorded.
+    private var recordedConnection: Int?
+    /// What a recorded connection has sent before its request was whole.
+    private var sentBeforeRequest: [UInt8] = []
 
     /// Whether bytes wait to be sent.
     var wantsToWrite: Bool { !self.output.isEmpty }
@@ -82,7 +88,7 @@ final class ReplayConnection {
 
     private func flush() -> Outcome {
         while !self.output.isEmpty {
-            guard let count = SystemSocket.send(self.descriptor, self.output[...]) else { return .closed }
+            guard let count = self.sendOutput() else { return .closed }
             if count == 0 { return .open }
             self.output.removeFirst(count)
         }
@@ -98,6 +104,27 @@ final class ReplayConnection {
         return .open
     }
 
+    private func sendOutput() -> Int? {
+        guard let connection = self.recordedConnection else {
+            return SystemSocket.send(self.descriptor, self.output[...])
+        }
+        var count: Int?
+        self.server.noteSending(on: connection, run: self.run) {
+            count = SystemSocket.send(self.descriptor, self.output[...])
+            return self.output.prefix(count ?? 0)
+        }
+        if case .message = self.phase { self.sentBeforeRequest += self.output.prefix(count ?? 0) }
+        return count
+    }
+
+    /// Enters a request that is whole into the record.
+    private func noteRequest() {
+        guard let connection = self.recordedConnection else { return }
+        self.server.noteRequest(
+            on: connection, isWebSocket: self.isWebSocket, sent: self.sentBeforeRequest, run: self.run)
+        self.sentBeforeRequest = []
+    }
+
     // MARK: Requests
 
     /// Takes one thing from the input; false when something is missing.
@@ -108,6 +135,7 @@ final class ReplayConnection {
         case .content(let answer, let byteCount):
             guard self.input.count >= byteCount else { return false }
             self.input.removeFirst(byteCount)
+            self.noteRequest()
             self.send(answer, from: 0, to: answer.rendered.bytes.count)
             self.phase = .answered
             return true
@@ -115,6 +143,7 @@ final class ReplayConnection {
             guard let frame = ClientFrame(self.input) else { return false }
             self.input.removeFirst(frame.byteCount)
             guard !frame.isControl else { return self.answer(frame) }
+            self.noteRequest()
             self.send(answer, from: answer.rendered.headByteCount, to: answer.rendered.bytes.count)
             self.phase = .answered
             return true
@@ -135,6 +164,7 @@ final class ReplayConnection {
             self.closesAfterOutput = true
             return false
         }
+        self.recordedConnection = answer.recordedConnection
         guard let key = head.key else {
             self.phase = .content(answer, byteCount: head.contentByteCount)
             return true

@@ -2,6 +2,7 @@
 //
 // One thread owns all connections. The table of runs is shared with the workers; one lock guards it.
 import Foundation
+import PromiseRecord
 import StreamTransport
 
 #if canImport(Darwin)
@@ -31,6 +32,8 @@ final class ReplayServer: @unchecked Sendable {
         var replay: RenderedAnswer
         /// The same over HTTP.
         var fallback: RenderedAnswer
+        /// Whether what is sent is kept.
+        var isRecorded = false
     }
 
     /// What the server saw of one run.
@@ -39,6 +42,8 @@ final class ReplayServer: @unchecked Sendable {
         var requestCount = 0
         /// What was sent of the first answer.
         var firstSentByteCount = 0
+        /// What was sent for each request of a recorded run.
+        var exchanges: [PromiseRecord.Exchange] = []
     }
 
     private struct Run {
@@ -97,16 +102,37 @@ final class ReplayServer: @unchecked Sendable {
             run.observation.requestCount += 1
             runs[number] = run
             let script = run.script
-            guard run.observation.requestCount == 1 else {
-                return .init(rendered: isWebSocket ? script.replay : script.fallback, cut: nil)
-            }
-            return .init(rendered: script.first, cut: (script.cut, script.offset))
+            let isFirst = run.observation.requestCount == 1
+            var answer = ReplayConnection.Answer(
+                rendered: isFirst ? script.first : isWebSocket ? script.replay : script.fallback,
+                cut: isFirst ? (script.cut, script.offset) : nil)
+            if script.isRecorded { answer.recordedConnection = run.observation.requestCount }
+            return answer
         }
     }
 
     /// Notes how much of the first answer was sent.
     func noteFirstSent(_ byteCount: Int, run number: Int) {
         self.runs.withLock { $0[number]?.observation.firstSentByteCount = byteCount }
+    }
+
+    /// Notes a request, whole, of a recorded run, and what was sent on its connection before.
+    func noteRequest(on connection: Int, isWebSocket: Bool, sent: [UInt8], run number: Int) {
+        let exchange = PromiseRecord.Exchange(
+            connection: connection, isWebSocket: isWebSocket, request: .create(content: nil), sent: .connection(sent))
+        self.runs.withLock { $0[number]?.observation.exchanges.append(exchange) }
+    }
+
+    /// Sends bytes of a recorded run: a run that ends meanwhile has all that was sent.
+    func noteSending(on connection: Int, run number: Int, _ send: () -> ArraySlice<UInt8>) {
+        self.runs.withLock { runs in
+            let bytes = send()
+            guard let exchanges = runs[number]?.observation.exchanges,
+                let index = exchanges.firstIndex(where: { $0.connection == connection }),
+                case .connection(let sent) = exchanges[index].sent
+            else { return }
+            runs[number]?.observation.exchanges[index].sent = .connection(sent + bytes)
+        }
     }
 
     // MARK: The thread
