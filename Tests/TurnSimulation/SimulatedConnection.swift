@@ -20,6 +20,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     private(set) var isClosed = false
     private(set) var hasSent = false
     private(set) var isReleased = false
+    private var statusCode: Int?
     /// True once the peer answers nothing any more.
     var peerIsDead = false
     /// What the next request on a kept connection meets, instead of an answer.
@@ -144,6 +145,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
             return .pong
         case .opened(let head):
             self.world.log("\(self.id) opened \(head.statusCode)")
+            self.statusCode = head.statusCode
             self.statistics.opened = self.world.now - self.startedAt
             self.world.checker.refused(on: self.id, statusCode: head.statusCode)
             self.noteBackgroundEnd(succeeded: head.statusCode == 101)
@@ -181,6 +183,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     }
 
     private func report(_ payload: TimelineItem.Payload) -> TransportEvent {
+        if self.statusCode == 101 || self.statusCode == 200 { self.world.record?.read(payload, on: self.id) }
         self.world.log("\(self.id) \(payload.kind) \(String(decoding: payload.bytes, as: UTF8.self).debugDescription)")
         self.statistics.receivedByteCount += payload.bytes.count
         self.statistics.lastReceived = self.world.now - self.startedAt
@@ -204,7 +207,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
         self.world.log("\(self.id) send \(String(decoding: message, as: UTF8.self))")
         guard self.isEstablished, !self.isClosed, kind == .text else { return }
         self.statistics.sentByteCount += message.count
-        self.requestSent()
+        self.requestSent(message: message)
         self.world.answer(message, on: self)
     }
 
@@ -256,10 +259,14 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     }
 
     /// A request has gone out on this connection.
-    func requestSent(reachesServer: Bool = true) {
+    func requestSent(message: [UInt8] = [], reachesServer: Bool = true) {
         self.hasSent = true
         self.hints = []
         self.statistics.requestSent = reachesServer
+        if reachesServer, !self.peerIsDead {
+            self.world.record?.requested(
+                on: self.id, self.request.exchange, target: self.request.endpoint.target, message: message)
+        }
         self.world.checker.sent(
             on: self.id, reachesServer: reachesServer && !self.peerIsDead, isResumption: self.isResumption)
     }

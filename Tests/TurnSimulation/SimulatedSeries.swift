@@ -1,6 +1,7 @@
 // A few turns on one instance, one after another, with pauses between them.
 
 import ChappieTransport
+package import PromiseRecord
 import StreamTransport
 
 /// Runs the turns of one seed.
@@ -13,6 +14,8 @@ package struct SimulatedSeries {
         package var violation: PromiseChecker.Violation?
         /// What happened, line by line, if that was asked for.
         package var trace: [String] = []
+        /// What the oracle in Tests/Promise judges, if that was asked for.
+        package var record: PromiseRecord?
     }
 
     private let seed: UInt64
@@ -33,7 +36,13 @@ package struct SimulatedSeries {
         if world.checker.violation == nil { world.checker.released() }
         // The connections know their world.
         world.connections = []
-        return Outcome(coverage: world.coverage, violation: world.checker.violation, trace: world.trace)
+        var outcome = Outcome(coverage: world.coverage, violation: world.checker.violation, trace: world.trace)
+        if let record = world.record {
+            let handsOverCalls = world.settings.configuration.rawEvents != .none
+            outcome.record = PromiseRecord(
+                name: "seed \(self.seed)", turns: record.turns, handsOverCalls: handsOverCalls)
+        }
+        return outcome
     }
 
     private func runTurns(in world: SimulatedWorld) async {

@@ -101,19 +101,30 @@ struct SimulatedTurn {
             for try await event in handle.events {
                 world.step()
                 world.log("delivered \(event)")
+                world.record?.received(event)
                 world.checker.received(self.output(of: event))
                 // An engine that breaks a promise may go on for ever.
-                if world.checker.violation != nil { return .abandoned }
+                if world.checker.violation != nil { return self.abandoned() }
                 count += 1
-                if count == self.patience + 1, self.losesPatience(with: handle) { return .abandoned }
+                if count == self.patience + 1, self.losesPatience(with: handle) { return self.abandoned() }
             }
             self.note(handle.report)
+            world.record?.ended(nil, isAbandoned: self.mayLackEnd)
             return .ended
         } catch {
             self.note(handle.report)
+            world.record?.ended(error, isAbandoned: self.mayLackEnd)
             return self.ending(of: error)
         }
     }
+
+    private func abandoned() -> PromiseChecker.Ending {
+        self.world.record?.ended(nil, isAbandoned: true)
+        return .abandoned
+    }
+
+    /// Whether the consumer stops the stream, which then ends without an error.
+    private var mayLackEnd: Bool { if case .reads = self.behaviour { false } else { true } }
 
     /// Does what the consumer does between two events; true when it goes away.
     private func losesPatience(with handle: ChappieStreamHandle) -> Bool {

@@ -33,6 +33,8 @@ final class SimulatedWorld: @unchecked Sendable {
     var lastEnd: Duration?
     private var stepsOfTurn = 0
     private(set) var trace: [String] = []
+    /// Nil for a series that is not recorded.
+    var record: SimulatedRecord?
     private var hasLoggedViolation = false
 
     init(seed: UInt64, options: SimulationOptions, scheduler: SimulationScheduler) {
@@ -41,6 +43,7 @@ final class SimulatedWorld: @unchecked Sendable {
         self.credentials = credentials
         self.scheduler = scheduler
         self.options = options
+        if options.isRecording { self.record = SimulatedRecord() }
         self.settings = SimulatedConfiguration(&random, options: options) { _ in nil }
         self.server = SimulatedServer(&random)
         self.random = random
@@ -74,7 +77,10 @@ final class SimulatedWorld: @unchecked Sendable {
         if self.stepsOfTurn == Self.maximumStepCount { self.stuck("the turn takes \(self.stepsOfTurn) steps") }
     }
 
-    func beginTurn() { self.stepsOfTurn = 0 }
+    func beginTurn() {
+        self.stepsOfTurn = 0
+        self.record?.beginTurn()
+    }
 
     func log(_ line: @autoclosure () -> String) {
         guard self.options.isTracing else { return }

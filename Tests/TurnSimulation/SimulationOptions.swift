@@ -2,6 +2,8 @@
 package struct SimulationOptions: Sendable {
     /// Whether what happens is written down.
     package var isTracing = false
+    /// Whether what the engine has read and delivered is kept.
+    package var isRecording = false
     /// Faults that servers do not have, by name.
     ///
     /// With it a run can go on past one that is known to break a promise.

@@ -1,5 +1,6 @@
 // Many series on several threads.
 
+package import PromiseRecord
 import StreamTransport
 
 /// Runs series of turns, each from a seed of its own, until there are enough turns or a promise is broken.
@@ -35,6 +36,11 @@ package struct SimulationRun: Sendable {
     /// Told of the trace of each series, if one is written.
     package var report: @Sendable ([String]) -> Void = { _ in }
 
+    /// Where series are recorded, one in `recordStride` of them.
+    package var records: PromiseRecordFile?
+    /// One series in how many is recorded.
+    package var recordStride = 50
+
     /// A run of so many turns.
     package init(turnCount: Int, seed: UInt64) {
         self.turnCount = turnCount
@@ -60,7 +66,10 @@ package struct SimulationRun: Sendable {
         var seed = self.seed &+ UInt64(job)
         while coverage.turnCount * jobCount < self.turnCount, self.goesOn(result) {
             scheduler.seed = seed
-            let outcome = await SimulatedSeries(seed: seed, options: self.options).run(on: scheduler)
+            var options = self.options
+            options.isRecording = self.records != nil && (seed &- self.seed) % UInt64(self.recordStride) == 0
+            let outcome = await SimulatedSeries(seed: seed, options: options).run(on: scheduler)
+            if let record = outcome.record { self.records?.write(record) }
             coverage.add(outcome.coverage)
             if self.options.isTracing { self.report(outcome.trace) }
             if let violation = outcome.violation {

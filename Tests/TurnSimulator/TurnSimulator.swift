@@ -1,6 +1,7 @@
 // `turn-simulator`: millions of turns against a server that rolls dice.
 
 import Foundation
+import PromiseRecord
 import TurnSimulation
 
 /// The command: reads the arguments, runs the turns, says what came of them.
@@ -13,7 +14,7 @@ enum TurnSimulator {
         guard let run = SimulationRun(arguments: Array(CommandLine.arguments.dropFirst())) else {
             print(
                 "usage: turn-simulator [--turns N] [--seed S] [--jobs J] [--trace] "
-                    + "[--without FAULT]... [--keep-going] [--quiet]")
+                    + "[--without FAULT]... [--keep-going] [--quiet] [--record FILE] [--record-every N]")
             exit(2)
         }
         CrashReport.install()
@@ -67,6 +68,12 @@ extension SimulationRun {
             case "--without":
                 guard let name = rest.popFirst(), SimulationOptions.isFault(name) else { return nil }
                 self.options.withoutFaults.insert(name)
+            case "--record":
+                guard let file = rest.popFirst().flatMap({ PromiseRecordFile(path: $0) }) else { return nil }
+                self.records = file
+            case "--record-every":
+                guard let stride = rest.popFirst().flatMap({ Int($0) }), stride > 0 else { return nil }
+                self.recordStride = stride
             case "--keep-going": self.keepsGoing = true
             case "--quiet": break
             default: return nil
