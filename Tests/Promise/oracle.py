@@ -293,7 +293,9 @@ class Reading:
         return [item.call for item in self._sorted() if item.call and item.is_root]
 
     def calls_of_all_agents(self):
-        return self.carried_calls + [item.call for item in self._sorted() if item.call]
+        """A call whose item ends again, under another identifier, is one."""
+        calls = self.carried_calls + [item.call for item in self._sorted() if item.call]
+        return [call for place, call in enumerate(calls) if not call[2] or call not in calls[:place]]
 
 
 def call_of(item):
@@ -354,9 +356,8 @@ def events_of(exchange):
                     and event.get("type") == "response.created"), 0) if exchange.get("earlier") else 0
     for place, (event, sent) in enumerate(zip(events, exchange["sent"])):
         sent = dict(sent, late=True) if place < created else sent
-        # Lanes are the WebSocket's.
-        if isinstance(event, dict) and (exchange.get("transport") == "http" or event.get("stream_id", "")
-                                        in ("", exchange["request"].get("stream_id"))):
+        # The events of other lanes are dropped, over HTTP too.
+        if isinstance(event, dict) and event.get("stream_id", "") in ("", exchange["request"].get("stream_id")):
             yield plain_event(event), sent
 
 
@@ -383,13 +384,17 @@ def same_event(first, second):
 
 
 def filtered(events, numbers, late):
-    """Leaves out repetitions. `numbers`: exact (same number and same event), seen (same number), rising."""
+    """Leaves out repetitions. `numbers`: exact (same number and same event), seen (same number), rising, none."""
     seen, highest, result = {}, -1, []
     for event, sent in events:
         if late and sent.get("late"):
             continue
         number = event.get("sequence_number")
-        if isinstance(number, int):
+        if numbers == "none":
+            result.append(event)
+            continue
+        # What cannot be a number of an event is none.
+        if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 1 << 63:
             if number in seen and (numbers != "exact" or any(same_event(event, old) for old in seen[number])):
                 continue
             if numbers == "rising" and number <= highest:
@@ -404,14 +409,25 @@ def carried_items(request):
     """The items that a request carries of an answer that was broken off: what the model made of its input."""
     made = []
     for item in request.get("input") or []:
-        if isinstance(item, dict) and (item.get("type") in ("reasoning", *CALLS) or item.get("role") == "assistant"):
+        if not isinstance(item, dict):
+            continue
+        is_message = item.get("type") == "message" and item.get("role") not in ("user", "system", "developer")
+        if is_message or item.get("type") in ("reasoning", *CALLS):
             made.append(plain_item(item))
     return made
 
 
+def shares_numbers(events):
+    """Whether the server gives different events one number, so that the same event under it may be another one."""
+    seen = {}
+    return any(not same_event(event, seen.setdefault(event["sequence_number"], event)) for event, _ in events
+               if isinstance(event.get("sequence_number"), int))
+
+
 def readings_of(events, note, carried=()):
     result = []
-    for numbers in ("exact", "seen", "rising"):
+    ways = ("exact", "seen", "rising") + (("none",) if shares_numbers(events) else ())
+    for numbers in ways:
         for late in (False, True):
             reading = Reading(carried)
             for event in filtered(events, numbers, late):

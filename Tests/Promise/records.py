@@ -46,7 +46,7 @@ def no_number(text):
 
 
 def sent_on(connection, is_websocket):
-    """The events among all bytes of a connection."""
+    """The events among all bytes of a connection, and whether all of it could be read."""
     sent = []
     take = (lambda data: None) if is_websocket else (lambda data: sent.append(event_of(data, False)))
 
@@ -57,21 +57,22 @@ def sent_on(connection, is_websocket):
     try:
         relay.Answers(take, upgraded).feed(connection)
     except (ValueError, IndexError, zlib.error):
-        pass   # what follows is not what a client can read
-    return sent
+        return sent, False   # a client need not agree about what follows
+    return sent, True
 
 
 def sent_in_stream(content):
     sent = []
-    relay.EventStream(lambda data: sent.append(event_of(data, False))).feed(content.removeprefix(b"\xef\xbb\xbf"))
+    relay.EventStream(lambda data: sent.append(event_of(data, False))).feed(content)
     return sent
 
 
 def exchange_of(record, number, earlier):
     """The record of an answer as the oracle reads it. `earlier`: the identifiers of each connection, which grow."""
     is_websocket = record["transport"] == "websocket"
+    is_readable = True
     if "bytes" in record:
-        sent = sent_on(base64.b64decode(record["bytes"]), is_websocket)
+        sent, is_readable = sent_on(base64.b64decode(record["bytes"]), is_websocket)
     elif "stream" in record:
         sent = sent_in_stream(base64.b64decode(record["stream"]))
     else:
@@ -83,7 +84,7 @@ def exchange_of(record, number, earlier):
         content = json.loads(base64.b64decode(request.pop("content")))
         request["input"] = content.get("input", [])
     result = {"number": number, "connection": record["connection"], "round": 0, "request": request,
-              "transport": record["transport"], "earlier": [], "sent": sent}
+              "transport": record["transport"], "earlier": [], "sent": sent, "readable": is_readable}
     if is_websocket:
         known = earlier.setdefault(record["connection"], set())
         result["earlier"] = sorted(known)
@@ -106,6 +107,8 @@ def judged(record):
     for turn in record["turns"]:
         exchanges = [exchange_of(one, number, earlier) for number, one in enumerate(turn["exchanges"])]
         outcome = outcome_of(turn, record["calls"])
+        if not all(one["readable"] for one in exchanges) and any(e["type"] != "error" for e in outcome["events"]):
+            raise LeftOut("something was delivered of HTTP, or of compressed data, that is broken")
         result.append((exchanges, outcome, oracle.judge(exchanges, outcome)))
     return result
 

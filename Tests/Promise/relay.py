@@ -12,16 +12,24 @@ import urllib.parse
 import zlib
 
 
+BOM = b"\xef\xbb\xbf"
+
+
 class EventStream:
     """The data of events, from the body of an answer (WHATWG HTML section 9.2)."""
 
     def __init__(self, take, coding=None):
-        self.take, self.pending, self.data, self.skips = take, b"", [], False
+        self.take, self.pending, self.data, self.skips, self.beginning = take, b"", [], False, b""
         self.inflate = zlib.decompressobj(47) if coding in ("gzip", "deflate") else None
 
     def feed(self, body):
         if self.inflate:
             body = self.inflate.decompress(body)
+        if self.beginning is not None:   # a byte order mark there is none of the first line
+            self.beginning += body
+            if len(self.beginning) < len(BOM) and BOM.startswith(self.beginning):
+                return
+            body, self.beginning = self.beginning.removeprefix(BOM), None
         if self.skips and body:
             body, self.skips = body.removeprefix(b"\n"), False
         self.skips = self.skips or body.endswith(b"\r")   # a line feed may belong to it
@@ -30,6 +38,8 @@ class EventStream:
         for line in lines:
             if line.startswith(b"data:"):
                 self.data.append(line[5:].removeprefix(b" "))
+            elif line == b"data":
+                self.data.append(b"")
             elif not line and self.data:
                 self.take(b"\n".join(self.data))
                 self.data = []

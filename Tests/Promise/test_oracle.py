@@ -324,6 +324,38 @@ class OracleTests(unittest.TestCase):
         self.refuse(oracle.SKIPPED, [exchange(t, earlier=["resp_e"])], outcome("ax0 ax2 "))
         self.assertTrue(oracle.judge([exchange(t)], outcome("ax0 ax1 ax2 ")))
 
+    def test_same_event_under_a_number_that_others_share(self):
+        t = told()
+        lies.no_closing_texts(None, t)
+        again = copy.deepcopy(t.events(lies.TEXT)[0])
+        t.steps.insert(5, again)
+        self.refuse(oracle.REPEATED, [exchange(t)], outcome("ax0 ax0 ax1 ax2 "))
+        t.events("response.in_progress")[0]["event"]["sequence_number"] = 0
+        self.accept([exchange(t)], outcome("ax0 ax0 ax1 ax2 "))
+        self.accept([exchange(t)], outcome("ax0 ax1 ax2 "))
+
+    def test_number_that_is_none(self):
+        for number in (-1, 1 << 63):
+            t = told()
+            lies.no_closing_texts(None, t)
+            first = t.events(lies.TEXT)[0]
+            first["event"]["sequence_number"] = number
+            t.steps.insert(5, copy.deepcopy(first))
+            self.accept([exchange(t)], outcome("ax0 ax0 ax1 ax2 "))
+            self.refuse(oracle.SKIPPED, [exchange(t)], outcome("ax0 ax1 ax2 "))
+
+    def test_call_that_ends_again_under_another_identifier(self):
+        t = told(tool_calls=1)
+        done = next(s for s in t.events("response.output_item.done") if s["event"]["item"]["type"] == "function_call")
+        again = copy.deepcopy(done)
+        again["event"]["item"]["id"] = "other"
+        again["event"]["sequence_number"] += 100
+        t.steps.insert(t.steps.index(done) + 1, again)
+        call = {"type": "raw", "eventType": "response.output_item.done",
+                "payload": json.dumps({"item": done["event"]["item"]})}
+        self.accept([exchange(t)], outcome("ax0 ax1 ax2 ", extra=[call], calls=True))
+        self.refuse(oracle.TOOLS, [exchange(t)], outcome("ax0 ax1 ax2 ", extra=[call, call], calls=True))
+
     def test_half_of_a_pair_that_stays_alone(self):
         t = told()
         for step, delta in zip(t.events(lies.TEXT), ("a\ud83d", "b", "end\ud800")):

@@ -72,7 +72,8 @@ class RecordTests(unittest.TestCase):
         for data, is_websocket in ((http(), False), (http("gzip"), False), (websocket(), True), (websocket(True), True)):
             counts = []
             for end in range(len(data) + 1):
-                sent = records.sent_on(data[:end], is_websocket)
+                sent, is_readable = records.sent_on(data[:end], is_websocket)
+                self.assertTrue(is_readable)
                 self.assertEqual([one["event"] for one in sent], EVENTS[:len(sent)])
                 counts.append(len(sent))
             self.assertEqual(counts, sorted(counts))
@@ -104,6 +105,12 @@ class RecordTests(unittest.TestCase):
         value["turns"] += second["turns"]
         self.assertEqual(self.sentences(value), [])
         self.assertEqual(self.sentences(second), [oracle.MIXED])
+
+    def test_connection_that_is_broken_is_left_out(self):
+        for broken in (http().replace(b" 200 ", b" OK "), b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"):
+            with self.assertRaises(records.LeftOut):
+                records.judged(record(DONE, bytes=base(broken)))
+            self.assertEqual(self.sentences(record([{"type": "error", "tag": "http"}], bytes=base(broken))), [])
 
     def test_ends(self):
         sent = {"stream": base(stream())}
