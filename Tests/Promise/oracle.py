@@ -116,6 +116,7 @@ class Reading:
         self.pieces = []          # (item, slot key, text, whether a closing event brought it)
         self.contradictions = []
         self.terminal = None
+        self.last_item_piece = 0   # behind it are pieces of the response's end
         self.has_output = False
         self.note = ""
 
@@ -221,7 +222,7 @@ class Reading:
         elif kind in CLOSINGS:
             slot, field = CLOSINGS[kind]
             self._close(self._item(event), self._key(event, slot), event.get(field), kind)
-        elif kind == "response.content_part.done" and isinstance(event.get("part"), dict):
+        elif kind in ("response.content_part.done", "response.reasoning_summary_part.done") and isinstance(event.get("part"), dict):
             part = event["part"]
             if part.get("type") in PARTS:
                 slot, field = PARTS[part["type"]]
@@ -244,6 +245,7 @@ class Reading:
             self.terminal = "error"
 
     def _reconcile(self, output):
+        self.last_item_piece = len(self.pieces)
         for position, value in enumerate(output or []):
             if not isinstance(value, dict):
                 continue
@@ -285,9 +287,21 @@ class Reading:
                   if item.is_root and key[0] == kind and not closing]
         interleaved = any(places[i] != places[i - 1] and places[i] in places[:i - 1] for i in range(1, len(places)))
         if interleaved or self.arrived(kind).startswith(self.arrived(kind, closings=False)) and \
-                sorted(places) != places:
+                sorted(places) != places or self._comes_as_it_stands(kind):
             result.add(self.arrived(kind))
         return result
+
+    def _comes_as_it_stands(self, kind):
+        """Whether what closing events add comes where it belongs, before the response's end, in any order of items."""
+        pieces = [(item.order, str(key), closing, self.terminal == "completed" and place >= self.last_item_piece)
+                  for place, (item, key, _, closing) in enumerate(self.pieces) if item.is_root and key[0] == kind]
+        for place, (order, key, closing, is_late) in enumerate(pieces):
+            if is_late:
+                return False
+            earlier = [other[1] for other in pieces[:place] if other[0] == order]
+            if closing and earlier and (pieces[place - 1][:2] != (order, key) if key in earlier else key < max(earlier)):
+                return False
+        return True
 
     def calls(self):
         return [item.call for item in self._sorted() if item.call and item.is_root]
@@ -457,11 +471,12 @@ def readings(exchanges):
                 continue
             chain.append(resume)
         if chain:
-            result += chain_readings(own, chain, identity, f"answer {exchange['number']} and its resumptions")
+            result += chain_readings(own, chain, identity, f"answer {exchange['number']} and its resumptions",
+                                     carried_items(exchange["request"]))
     return result
 
 
-def chain_readings(first, chain, identity, note):
+def chain_readings(first, chain, identity, note, carried):
     """A kept response over all connections that it was fetched by."""
     result = []
     # What has failed and is fetched again has not failed for good.
@@ -486,7 +501,7 @@ def chain_readings(first, chain, identity, note):
         numbered = sorted((pair for pair in appended if isinstance(pair[0].get("sequence_number"), int)),
                           key=lambda pair: pair[0]["sequence_number"])
         for events, how in ((truncated, "as asked"), (appended, "as come"), (numbered, "by number")):
-            result += readings_of(events, f"{note}, {how}")
+            result += readings_of(events, f"{note}, {how}", carried)
     return result
 
 

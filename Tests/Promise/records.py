@@ -21,10 +21,10 @@ class LeftOut(Exception):
     """The run has something that is no JSON for one reader and for another is, or is not the same."""
 
 
-def event_of(data, is_message):
-    """An event or a text that is none; the content of a message that is not UTF-8 is None."""
+def event_of(data):
+    """An event or a text that is none; None for what is not UTF-8, which ends an answer."""
     try:
-        text = data.decode("utf-8", "strict" if is_message else "replace")
+        text = data.decode("utf-8")
     except UnicodeDecodeError:
         return None
     try:
@@ -48,11 +48,11 @@ def no_number(text):
 def sent_on(connection, is_websocket):
     """The events among all bytes of a connection, and whether all of it could be read."""
     sent = []
-    take = (lambda data: None) if is_websocket else (lambda data: sent.append(event_of(data, False)))
+    take = (lambda data: None) if is_websocket else (lambda data: sent.append(event_of(data)))
 
     def upgraded(rest, extensions):
         if is_websocket:
-            relay.Messages(lambda data: sent.append(event_of(data, True)), extensions).feed(rest)
+            relay.Messages(lambda data: sent.append(event_of(data)), extensions).feed(rest)
 
     try:
         relay.Answers(take, upgraded).feed(connection)
@@ -63,7 +63,7 @@ def sent_on(connection, is_websocket):
 
 def sent_in_stream(content):
     sent = []
-    relay.EventStream(lambda data: sent.append(event_of(data, False))).feed(content)
+    relay.EventStream(lambda data: sent.append(event_of(data))).feed(content)
     return sent
 
 
@@ -76,9 +76,9 @@ def exchange_of(record, number, earlier):
     elif "stream" in record:
         sent = sent_in_stream(base64.b64decode(record["stream"]))
     else:
-        sent = [event_of(base64.b64decode(message), True) for message in record["messages"]]
+        sent = [event_of(base64.b64decode(message)) for message in record["messages"]]
     if None in sent:
-        sent = sent[:sent.index(None)]   # RFC 6455 section 8.1: the connection fails there
+        sent = sent[:sent.index(None)]
     request = dict(record["request"])
     if "content" in request:
         content = json.loads(base64.b64decode(request.pop("content")))

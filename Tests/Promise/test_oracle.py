@@ -356,6 +356,58 @@ class OracleTests(unittest.TestCase):
         self.accept([exchange(t)], outcome("ax0 ax1 ax2 ", extra=[call], calls=True))
         self.refuse(oracle.TOOLS, [exchange(t)], outcome("ax0 ax1 ax2 ", extra=[call, call], calls=True))
 
+    def test_items_that_come_in_another_order(self):
+        def message(index, text, end=True):
+            item = {"type": "message", "id": f"m{index}", "content": [{"type": "output_text", "text": text}]}
+            place = {"output_index": index, "item_id": f"m{index}"}
+            events = [{"type": "response.output_item.added", "output_index": index, "item": dict(item, content=[])},
+                      {"type": "response.output_text.delta", "delta": text, **place}]
+            return events + [{"type": "response.output_item.done", "output_index": index, "item": item}] * end, item
+
+        (first, one), (second, two) = message(0, "ax0 "), message(1, "bx0 ")
+        created = {"type": "response.created", "response": {"id": "r"}}
+        completed = {"type": "response.completed", "response": {"id": "r", "output": [one, two]}}
+        steps = [{"event": event} for event in [created, *second, *first, completed]]
+        self.accept([exchange(steps)], outcome("bx0 ", "ax0 "))
+        self.refuse(oracle.SKIPPED, [exchange(steps)], outcome("bx0 "))
+        steps = [{"event": event} for event in [created, *second, completed]]
+        self.refuse(oracle.MIXED, [exchange(steps)], outcome("bx0 ", "ax0 "))
+
+    def test_part_that_only_closing_events_have(self):
+        def steps(*events):
+            end = {"type": "response.completed", "response": {"id": "r", "output": []}}
+            return [{"event": event} for event in [{"type": "response.created", "response": {"id": "r"}}, *events, end]]
+
+        def delta(item, part, text):
+            return {"type": "response.output_text.delta", "output_index": item, "content_index": part, "delta": text}
+
+        def done(item, part, text):
+            return {"type": "response.output_text.done", "output_index": item, "content_index": part, "text": text}
+
+        between = steps(delta(0, 0, "a "), done(1, 0, "b "), delta(0, 1, "c "))
+        self.accept([exchange(between)], outcome("a ", "b ", "c "))
+        self.assertTrue(oracle.judge([exchange(between)], outcome("a ", "c ")))
+        behind = steps(delta(0, 0, "a "), delta(0, 1, "c "), done(0, 0, "a b "))
+        self.accept([exchange(behind)], outcome("a ", "b ", "c "))
+        self.assertTrue(oracle.judge([exchange(behind)], outcome("a ", "c ", "b ")))
+
+    def test_end_of_a_part_of_a_summary(self):
+        part = {"type": "summary_text", "text": "ra0 "}
+        events = [{"type": "response.created", "response": {"id": "r"}},
+                  {"type": "response.reasoning_summary_part.done", "output_index": 0, "summary_index": 0, "part": part},
+                  {"type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": 1, "delta": "x"}]
+        steps = [{"event": event} for event in events]
+        self.accept([exchange(steps)], outcome("ra0 ", "x", kind="reasoningDelta", error="network"))
+        self.assertTrue(oracle.judge([exchange(steps)], outcome("y", kind="reasoningDelta", error="network")))
+
+    def test_items_that_the_request_of_a_kept_response_carries(self):
+        whole, first = told(), told()
+        del first.steps[5:]
+        message = {"type": "message", "content": [{"type": "output_text", "text": "zx0 "}]}
+        both = [exchange(first, 0, {"kind": "create", "input": [message]}), resumed(whole.steps[5:], 1, 4)]
+        self.accept(both, outcome("zx0 ", "ax0 ", "ax1 ", "ax2 "))
+        self.refuse(oracle.SKIPPED, both, outcome("ax0 ", "ax1 ", "ax2 "))
+
     def test_half_of_a_pair_that_stays_alone(self):
         t = told()
         for step, delta in zip(t.events(lies.TEXT), ("a\ud83d", "b", "end\ud800")):
