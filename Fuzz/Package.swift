@@ -55,7 +55,11 @@ let package = Package(
         fuzz("FuzzHTTPFields", "ResponseEvents"),
         fuzz("FuzzProxyGreeting", "LibwebsocketsTransport", "StreamTransport"),
         .target(name: "CSanitizerOptions"),
-        fuzz("FuzzEngine", "CSanitizerOptions", "ChappieTransport", "LibwebsocketsTransport", "StreamTransport"),
+        // A link to `../Tests/PromiseRecord`, as `Product` is one.
+        .target(name: "PromiseRecord", dependencies: ["ChappieTransport"], swiftSettings: settings),
+        fuzz(
+            "FuzzEngine", "CSanitizerOptions", "ChappieTransport", "LibwebsocketsTransport", "PromiseRecord",
+            "StreamTransport"),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

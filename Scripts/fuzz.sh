@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs the fuzz targets.
+# What FuzzEngine has replayed is judged by the oracle in Tests/Promise, and so is the corpus that a run of it has made.
 # Usage: Scripts/fuzz.sh run SECONDS [TARGET...]   fuzz each target that long, one after another
 #        Scripts/fuzz.sh replay [TARGET...]        run every committed input once: seeds, and what once broke something
 #        Scripts/fuzz.sh coverage [TARGET...]      replay all inputs, and say which lines of the product they reach
@@ -148,6 +149,22 @@ fuzz() { # TARGET SECONDS
     return 1
 }
 
+# Runs inputs of FuzzEngine once, and lets the oracle judge what was sent and received.
+judge() { # TARGET FOLDER...
+    local target=$1 records=$work/$1-records.jsonl log=$work/$1-judged.log length timeout memory allocation
+    shift
+    [[ $target == FuzzEngine ]] || return 0
+    read -r length timeout memory allocation <<<"$(limits_of "$target")"
+    rm -f "$records"
+    CHAPPIE_FUZZ_RECORDS=$records "$executables/$target" -runs=0 -timeout="$timeout" -rss_limit_mb="$memory" \
+        -malloc_limit_mb="$allocation" -artifact_prefix="$work/" "$@" >"$log" 2>&1 || {
+        tail -n 40 "$log" >&2
+        fail "$target: an input broke it"
+    }
+    PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --jobs 2 --records "$records" | sed "s/^/$target: /" ||
+        fail "$target: the promise is broken: Tests/Promise/run.py --records ${records#"$root/"} --only NAME"
+}
+
 # One line of figures from libFuzzer's output.
 report() { # TARGET SECONDS LOG
     awk -v target="$1" -v seconds="$2" '
@@ -168,6 +185,8 @@ run() { # SECONDS TARGET...
     printf '%-20s %8s %10s %8s %17s %8s  %s\n' target seconds runs runs/s edges features corpus
     for target in "$@"; do
         fuzz "$target" "$seconds" || broken+=("$target")
+        # An input that breaks the target is none of the corpus.
+        judge "$target" "$corpora/$target"
     done
     ((${#broken[@]} == 0)) || fail "broken: ${broken[*]}"
 }
@@ -186,6 +205,7 @@ replay() { # TARGET...
         }
         grep -q '^INFO: Loaded 1 modules' "$log" || fail "$target has no coverage: see $log"
         printf '%s: %d inputs replayed\n' "$target" "$(find "${inputs[@]}" -type f | wc -l)"
+        judge "$target" "${inputs[@]}"
     done
 }
 

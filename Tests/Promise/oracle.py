@@ -142,7 +142,7 @@ class Reading:
                 if item.index == index and (identifier is None or not item.done):
                     return item
         if identifier is None and index is None and self.items:
-            return self.items[-1]
+            return next((item for item in reversed(self.items) if not item.done), self.items[-1])
         if not create:
             return None
         return self._new(identifier, index)
@@ -649,7 +649,8 @@ def judge(exchanges, outcome, permitted=None):
     """The failures of one run.
 
     exchanges: [{"number", "connection", "round", "request": {"kind": "create"|"resume", "id"?, "starting_after"?},
-                 "sent": [{"event": object}|{"raw": text}, "late"?: true], "earlier"?: [identifiers]}]
+                 "sent": [{"event": object}|{"raw": text}, "late"?: true], "earlier"?: [identifiers],
+                 "seen"?: whether the server knows that the request has come}]
     outcome: {"events": [lines of --json], "exit": code, "seconds": s, "budget": s, "report"?: object,
               "tools"?: whether the client runs calls, "calls"?: whether the stream hands finished calls over as raw}
     permitted: {"must"?: "complete"|"fail", "tag"?: text, "texts"?: [complete texts, of the last round]}
@@ -695,7 +696,8 @@ def judge(exchanges, outcome, permitted=None):
         failures.append(Failure(TYPED, f"error {tag}, exit code {code}, after {text!r}"))
     if error:
         safety = error.get("replaySafety")
-        weak = ("notSent", "sentNoOutput") if text else (("notSent",) if exchanges else ())
+        seen = [exchange for exchange in exchanges if exchange.get("seen", True)]
+        weak = ("notSent", "sentNoOutput") if text else (("notSent",) if seen else ())
         if safety in weak:
             failures.append(Failure(SAFETY, f"{safety}, after {len(exchanges)} requests and {text!r}"))
         if "deliveredText" in error and last == 0 and error["deliveredText"] != text:

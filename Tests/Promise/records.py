@@ -18,7 +18,7 @@ BATCH = 1024   # how many lines are held at once
 
 
 class LeftOut(Exception):
-    """The run has something that is no JSON for one reader and for another is, or is not the same."""
+    """The run has something that may be read in several ways, or that the oracle has no reading for."""
 
 
 def event_of(data):
@@ -84,7 +84,8 @@ def exchange_of(record, number, earlier):
         content = json.loads(base64.b64decode(request.pop("content")))
         request["input"] = content.get("input", [])
     result = {"number": number, "connection": record["connection"], "round": 0, "request": request,
-              "transport": record["transport"], "earlier": [], "sent": sent, "readable": is_readable}
+              "transport": record["transport"], "earlier": [], "sent": sent, "readable": is_readable,
+              "seen": record.get("seen", True)}
     if is_websocket:
         known = earlier.setdefault(record["connection"], set())
         result["earlier"] = sorted(known)
@@ -101,6 +102,18 @@ def outcome_of(turn, hands_over_calls):
     return {"events": events, "exit": code, "seconds": 0, "budget": 0, "calls": hands_over_calls}
 
 
+def carries_interleaved(exchanges):
+    """Whether a request carries items of an answer whose items did not come one after another.
+
+    What the consumer received of them stands in another order than the request's items.
+    """
+    if not any(oracle.carried_items(one["request"]) for one in exchanges):
+        return False
+    readings = [reading for one in exchanges for reading in oracle.readings_of(list(oracle.events_of(one)), "")]
+    return any(reading.ordered(kind) != reading.arrived(kind) for reading in readings
+               for kind in ("text", "reasoning", "refusal"))
+
+
 def judged(record):
     """The failures of the turns of one record, each with the turn's exchanges and outcome."""
     earlier, result = {}, []
@@ -109,6 +122,8 @@ def judged(record):
         outcome = outcome_of(turn, record["calls"])
         if not all(one["readable"] for one in exchanges) and any(e["type"] != "error" for e in outcome["events"]):
             raise LeftOut("something was delivered of HTTP, or of compressed data, that is broken")
+        if carries_interleaved(exchanges):
+            raise LeftOut("a request carries items that did not come one after another")
         result.append((exchanges, outcome, oracle.judge(exchanges, outcome)))
     return result
 

@@ -12,6 +12,7 @@ import urllib.parse
 import zlib
 
 
+STREAM = "text/event-stream"
 BOM = b"\xef\xbb\xbf"
 
 
@@ -131,7 +132,7 @@ class Answers:
             return False
         if status < 200 or status in (204, 304):
             return True
-        is_stream = status == 200 and fields.get("content-type", "").startswith("text/event-stream")
+        is_stream = status == 200 and fields.get("content-type", STREAM).startswith(STREAM)
         self.body = EventStream(self.take, fields.get("content-encoding")) if is_stream else Silence()
         chunked = "chunked" in fields.get("transfer-encoding", "").lower()
         self.rest = "chunks" if chunked else int(fields["content-length"]) if "content-length" in fields else "end"

@@ -273,6 +273,25 @@ class OracleTests(unittest.TestCase):
         result["events"][-1]["replaySafety"] = "sentNoOutput"
         self.refuse(oracle.SAFETY, [exchange(told())], result)
 
+    def test_replay_safety_of_a_request_that_the_server_has_not_seen(self):
+        result = outcome(error="network")
+        result["events"][-1]["replaySafety"] = "notSent"
+        self.refuse(oracle.SAFETY, [exchange(told())], result)
+        self.accept([exchange(told(), seen=False)], result)
+
+    def test_delta_without_a_place(self):
+        def steps(done):
+            text = "response.output_text"
+            events = [{"type": "response.created", "response": {"id": "r"}},
+                      {"type": text + ".delta", "output_index": 0, "delta": "a "},
+                      {"type": "response.output_item.done", "output_index": done, "item": {"type": "message"}},
+                      {"type": text + ".delta", "delta": "b "},
+                      {"type": "response.completed", "response": {"id": "r"}}]
+            return [{"event": event} for event in events]
+
+        self.accept([exchange(steps(1))], outcome("a ", "b "))
+        self.refuse(oracle.CONTRADICTED, [exchange(steps(0))], outcome("a ", "b "))
+
     def test_delivered_text_of_a_diverged_replay(self):
         result = outcome("ax0 ", error="replay.diverged")
         result["events"][-1]["deliveredText"] = "ax"

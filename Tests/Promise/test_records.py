@@ -112,6 +112,25 @@ class RecordTests(unittest.TestCase):
                 records.judged(record(DONE, bytes=base(broken)))
             self.assertEqual(self.sentences(record([{"type": "error", "tag": "http"}], bytes=base(broken))), [])
 
+    def test_answer_without_a_content_type(self):
+        head = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n"
+        self.assertEqual(self.sentences(record(DONE, bytes=base(head + b"\r\n" + stream()))), [])
+        other = head + b"content-type: text/plain\r\n\r\n"
+        self.assertEqual(self.sentences(record(DONE, bytes=base(other + stream()))), [oracle.EXACT])
+
+    def test_carried_items_that_came_interleaved_are_left_out(self):
+        text = "response.output_text.delta"
+        first = [{"type": text, "output_index": 1, "delta": "one "}, {"type": text, "output_index": 0, "delta": "two "}]
+        item = {"type": "message", "content": [{"type": "output_text", "text": "two "}]}
+        value = record(DONE, "websocket", messages=[base(json.dumps(event).encode()) for event in first])
+        request = {"kind": "create", "content": base(json.dumps({"input": [item]}).encode())}
+        value["turns"][0]["exchanges"].append({"connection": 2, "transport": "websocket", "request": request,
+                                               "messages": []})
+        with self.assertRaises(records.LeftOut):
+            records.judged(value)
+        value["turns"][0]["exchanges"][1]["request"] = {"kind": "create"}
+        self.assertEqual(self.sentences(value), [oracle.EXACT])
+
     def test_ends(self):
         sent = {"stream": base(stream())}
         self.assertEqual(self.sentences(record(DONE[:2], **sent)), [oracle.SHAPE])

@@ -34,6 +34,8 @@ package struct PromiseRecord: Sendable {
         package var request: Request
         /// What was sent of the answer.
         package var sent: Sent
+        /// Whether the server knows that the request has come.
+        package var isRequestSeen = true
 
         /// An answer.
         package init(connection: Int, isWebSocket: Bool, request: Request, sent: Sent) {
@@ -106,7 +108,7 @@ package struct PromiseRecord: Sendable {
             }
         let transport = exchange.isWebSocket ? "websocket" : "http"
         return "{\"connection\":\(exchange.connection),\"transport\":\"\(transport)\","
-            + "\"request\":\(request),\(sent)}"
+            + "\"request\":\(request),\"seen\":\(exchange.isRequestSeen),\(sent)}"
     }
 
     /// An event with the members of `chappie stream --json` that the oracle reads; nil for one that it does not read.

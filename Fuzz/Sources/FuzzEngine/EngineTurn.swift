@@ -6,6 +6,7 @@ import Foundation
 
 /// What a consumer saw of one turn.
 struct EngineOutcome {
+    var events: [ChappieStreamEvent] = []
     var deltas: [ConsumedDelta] = []
     var rawByteCount = 0
     var isCompleted = false
@@ -109,6 +110,7 @@ enum EngineLimits {
 
 extension EngineOutcome {
     fileprivate mutating func note(_ event: ChappieStreamEvent) {
+        self.events.append(event)
         switch event {
         case .textDelta(let text): self.note(.text, text)
         case .reasoningDelta(let text): self.note(.reasoning, text)

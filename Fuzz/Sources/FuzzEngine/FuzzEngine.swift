@@ -4,13 +4,14 @@
 // memory and no descriptors behind.
 
 import Foundation
+import PromiseRecord
 
 /// Called by libFuzzer for each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzEngine(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: bytes, count: bytes == nil ? 0 : count))
     let input = EngineInput(bytes)
-    Bench.shared.run(input)
+    Bench.shared.run(input, name: EngineRecording.name(of: bytes))
     Bench.shared.checkForLeaks(input)
     return 0
 }
@@ -31,6 +32,7 @@ final class Bench: @unchecked Sendable {
 
     private let listener = ServerListener()
     private var inputCount = 0
+    private let recording = EngineRecording()
 
     /// True for the first input, and for one in 500.
     var isLeakCheckDue: Bool {
@@ -38,15 +40,16 @@ final class Bench: @unchecked Sendable {
         return self.inputCount % 500 == 0
     }
 
-    /// One turn against one server.
-    func run(_ input: EngineInput) {
+    /// One turn against one server; one that has a name is recorded.
+    func run(_ input: EngineInput, name: @autoclosure () -> String? = nil) {
         let turn = EngineTurn(input, port: self.listener.port)
         let socket = self.listener.accept()
         var request: ClientRequest?
         if !input.isEarly { request = socket.readRequest() }
         var answer = ServerBytes(input, request: request)
         var cuts = CutSequence(input.cutSeed)
-        for piece in cuts.pieces(of: answer.answer(), atMost: 12) { socket.write(piece) }
+        var sent: [UInt8] = []
+        for piece in cuts.pieces(of: answer.answer(), atMost: 12) { sent += socket.write(piece) }
         var isGone = false
         switch input.ending {
         case .close, .cancel:
@@ -65,6 +68,7 @@ final class Bench: @unchecked Sendable {
             socket.reset()
         }
         require(self.listener.isQuiet, "the client connects again")
+        if let recording, let name = name() { recording.add(name, input, sent: sent, outcome) }
         OutcomeCheck(input: input, outcome: outcome).check()
     }
 }

@@ -92,14 +92,15 @@ struct ServerSocket {
         }
     }
 
-    /// Writes; bytes that a peer does not want are lost.
-    func write(_ bytes: ArraySlice<UInt8>) {
+    /// Writes and returns what was sent; bytes that a peer does not want are lost.
+    func write(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = bytes
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { send(self.descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
-            guard count > 0 else { return }
+            guard count > 0 else { break }
             rest = rest.dropFirst(count)
         }
+        return bytes.dropLast(rest.count)
     }
 
     /// Says that nothing more comes.
