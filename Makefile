@@ -183,9 +183,14 @@ fuzz-coverage: install ## Say which lines the fuzz targets' inputs reach; TARGET
 fuzz-planted: install ## Plant bugs in what is fuzzed, and expect each target to find its own; TARGET=name for one
 	Scripts/fuzz-planted.sh $(TARGET)
 
+# The oracle that knows nothing of the engine, on what other programs have recorded (Tests/Promise/README.md).
+JUDGE := PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --jobs 2 --records
+
 simulate: install ## Run a million turns of the engine against a server that rolls dice
 	swift build -c release --product turn-simulator
-	"$$(swift build -c release --show-bin-path)/turn-simulator" --turns 1000000 --jobs 2 --quiet
+	"$$(swift build -c release --show-bin-path)/turn-simulator" --turns 1000000 --jobs 2 --quiet \
+		--record .build/simulator-records.jsonl --record-every 20
+	$(JUDGE) .build/simulator-records.jsonl
 
 mutations: install ## Take safeguards out of the engine, and expect the simulator to notice
 	Scripts/mutations.sh
@@ -196,13 +201,15 @@ model: ## Check the model of the turn machine with spin
 
 torture: install ## Cut real sockets at every byte of whole sessions: more than 800,000 runs, 10 minutes
 	swift build -c release --product torture
-	"$$(swift build -c release --show-bin-path)/torture"
+	"$$(swift build -c release --show-bin-path)/torture" --record .build/torture-records.jsonl --record-every 40
+	$(JUDGE) .build/torture-records.jsonl
 
 # The build that is tested, so that nothing else has to be built.
 torture-sample: install ## The same at a sample of the bytes, in a minute and a half at most
 	swift build $(BUILD_FLAGS) --product torture
 	"$$(swift build --show-bin-path)/torture" --fresh --sample 2% --stall-stride 12 --time-limit 90 \
-		--resume .build/torture-sample-state.json
+		--resume .build/torture-sample-state.json --record .build/torture-sample-records.jsonl --record-every 8
+	$(JUDGE) .build/torture-sample-records.jsonl
 
 promise: install ## Judge the client from outside against a server that lies; SEEDS=A..B for other seeds
 	cd Tests/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
