@@ -80,7 +80,7 @@ struct UsageLimitCheck {
     // MARK: A plain reading
 
     private func compare() {
-        let text = { (name: String) in self.section.values(named: name).first.flatMap { $0.isEmpty ? nil : $0 } }
+        let text = { (name: String) in self.values(named: name).first.flatMap { $0.isEmpty ? nil : $0 } }
         let plan = text("x-codex-plan-type").map { PlainText.trim(Self.word($0)) }
         require(self.headers.planType == plan, "another plan")
         require(self.headers.reachedType == text("x-codex-rate-limit-reached-type"), "another type was reached")
@@ -94,27 +94,27 @@ struct UsageLimitCheck {
     private func compare(_ snapshot: UsageLimitSnapshot, family: String) {
         let name = Self.limitID(String(family.dropFirst(2)))
         require(snapshot.limitID == name, "\(snapshot.limitID) is not \(name)")
-        let limitName = self.section.values(named: family + "-limit-name").first
+        let limitName = self.values(named: family + "-limit-name").first
         require(snapshot.limitName ?? "" == limitName ?? "", "\(name) has another name for people")
         self.compare(snapshot.primary, family + "-primary")
         self.compare(snapshot.secondary, family + "-secondary")
         let flags = ["has-credits", "unlimited"].map { flag in
-            self.section.values(named: "x-codex-credits-\(flag)").first.flatMap(PlainText.truth)
+            self.values(named: "x-codex-credits-\(flag)").first.flatMap(PlainText.truth)
         }
         let isDefault = family == "x-codex"
         require(snapshot.planType == (isDefault ? self.headers.planType : nil), "\(name) has another plan")
         guard isDefault, let hasCredits = flags[0], let isUnlimited = flags[1] else {
             return require(snapshot.credits == nil, "\(name) has credits that nobody spoke of")
         }
-        let balance = self.section.values(named: "x-codex-credits-balance").first.flatMap { $0.isEmpty ? nil : $0 }
+        let balance = self.values(named: "x-codex-credits-balance").first.flatMap { $0.isEmpty ? nil : $0 }
         let credits = UsageLimitCredits(hasCredits: hasCredits, isUnlimited: isUnlimited, balance: balance)
         require(snapshot.credits == credits, "other credits than \(credits)")
     }
 
     private func compare(_ window: UsageLimitWindow?, _ prefix: String) {
-        let used = self.section.values(named: prefix + "-used-percent").first.flatMap(PlainText.number)
+        let used = self.values(named: prefix + "-used-percent").first.flatMap(PlainText.number)
         let times = ["-window-minutes", "-reset-at"].map { name in
-            self.section.values(named: prefix + name).first.flatMap(PlainText.integer).flatMap { $0 < 0 ? nil : $0 }
+            self.values(named: prefix + name).first.flatMap(PlainText.integer).flatMap { $0 < 0 ? nil : $0 }
         }
         // Nothing used, no length and no end is how a server says that there is no such window.
         guard let used, used != 0 || times[0] ?? 0 != 0 || times[1] != nil else {
@@ -124,9 +124,14 @@ struct UsageLimitCheck {
         require(window?.usedPercent == used && window?.windowMinutes == times[0] && window?.resetsAt == times[1], words)
     }
 
+    /// No field of limits has a name of more than 256 bytes.
+    private func values(named name: String) -> [String] {
+        name.utf8.count <= 256 ? self.section.values(named: name) : []
+    }
+
     private func families() -> [String] {
         var families = ["x-codex"]
-        for name in self.section.fields.map({ PlainText.lowercase($0.name) }) {
+        for name in self.section.fields.map({ PlainText.lowercase($0.name) }) where name.utf8.count <= 256 {
             guard name.utf8.starts(with: "x-".utf8), name.utf8.reversed().starts(with: Self.ending.utf8.reversed())
             else { continue }
             let family = String(decoding: name.utf8.dropLast(Self.ending.utf8.count), as: UTF8.self)
