@@ -152,12 +152,14 @@ class Reading:
         self.items.append(item)
         return item
 
-    @staticmethod
-    def _describe(item, value):
+    def _describe(self, item, value):
         item.type = value.get("type", item.type)
         agent = value.get("agent")
-        if isinstance(agent, dict) and agent.get("agent_name"):
-            item.agent = agent["agent_name"]
+        name = agent.get("agent_name") if isinstance(agent, dict) else None
+        if name and item.is_root and name not in ROOT_AGENTS and item.slots:
+            self.contradictions.append(f"an item with text is said to be {name!r}'s")
+        elif name:
+            item.agent = name
 
     def _add(self, item, key, text, closing):
         if text:

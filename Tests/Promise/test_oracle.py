@@ -218,6 +218,13 @@ class OracleTests(unittest.TestCase):
         self.accept(record, outcome("bx0 ", "late ", error="event.contradictory"))
         self.assertTrue(oracle.judge(record, outcome("bx0 ", "late ", "bx1 bx2 ")))
 
+    def test_an_item_with_text_that_is_another_agents(self):
+        t = told()
+        done = next(s["event"] for s in t.steps if s.get("event", {}).get("type") == "response.output_item.done")
+        done["item"]["agent"] = {"agent_name": "/root/x"}
+        self.refuse(oracle.CONTRADICTED, [exchange(t)], outcome("ax0 ax1 ax2 "))
+        self.accept([exchange(t)], outcome("ax0 ax1 ax2 ", error="event.contradictory"))
+
     def test_agents(self):
         t = told(agents=True)
         lies.other_agents(random.Random(3), t)
