@@ -367,11 +367,16 @@ def plain_event(event):
 def events_of(exchange):
     """The events of an answer as (event, annotations of the script); what is no JSON object is left out."""
     events = [sent.get("event") for sent in exchange["sent"]]
-    # On a kept WebSocket what comes before the response is created may be an earlier one's.
-    created = next((place for place, event in enumerate(events) if isinstance(event, dict)
-                    and event.get("type") == "response.created"), 0) if exchange.get("earlier") else 0
+    # On a kept WebSocket what comes before the response is created may be an earlier one's, and so may an event without a
+    # number where the response is created under one.
+    created, is_numbered = 0, False
+    if exchange.get("earlier"):
+        created = next((place for place, event in enumerate(events) if isinstance(event, dict)
+                        and event.get("type") == "response.created"), 0)
+        is_numbered = bool(events) and isinstance(events[created], dict) and "sequence_number" in events[created]
     for place, (event, sent) in enumerate(zip(events, exchange["sent"])):
-        sent = dict(sent, late=True) if place < created else sent
+        if place < created or is_numbered and isinstance(event, dict) and "sequence_number" not in event:
+            sent = dict(sent, late=True)
         # The events of other lanes are dropped, over HTTP too.
         if isinstance(event, dict) and event.get("stream_id", "") in ("", exchange["request"].get("stream_id")):
             yield plain_event(event), sent

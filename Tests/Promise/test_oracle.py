@@ -434,6 +434,13 @@ class OracleTests(unittest.TestCase):
         self.accept(both, outcome("zx0 ", "ax0 ", "ax1 ", "ax2 "))
         self.refuse(oracle.SKIPPED, both, outcome("ax0 ", "ax1 ", "ax2 "))
 
+    def test_output_without_a_number_on_a_kept_connection(self):
+        t = told()
+        t.steps.insert(5, {"event": {"type": lies.TEXT, "output_index": 0, "content_index": 0, "delta": "late "}})
+        self.accept([exchange(t, earlier=["resp_e"])], outcome("ax0 ax1 ax2 "))
+        self.assertTrue(oracle.judge([exchange(t)], outcome("ax0 ax1 ax2 ")))
+        self.assertTrue(oracle.judge([exchange(t, earlier=["resp_e"])], outcome("late ", "ax0 ax1 ax2 ")))
+
     def test_half_of_a_pair_that_stays_alone(self):
         t = told()
         for step, delta in zip(t.events(lies.TEXT), ("a\ud83d", "b", "end\ud800")):
