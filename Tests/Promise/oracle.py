@@ -405,7 +405,8 @@ def same_event(first, second):
 
 
 def filtered(events, numbers, late):
-    """Leaves out repetitions. `numbers`: exact (same number and same event), seen (same number), rising, none."""
+    """Leaves out repetitions. `numbers`: exact (same number and same event), counted (the same, once there
+    were two numbers), seen (same number), rising, none."""
     seen, highest, result = {}, -1, []
     for event, sent in events:
         if late and sent.get("late"):
@@ -416,7 +417,9 @@ def filtered(events, numbers, late):
             continue
         # What cannot be a number of an event is none.
         if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 1 << 63:
-            if number in seen and (numbers != "exact" or any(same_event(event, old) for old in seen[number])):
+            is_trusted = numbers != "counted" or len(seen) > 1
+            if number in seen and is_trusted and (numbers not in ("exact", "counted")
+                                                  or any(same_event(event, old) for old in seen[number])):
                 continue
             if numbers == "rising" and number <= highest:
                 continue
@@ -447,7 +450,7 @@ def shares_numbers(events):
 
 def readings_of(events, note, carried=()):
     result = []
-    ways = ("exact", "seen", "rising") + (("none",) if shares_numbers(events) else ())
+    ways = ("exact", "counted", "seen", "rising") + (("none",) if shares_numbers(events) else ())
     for numbers in ways:
         for late in (False, True):
             reading = Reading(carried)

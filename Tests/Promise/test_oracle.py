@@ -360,6 +360,19 @@ class OracleTests(unittest.TestCase):
         self.accept([exchange(t)], outcome("ax0 ax0 ax1 ax2 "))
         self.accept([exchange(t)], outcome("ax0 ax1 ax2 "))
 
+    def test_only_number(self):
+        t = told()
+        lies.no_closing_texts(None, t)
+        for step in t.steps:
+            step.get("event", {}).pop("sequence_number", None)
+        first = t.events(lies.TEXT)[0]
+        first["event"]["sequence_number"] = 4
+        t.steps.insert(5, copy.deepcopy(first))
+        self.accept([exchange(t)], outcome("ax0 ax0 ax1 ax2 "))
+        t.events("response.created")[0]["event"]["sequence_number"] = 3
+        self.refuse(oracle.REPEATED, [exchange(t)], outcome("ax0 ax0 ax1 ax2 "))
+        self.accept([exchange(t)], outcome("ax0 ax1 ax2 "))
+
     def test_number_that_is_none(self):
         for number in (-1, 1 << 63):
             t = told()
