@@ -92,6 +92,7 @@ extension ResponseOrder.Violation {
         case .closingOutOfPlace: "closing-out-of-place"
         case .outOfOrder: "out-of-order"
         case .agentChanged: "agent-changed"
+        case .itemsInterleaved: "items-interleaved"
         }
     }
 }

@@ -22,7 +22,8 @@ extension AttemptFailure {
         case .errorEvent(let facts): facts.classOfErrorEvent
         // The delivered output contradicts the response itself: no other attempt can repeat it.
         case .contradictoryEvents(.closingDiffers, _), .contradictoryEvents(.closingOutOfPlace, _),
-            .contradictoryEvents(.outOfOrder, _), .contradictoryEvents(.agentChanged, _):
+            .contradictoryEvents(.outOfOrder, _), .contradictoryEvents(.agentChanged, _),
+            .contradictoryEvents(.itemsInterleaved, _):
             .fatal
         case .binaryMessage, .undecodableEvent, .contradictoryEvents, .endedWithoutEvent: .probable
         case .sequenceGap, .timeout(.firstEvent), .timeout(.idle), .timeout(.progress): .transient

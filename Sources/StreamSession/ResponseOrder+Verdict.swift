@@ -52,6 +52,8 @@ extension ResponseOrder {
         case closingOutOfPlace
         /// Output came in another order than its numbers, and no closing text says which is right.
         case outOfOrder
+        /// Two items of one index write in turn.
+        case itemsInterleaved
         /// An item that has output is said to be another agent's.
         case agentChanged
     }

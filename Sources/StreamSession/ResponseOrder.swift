@@ -364,7 +364,7 @@ package struct ResponseOrder: Sendable {
             if let verdict = order.judge(name, at: place) { return verdict }
             order.hasOutput = true
             _ = order.written.insert(place)
-            guard !order.takesTurns(name, kind: slot.kind, at: place) else { return .violation(.responseRestarted) }
+            guard !order.takesTurns(name, kind: slot.kind, at: place) else { return .violation(.itemsInterleaved) }
             guard !order.begunAgain.contains(place) else { return .violation(.responseRestarted) }
             guard !order.done.contains(place) else { return order.continued() }
             return order.added.contains(place) ? .fine : order.tolerate(.itemNotAdded)
