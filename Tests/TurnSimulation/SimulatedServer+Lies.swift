@@ -138,7 +138,8 @@ extension SimulatedServer.Answer {
             index > 0 && self.events[(index - 1)...(index + 1)].allSatisfy { $0.number != nil }
                 && self.events.count { $0.number == self.events[index].number } == 1
         }
-        guard !numbered.isEmpty else { return }
+        // The end that makes what was put in behind it untrue may be the event that is lost.
+        guard !numbered.isEmpty, !self.facts.contains(.continuedItem) else { return }
         let lost = random.pick(numbered)
         let before = self.events[lost - 1]
         self.events.remove(at: lost)

@@ -12,6 +12,8 @@ struct SimulatedServer {
         let bytes: [UInt8]
         let events: [WireEvent]
         let heldCalls: [Int: [UInt8]]
+        /// Whether all items have the same index.
+        let sharesIndices: Bool
     }
 
     /// One answer, before anything goes wrong with it.
@@ -85,7 +87,8 @@ struct SimulatedServer {
         if itemCount > 0 { facts.append(.carriedItems) }
         if isKept {
             self.kept[style.responseID] = Kept(
-                content: content, bytes: writer.arena.bytes, events: writer.events, heldCalls: writer.heldCalls)
+                content: content, bytes: writer.arena.bytes, events: writer.events, heldCalls: writer.heldCalls,
+                sharesIndices: style.sharesIndices)
         }
         var answer = Answer(
             content: content, bytes: writer.arena.bytes, events: writer.events, sizeBefore: sizeBefore,
@@ -147,6 +150,8 @@ struct SimulatedServer {
         var answer = Answer(
             content: kept.content, bytes: kept.bytes, events: Array(kept.events[start...]), sizeBefore: sizeBefore,
             responseID: responseID, facts: [.resumed], heldCalls: kept.heldCalls)
+        // An item at the index of one that is done looks like another response's: the engine may stop reading there.
+        if kept.sharesIndices { answer.events.doubt() }
         guard random.chance(settings.faultPercent) else {
             answer.tellLiesOfResumption(percent: settings.liePercent, options: options, &random)
             return .answer(answer)
