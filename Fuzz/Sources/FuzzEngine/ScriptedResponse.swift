@@ -32,11 +32,7 @@ struct ScriptedResponse {
             case 2: self.append(.reasoning, "response.reasoning_summary_text.delta", choice, rest.popFirst() ?? 0)
             case 3: self.append(.reasoning, "response.reasoning_text.delta", choice, rest.popFirst() ?? 0)
             case 4: self.append(.refusal, "response.refusal.delta", choice, rest.popFirst() ?? 0)
-            case 5:
-                let event = Self.events[choice % Self.events.count]
-                // Output of another place, though it is empty: the half is alone.
-                if event.contains(#""output_index":1"#), let half = self.waitingHalf.take() { self.deliver(half) }
-                self.append(event)
+            case 5: self.append(Self.events[choice % Self.events.count])
             default: self.items.append(.noise(choice))
             }
         }
@@ -66,7 +62,7 @@ struct ScriptedResponse {
     private static let half = Array("\\ud800".utf8)
     private static let replacement = Array("\u{FFFD}".utf8)
 
-    /// A half at the end of the last delta, and where that stands.
+    /// A half at the end of a delta, and where that stands.
     private struct WaitingHalf {
         var kind: ConsumedDelta.Kind
         var type: String
@@ -96,9 +92,11 @@ struct ScriptedResponse {
             endsWithHalf = written == Self.half
         }
         json += Array(#"","output_index":0}"#.utf8)
-        // The first half of a surrogate pair waits at the end of a delta for the next one, which does not have the second.
-        if let half = self.waitingHalf.take() {
+        // The first half of a surrogate pair waits for the next delta of its place, which does not have the second, or
+        // for what a consumer puts behind it. Only one waits at a time.
+        if let half = self.waitingHalf, half.kind == kind || endsWithHalf {
             if half.type == type { text = Self.replacement + text } else { self.deliver(half) }
+            self.waitingHalf = nil
         }
         if endsWithHalf {
             text.removeLast(Self.replacement.count)
