@@ -32,7 +32,12 @@ struct ScriptedResponse {
             case 2: self.append(.reasoning, "response.reasoning_summary_text.delta", choice, rest.popFirst() ?? 0)
             case 3: self.append(.reasoning, "response.reasoning_text.delta", choice, rest.popFirst() ?? 0)
             case 4: self.append(.refusal, "response.refusal.delta", choice, rest.popFirst() ?? 0)
-            case 5: self.append(Self.events[choice % Self.events.count])
+            case 5:
+                let event = Self.events[choice % Self.events.count]
+                // An item that is announced again has begun anew.
+                if event == Self.announcement, self.isAnnounced { break }
+                self.isAnnounced = self.isAnnounced || event == Self.announcement
+                self.append(event)
             default: self.items.append(.noise(choice))
             }
         }
@@ -42,11 +47,16 @@ struct ScriptedResponse {
 
     private mutating func append(_ json: String) { self.items.append(.event(Array(json.utf8))) }
 
+    private static let announcement =
+        #"{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m"}}"#
+
+    private var isAnnounced = false
+
     /// Events without output.
     private static let events = [
         #"{"type":"keepalive"}"#, #"{"type":"response.in_progress","response":{"id":"r"}}"#, "{}",
         #"{"type":"response.unheard.of","delta":7}"#, #"{"delta":"x","type":"response.output_text.done"}"#,
-        #"{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m"}}"#,
+        Self.announcement,
         #"{"type":"codex.rate_limits","rate_limits":{"primary":{"used_percent":3}}}"#,
         #"{"type":"response.output_text.delta","delta":"","output_index":1}"#,
         #"{"type":"response.output_text.delta","delta":"other","stream_id":"another lane"}"#,
