@@ -1,4 +1,6 @@
-# One command for each thing a reader or developer does with this package; `make` alone lists them.
+# One command for each task; `make` alone lists the main ones, `make help-all` every one.
+#
+# A target whose comment begins with `##` is a main one, and with `###` one of the others.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -22,8 +24,9 @@ SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
 # How long each fuzz target runs, and which one; all when it is empty.
 SECONDS := 60
 TARGET :=
-# Which tests `make test` runs: part of a name; all when it is empty.
+# Which tests `make test` runs: part of a name; all when it is empty. Which module `make quick` tests.
 TESTS :=
+MODULE := StreamSession
 
 # How long a soak is; `make soak SECONDS=n` says otherwise. Which benchmarks `make bench` runs: part of a name.
 SOAK_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),3600)
@@ -36,7 +39,7 @@ RESULTS :=
 # (Scripts/at-once.sh).
 .NOTPARALLEL:
 
-.PHONY: help demo test check check-without-tests sanitize-and-build-all install format lint \
+.PHONY: help help-all demo quick test check check-without-tests sanitize-and-build-all install format lint \
 	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs benchmarks-build \
 	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
@@ -45,10 +48,13 @@ RESULTS :=
 	routes credential-crashes browser-sign-in http-oracle interop interop-model autobahn autobahn-quick autobahn-full \
 	autobahn-client platforms platform-sample clean
 
-help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## List the main targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*[^#]## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: install ## Build the command line and run its guided demonstration
+help-all: ## List every target
+	@awk -F ':.*##+ ' '/^[a-z-]+:.*## / { printf "  make %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: install ## Build the command line and run its demonstration
 	@swift build $(BUILD_FLAGS) --product chappie
 	@"$$(swift build --show-bin-path)/chappie" demo
 
@@ -57,24 +63,31 @@ test: install ## Build everything and run every test; TESTS=name for some
 	swift build $(BUILD_FLAGS) --build-tests
 	swift test --skip-build $(TEST_FLAGS) $(if $(TESTS),--filter '$(TESTS)')
 
+# In a folder of its own, where only the chosen module and those below it are built.
+quick: lint ## Lint, then build and test one module: MODULE=StreamSession
+	CHAPPIE_TEST_TARGETS=$(MODULE)Tests swift build $(BUILD_FLAGS) --product chappie-transportPackageTests \
+		--scratch-path .build/quick
+	CHAPPIE_TEST_TARGETS=$(MODULE)Tests swift test --skip-build --disable-xctest --scratch-path .build/quick \
+		--filter '^$(MODULE)Tests\.'
+
 # Warnings are errors in every step, the one that tests included, so that nothing is built twice.
 check check-without-tests: export CHAPPIE_WARNINGS_AS_ERRORS := 1
 
 check: lint test sanitize-and-build-all ## Everything that must pass before a change is merged
 	@echo "check: all passed"
 
-check-without-tests: lint sanitize-and-build-all ## The same without the step that `make test` is
+check-without-tests: lint sanitize-and-build-all ### The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
 sanitize-and-build-all: scan-forms docs platform-sample samples-and-sanitizers budgets
 
-install: ## Install the system packages that the build needs
+install: ### Install the system packages that the build needs
 	@Scripts/install.sh
 
 format: ## Rewrite all Swift files in the project's format
 	swift format format --in-place --parallel --configuration .swift-format --recursive $(LINT_PATHS)
 
-lint: ## Check format, documentation rules, file sizes and shell scripts
+lint: ## Check format, doc comments, file sizes and shell scripts
 	@Scripts/install.sh check
 	swift format lint --strict --parallel --configuration .swift-format --recursive $(LINT_PATHS)
 	Scripts/check-sizes.sh
@@ -84,7 +97,7 @@ lint: ## Check format, documentation rules, file sizes and shell scripts
 	@$(MAKE) --no-print-directory runner-tests
 	@Scripts/bench.sh readme --check
 
-runner-tests: ## Test what makes results and reports of the benchmarks' figures
+runner-tests: ### Test what makes results and reports of the benchmarks' figures
 	PYTHONPATH=Benchmarks PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory Benchmarks/Runner/tests \
 		--top-level-directory Benchmarks
 
@@ -110,17 +123,17 @@ address-sanitizer-build address-sanitizer-run: export CHAPPIE_TEST_TARGETS := $(
 
 # The samples wait much, and so do the tests under the second sanitizer: something is built meanwhile. Those under the
 # first are slow, and many of them are about time: they have the machine for themselves.
-samples-and-sanitizers: install ## The samples, both sanitizers, and what else is built and run once: benchmarks and fuzz targets
+samples-and-sanitizers: install ### The samples, both sanitizers, and what else is built and run once: benchmarks and fuzz targets
 	@Scripts/at-once.sh $(SAMPLES) thread-sanitizer-build
 	@$(MAKE) thread-sanitizer-run
 	@$(MAKE) address-sanitizer-build
 	@Scripts/at-once.sh address-sanitizer-run benchmarks-and-fuzz-targets
 
-sanitizers: thread-sanitizer address-sanitizer ## Both sanitizers
+sanitizers: thread-sanitizer address-sanitizer ### Both sanitizers
 
 benchmarks-and-fuzz-targets: benchmarks-build fuzz-regressions
 
-thread-sanitizer: thread-sanitizer-build thread-sanitizer-run ## Run every test that has threads under the thread sanitizer
+thread-sanitizer: thread-sanitizer-build thread-sanitizer-run ### Run every test that has threads under the thread sanitizer
 
 thread-sanitizer-build: install
 	nice -n 10 swift build --build-tests --sanitize=thread --scratch-path .build/tsan
@@ -130,7 +143,7 @@ thread-sanitizer-run:
 	swift test --skip-build --sanitize=thread --scratch-path .build/tsan --disable-xctest $(TEST_FLAGS) \
 		--skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_THREADS)'
 
-address-sanitizer: address-sanitizer-build address-sanitizer-run ## Run the tests that are about memory under the address and leak sanitizers
+address-sanitizer: address-sanitizer-build address-sanitizer-run ### Run the tests that are about memory under the address and leak sanitizers
 
 address-sanitizer-build: install
 	swift build --build-tests --sanitize=address --scratch-path .build/asan
@@ -141,83 +154,83 @@ address-sanitizer-run:
 		$(TEST_FLAGS) --skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_MEMORY)'
 
 # With the flags of the build that is tested; the command line has every library product below it.
-docs: install ## Build the documentation: every public symbol has some, every example compiles
+docs: install ## Build the documentation and every example in it
 	@Scripts/install.sh docs
 	@swift build $(BUILD_FLAGS) --target ChappieCommand
 	@Scripts/docs.sh
 
-scan-forms: ## Hold every form of the search for line terminators against a plain loop
+scan-forms: ### Hold every form of the search for line terminators against a plain loop
 	@Scripts/scan-forms.sh
 
-benchmarks-build: install ## Build the benchmarks, and check that their streams hold what they say
+benchmarks-build: install ### Build the benchmarks, and check that their streams hold what they say
 	swift build --package-path Benchmarks --configuration release
 	"$$(swift build --package-path Benchmarks --configuration release --show-bin-path)/sse-throughput" self-check
 	"$$(swift build --package-path Benchmarks --configuration release --show-bin-path)/connection-cost" self-check
 
-budgets: install ## Count instructions and allocations of an event, and hold them against the budgets
+budgets: install ## Count an event's instructions and allocations; hold budgets
 	@Scripts/install.sh budgets
 	@Scripts/budgets.sh
 
-budgets-accept: install ## Write what an event costs into the file of budgets
+budgets-accept: install ### Write what an event costs into the file of budgets
 	@Scripts/install.sh budgets
 	@Scripts/budgets.sh --accept
 
-bench-sse: install ## Measure the event-stream parser: speed beside its bars, and how its time grows
+bench-sse: install ### Measure the event-stream parser: speed beside its bars, and how its time grows
 	swift build -c release --package-path Benchmarks --product sse-throughput
 	throughput="$$(swift build -c release --package-path Benchmarks --show-bin-path)/sse-throughput"; status=0; \
 		"$$throughput" --bars || status=1; "$$throughput" growth || status=1; exit $$status
 
-bench-sse-peers: install ## Measure the event-stream parser beside other people's, with every workload
+bench-sse-peers: install ### Measure the event-stream parser beside other people's, with every workload
 	@Scripts/install.sh bench-peers
 	@Scripts/bench-peers.sh --filter parser --thorough
 
 fuzz: install ## Fuzz every target, or TARGET=name, for SECONDS=60 each
 	Scripts/fuzz.sh run $(SECONDS) $(TARGET)
 
-fuzz-regressions: install ## Build the fuzz targets and replay their committed inputs
+fuzz-regressions: install ### Build the fuzz targets and replay their committed inputs
 	Scripts/fuzz.sh replay
 
-fuzz-coverage: install ## Say which lines the fuzz targets' inputs reach; TARGET=name for one
+fuzz-coverage: install ### Say which lines the fuzz targets' inputs reach; TARGET=name for one
 	Scripts/fuzz.sh coverage $(TARGET)
 
-fuzz-planted: install ## Plant bugs in what is fuzzed, and expect each target to find its own; TARGET=name for one
+fuzz-planted: install ### Plant bugs in what is fuzzed, and expect each target to find its own; TARGET=name for one
 	Scripts/fuzz-planted.sh $(TARGET)
 
 # The oracle that knows nothing of the engine, on what other programs have recorded (Tests/Promise/README.md).
 JUDGE := PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --jobs 2 --records
 
-simulate: install ## Run a million turns of the engine against a server that rolls dice
+simulate: install ## Run a million turns against a server that rolls dice
 	swift build -c release --product turn-simulator
 	"$$(swift build -c release --show-bin-path)/turn-simulator" --turns 1000000 --jobs 2 --quiet \
 		--record .build/simulator-records.jsonl --record-every 20
 	$(JUDGE) .build/simulator-records.jsonl
 
-mutations: install ## Take safeguards out of the engine, and expect the simulator to notice
+mutations: install ### Take safeguards out of the engine, and expect the simulator to notice
 	Scripts/mutations.sh
 
-model: ## Check the model of the turn machine with spin
+model: ### Check the model of the turn machine with spin
 	@Scripts/install.sh model
 	@Scripts/model.sh
 
-torture: install ## Cut real sockets at every byte of whole sessions: more than 800,000 runs, 10 minutes
+torture: install ## Cut real sockets at every byte of sessions; 10 minutes
 	swift build -c release --product torture
 	"$$(swift build -c release --show-bin-path)/torture" --record .build/torture-records.jsonl --record-every 40
 	$(JUDGE) .build/torture-records.jsonl
 
 # The build that is tested, so that nothing else has to be built.
-torture-sample: install ## The same at a sample of the bytes, in a minute and a half at most
+torture-sample: install ### The same at a sample of the bytes, in a minute and a half at most
 	swift build $(BUILD_FLAGS) --product torture
 	"$$(swift build --show-bin-path)/torture" --fresh --sample 2% --stall-stride 12 --time-limit 90 \
 		--resume .build/torture-sample-state.json --record .build/torture-sample-records.jsonl --record-every 8
 	$(JUDGE) .build/torture-sample-records.jsonl
 
-promise: install ## Judge the client from outside against a server that lies; SEEDS=A..B for other seeds
+promise: install ## Judge the client against a lying server; SEEDS=A..B
 	cd Tests/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
 	swift build -c release --product chappie
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --found --scenarios --seeds $(or $(SEEDS),1..5000) \
 		--client "$$(swift build -c release --show-bin-path)/chappie"
 
-promise-sample: install ## The same with the defects that were found and some seeds, in less than a minute
+promise-sample: install ### The same with the defects that were found and some seeds, in less than a minute
 	cd Tests/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
 	swift build $(BUILD_FLAGS) --product chappie
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --seconds 40 \
@@ -225,19 +238,19 @@ promise-sample: install ## The same with the defects that were found and some se
 
 SAMPLES := torture-sample promise-sample soak-sample autobahn-quick
 
-samples: install ## A sample of the torture, the promise, the soak and the Autobahn suite, at the same time
+samples: install ### A sample of the torture, the promise, the soak and the Autobahn suite, at the same time
 	@Scripts/at-once.sh $(SAMPLES)
 
-soak: install ## Run streams whose consumers stop and start, for an hour or SECONDS=n, and see that nothing is lost or kept
+soak: install ### Run streams whose consumers stop and start, for an hour or SECONDS=n, and see that nothing is lost or kept
 	swift build -c release --product soak
 	"$$(swift build -c release --show-bin-path)/soak" --seconds $(SOAK_SECONDS)
 
 # Some seconds more than it says, for the streams that are still running then.
-soak-sample: install ## The same for less than a minute
+soak-sample: install ### The same for less than a minute
 	swift build $(BUILD_FLAGS) --product soak
 	"$$(swift build --show-bin-path)/soak" --seconds 35
 
-bench: install ## Measure everything that has a figure, in ten minutes: table, results.json, report.html; FILTER=name for some
+bench: install ## Measure all figures, 10 minutes; FILTER=name for some
 	@Scripts/install.sh bench
 	@Scripts/bench.sh run '$(FILTER)'
 
@@ -245,66 +258,66 @@ bench-peers: install ## The same with other people's programs beside it
 	@Scripts/install.sh bench bench-peers
 	@Scripts/bench.sh peers '$(FILTER)'
 
-bench-compare: install ## Say what a change did: BASE=results.json, or BASE=revision, measured in turn; FILTER=name for some
+bench-compare: install ### Say what a change did: BASE=results.json, or BASE=revision, measured in turn; FILTER=name for some
 	@Scripts/install.sh bench
 	@Scripts/bench.sh compare '$(BASE)' '$(FILTER)'
 
-bench-report: ## Make report.html again, from the last results.json or RESULTS=file
+bench-report: ### Make report.html again, from the last results.json or RESULTS=file
 	@Scripts/install.sh bench
 	@Scripts/bench.sh report '$(RESULTS)'
 
-bench-readme: ## Write the committed results into the tables of the READMEs
+bench-readme: ### Write the committed results into the tables of the READMEs
 	@Scripts/install.sh bench
 	@Scripts/bench.sh readme
 
-bench-screenshots: ## Look at the report in Chromium, light and dark, wide and narrow: no text may be cut or covered
+bench-screenshots: ### Look at the report in Chromium, light and dark, wide and narrow: no text may be cut or covered
 	@Scripts/install.sh report
 	@Scripts/report-screenshots.sh '$(RESULTS)'
 
-figures: install ## Measure what recovery costs, each figure beside its bound; FILTER=name for some
+figures: install ### Measure what recovery costs, each figure beside its bound; FILTER=name for some
 	swift build -c release --package-path Benchmarks --product recovery-figures
 	"$$(swift build -c release --package-path Benchmarks --show-bin-path)/recovery-figures" $(FILTER)
 
-churn: install ## Connect and cancel 100,000 times, and count what is left: descriptors, bytes
+churn: install ### Connect and cancel 100,000 times, and count what is left: descriptors, bytes
 	swift build -c release --product connection-churn
 	"$$(swift build -c release --show-bin-path)/connection-churn" --count 100000
 
-routes: install ## Add and delete the default route, in a network namespace, while responses stream: nothing may close
+routes: install ### Add and delete the default route, in a network namespace, while responses stream: nothing may close
 	@Scripts/install.sh routes
 	@swift build $(BUILD_FLAGS) --product chappie
 	@Scripts/routes.sh "$$(swift build --show-bin-path)/chappie"
 
-credential-crashes: install ## Kill a process at each call that replaces a credential: the file is the old or the new one
+credential-crashes: install ### Kill a process at each call that replaces a credential: the file is the old or the new one
 	@Scripts/install.sh crashes
 	@Scripts/credential-crashes.sh
 
-browser-sign-in: install ## Sign in with Chromium at the test server, by code and by browser, agreeing and not
+browser-sign-in: install ### Sign in with Chromium at the test server, by code and by browser, agreeing and not
 	@Scripts/install.sh report
 	@Scripts/browser-sign-in.sh
 
-http-oracle: install ## Hold the reader of HTTP responses against h11, and cut ten million mutated ones into pieces
+http-oracle: install ### Hold the reader of HTTP responses against h11, and cut ten million mutated ones into pieces
 	@Scripts/install.sh http-oracle
 	swift build -c release --product http-oracle
 	@Scripts/http-oracle.sh "$$(swift build -c release --show-bin-path)/http-oracle" --count 200000 --mutations 10000000
 
-interop: install ## Hold the client and the server against other people's programs
+interop: install ## Run client and server against other people's programs
 	@Scripts/install.sh interop
 	@swift build $(BUILD_FLAGS) --product chappie
 	@Scripts/interop.sh
 
-interop-model: install ## Stream from a real model, made on the spot and served by transformers; installs torch
+interop-model: install ### Stream from a real model, made on the spot and served by transformers; installs torch
 	@Scripts/install.sh interop
 	@swift build $(BUILD_FLAGS) --product chappie
 	@Scripts/interop.sh --models
 
-autobahn: autobahn-client ## Run the WebSocket conformance suite against the client, over ws and wss
+autobahn: autobahn-client ## Run the WebSocket conformance suite, over ws and wss
 	@Scripts/autobahn.sh
 	@Scripts/autobahn.sh --tls
 
-autobahn-quick: autobahn-client ## The same over ws without what takes long: half a minute
+autobahn-quick: autobahn-client ### The same over ws without what takes long: half a minute
 	@Scripts/autobahn.sh --check
 
-autobahn-full: autobahn-client ## The same with every case, over ws and wss: half an hour
+autobahn-full: autobahn-client ### The same with every case, over ws and wss: half an hour
 	@Scripts/autobahn.sh --full
 	@Scripts/autobahn.sh --full --tls
 
@@ -313,10 +326,10 @@ autobahn-client: install
 	@Scripts/install.sh autobahn
 	@swift build $(BUILD_FLAGS) --product autobahn-client
 
-platforms: install ## Run demo and tests on Debian 13, unstable and arm64 too, in root folders; needs root; writes README's table
+platforms: install ## Demo and tests on Debian 13, unstable and arm64; as root
 	@CHAPPIE_WARNINGS_AS_ERRORS=1 Scripts/platforms.sh all
 
-platform-sample: ## The demonstration and LoopbackTests on Debian 13, with what `make test` has built
+platform-sample: ### The demonstration and LoopbackTests on Debian 13, with what `make test` has built
 	@Scripts/platforms.sh sample
 
 clean: ## Remove everything that was built

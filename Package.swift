@@ -171,7 +171,7 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// The sanitizers build what they run, and nothing else: the names of test targets, with spaces between them.
+// The sanitizers and `make quick` build what they run, and nothing else: the names of test targets, with spaces between them.
 if let chosen = Context.environment["CHAPPIE_TEST_TARGETS"] {
     let wanted = Set(chosen.split(separator: " ").map(String.init))
         // What the tests of the whole stack are linked with, or start.
