@@ -293,7 +293,7 @@ extension TurnDriver {
     private func pause(for delay: Duration, before opening: TurnStateMachine.Opening) async {
         let sleep = self.engine.clock.sleep
         guard case .success = await self.result(of: ProgramTask { try await sleep(delay) }) else { return self.stop() }
-        if self.isOverTotalBudget {
+        if self.isTotalSpent {
             self.action = self.machine.failed(.timeout(.total), attempt: opening.attempt, jitter: 0)
             return
         }

@@ -110,8 +110,7 @@ extension TurnDriver {
     ///
     /// One look at the clock is enough for all of them: nothing is waited for in between.
     func beginBatch(of attempt: Attempt) {
-        self.batchTime = self.engine.clock.now()
-        self.hasOutputInBatch = false
+        self.meter.begin(at: self.engine.clock.now())
         self.reader.beginBatch(
             wantsOutputOnly: self.half == nil && !self.engine.configuration.reportsDiagnostics
                 && self.engine.configuration.rawEvents != .all,
@@ -121,9 +120,8 @@ extension TurnDriver {
     /// Notes the deltas that the reader has dealt with.
     func noteProgressOfQueued() {
         guard self.reader.takeHasQueued() else { return }
-        self.hasOutputInBatch = true
-        self.hasDeliveredInBatch = true
-        self.noteOutput(at: self.batchTime)
+        self.meter.queued()
+        self.noteOutput(at: self.meter.time)
     }
 
     private func noteOutput(at time: Duration) {
@@ -138,15 +136,14 @@ extension TurnDriver {
     /// caller, which is on the way of every event.
     @inline(never)
     func tookLastOfBatch() {
-        guard self.hasOutputInBatch else { return }
-        self.hasOutputInBatch = false
+        guard self.meter.takesLast() else { return }
         let now = self.engine.clock.now()
         self.noteOutput(at: now)
-        self.gaps.taken(at: now)
+        self.meter.taken(at: now)
     }
 
     private func noteSignOfLife(isProgress: Bool, attempt: Int) {
-        let now = self.batchTime
+        let now = self.meter.time
         if self.attempt?.hasEvents == false {
             self.noteFirstEvent(at: now)
             self.machine.eventReceived(attempt: attempt)
@@ -159,8 +156,7 @@ extension TurnDriver {
 
     /// Signs of life do not excuse a model that says nothing.
     func checkProgress() {
-        guard let attempt = self.attempt, let deadline = self.deadlineToJudge(of: attempt), deadline.remaining <= .zero
-        else { return }
+        guard let deadline = self.nearestDeadline(), deadline.remaining <= .zero else { return }
         switch deadline.kind {
         case .budget(let budget):
             self.timedOut(budget)

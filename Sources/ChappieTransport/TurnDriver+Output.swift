@@ -12,7 +12,7 @@ extension TurnDriver {
         switch action {
         case .deliver(let offset):
             self.reader.queue.append(text.dropping(first: offset), of: slot.kind)
-            self.hasDeliveredInBatch = true
+            self.meter.delivered()
         case .ignore:
             return
         case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:

@@ -17,7 +17,7 @@ extension TurnDriver {
         defer { alarm?.cancel() }
         let value = try await self.result(of: task).get()
         // The answer may have come at the same moment as the end of the time.
-        if self.isOverTotalBudget { throw TotalPassedError() }
+        if self.isTotalSpent { throw TotalPassedError() }
         return value
     }
 

@@ -8,10 +8,10 @@ extension TurnDriver {
     /// Handles one thing from the connection, waiting for it if need be.
     func receive() async {
         guard let wait = self.receiveNow() else {
-            if self.slice.isOver { await self.endSlice() }
+            if self.meter.isSliceOver { await self.endSlice() }
             return
         }
-        self.slice.restart()
+        self.meter.restartSlice()
         let outcome =
             if let rival = wait.rival {
                 await self.engine.transport.wait(for: [wait.connection, rival], atMost: wait.duration)
@@ -43,7 +43,7 @@ extension TurnDriver {
             return self.wait(for: attempt)
         }
         // A peer that never pauses is not excused from the budget of the whole turn.
-        if self.isOverTotalBudget {
+        if self.isTotalSpent {
             self.timedOut(.total)
         } else {
             self.received(event, of: attempt)
@@ -68,7 +68,7 @@ extension TurnDriver {
     }
 
     private func wait(for attempt: Attempt) -> Wait? {
-        let deadline = self.deadlineToJudge(of: attempt)
+        let deadline = self.nearestDeadline()
         if let deadline, deadline.remaining <= .zero {
             self.passed(deadline.kind)
             return nil
@@ -77,7 +77,22 @@ extension TurnDriver {
             connection: attempt.connection, rival: self.rival?.connection, duration: deadline?.remaining)
     }
 
-    func passed(_ deadline: TurnDeadline) {
+    /// The deadline that comes first for the attempt that runs; nil when there is none.
+    func nearestDeadline() -> Deadlines.Nearest? {
+        guard var attempt = self.attempt else { return nil }
+        let hedgeDelay = self.rival == nil ? self.machine.hedgeDelay : nil
+        let nearest = self.deadlines.nearest(of: &attempt, hedgeDelay: hedgeDelay, at: self.engine.clock.now())
+        self.attempt?.wentOn = attempt.wentOn
+        return nearest
+    }
+
+    /// The time that the whole turn may still take; nil without a budget.
+    var remainingTotal: Duration? { self.deadlines.remainingTotal(at: self.engine.clock.now()) }
+
+    /// Whether the whole turn has taken longer than it may.
+    var isTotalSpent: Bool { self.deadlines.isTotalSpent(at: self.engine.clock.now()) }
+
+    func passed(_ deadline: Deadlines.Kind) {
         guard let attempt = self.attempt else { return }
         switch deadline {
         case .budget(let budget):
@@ -168,15 +183,14 @@ extension TurnDriver {
 
     private func endBatch() {
         self.noteProgressOfQueued()
-        self.noteOutputOfBatch()
-        self.slice.noteBatch(at: self.batchTime)
+        self.meter.end()
     }
 
     /// Looks at the budgets and lets others work, once in a while, although there is still something to read.
     ///
     /// A peer that never pauses is excused from nothing.
     private func endSlice() async {
-        self.slice.restart()
+        self.meter.restartSlice()
         self.checkProgress()
         // `Task.yield` goes past the hook with which programs keep their tasks on one thread.
         await withCheckedContinuation { continuation in

@@ -15,7 +15,7 @@ extension TurnDriver {
     /// The turn is over.
     func noteEnd(_ outcome: Outcome) {
         self.noteGaps()
-        guard let startedAt = self.startedAt else { return }
+        guard let startedAt = self.deadlines.startedAt else { return }
         let duration = self.engine.clock.now() - startedAt
         switch outcome {
         case .completed:
@@ -35,7 +35,7 @@ extension TurnDriver {
     /// Nobody reads the turn any more, and its end was never reached.
     func noteDropped() {
         self.abandonTicket()
-        guard self.outcome == nil, let startedAt = self.startedAt else { return }
+        guard self.outcome == nil, let startedAt = self.deadlines.startedAt else { return }
         self.noteCancelled(after: self.engine.clock.now() - startedAt)
     }
 
@@ -136,16 +136,9 @@ extension TurnDriver {
 
     // MARK: Gaps
 
-    /// Output was delivered out of the batch that was read.
-    func noteOutputOfBatch() {
-        guard self.hasDeliveredInBatch else { return }
-        self.hasDeliveredInBatch = false
-        self.gaps.received(at: self.batchTime)
-    }
-
     /// Puts what was measured between batches into the report.
     func noteGaps() {
-        let gaps = self.gaps.summary
+        let gaps = self.meter.summary
         self.shared.withLock { $0.report.gaps = gaps }
     }
 }

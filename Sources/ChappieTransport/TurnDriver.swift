@@ -97,22 +97,14 @@ import StreamTransport
     ///
     /// It belongs to the stream's one consumer.
     package private(set) var redaction: SecretRedaction
-    /// The time between batches of output.
-    var gaps = OutputGapMeter()
-    /// Whether output was delivered out of the batch at hand.
-    var hasDeliveredInBatch = false
+    /// When batches of events came, and output among them.
+    var meter = BatchMeter()
     /// What the last failure leaves for the error: the body of an HTTP error, the response that failed.
     var evidence = FailureEvidence()
     /// Compares the ages at which connections were cut.
     var pathTimeLimit = PathTimeLimit()
     var usageLimits = UsageLimits()
-    var startedAt: Duration?
-    /// When the events came that are read.
-    var batchTime = Duration.zero
-    /// How long there was always something to read.
-    var slice = ReadingSlice()
-    /// Whether there was output among them that is no longer looked at one by one.
-    var hasOutputInBatch = false
+    var deadlines: Deadlines
     /// The transport of the newest attempt.
     var transport: ChappieTransportKind
     /// The newest attempt that the consumer was told of before its delay.
@@ -130,6 +122,9 @@ import StreamTransport
         self.identity = RequestIdentity(requestID: request.requestID, traceContext: request.traceContext)
         self.watch = RequestWatch(engine.configuration, identity: self.identity)
         self.redaction = engine.redaction
+        self.deadlines = Deadlines(
+            engine.configuration.timeouts,
+            tellsOfStalls: engine.configuration.reportsDiagnostics || self.watch.isLogging)
         self.transport = engine.configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
         let limit = engine.configuration.limits.eventByteCount
         unsafe self.readerMemory = .allocate(capacity: 1)
@@ -206,7 +201,7 @@ import StreamTransport
     private func work<Taken: Sendable>(_ take: @Sendable () -> Taken?) async throws -> Taken? {
         let isCancelled = self.shared.withLock { $0.isCancelled }
         if isCancelled, self.outcome == nil { self.stop() }
-        self.slice.restart()
+        self.meter.restartSlice()
         while true {
             if let taken = take() { return taken }
             if let outcome = self.outcome {
@@ -278,7 +273,7 @@ import StreamTransport
     /// One step of the turn: one action, or one thing from the connection.
     private func advance() async {
         if self.isGivenUp { return self.stop() }
-        guard self.startedAt != nil else { return await self.begin() }
+        guard self.deadlines.startedAt != nil else { return await self.begin() }
         switch self.performNow() {
         case .nothing: break
         case .receive: await self.receive()
@@ -298,7 +293,7 @@ import StreamTransport
 
     /// Everything that is done once: the request's two forms, the credential, the first action.
     private func begin() async {
-        self.startedAt = self.engine.clock.now()
+        self.deadlines.begin(at: self.engine.clock.now())
         self.noteTurnBegan()
         guard self.makeBodies(), self.isPermitted() else { return }
         do {
