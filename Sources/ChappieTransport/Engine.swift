@@ -41,9 +41,9 @@ final class Engine: Sendable {
 
     // MARK: Verdicts
 
-    /// Whether a turn with these bodies may begin with a WebSocket, whatever its size.
-    func availability(for bodies: RequestBodies) -> TurnStateMachine.WebSocketAvailability {
-        if bodies.isBackground { return .background }
+    /// Whether a turn may begin with a WebSocket, whatever its size; one in background may not.
+    func availability(isBackground: Bool) -> TurnStateMachine.WebSocketAvailability {
+        if isBackground { return .background }
         return self.state.withLock({ $0.standing.isCondemned }) ? .condemned : .available
     }
 

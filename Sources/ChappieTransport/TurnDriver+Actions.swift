@@ -102,7 +102,7 @@ extension TurnDriver {
         guard opening.takesKeptConnection,
             let kept = self.engine.takeKeptConnection(of: self.keptLane, for: self.credential)
         else { return nil }
-        guard self.isTooLarge(on: kept) else { return kept }
+        guard self.outgoing?.isTooLarge(after: kept.exchange) == true else { return kept }
         self.engine.keep(kept)
         return nil
     }
@@ -157,7 +157,7 @@ extension TurnDriver {
         // The turn may be cancelled while a kept connection is asked, or a tool's output is waited for.
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
         self.transport = ChappieTransportKind(opening.transport)
-        if opening.transport == .webSocket, self.isTooLarge(on: nil) {
+        if opening.transport == .webSocket, self.outgoing?.isTooLarge(after: nil) == true {
             self.action = self.machine.failed(.requestTooLarge, attempt: opening.attempt, jitter: 0)
             return
         }
@@ -181,27 +181,21 @@ extension TurnDriver {
     @inline(never)
     func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
         let builder = TransportRequestBuilder(
-            configuration: self.engine.configuration, credential: self.credential, turnState: self.turnState,
+            configuration: self.engine.configuration, credential: self.credential, turnState: self.outgoing?.turnState,
             identity: self.identity)
         if case .resume(let cursor) = opening.rung { return builder.resumption(at: cursor) }
         switch opening.transport {
-        case .webSocket: return builder.upgrade(lane: self.laneName)
-        case .http: return builder.post(self.bodies?.http ?? [])
+        case .webSocket: return builder.upgrade(lane: self.outgoing?.laneName)
+        case .http: return builder.post(self.outgoing?.http ?? [])
         }
     }
 
     /// Whether the rest of a response of this name can be asked for.
     func canResume(_ responseID: String) -> Bool {
         TransportRequestBuilder(
-            configuration: self.engine.configuration, credential: self.credential, turnState: self.turnState,
+            configuration: self.engine.configuration, credential: self.credential, turnState: self.outgoing?.turnState,
             identity: self.identity
         ).canResume(responseID)
-    }
-
-    /// The lane that the request names; nil when lanes are not used.
-    private var laneName: String? {
-        guard self.engine.configuration.usesLanes else { return nil }
-        return self.request.lane ?? self.bodies?.streamID.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Makes an attempt the one whose answer is read.
@@ -212,7 +206,7 @@ extension TurnDriver {
         self.parser.reset(lastEventID: "")
         if !attempt.continuesResponse {
             self.half = nil
-            self.finishedItems.removeAll()
+            self.outgoing?.dropFinishedItems()
             self.record.restart()
             self.calls.restart()
         }
@@ -260,8 +254,8 @@ extension TurnDriver {
     }
 
     private func send() {
-        guard let bodies = self.bodies else { return }
-        self.send(self.webSocketMessage(for: bodies))
+        guard let message = self.webSocketMessage() else { return }
+        self.send(message)
     }
 
     /// Gives the request to the attempt's WebSocket.

@@ -3,13 +3,6 @@ import StreamSession
 
 /// Finished items of a broken response, given back to the server as input.
 extension TurnDriver {
-    /// One finished item of the attempt that runs.
-    struct FinishedItem {
-        /// The item as it was sent.
-        let json: [UInt8]
-        let isCall: Bool
-    }
-
     /// Remembers a finished item: for what the response leaves behind, and to give it back if the response breaks.
     ///
     /// A call may go back only with its output, so without a source of outputs it ends what can be carried. So does an
@@ -17,11 +10,11 @@ extension TurnDriver {
     func noteFinished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
         let json = unsafe Array(item.json.utf8)
         self.record.finished(json, at: outputIndex, isNamed: item.id?.isEmpty == false)
-        guard self.engine.configuration.policy.carriesFinishedItems, self.bodies?.takesItems == true else { return }
+        guard self.engine.configuration.policy.carriesFinishedItems, self.outgoing?.takesItems == true else { return }
         guard !item.isCall || self.toolOutput != nil, InputItem(json) != nil,
             self.machine.itemFinished(outputIndex: outputIndex, attempt: attempt)
         else { return }
-        self.finishedItems.append(FinishedItem(json: json, isCall: item.isCall))
+        self.outgoing?.finished(json, isCall: item.isCall)
     }
 
     /// The request's own source of outputs goes before the configuration's.
@@ -39,22 +32,20 @@ extension TurnDriver {
 
     /// Puts finished items into the request, with the outputs of calls; false when that ends the turn.
     func carryItems(_ rung: TurnStateMachine.Opening.Rung) async -> Bool {
-        guard rung.carriedItemCount > 0 else { return true }
+        var count = rung.carriedItemCount
+        guard count > 0 else { return true }
         do {
-            for item in self.finishedItems.prefix(rung.carriedItemCount) {
-                self.carriedItems.append(item.json)
-                guard item.isCall, let source = self.toolOutput else { continue }
+            while let call = self.outgoing?.carryItems(&count) {
+                guard let source = self.toolOutput else { continue }
                 // From here on the call is settled: every later attempt has it and its output in the request.
                 self.machine.callCarried()
-                self.carriedItems.append(try await self.output(of: String(decoding: item.json, as: UTF8.self), source))
+                self.outgoing?.carry(output: try await self.output(of: String(decoding: call, as: UTF8.self), source))
             }
         } catch {
             // A client's turn has its own reason, its time limit among them.
             if self.request.toolOutput == nil { self.endUnanswered(error) } else { self.end(.failed(error)) }
             return false
         }
-        self.finishedItems.removeAll()
-        self.bodies = self.originalBodies?.carrying(self.carriedItems) ?? self.bodies
         return true
     }
 }

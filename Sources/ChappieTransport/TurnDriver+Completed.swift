@@ -8,9 +8,10 @@ extension TurnDriver {
     /// It belongs to the stream's one consumer.
     package var completedResponse: CompletedResponse? {
         guard self.machine.replaySafety == .completed else { return nil }
-        var response = self.record.completedResponse(behind: self.carriedItems).map(self.redaction.response)
+        let carriedItems = self.outgoing?.carriedItems ?? []
+        var response = self.record.completedResponse(behind: carriedItems).map(self.redaction.response)
         response?.requestID = self.evidence.requestID
-        response?.turnState = self.turnState
+        response?.turnState = self.outgoing?.turnState
         return response
     }
 
@@ -70,7 +71,7 @@ extension TurnDriver {
         if self.record.isTooLarge {
             return self.failed(.eventTooLarge(limit: self.engine.configuration.limits.eventByteCount))
         }
-        let response = self.record.completedResponse(behind: self.carriedItems)
+        let response = self.record.completedResponse(behind: self.outgoing?.carriedItems ?? [])
         if response?.hasAmbiguousCalls == true {
             // Which of the calls was meant, nobody can tell; to run both, or one, would be a guess.
             self.action = self.machine.rejected(attempt: attempt)

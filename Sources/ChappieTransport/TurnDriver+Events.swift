@@ -231,7 +231,7 @@ extension TurnDriver {
     /// Whether the event is not one of another lane of the same WebSocket.
     private func isOnOurLane(_ event: ResponseEvent) -> Bool {
         guard let streamID = event.streamID, !streamID.isEmpty else { return true }
-        return unsafe self.bodies?.streamID?.elementsEqual(streamID.utf8) ?? false
+        return self.outgoing?.isOnLane(streamID) ?? false
     }
 
     /// Tells of missing numbers, once in an attempt.
@@ -288,7 +288,7 @@ extension TurnDriver {
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .metadata(let turnState, _):
             // Over HTTP it is a field of the answer.
-            if self.attempt?.transport == .webSocket { self.learned(turnState: turnState) }
+            if self.attempt?.transport == .webSocket { self.outgoing?.learn(turnState: turnState) }
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .other:
             unsafe self.noteSteering(event, json: json)

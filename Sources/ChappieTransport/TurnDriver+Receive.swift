@@ -144,7 +144,7 @@ extension TurnDriver {
             return
         }
         if attempt.transport == .httpSSE {
-            self.learned(turnState: turnState)
+            self.outgoing?.learn(turnState: turnState)
             self.deliverUsageLimits(in: head)
         }
         self.report(ChappieDiagnostic(kind: .connected, transport: attempt.transport))

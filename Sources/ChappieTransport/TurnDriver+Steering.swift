@@ -112,7 +112,7 @@ extension TurnDriver {
         let action = self.machine.successorFollows(attempt: attempt, after: summary.id ?? self.responseID)
         if action != .ignore { self.action = action }
         self.responseID = nil
-        self.finishedItems.removeAll()
+        self.outgoing?.dropFinishedItems()
         self.attempt?.hasGap = false
         return true
     }

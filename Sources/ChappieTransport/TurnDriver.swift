@@ -66,21 +66,14 @@ import StreamTransport
     var lentStatistics = TransportStatistics()
     /// The other attempt of a race.
     var rival: Attempt?
-    var bodies: RequestBodies?
-    /// The request as the caller made it.
-    var originalBodies: RequestBodies?
+    /// The request in the form in which it goes out; nil before the turn has begun.
+    var outgoing: OutgoingRequest?
     /// The first half of a surrogate pair that has come at the end of a delta, and waits for the second one.
     var half: PendingHalf?
-    /// Finished items of the attempt that runs, in order, without a gap.
-    var finishedItems: [FinishedItem] = []
-    /// Items that earlier attempts have finished, and their tools' outputs: a part of the request.
-    var carriedItems: [[UInt8]] = []
     /// What the response that is read has come to so far.
     var record: ResponseRecord
     /// Its statements about its tool calls.
     var calls: CallStatements
-    /// What the server wants to have echoed.
-    var turnState: String?
     /// Whether an attempt has failed.
     var hasFailed = false
     /// The server's name for the newest response.
@@ -134,7 +127,6 @@ import StreamTransport
         self.parser = EventStreamParser(maximumEventByteCount: limit)
         self.record = ResponseRecord(byteCountLimit: limit)
         self.calls = CallStatements(byteCountLimit: engine.configuration.limits.outputByteCount)
-        self.turnState = request.turnState
         self.shared.withLock { $0.report.requestID = self.identity.requestID }
     }
 
@@ -291,11 +283,11 @@ import StreamTransport
         self.shared.withLock { $0.report.replaySafety = safety }
     }
 
-    /// Everything that is done once: the request's two forms, the credential, the first action.
+    /// Everything that is done once: reading the request, the credential, the first action.
     private func begin() async {
         self.deadlines.begin(at: self.engine.clock.now())
         self.noteTurnBegan()
-        guard self.makeBodies(), self.isPermitted() else { return }
+        guard self.readRequest(), self.isPermitted() else { return }
         do {
             self.credential = try await self.askForCredential(.connecting)
         } catch {
@@ -304,19 +296,17 @@ import StreamTransport
         self.start()
     }
 
-    /// Makes the request's two forms; false when it has none.
+    /// Reads the request; false when it cannot be sent, which ends the turn.
     @inline(never)
-    private func makeBodies() -> Bool {
+    private func readRequest() -> Bool {
         guard self.request.hasValidLane else {
             let fault = "a lane's name has 1 to 256 letters, digits and characters of _ . -"
             self.end(.failed(ChappieClientError(invalidRequest: fault, transport: self.transport, of: self.identity)))
             return false
         }
         do {
-            let bodies = try RequestBodies(
+            self.outgoing = try OutgoingRequest(
                 self.request, usesLanes: self.engine.configuration.usesLanes, metadata: self.metadata)
-            self.bodies = bodies
-            self.originalBodies = bodies
             return true
         } catch {
             self.end(.failed(ChappieClientError(invalidBody: error, transport: self.transport, of: self.identity)))
@@ -332,9 +322,9 @@ import StreamTransport
     /// Asks for the first action.
     @inline(never)
     private func start() {
-        guard let bodies = self.bodies else { return }
-        self.engine.prepare(for: self.credential, lane: self.keptLane, begins: !self.request.isWarmUp)
-        let availability = self.webSocketAvailability(for: bodies)
+        guard let outgoing = self.outgoing else { return }
+        self.engine.prepare(for: self.credential, lane: outgoing.keptLane, begins: !self.request.isWarmUp)
+        let availability = self.webSocketAvailability(for: outgoing)
         guard !self.request.isWarmUp || self.canWarmUp(availability) else {
             let fault = "a warm-up needs a WebSocket"
             return self.end(
@@ -343,7 +333,7 @@ import StreamTransport
         let configuration = self.engine.configuration
         self.machine = TurnStateMachine(
             policy: self.request.isWarmUp ? .once : RetryPolicy(configuration), webSocket: availability,
-            isResumable: bodies.isResumable, asksBeforeSending: self.asksBeforeSending,
+            isResumable: outgoing.isResumable, asksBeforeSending: self.asksBeforeSending,
             outputByteCountLimit: configuration.limits.outputByteCount)
         self.action = self.machine.started()
     }
