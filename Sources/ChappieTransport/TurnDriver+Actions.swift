@@ -113,7 +113,7 @@ extension TurnDriver {
         self.lentStatistics = kept.connection.statistics
         let attempt = Attempt(of: opening, on: kept, at: self.engine.clock.now())
         self.begin(attempt)
-        self.noteConnected(attempt)
+        self.recorder.connected(attempt, at: attempt.startedAt)
         var earlier = kept.exchange?.earlier ?? EarlierResponses()
         earlier.areCallsAnswered = !self.request.answeredCalls.isEmpty
         self.action = self.machine.lent(attempt: opening.attempt, after: kept.exchange?.responseID, earlier: earlier)
@@ -210,25 +210,13 @@ extension TurnDriver {
             self.record.restart()
             self.calls.restart()
         }
-        self.enter(attempt)
+        self.recorder.began(attempt, reconnects: self.machine.reconnectCount)
         let isCancelled = self.shared.withLock { shared in
             shared.connection = attempt.connection
             shared.steering.target = attempt.transport == .webSocket ? .unnamed : .http
-            shared.report.reconnects = self.machine.reconnectCount
             return shared.isCancelled
         }
         if isCancelled { attempt.connection.cancel() }
-    }
-
-    /// Puts an attempt into the report.
-    func enter(_ attempt: Attempt, isHedge: Bool = false) {
-        self.shared.withLock { shared in
-            var entry = ChappieStreamReport.Attempt(number: attempt.number, transport: attempt.transport)
-            entry.reusedConnection = attempt.kept != nil
-            entry.rung = ChappieRecoveryRung(attempt.rung)
-            entry.isHedge = isHedge
-            shared.report.attempts.append(entry)
-        }
     }
 
     /// Says why there is another attempt.
@@ -248,8 +236,7 @@ extension TurnDriver {
 
     /// Tells of a stream that goes on over HTTP.
     func noteFallback(because tag: String, rung: ChappieRecoveryRung?) {
-        self.shared.withLock { $0.report.fallbackReason = tag }
-        self.noteLogOfFallback(because: tag)
+        self.recorder.fellBack(because: tag, attemptCount: self.machine.attemptCount)
         self.report(ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: tag, rung: rung))
     }
 
@@ -277,7 +264,7 @@ extension TurnDriver {
         if self.announcedAttempt < opening.attempt {
             self.announcedAttempt = opening.attempt
             self.announce(opening)
-            self.noteRetry(after: delay, opening)
+            self.recorder.retries(after: delay, opening)
             // The consumer hears of the delay before it begins.
             if self.reader.queue.count > 0 { return self.action = .wait(delay, then: opening) }
         }
@@ -313,10 +300,12 @@ extension TurnDriver {
         do {
             self.credential = try await self.askForCredential(.rejected(before))
         } catch {
-            if !self.isGivenUp { self.noteRefresh(since: start, error: error) }
+            if !self.isGivenUp {
+                self.recorder.refreshed(in: self.engine.clock.now() - start, error: self.redaction.error(error))
+            }
             return self.endUnanswered(error)
         }
-        self.noteRefresh(since: start)
+        self.recorder.refreshed(in: self.engine.clock.now() - start)
         self.action = self.machine.credentialRefreshed(
             attempt: opening.attempt, changed: self.credential != before && self.credential != nil)
     }

@@ -145,7 +145,7 @@ extension TurnDriver {
     private func noteSignOfLife(isProgress: Bool, attempt: Int) {
         let now = self.meter.time
         if self.attempt?.hasEvents == false {
-            self.noteFirstEvent(at: now)
+            if let attempt = self.attempt { self.recorder.firstEvent(of: attempt, at: now) }
             self.machine.eventReceived(attempt: attempt)
         }
         self.attempt?.lastEvent = now

@@ -132,17 +132,15 @@ extension TurnDriver {
             && EndedAnswer.isInOrder(
                 failure, head: attempt.head,
                 endsBetweenEvents: attempt.transport == .httpSSE && self.parser.finish() == .clean)
-        let isInOrder = self.evidence.endedInOrder
-        self.shared.withLock { $0.report.endedWithoutTerminalEvent = isInOrder ? true : nil }
+        self.recorder.endedWithoutTerminalEvent(inOrder: self.evidence.endedInOrder)
     }
 
     /// Notes that a connection was cut, and tells when an earlier one of the turn was at the same age.
     func noteCut(_ failure: AttemptFailure, of attempt: Attempt) {
         guard failure.isCut, attempt.stage == .streaming,
-            let age = self.pathTimeLimit.cut(at: self.engine.clock.now() - attempt.connectionStart)
+            let age = self.recorder.cut(at: self.engine.clock.now() - attempt.connectionStart)
         else { return }
         self.evidence.pathTimeLimit = age
-        self.shared.withLock { $0.report.pathTimeLimit = age.seconds }
         self.report(ChappieDiagnostic(kind: .pathTimeLimit, transport: attempt.transport, connectionAge: age))
     }
 
@@ -162,39 +160,18 @@ extension TurnDriver {
         return statistics
     }
 
-    /// Notes what the connection says about itself, when its attempt is over.
+    /// Tells how an attempt ended, and what its connection has counted.
     func noteStatistics(of attempt: Attempt, outcome: String) {
-        let statistics = self.statistics(of: attempt)
-        let duration = self.engine.clock.now() - attempt.startedAt
-        self.watch.measure("attempt", duration, outcome: outcome)
-        self.updateReport(of: attempt.number) { entry in
-            if attempt.kept == nil {
-                entry.resolved = statistics.resolved?.seconds
-                entry.connected = statistics.connected?.seconds
-                entry.opened = statistics.opened?.seconds
-            }
-            entry.duration = duration.seconds
-            entry.receivedByteCount = statistics.receivedByteCount
-            entry.inflatedByteCount = statistics.inflatedByteCount
-            entry.sentByteCount = statistics.sentByteCount
-            entry.statusCode = attempt.head?.statusCode
-            entry.requestID = attempt.head?.requestID
-            entry.traceResponse = attempt.head?.traceResponse
-            entry.outcome = outcome
-        }
+        self.recorder.ended(
+            attempt, self.statistics(of: attempt), outcome: outcome, at: self.engine.clock.now())
     }
 
-    /// Notes when the first event came.
-    func noteFirstEvent(at now: Duration) {
-        guard let attempt = self.attempt else { return }
-        self.updateReport(of: attempt.number) { $0.firstEvent = (now - attempt.startedAt).seconds }
-    }
-
-    private func updateReport(of number: Int, _ update: (inout ChappieStreamReport.Attempt) -> Void) {
-        self.shared.withLock { shared in
-            guard let index = shared.report.attempts.lastIndex(where: { $0.number == number }) else { return }
-            update(&shared.report.attempts[index])
-        }
+    /// Tells that an attempt has failed; what follows is told by others.
+    func noteFailed(_ failure: AttemptFailure, of attempt: Attempt) {
+        guard self.recorder.isLogging else { return }
+        self.recorder.failed(
+            attempt, self.redaction.clientError(self.error(for: failure)), tag: failure.tag,
+            serverRequestID: self.evidence.requestID, at: self.engine.clock.now())
     }
 }
 

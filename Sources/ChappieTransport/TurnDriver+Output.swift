@@ -22,9 +22,8 @@ extension TurnDriver {
 
     private func replayVerified() {
         let byteCount = self.machine.verifiedReplayByteCount
-        self.shared.withLock { $0.report.verifiedReplayByteCount = byteCount }
+        self.recorder.replayed(byteCount, in: self.attempt)
         guard byteCount > 0 else { return }
-        self.noteLogOfReplay()
         self.report(
             ChappieDiagnostic(kind: .replayVerified, transport: self.attempt?.transport, byteCount: byteCount))
     }

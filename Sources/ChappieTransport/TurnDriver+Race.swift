@@ -12,7 +12,7 @@ extension TurnDriver {
         request.isHeld = true
         let rival = Attempt(of: opening, on: self.engine.transport.connect(request), at: self.engine.clock.now())
         self.rival = rival
-        self.enter(rival, isHedge: true)
+        self.recorder.began(rival, isHedge: true)
         let isCancelled = self.shared.withLock { shared in
             shared.rivalConnection = rival.connection
             return shared.isCancelled

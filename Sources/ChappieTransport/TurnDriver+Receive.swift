@@ -100,7 +100,7 @@ extension TurnDriver {
         case .stall:
             self.attempt?.isKnownToStall = true
             self.report(ChappieDiagnostic(kind: .stalled, transport: attempt.transport))
-            self.noteStalled(attempt)
+            self.recorder.stalled(attempt)
         case .hedge:
             self.action = self.machine.hedgeDue(attempt: attempt.number)
         }
@@ -148,7 +148,7 @@ extension TurnDriver {
             self.deliverUsageLimits(in: head)
         }
         self.report(ChappieDiagnostic(kind: .connected, transport: attempt.transport))
-        self.noteConnected(attempt)
+        self.recorder.connected(attempt, at: self.engine.clock.now())
         if attempt.isResumed { self.report(ChappieDiagnostic(kind: .resumed, transport: attempt.transport)) }
         if attempt.transport == .webSocket { self.engine.webSocketEstablished() }
         self.action = self.machine.opened(attempt: attempt.number)

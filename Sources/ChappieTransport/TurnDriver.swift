@@ -19,7 +19,6 @@ import StreamTransport
         var interrupt: (@Sendable () -> Void)?
         /// Events that the consumer can take without anything being done for them.
         var ready = EventQueue()
-        var report = ChappieStreamReport()
         var serverMessage: String?
         /// What the circuit breaker wants to have answered, once: at the turn's end, or when its stream is dropped.
         var ticket: CircuitBreaker.Ticket?
@@ -49,10 +48,12 @@ import StreamTransport
 
     let engine: Engine
     let request: ChappieTransportRequest
-    /// What the request is called, and who hears of it.
+    /// What the request is called.
     let identity: RequestIdentity
-    let watch: RequestWatch
     let shared = LockedValue(Shared())
+    private let liveReport = LockedValue(ChappieStreamReport())
+    /// Tells the program's log and metrics, and keeps the report.
+    var recorder: TurnRecorder
 
     /// Everything that an event goes through, behind a pointer: as a property of a class it would be checked for
     /// exclusive access with every event.
@@ -80,8 +81,6 @@ import StreamTransport
     var responseID: String?
     /// Types of events that the consumer was told are not known here.
     var unknownTypes: Set<String> = []
-    /// What the report says about sending the request again.
-    private var reportedSafety = ChappieReplaySafety.notSent
     /// Whether the circuit breaker has let the turn through to see whether the server has recovered.
     var isProbe = false
     var parser: EventStreamParser
@@ -94,8 +93,6 @@ import StreamTransport
     var meter = BatchMeter()
     /// What the last failure leaves for the error: the body of an HTTP error, the response that failed.
     var evidence = FailureEvidence()
-    /// Compares the ages at which connections were cut.
-    var pathTimeLimit = PathTimeLimit()
     var usageLimits = UsageLimits()
     var deadlines: Deadlines
     /// The transport of the newest attempt.
@@ -113,11 +110,12 @@ import StreamTransport
         self.engine = engine
         self.request = request
         self.identity = RequestIdentity(requestID: request.requestID, traceContext: request.traceContext)
-        self.watch = RequestWatch(engine.configuration, identity: self.identity)
+        let watch = RequestWatch(engine.configuration, identity: self.identity)
+        self.recorder = TurnRecorder(watch, report: self.liveReport)
         self.redaction = engine.redaction
         self.deadlines = Deadlines(
             engine.configuration.timeouts,
-            tellsOfStalls: engine.configuration.reportsDiagnostics || self.watch.isLogging)
+            tellsOfStalls: engine.configuration.reportsDiagnostics || watch.isLogging)
         self.transport = engine.configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
         let limit = engine.configuration.limits.eventByteCount
         unsafe self.readerMemory = .allocate(capacity: 1)
@@ -127,7 +125,6 @@ import StreamTransport
         self.parser = EventStreamParser(maximumEventByteCount: limit)
         self.record = ResponseRecord(byteCountLimit: limit)
         self.calls = CallStatements(byteCountLimit: engine.configuration.limits.outputByteCount)
-        self.shared.withLock { $0.report.requestID = self.identity.requestID }
     }
 
     deinit {
@@ -246,7 +243,12 @@ import StreamTransport
         guard self.outcome == nil else { return }
         self.outcome = outcome
         self.noteReplaySafety()
-        self.noteEnd(outcome)
+        self.recorder.measured(self.meter.summary)
+        if let startedAt = self.deadlines.startedAt {
+            var error: (any Error)?
+            if case .failed(let reason) = outcome { error = reason }
+            self.recorder.ended(with: error, after: self.engine.clock.now() - startedAt, self.facts)
+        }
         self.answerBreaker(outcome)
     }
 
@@ -277,16 +279,27 @@ import StreamTransport
     /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
     @inline(never)
     private func noteReplaySafety() {
-        let safety = ChappieReplaySafety(self.machine.replaySafetyInPlace())
-        guard safety != self.reportedSafety else { return }
-        self.reportedSafety = safety
-        self.shared.withLock { $0.report.replaySafety = safety }
+        self.recorder.noteSafety(ChappieReplaySafety(self.machine.replaySafetyInPlace()))
+    }
+
+    /// What is told of the turn as a whole.
+    private var facts: TurnRecorder.Facts {
+        TurnRecorder.Facts(
+            attemptCount: self.machine.attemptCount, transport: self.transport,
+            serverRequestID: self.evidence.requestID)
+    }
+
+    /// The stream was dropped before the end of its turn.
+    private func noteDropped() {
+        self.abandonTicket()
+        guard self.outcome == nil, let startedAt = self.deadlines.startedAt else { return }
+        self.recorder.cancelled(after: self.engine.clock.now() - startedAt, self.facts)
     }
 
     /// Everything that is done once: reading the request, the credential, the first action.
     private func begin() async {
         self.deadlines.begin(at: self.engine.clock.now())
-        self.noteTurnBegan()
+        self.recorder.began(on: self.transport)
         guard self.readRequest(), self.isPermitted() else { return }
         do {
             self.credential = try await self.askForCredential(.connecting)
@@ -372,5 +385,5 @@ import StreamTransport
     package var serverMessage: String? { self.shared.withLock { $0.serverMessage } }
 
     /// What the turn went through so far.
-    package var report: ChappieStreamReport { self.shared.withLock { $0.report } }
+    package var report: ChappieStreamReport { self.liveReport.withLock { $0 } }
 }

@@ -1,0 +1,227 @@
+import StreamSession
+import StreamTransport
+
+/// The account of a turn beside its events: the report, log lines and measurements.
+///
+/// It belongs to the turn's driver. The program's log and metrics are called on the consumer's task with no lock held, a
+/// few times a turn. The report is behind a lock, because it may be read from anywhere while the turn runs.
+struct TurnRecorder {
+    /// Facts about the turn as a whole.
+    struct Facts {
+        let attemptCount: Int
+        let transport: ChappieTransportKind
+        /// The server's name for the request; nil before an answer.
+        let serverRequestID: String?
+    }
+
+    private let watch: RequestWatch
+    private let report: LockedValue<ChappieStreamReport>
+    private var safety = ChappieReplaySafety.notSent
+    /// The ages at which connections of the turn were cut.
+    private var pathTimeLimit = PathTimeLimit()
+
+    /// A recorder for a report that other tasks may read.
+    init(_ watch: RequestWatch, report: LockedValue<ChappieStreamReport>) {
+        self.watch = watch
+        self.report = report
+        report.withLock { $0.requestID = watch.requestID }
+    }
+
+    /// Whether log lines are wanted.
+    var isLogging: Bool { self.watch.isLogging }
+
+    // MARK: The turn
+
+    /// The turn has begun.
+    func began(on transport: ChappieTransportKind) {
+        self.watch.log(.info, "turn", "A turn has begun.") { $0.transport = transport }
+    }
+
+    /// The turn is complete, has failed with an error or was cancelled.
+    func ended(with error: (any Error)?, after duration: Duration, _ facts: Facts) {
+        if error is CancellationError { return self.cancelled(after: duration, facts) }
+        self.watch.measure("turn", duration, outcome: error.map(RequestWatch.outcome(of:)) ?? "completed")
+        guard let error else {
+            return self.watch.log(.info, "turn", "A turn is complete.") { $0.fill(with: facts, duration) }
+        }
+        self.watch.log(.error, "turn", "A turn has failed.") { entry in
+            entry.fill(with: facts, duration)
+            entry.take(error)
+        }
+    }
+
+    /// The turn was cancelled, or its stream was dropped before its end.
+    func cancelled(after duration: Duration, _ facts: Facts) {
+        self.watch.measure("turn", duration, outcome: "cancelled")
+        self.watch.log(.info, "turn", "A turn was cancelled.") { $0.fill(with: facts, duration) }
+    }
+
+    /// The time between batches of output is measured.
+    func measured(_ gaps: ChappieStreamReport.OutputGaps?) { self.report.withLock { $0.gaps = gaps } }
+
+    /// Sending the request again is so safe; nothing is done while that does not change.
+    mutating func noteSafety(_ safety: ChappieReplaySafety) {
+        guard safety != self.safety else { return }
+        self.safety = safety
+        self.report.withLock { $0.replaySafety = safety }
+    }
+
+    // MARK: Attempts
+
+    /// An attempt has begun.
+    func began(_ attempt: Attempt, isHedge: Bool = false, reconnects: Int? = nil) {
+        var entry = ChappieStreamReport.Attempt(number: attempt.number, transport: attempt.transport)
+        entry.reusedConnection = attempt.kept != nil
+        entry.rung = ChappieRecoveryRung(attempt.rung)
+        entry.isHedge = isHedge
+        self.report.withLock { report in
+            report.attempts.append(entry)
+            if let reconnects { report.reconnects = reconnects }
+        }
+    }
+
+    /// The attempt has a connection: its own, or one that an earlier turn has left.
+    func connected(_ attempt: Attempt, at now: Duration) {
+        let message = attempt.kept == nil ? "A connection is open." : "A kept connection is used again."
+        self.watch.log(.debug, "connection", message) { entry in
+            entry.fill(with: attempt)
+            if attempt.kept == nil { entry.duration = now - attempt.startedAt }
+        }
+    }
+
+    /// The first event of an attempt has come.
+    func firstEvent(of attempt: Attempt, at now: Duration) {
+        self.update(attempt.number) { $0.firstEvent = (now - attempt.startedAt).seconds }
+    }
+
+    /// Nothing with content has come for a while.
+    func stalled(_ attempt: Attempt) {
+        self.watch.log(.warning, "attempt", "Nothing has come for a while; the turn waits on.") {
+            $0.fill(with: attempt)
+        }
+    }
+
+    /// Output that was delivered before has come a second time, and was the same.
+    func replayed(_ byteCount: Int, in attempt: Attempt?) {
+        self.report.withLock { $0.verifiedReplayByteCount = byteCount }
+        guard byteCount > 0 else { return }
+        self.watch.log(.info, "attempt", "A replay has caught up with what was delivered.") { entry in
+            if let attempt { entry.fill(with: attempt) }
+        }
+    }
+
+    /// An attempt has failed; what follows is told by others.
+    func failed(
+        _ attempt: Attempt, _ error: ChappieClientError, tag: String, serverRequestID: String?, at now: Duration
+    ) {
+        self.watch.log(.warning, "attempt", "An attempt has failed.") { entry in
+            entry.fill(with: attempt)
+            entry.take(error)
+            entry.tag = tag
+            entry.serverRequestID = entry.serverRequestID ?? serverRequestID
+            entry.duration = now - attempt.startedAt
+        }
+    }
+
+    /// The answer of an attempt that has failed ended in order and only lacked its terminal event, or was cut.
+    func endedWithoutTerminalEvent(inOrder isInOrder: Bool) {
+        self.report.withLock { $0.endedWithoutTerminalEvent = isInOrder ? true : nil }
+    }
+
+    /// The connection of an attempt was cut at an age.
+    ///
+    /// - Returns: the age when an earlier connection of the turn was cut at the same one, or nil.
+    mutating func cut(at age: Duration) -> Duration? {
+        guard let limit = self.pathTimeLimit.cut(at: age) else { return nil }
+        self.report.withLock { $0.pathTimeLimit = limit.seconds }
+        return limit
+    }
+
+    /// An attempt is over; `statistics` are what its connection has counted meanwhile.
+    func ended(_ attempt: Attempt, _ statistics: TransportStatistics, outcome: String, at now: Duration) {
+        let duration = now - attempt.startedAt
+        self.watch.measure("attempt", duration, outcome: outcome)
+        self.update(attempt.number) { entry in
+            if attempt.kept == nil {
+                entry.resolved = statistics.resolved?.seconds
+                entry.connected = statistics.connected?.seconds
+                entry.opened = statistics.opened?.seconds
+            }
+            entry.duration = duration.seconds
+            entry.receivedByteCount = statistics.receivedByteCount
+            entry.inflatedByteCount = statistics.inflatedByteCount
+            entry.sentByteCount = statistics.sentByteCount
+            entry.statusCode = attempt.head?.statusCode
+            entry.requestID = attempt.head?.requestID
+            entry.traceResponse = attempt.head?.traceResponse
+            entry.outcome = outcome
+        }
+    }
+
+    /// Another attempt follows, after a delay.
+    func retries(after delay: Duration, _ opening: TurnStateMachine.Opening) {
+        let message: String
+        var tag: String?
+        switch opening.reason {
+        case .reconnect(_, _, let failure):
+            message = "The attempt is repeated after a delay."
+            tag = failure.tag
+        case .rateLimit:
+            message = "The server asks for fewer requests; the turn waits."
+        case .first, .hedge, .replacement, .credential, .fallBack:
+            message = "Another attempt follows after a delay."
+        }
+        self.watch.log(.info, "attempt", message) { entry in
+            entry.tag = tag
+            entry.attempt = opening.attempt
+            entry.transport = ChappieTransportKind(opening.transport)
+            entry.delay = delay
+        }
+    }
+
+    /// The turn goes on over HTTP.
+    func fellBack(because tag: String, attemptCount: Int) {
+        self.report.withLock { $0.fallbackReason = tag }
+        self.watch.log(.warning, "connection", "The turn goes on over HTTP.") { entry in
+            entry.tag = tag
+            entry.transport = .httpSSE
+            entry.attempt = attemptCount
+        }
+    }
+
+    /// A rejected credential was replaced, or could not be, for the reason of an error.
+    func refreshed(in duration: Duration, error: (any Error)? = nil) {
+        self.watch.measure("refresh", duration, outcome: error.map(RequestWatch.outcome(of:)) ?? "completed")
+        guard let error else {
+            return self.watch.log(.info, "credential", "The credential was refreshed.") { $0.duration = duration }
+        }
+        self.watch.log(.warning, "credential", "The credential could not be refreshed.") { entry in
+            entry.duration = duration
+            entry.take(error)
+        }
+    }
+
+    private func update(_ number: Int, _ update: (inout ChappieStreamReport.Attempt) -> Void) {
+        self.report.withLock { report in
+            guard let index = report.attempts.lastIndex(where: { $0.number == number }) else { return }
+            update(&report.attempts[index])
+        }
+    }
+}
+
+extension ChappieLogEntry {
+    /// The facts of an attempt.
+    fileprivate mutating func fill(with attempt: Attempt) {
+        self.attempt = attempt.number
+        self.transport = attempt.transport
+        self.serverRequestID = attempt.head?.requestID
+    }
+
+    /// The facts of a turn that is over.
+    fileprivate mutating func fill(with facts: TurnRecorder.Facts, _ duration: Duration) {
+        self.duration = duration
+        self.attempt = facts.attemptCount
+        self.transport = facts.transport
+        self.serverRequestID = facts.serverRequestID
+    }
+}
