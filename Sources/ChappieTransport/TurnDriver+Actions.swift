@@ -110,7 +110,6 @@ extension TurnDriver {
     /// Uses a connection that an earlier turn has left.
     @inline(never)
     private func lend(_ kept: KeptConnection, to opening: TurnStateMachine.Opening) {
-        self.lentStatistics = kept.connection.statistics
         let attempt = Attempt(of: opening, on: kept, at: self.engine.clock.now())
         self.begin(attempt)
         self.recorder.connected(attempt, at: attempt.startedAt)
@@ -131,7 +130,7 @@ extension TurnDriver {
         let clock = self.engine.clock
         let configuration = self.engine.configuration
         let isCancelled = self.shared.withLock { shared in
-            shared.connection = kept.connection
+            shared.connections = [kept.connection]
             return shared.isCancelled
         }
         if isCancelled { return false }
@@ -200,8 +199,7 @@ extension TurnDriver {
 
     /// Makes an attempt the one whose answer is read.
     func begin(_ attempt: Attempt) {
-        self.attempt = attempt
-        self.transport = attempt.transport
+        self.attempts.begin(attempt)
         self.evidence = FailureEvidence()
         self.parser.reset(lastEventID: "")
         if !attempt.continuesResponse {
@@ -211,12 +209,25 @@ extension TurnDriver {
             self.calls.restart()
         }
         self.recorder.began(attempt, reconnects: self.machine.reconnectCount)
+        self.readsAnotherAttempt()
+    }
+
+    /// Another attempt than before is the one whose answer is read.
+    func readsAnotherAttempt() {
+        guard let attempt = self.attempt else { return }
+        self.transport = attempt.transport
+        self.shared.withLock { $0.steering.target = attempt.transport == .webSocket ? .unnamed : .http }
+        self.shareConnections()
+    }
+
+    /// Makes the connections of the attempts known to `cancel()`; a turn that is cancelled already closes them.
+    func shareConnections() {
+        let connections = [self.attempts.current?.connection, self.attempts.other?.connection].compactMap { $0 }
         let isCancelled = self.shared.withLock { shared in
-            shared.connection = attempt.connection
-            shared.steering.target = attempt.transport == .webSocket ? .unnamed : .http
+            shared.connections = connections
             return shared.isCancelled
         }
-        if isCancelled { attempt.connection.cancel() }
+        if isCancelled { for connection in connections { connection.cancel() } }
     }
 
     /// Says why there is another attempt.
@@ -315,11 +326,10 @@ extension TurnDriver {
     private func finish() {
         self.deliver(.completed)
         self.closeRival(outcome: "lost-race")
-        guard let attempt = self.attempt else { return }
+        guard let attempt = self.attempts.takeCurrent() else { return }
         self.noteStatistics(of: attempt, outcome: "completed")
-        self.attempt = nil
         self.endSteering()
-        self.shared.withLock { $0.connection = nil }
+        self.shareConnections()
         if attempt.transport == .webSocket, !self.hasOpenSteering {
             self.engine.keep(
                 KeptConnection(
@@ -344,13 +354,12 @@ extension TurnDriver {
     /// Closes the attempt's connection, if there is one, and notes how it ended.
     func closeAttempt(outcome: String) {
         self.closeRival(outcome: "lost-race")
-        guard let attempt = self.attempt else { return }
+        guard let attempt = self.attempts.takeCurrent() else { return }
         self.noteStatistics(of: attempt, outcome: outcome)
         self.evidence.hasEvents = attempt.hasEvents
         if !attempt.closesByItself { attempt.connection.cancel() }
-        self.attempt = nil
         self.endSteering()
-        self.shared.withLock { $0.connection = nil }
+        self.shareConnections()
     }
 }
 

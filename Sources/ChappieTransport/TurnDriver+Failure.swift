@@ -97,7 +97,7 @@ extension TurnDriver {
         details.requestID = self.evidence.requestID
         details.clientRequestID = self.identity.requestID
         details.pathTimeLimit = self.evidence.pathTimeLimit
-        if let statistics = self.attempt.map({ self.statistics(of: $0) }) {
+        if let statistics = self.attempt.map({ self.attempts.statistics(of: $0) }) {
             details.receivedByteCount = statistics.receivedByteCount
             if let last = statistics.lastReceived, let start = self.attempt?.connectionStart {
                 details.sinceLastByte = self.engine.clock.now() - start - last
@@ -146,24 +146,10 @@ extension TurnDriver {
 
     // MARK: The report
 
-    /// What the connection has counted during an attempt; times are the connection's own.
-    ///
-    /// On a socket of several lanes, what the others have received counts as well.
-    private func statistics(of attempt: Attempt) -> TransportStatistics {
-        var statistics = attempt.connection.statistics
-        guard attempt.kept != nil else { return statistics }
-        let before = self.lentStatistics
-        statistics.receivedByteCount -= before.receivedByteCount
-        let inflatedBefore = before.inflatedByteCount ?? before.receivedByteCount
-        statistics.inflatedByteCount = statistics.inflatedByteCount.map { $0 - inflatedBefore }
-        statistics.sentByteCount -= before.sentByteCount
-        return statistics
-    }
-
     /// Tells how an attempt ended, and what its connection has counted.
     func noteStatistics(of attempt: Attempt, outcome: String) {
         self.recorder.ended(
-            attempt, self.statistics(of: attempt), outcome: outcome, at: self.engine.clock.now())
+            attempt, self.attempts.statistics(of: attempt), outcome: outcome, at: self.engine.clock.now())
     }
 
     /// Tells that an attempt has failed; what follows is told by others.

@@ -11,13 +11,9 @@ extension TurnDriver {
         guard var request = known ?? self.transportRequest(for: opening) else { return }
         request.isHeld = true
         let rival = Attempt(of: opening, on: self.engine.transport.connect(request), at: self.engine.clock.now())
-        self.rival = rival
+        self.attempts.race(rival)
         self.recorder.began(rival, isHedge: true)
-        let isCancelled = self.shared.withLock { shared in
-            shared.rivalConnection = rival.connection
-            return shared.isCancelled
-        }
-        if isCancelled { rival.connection.cancel() }
+        self.shareConnections()
     }
 
     /// The opening of a hedge: it asks for what the upgrade is to ask for.
@@ -29,7 +25,7 @@ extension TurnDriver {
 
     /// Sends the request that was held; the upgrade becomes the rival.
     func release() {
-        if self.rival?.transport == .httpSSE {
+        if self.attempts.other?.transport == .httpSSE {
             self.exchangeRivals()
             self.evidence = FailureEvidence()
             self.noteFallback(because: self.rivalRefusal?.tag ?? "upgrade.slow", rung: self.attempt?.recoveryRung)
@@ -42,12 +38,12 @@ extension TurnDriver {
 
     /// What the rival was refused with, when it is an upgrade whose refusal still has a body to come.
     private var rivalRefusal: AttemptFailure? {
-        self.rival?.head.map { .upgradeStatus(RefusalFacts(statusCode: $0.statusCode)) }
+        self.attempts.other?.head.map { .upgradeStatus(RefusalFacts(statusCode: $0.statusCode)) }
     }
 
     /// Handles one thing from the rival; false when it has nothing to say.
     func receiveFromRival() -> Bool {
-        guard let rival = self.rival, let event = rival.connection.next() else { return false }
+        guard let rival = self.attempts.other, let event = rival.connection.next() else { return false }
         switch event {
         case .ready:
             self.action = self.machine.ready(attempt: rival.number)
@@ -69,7 +65,7 @@ extension TurnDriver {
     }
 
     private func rivalFailed(_ failure: AttemptFailure) {
-        guard let rival = self.rival else { return }
+        guard let rival = self.attempts.other else { return }
         self.noteFailed(failure, of: rival)
         self.action = self.machine.failed(failure, attempt: rival.number, jitter: self.engine.clock.fraction())
         self.closeRival(outcome: failure.tag)
@@ -78,18 +74,14 @@ extension TurnDriver {
 
     /// The attempt that runs has failed, and the state machine goes on with the other one.
     func continueWithRival(after failure: AttemptFailure) {
-        guard let attempt = self.attempt, let rival = self.rival else { return }
-        self.noteStatistics(of: attempt, outcome: failure.tag)
-        attempt.connection.cancel()
-        self.rival = nil
-        self.attempt = rival
-        self.transport = rival.transport
-        self.evidence = FailureEvidence()
-        self.shared.withLock { shared in
-            shared.connection = rival.connection
-            shared.rivalConnection = nil
-            shared.steering.target = rival.transport == .webSocket ? .unnamed : .http
+        guard let rival = self.attempts.takeOther() else { return }
+        if let attempt = self.attempt {
+            self.noteStatistics(of: attempt, outcome: failure.tag)
+            attempt.connection.cancel()
         }
+        self.attempts.begin(rival)
+        self.evidence = FailureEvidence()
+        self.readsAnotherAttempt()
         if rival.transport == .httpSSE { self.noteFallback(because: failure.tag, rung: rival.recoveryRung) }
         self.noteRace()
     }
@@ -120,9 +112,8 @@ extension TurnDriver {
 
     /// Takes the rival out of the turn and leaves its connection as it is.
     private func takeRival(outcome: String) -> Attempt? {
-        guard let rival = self.rival else { return nil }
-        self.rival = nil
-        self.shared.withLock { $0.rivalConnection = nil }
+        guard let rival = self.attempts.takeOther() else { return nil }
+        self.shareConnections()
         self.noteStatistics(of: rival, outcome: outcome)
         return rival
     }
@@ -133,14 +124,8 @@ extension TurnDriver {
     }
 
     private func exchangeRivals() {
-        guard let rival = self.rival, let attempt = self.attempt else { return }
-        self.attempt = rival
-        self.rival = attempt
-        self.transport = rival.transport
-        self.shared.withLock { shared in
-            shared.connection = rival.connection
-            shared.rivalConnection = attempt.connection
-            shared.steering.target = rival.transport == .webSocket ? .unnamed : .http
-        }
+        guard self.attempts.other != nil, self.attempt != nil else { return }
+        self.attempts.exchange()
+        self.readsAnotherAttempt()
     }
 }

@@ -38,7 +38,7 @@ extension TurnDriver {
     @inline(never)
     private func receiveNow() -> Wait? {
         guard let attempt = self.attempt else { return nil }
-        if self.rival != nil, self.receiveFromRival() { return nil }
+        if self.attempts.other != nil, self.receiveFromRival() { return nil }
         guard let event = self.attempt?.unhandled.take() ?? attempt.connection.next() else {
             return self.wait(for: attempt)
         }
@@ -74,13 +74,13 @@ extension TurnDriver {
             return nil
         }
         return Wait(
-            connection: attempt.connection, rival: self.rival?.connection, duration: deadline?.remaining)
+            connection: attempt.connection, rival: self.attempts.other?.connection, duration: deadline?.remaining)
     }
 
     /// The deadline that comes first for the attempt that runs; nil when there is none.
     func nearestDeadline() -> Deadlines.Nearest? {
         guard var attempt = self.attempt else { return nil }
-        let hedgeDelay = self.rival == nil ? self.machine.hedgeDelay : nil
+        let hedgeDelay = self.attempts.other == nil ? self.machine.hedgeDelay : nil
         let nearest = self.deadlines.nearest(of: &attempt, hedgeDelay: hedgeDelay, at: self.engine.clock.now())
         self.attempt?.wentOn = attempt.wentOn
         return nearest

@@ -13,8 +13,8 @@ import StreamTransport
     struct Shared {
         var isBusy = false
         var isCancelled = false
-        var connection: (any TransportConnection)?
-        var rivalConnection: (any TransportConnection)?
+        /// The connections of the attempts.
+        var connections: [any TransportConnection] = []
         /// Ends what the turn waits for that is no connection: a delay, or the source of credentials.
         var interrupt: (@Sendable () -> Void)?
         /// Events that the consumer can take without anything being done for them.
@@ -61,12 +61,7 @@ import StreamTransport
     var action: TurnStateMachine.Action?
     /// What the stream ends with once no event waits any more: nil while it runs.
     var outcome: Outcome?
-    /// The running attempt: the one that carries the request, or is the first that may.
-    var attempt: Attempt?
-    /// What the connection of an earlier turn had counted when it was lent: no part of the attempt, which is copied often.
-    var lentStatistics = TransportStatistics()
-    /// The other attempt of a race.
-    var rival: Attempt?
+    var attempts = AttemptPair()
     /// The request in the form in which it goes out; nil before the turn has begun.
     var outgoing: OutgoingRequest?
     /// The first half of a surrogate pair that has come at the end of a delta, and waits for the second one.
@@ -143,6 +138,12 @@ import StreamTransport
     var machine: TurnStateMachine {
         _read { yield self.reader.machine }
         _modify { yield &self.reader.machine }
+    }
+
+    /// The attempt whose answer is read.
+    var attempt: Attempt? {
+        _read { yield self.attempts.current }
+        _modify { yield &self.attempts.current }
     }
 
     // MARK: The consumer
@@ -373,10 +374,10 @@ import StreamTransport
     package func cancel() {
         let (connections, interrupt) = self.shared.withLock { shared in
             shared.isCancelled = true
-            return ([shared.connection, shared.rivalConnection], shared.interrupt)
+            return (shared.connections, shared.interrupt)
         }
         interrupt?()
-        for connection in connections { connection?.cancel() }
+        for connection in connections { connection.cancel() }
         // A turn whose consumer has stopped reading never comes to its end.
         self.abandonTicket()
     }

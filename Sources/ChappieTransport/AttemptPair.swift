@@ -1,0 +1,45 @@
+import StreamTransport
+
+/// The attempts of a turn that have a connection: the one whose answer is read and, in a race, the other one.
+///
+/// It belongs to the turn's driver. The state machine decides which of the two carries the request.
+struct AttemptPair {
+    /// The attempt that carries the request, or is the first that may; nil between attempts.
+    var current: Attempt?
+    /// The other attempt of a race; nil when there is none.
+    private(set) var other: Attempt?
+    /// The counts of a lent connection when it was lent: no part of the attempt, which is copied often.
+    private var countsBefore = TransportStatistics()
+
+    /// An attempt becomes the one whose answer is read.
+    mutating func begin(_ attempt: Attempt) {
+        self.current = attempt
+        if let kept = attempt.kept { self.countsBefore = kept.connection.statistics }
+    }
+
+    /// A second attempt races the first.
+    mutating func race(_ attempt: Attempt) { self.other = attempt }
+
+    /// The two attempts change places.
+    mutating func exchange() { swap(&self.current, &self.other) }
+
+    /// Takes the attempt whose answer is read out of the turn, and leaves its connection as it is.
+    mutating func takeCurrent() -> Attempt? { self.current.take() }
+
+    /// Takes the other attempt out of the turn, and leaves its connection as it is.
+    mutating func takeOther() -> Attempt? { self.other.take() }
+
+    /// The counts of an attempt's connection since the attempt began; times are the connection's own.
+    ///
+    /// On a socket of several lanes, what the others have received counts as well.
+    func statistics(of attempt: Attempt) -> TransportStatistics {
+        var statistics = attempt.connection.statistics
+        guard attempt.kept != nil else { return statistics }
+        let before = self.countsBefore
+        statistics.receivedByteCount -= before.receivedByteCount
+        let inflatedBefore = before.inflatedByteCount ?? before.receivedByteCount
+        statistics.inflatedByteCount = statistics.inflatedByteCount.map { $0 - inflatedBefore }
+        statistics.sentByteCount -= before.sentByteCount
+        return statistics
+    }
+}
