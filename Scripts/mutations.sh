@@ -122,22 +122,25 @@ EDITS
 ---
         case .duplicate: .deliver
 <<<
->>> Sources/ChappieTransport/TurnDriver+Events.swift
-        if self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint) { return self.repeated(event) }
+>>> Sources/ChappieTransport/EventReader+Judgement.swift
+        if self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint) {
+            self.repeated(event)
+            return .dropped
+        }
 ---
 <<<
 EDITS
             ;;
         closing-rest) # What closing events have beyond the deltas is not delivered.
             cat <<'EDITS'
->>> Sources/ChappieTransport/TurnDriver+Closing.swift
+>>> Sources/ChappieTransport/EventReader+Closing.swift
         guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
         self.received(text.dropping(first: offset), in: slot, attempt: attempt)
-        return self.action == nil
+        return self.end == nil
 ---
         return self.follow(closing, at: slot)
 <<<
->>> Sources/ChappieTransport/TurnDriver+Closing.swift
+>>> Sources/ChappieTransport/EventReader+Closing.swift
         guard case .rest(let offset) = closing else { return self.follow(closing, at: parts[0].slot) }
 ---
         if case .rest = closing { return true }
@@ -147,8 +150,8 @@ EDITS
             ;;
         closing-contradiction) # Closing events may say something else than the deltas.
             cat <<'EDITS'
->>> Sources/ChappieTransport/TurnDriver+Closing.swift
-            self.failed(.contradictoryEvents(.closingDiffers, at: slot))
+>>> Sources/ChappieTransport/EventReader+Closing.swift
+            self.fail(.contradictoryEvents(.closingDiffers, at: slot))
 ---
             return true
 <<<
@@ -185,10 +188,10 @@ EDITS
             ;;
         call-at-end) # A call that only the end of the response has is not handed over.
             cat <<'EDITS'
->>> Sources/ChappieTransport/TurnDriver+Completed.swift
+>>> Sources/ChappieTransport/EventReader+Closing.swift
         for call in calls {
             self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
-            guard self.action == nil else { return }
+            guard self.end == nil else { return false }
         }
 ---
 <<<
@@ -240,7 +243,7 @@ EDITS
         budgets-at-hand) # Budgets are not looked at while there is something to read.
             cat <<'EDITS'
 >>> Sources/ChappieTransport/TurnDriver+Receive.swift
-        self.slice.restart()
+        self.meter.restartSlice()
         self.checkProgress()
 ---
         self.slice.restart()

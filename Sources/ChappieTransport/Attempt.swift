@@ -43,16 +43,8 @@ struct Attempt {
     var lastProgress: Duration?
     /// When the process went on after it was stopped for longer than a budget.
     var wentOn: Duration?
-    /// Whether the consumer knows that numbers of events are missing.
-    var hasGap = false
-    /// Whether the consumer knows that the content was rewritten in the end.
-    var isRewritten = false
     /// Whether the consumer knows that there is no progress.
     var isKnownToStall = false
-    /// Whether an item has said which agent it is of.
-    var hasAgents = false
-    /// Whether the response has called tools.
-    var hasCalls = false
     /// The body of a refusal, or of an answer that does not look like an event stream, as much as is kept.
     var refusal: [UInt8] = []
     /// Whether the answer is a page for a browser, whatever its content type is.

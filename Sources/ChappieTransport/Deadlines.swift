@@ -58,14 +58,14 @@ struct Deadlines {
     /// Time in which the consumer did not read is not the server's silence, and received bytes are read before a
     /// budget ends: the budgets of silence begin anew then.
     /// - Parameters:
-    ///   - attempt: the attempt, which remembers that the process went on.
+    ///   - attempt: the attempt, which remembers that the process went on; nil when there is none.
     ///   - hedgeDelay: the time after which HTTP is opened beside an upgrade; nil when it is not.
     ///   - now: the present moment.
     /// - Returns: the deadline; nil when there is none.
-    func nearest(of attempt: inout Attempt, hedgeDelay: Duration?, at now: Duration) -> Nearest? {
+    func nearest(of attempt: inout Attempt?, hedgeDelay: Duration?, at now: Duration) -> Nearest? {
         guard let deadline = self.next(of: attempt, hedgeDelay: hedgeDelay, at: now) else { return nil }
         guard deadline.kind.isSilence, deadline.remaining < .zero - Self.latenessOfStop else { return deadline }
-        attempt.wentOn = now
+        attempt?.wentOn = now
         return self.next(of: attempt, hedgeDelay: hedgeDelay, at: now)
     }
 
@@ -74,7 +74,8 @@ struct Deadlines {
     /// A process that runs is late by milliseconds, and a busy one by less than this.
     private static let latenessOfStop = Duration.seconds(1)
 
-    private func next(of attempt: Attempt, hedgeDelay: Duration?, at now: Duration) -> Nearest? {
+    private func next(of attempt: Attempt?, hedgeDelay: Duration?, at now: Duration) -> Nearest? {
+        guard let attempt else { return nil }
         let requestedAt = attempt.requestMoment
         var nearest: Nearest?
         /// The server's silence, which does not count while the process was stopped.

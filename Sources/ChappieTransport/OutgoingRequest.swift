@@ -54,17 +54,15 @@ struct OutgoingRequest {
     var isResumable: Bool { self.bodies.isResumable }
 
     /// The lane whose kept connection the turn uses: the one that the request, or its body, names.
-    var keptLane: Lane { Lane(name: self.lane ?? (self.usesLanes ? self.streamID : nil)) }
+    var keptLane: Lane { Lane(name: self.lane ?? (self.usesLanes ? self.laneOfBody : nil)) }
 
     /// The lane that the request names; nil when lanes are not used.
-    var laneName: String? { self.usesLanes ? self.lane ?? self.streamID : nil }
+    var laneName: String? { self.usesLanes ? self.lane ?? self.laneOfBody : nil }
 
-    private var streamID: String? { self.bodies.streamID.map { String(decoding: $0, as: UTF8.self) } }
+    /// The lane of a WebSocket that the events of the response name.
+    var streamID: [UInt8]? { self.bodies.streamID }
 
-    /// Whether an event's lane is that of the request.
-    func isOnLane(_ streamID: BorrowedText) -> Bool {
-        unsafe self.bodies.streamID?.elementsEqual(streamID.utf8) ?? false
-    }
+    private var laneOfBody: String? { self.streamID.map { String(decoding: $0, as: UTF8.self) } }
 
     // MARK: Messages of a WebSocket
 

@@ -115,7 +115,8 @@ extension TurnDriver {
         self.recorder.connected(attempt, at: attempt.startedAt)
         var earlier = kept.exchange?.earlier ?? EarlierResponses()
         earlier.areCallsAnswered = !self.request.answeredCalls.isEmpty
-        self.action = self.machine.lent(attempt: opening.attempt, after: kept.exchange?.responseID, earlier: earlier)
+        self.action = self.reader.machine.lent(
+            attempt: opening.attempt, after: kept.exchange?.responseID, earlier: earlier)
     }
 
     /// Whether a kept connection has been quiet for so long that it is asked.
@@ -157,12 +158,12 @@ extension TurnDriver {
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
         self.transport = ChappieTransportKind(opening.transport)
         if opening.transport == .webSocket, self.outgoing?.isTooLarge(after: nil) == true {
-            self.action = self.machine.failed(.requestTooLarge, attempt: opening.attempt, jitter: 0)
+            self.action = self.reader.machine.failed(.requestTooLarge, attempt: opening.attempt, jitter: 0)
             return
         }
         guard let request = known ?? self.transportRequest(for: opening) else {
             let fault = "the base URL needs a host and one of the schemes http, https, ws, wss"
-            self.action = self.machine.failed(
+            self.action = self.reader.machine.failed(
                 .transport(TransportFailure(phase: .send, cause: .invalidRequest(fault))), attempt: opening.attempt,
                 jitter: 0)
             return
@@ -170,7 +171,7 @@ extension TurnDriver {
         let connection = self.engine.transport.connect(request)
         var attempt = Attempt(of: opening, on: connection, at: self.engine.clock.now())
         if attempt.transport == .httpSSE {
-            self.machine.requestSent(attempt: opening.attempt)
+            self.reader.machine.requestSent(attempt: opening.attempt)
             attempt.requestedAt = attempt.startedAt
         }
         self.begin(attempt)
@@ -202,20 +203,17 @@ extension TurnDriver {
         self.attempts.begin(attempt)
         self.evidence = FailureEvidence()
         self.parser.reset(lastEventID: "")
-        if !attempt.continuesResponse {
-            self.half = nil
-            self.outgoing?.dropFinishedItems()
-            self.record.restart()
-            self.calls.restart()
-        }
-        self.recorder.began(attempt, reconnects: self.machine.reconnectCount)
+        self.reader.beginAttempt(continuesResponse: attempt.continuesResponse)
+        if !attempt.continuesResponse { self.outgoing?.dropFinishedItems() }
+        self.recorder.began(attempt, reconnects: self.reader.machine.reconnectCount)
         self.readsAnotherAttempt()
     }
 
     /// Another attempt than before is the one whose answer is read.
     func readsAnotherAttempt() {
-        guard let attempt = self.attempt else { return }
+        guard let attempt = self.attempts.current else { return }
         self.transport = attempt.transport
+        self.reader.transport = attempt.transport
         self.shared.withLock { $0.steering.target = attempt.transport == .webSocket ? .unnamed : .http }
         self.shareConnections()
     }
@@ -247,7 +245,7 @@ extension TurnDriver {
 
     /// Tells of a stream that goes on over HTTP.
     func noteFallback(because tag: String, rung: ChappieRecoveryRung?) {
-        self.recorder.fellBack(because: tag, attemptCount: self.machine.attemptCount)
+        self.recorder.fellBack(because: tag, attemptCount: self.reader.machine.attemptCount)
         self.report(ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: tag, rung: rung))
     }
 
@@ -258,10 +256,10 @@ extension TurnDriver {
 
     /// Gives the request to the attempt's WebSocket.
     func send(_ message: [UInt8]) {
-        guard let attempt = self.attempt else { return }
+        guard let attempt = self.attempts.current else { return }
         self.closeRival(outcome: "lost-race")
-        self.machine.requestSent(attempt: attempt.number)
-        self.attempt?.requestedAt = self.engine.clock.now()
+        self.reader.machine.requestSent(attempt: attempt.number)
+        self.attempts.current?.requestedAt = self.engine.clock.now()
         attempt.connection.send(message, as: .text)
     }
 
@@ -270,7 +268,7 @@ extension TurnDriver {
     private func wait(_ delay: Duration, before opening: TurnStateMachine.Opening) async {
         // Nothing can come of such a wait, and its end would hide why it was begun.
         if let remaining = self.remainingTotal, remaining <= delay {
-            return self.action = self.machine.delayOutlastsTurn(attempt: opening.attempt)
+            return self.action = self.reader.machine.delayOutlastsTurn(attempt: opening.attempt)
         }
         if self.announcedAttempt < opening.attempt {
             self.announcedAttempt = opening.attempt
@@ -286,10 +284,10 @@ extension TurnDriver {
         let sleep = self.engine.clock.sleep
         guard case .success = await self.result(of: ProgramTask { try await sleep(delay) }) else { return self.stop() }
         if self.isTotalSpent {
-            self.action = self.machine.failed(.timeout(.total), attempt: opening.attempt, jitter: 0)
+            self.action = self.reader.machine.failed(.timeout(.total), attempt: opening.attempt, jitter: 0)
             return
         }
-        self.action = self.machine.timerFired(attempt: opening.attempt)
+        self.action = self.reader.machine.timerFired(attempt: opening.attempt)
     }
 
     /// Whether nobody wants the turn any more.
@@ -317,7 +315,7 @@ extension TurnDriver {
             return self.endUnanswered(error)
         }
         self.recorder.refreshed(in: self.engine.clock.now() - start)
-        self.action = self.machine.credentialRefreshed(
+        self.action = self.reader.machine.credentialRefreshed(
             attempt: opening.attempt, changed: self.credential != before && self.credential != nil)
     }
 
@@ -343,7 +341,7 @@ extension TurnDriver {
     }
 
     private func fail(_ failure: TurnFailure) {
-        if self.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
+        if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         let error = self.redaction.error(self.error(for: failure))
         let message = self.serverMessage(for: failure, error)
         self.shared.withLock { $0.serverMessage = message }

@@ -3,16 +3,15 @@ import StreamSession
 
 /// Finished items of a broken response, given back to the server as input.
 extension TurnDriver {
-    /// Remembers a finished item: for what the response leaves behind, and to give it back if the response breaks.
+    /// Remembers a finished item, to give it back if the response breaks.
     ///
     /// A call may go back only with its output, so without a source of outputs it ends what can be carried. So does an
     /// item that no server takes back: the model makes it again, and what follows it as well.
     func noteFinished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
-        let json = unsafe Array(item.json.utf8)
-        self.record.finished(json, at: outputIndex, isNamed: item.id?.isEmpty == false)
         guard self.engine.configuration.policy.carriesFinishedItems, self.outgoing?.takesItems == true else { return }
+        let json = unsafe Array(item.json.utf8)
         guard !item.isCall || self.toolOutput != nil, InputItem(json) != nil,
-            self.machine.itemFinished(outputIndex: outputIndex, attempt: attempt)
+            self.reader.machine.itemFinished(outputIndex: outputIndex, attempt: attempt)
         else { return }
         self.outgoing?.finished(json, isCall: item.isCall)
     }
@@ -38,7 +37,7 @@ extension TurnDriver {
             while let call = self.outgoing?.carryItems(&count) {
                 guard let source = self.toolOutput else { continue }
                 // From here on the call is settled: every later attempt has it and its output in the request.
-                self.machine.callCarried()
+                self.reader.machine.callCarried()
                 self.outgoing?.carry(output: try await self.output(of: String(decoding: call, as: UTF8.self), source))
             }
         } catch {

@@ -7,29 +7,12 @@ extension TurnDriver {
     ///
     /// It belongs to the stream's one consumer.
     package var completedResponse: CompletedResponse? {
-        guard self.machine.replaySafety == .completed else { return nil }
+        guard self.reader.machine.replaySafety == .completed else { return nil }
         let carriedItems = self.outgoing?.carriedItems ?? []
-        var response = self.record.completedResponse(behind: carriedItems).map(self.redaction.response)
+        var response = self.reader.record.completedResponse(behind: carriedItems).map(self.redaction.response)
         response?.requestID = self.evidence.requestID
         response?.turnState = self.outgoing?.turnState
         return response
-    }
-
-    /// Whether finished calls are handed over one by one, and so looked at by the ledger: someone may act on them.
-    ///
-    /// Who runs the calls of the complete response has not heard of those of a broken one, unless all events are passed
-    /// on: they are no promise, and the model may call otherwise when it is asked again.
-    var handsOverCalls: Bool {
-        switch self.engine.configuration.rawEvents {
-        case .none: false
-        case .unsurfaced: !self.request.runsCalls
-        case .all: true
-        }
-    }
-
-    /// Whether the end of a response is that of an earlier one of the turn, of which it has no identifier to tell.
-    func isLeftOver(_ summary: ResponseSummary) -> Bool {
-        summary.id?.isEmpty != false && self.record.isLeftOver(summary.output, answered: self.request.answeredCalls)
     }
 
     /// The response has ended, as its status says: some servers end every response with `response.completed`.
@@ -44,47 +27,29 @@ extension TurnDriver {
 
     /// The server says that the response is complete.
     private func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
-        guard self.closeOutput(summary, attempt: attempt), self.closeCalls(summary) else { return }
-        if self.machine.isOutOfOrder, summary.output.allSatisfy(\.parts.isEmpty) {
-            return self.failed(.contradictoryEvents(.outOfOrder))
-        }
-        self.deliverHalf(attempt: attempt)
-        guard self.action == nil else { return }
-        for unfinished in summary.output.isEmpty ? self.calls.unfinished() : [] {
-            self.record.finished(unfinished.json, at: unfinished.call.outputIndex, isNamed: unfinished.isNamed)
-            self.receivedUnfinished(unfinished.call, attempt: attempt) {
-                String(decoding: unfinished.json, as: UTF8.self)
-            }
-            guard self.action == nil else { return }
-        }
-        let calls = self.record.completed(
-            summary, responseID: self.responseID, answered: self.request.answeredCalls)
-        if !calls.isEmpty, self.machine.endsUnderAnotherName() {
-            return self.failed(.contradictoryEvents(.otherResponse))
-        }
-        for call in calls {
-            self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
-            guard self.action == nil else { return }
-        }
+        let isComplete = self.reader.complete(summary, attempt: attempt)
+        self.noteReplay()
+        guard isComplete else { return self.followEnd() }
         self.keepUnusedSteering()
-        guard self.request.runsCalls else { return self.action = self.machine.completed(attempt: attempt) }
-        if self.record.isTooLarge {
+        guard self.request.runsCalls else { return self.action = self.reader.machine.completed(attempt: attempt) }
+        if self.reader.record.isTooLarge {
             return self.failed(.eventTooLarge(limit: self.engine.configuration.limits.eventByteCount))
         }
-        let response = self.record.completedResponse(behind: self.outgoing?.carriedItems ?? [])
+        let response = self.reader.record.completedResponse(behind: self.outgoing?.carriedItems ?? [])
         if response?.hasAmbiguousCalls == true {
             // Which of the calls was meant, nobody can tell; to run both, or one, would be a guess.
-            self.action = self.machine.rejected(attempt: attempt)
+            self.action = self.reader.machine.rejected(attempt: attempt)
         } else {
-            self.action = self.machine.completed(attempt: attempt)
+            self.action = self.reader.machine.completed(attempt: attempt)
         }
     }
 
     /// The server has ended the response early.
     func responseIncomplete(_ summary: ResponseSummary, attempt: Int) {
         if self.continuesSteered(summary, attempt: attempt) { return }
-        self.deliverRest(summary, attempt: attempt)
-        if self.action == nil { self.responseStopped(summary, status: "incomplete") }
+        self.reader.deliverRest(summary, attempt: attempt)
+        self.noteReplay()
+        if self.reader.end == nil { self.responseStopped(summary, status: "incomplete") } else { self.followEnd() }
     }
 
     private func responseStopped(_ summary: ResponseSummary, status: String) {
@@ -99,7 +64,7 @@ extension TurnDriver {
     /// It is over: where the server keeps it, there is nothing behind this that could be asked for.
     func responseFailed(_ summary: ResponseSummary, attempt: Int) {
         if summary.status == "cancelled" { return self.responseStopped(summary, status: "cancelled") }
-        self.machine.responseEnded(attempt: attempt)
+        self.reader.machine.responseEnded(attempt: attempt)
         self.evidence.response = ChappieResponse(
             summary, status: "failed", requestID: self.evidence.requestID,
             byteCountLimit: self.errorPayloadByteCountLimit)

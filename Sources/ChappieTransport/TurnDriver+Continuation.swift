@@ -21,9 +21,11 @@ extension TurnDriver {
     ///
     /// Only the first attempt continues anything: after a failure it is not certain what the server still has.
     func webSocketMessage() -> [UInt8]? {
-        let exchange = self.hasFailed ? nil : self.attempt.flatMap { self.exchange(before: $0) }
+        let exchange = self.hasFailed ? nil : self.attempts.current.flatMap { self.exchange(before: $0) }
         let message = self.outgoing?.message(after: exchange)
-        if message?.isContinued == true, let attempt = self.attempt { self.machine.continued(attempt: attempt.number) }
+        if message?.isContinued == true, let attempt = self.attempts.current {
+            self.reader.machine.continued(attempt: attempt.number)
+        }
         return message?.text
     }
 
@@ -40,7 +42,7 @@ extension TurnDriver {
     /// The exchange of the connection that has carried the response.
     var keptExchange: KeptExchange? {
         self.outgoing?.exchange(
-            self.record, responseID: self.responseID, earlier: self.machine.earlierResponses,
-            hasOutput: self.machine.hasDelivered, isWarmUp: self.request.isWarmUp)
+            self.reader.record, responseID: self.reader.responseID, earlier: self.reader.machine.earlierResponses,
+            hasOutput: self.reader.machine.hasDelivered, isWarmUp: self.request.isWarmUp)
     }
 }

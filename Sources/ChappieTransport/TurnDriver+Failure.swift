@@ -26,7 +26,8 @@ extension TurnDriver {
         if let error = facts.usageLimit {
             let resetsAt = error.resetsAt(now: now, headers: headers)
             self.evidence.usageLimit = ChappieUsageLimit(
-                error, resetsAt: resetsAt, headers: headers, known: self.usageLimits[UsageLimitSnapshot.defaultLimitID])
+                error, resetsAt: resetsAt, headers: headers,
+                known: self.reader.usageLimits[UsageLimitSnapshot.defaultLimitID])
             limit = UsageLimitFacts(resetsAfter: resetsAt.map { .seconds(max(0, $0 - now)) })
         }
         return RefusalFacts(
@@ -42,7 +43,7 @@ extension TurnDriver {
         case .cancelled:
             return CancellationError()
         case .diverged:
-            return ChappieClientError.streamingTransportReplayDiverged(self.machine.deliveredText)
+            return ChappieClientError.streamingTransportReplayDiverged(self.reader.machine.deliveredText)
         case .usageLimit:
             // A quota or a plan without access is no limit that ends by itself: the server's answer says it best.
             if let limit = self.evidence.usageLimit, limit.type == ChappieUsageLimit.reachedType {
@@ -71,7 +72,7 @@ extension TurnDriver {
 
     func error(for failure: AttemptFailure) -> ChappieClientError {
         switch failure {
-        case .httpStatus(let facts) where self.attempt?.isResumed == true && facts.saysThatResponseIsGone:
+        case .httpStatus(let facts) where self.attempts.current?.isResumed == true && facts.saysThatResponseIsGone:
             return .transport(self.transportFailure(for: failure, code: .responseExpired))
         case .upgradeStatus(let facts), .httpStatus(let facts):
             return .httpError(facts.statusCode ?? 0, self.evidence.body)
@@ -97,30 +98,32 @@ extension TurnDriver {
         details.requestID = self.evidence.requestID
         details.clientRequestID = self.identity.requestID
         details.pathTimeLimit = self.evidence.pathTimeLimit
-        if let statistics = self.attempt.map({ self.attempts.statistics(of: $0) }) {
+        if let statistics = self.attempts.current.map({ self.attempts.statistics(of: $0) }) {
             details.receivedByteCount = statistics.receivedByteCount
-            if let last = statistics.lastReceived, let start = self.attempt?.connectionStart {
+            if let last = statistics.lastReceived, let start = self.attempts.current?.connectionStart {
                 details.sinceLastByte = self.engine.clock.now() - start - last
             }
         }
         let code = known ?? failure.code(details: &details)
         if code == .unexpectedContentType {
-            if self.attempt?.refusal.isEmpty == false { details.serverMessage = self.evidence.body }
+            if self.attempts.current?.refusal.isEmpty == false { details.serverMessage = self.evidence.body }
             let isPage =
-                WebPage.isContentType(self.attempt?.head?.value(of: "content-type"))
-                || self.attempt?.isPage == true
+                WebPage.isContentType(self.attempts.current?.head?.value(of: "content-type"))
+                || self.attempts.current?.isPage == true
             if isPage { details.detail = WebPage.detail }
         }
-        if failure == .endedEarly || code == .webSocketClosed, self.attempt?.hasEvents == true,
+        if failure == .endedEarly || code == .webSocketClosed, self.attempts.current?.hasEvents == true,
             self.evidence.endedInOrder
         {
             details.detail = EndedAnswer.inOrder.rawValue
         }
         return ChappieTransportFailure(
             code: code,
-            phase: failure.phase(hasEvents: self.attempt?.hasEvents ?? self.evidence.hasEvents),
+            phase: failure.phase(hasEvents: self.attempts.current?.hasEvents ?? self.evidence.hasEvents),
             transport: self.transport,
-            progress: (attempts: self.machine.attemptCount, replaySafety: .init(self.machine.replaySafety)),
+            progress: (
+                attempts: self.reader.machine.attemptCount, replaySafety: .init(self.reader.machine.replaySafety)
+            ),
             details: details)
     }
 
@@ -128,7 +131,7 @@ extension TurnDriver {
     func noteEnd(_ failure: AttemptFailure, of attempt: Attempt) {
         guard attempt.hasEvents else { return }
         self.evidence.endedInOrder =
-            !attempt.hasGap
+            !self.reader.findings.hasGap
             && EndedAnswer.isInOrder(
                 failure, head: attempt.head,
                 endsBetweenEvents: attempt.transport == .httpSSE && self.parser.finish() == .clean)

@@ -6,7 +6,7 @@ import StreamTransport
 extension TurnDriver {
     /// Whether the head claims success and a content type that is not an event stream's.
     var isOtherContent: Bool {
-        guard let attempt = self.attempt, attempt.transport == .httpSSE else { return false }
+        guard let attempt = self.attempts.current, attempt.transport == .httpSSE else { return false }
         return attempt.stage == .refused && attempt.head?.statusCode == 200
     }
 
@@ -15,18 +15,18 @@ extension TurnDriver {
     /// The content type is that of an event stream; of a real one, nothing is kept.
     func keepOtherDocument(_ bytes: UnsafeRawBufferPointer) {
         let limit = self.engine.configuration.limits.errorBodyByteCount
-        guard let count = self.attempt?.refusal.count, count < limit else { return }
+        guard let count = self.attempts.current?.refusal.count, count < limit else { return }
         if count == 0 {
             // A byte order mark may come first, and blanks.
             let first = unsafe bytes.first { ![0x09, 0x0A, 0x0C, 0x0D, 0x20, 0xEF, 0xBB, 0xBF].contains($0) }
             guard first.map({ "{[<".utf8.contains($0) }) == true else { return }
         }
-        unsafe self.attempt?.refusal.append(contentsOf: bytes.prefix(limit - count))
+        unsafe self.attempts.current?.refusal.append(contentsOf: bytes.prefix(limit - count))
     }
 
     /// Whether the body, which has no event, is JSON or HTML: then it is the server's word about the error.
     var isOtherDocument: Bool {
-        guard let attempt = self.attempt, attempt.stage == .streaming, attempt.transport == .httpSSE,
+        guard let attempt = self.attempts.current, attempt.stage == .streaming, attempt.transport == .httpSSE,
             !attempt.hasEvents,
             !attempt.refusal.isEmpty
         else { return false }
@@ -34,7 +34,7 @@ extension TurnDriver {
         let isPage = WebPage(body) != nil
         guard isPage || ServerErrorFacts.words(inJSON: attempt.refusal) != nil else { return false }
         self.evidence.body = body
-        self.attempt?.isPage = isPage
+        self.attempts.current?.isPage = isPage
         return true
     }
 }

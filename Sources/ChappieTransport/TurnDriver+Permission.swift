@@ -22,7 +22,7 @@ extension TurnDriver {
 
     /// Sends the request on the attempt's WebSocket, if it may go out.
     func sendIfPermitted() async {
-        guard let attempt = self.attempt, let message = self.webSocketMessage() else { return }
+        guard let attempt = self.attempts.current, let message = self.webSocketMessage() else { return }
         let builder = TransportRequestBuilder(configuration: self.engine.configuration, credential: self.credential)
         guard let upgrade = builder.upgrade(), await self.mayGoOut(message, to: upgrade, attempt: attempt.number) else {
             return

@@ -20,7 +20,7 @@ extension TurnDriver {
     func hedge(_ opening: TurnStateMachine.Opening) -> TurnStateMachine.Opening {
         TurnStateMachine.Opening(
             attempt: opening.attempt, transport: opening.transport, reason: opening.reason,
-            rung: self.attempt?.rung ?? opening.rung)
+            rung: self.attempts.current?.rung ?? opening.rung)
     }
 
     /// Sends the request that was held; the upgrade becomes the rival.
@@ -28,10 +28,11 @@ extension TurnDriver {
         if self.attempts.other?.transport == .httpSSE {
             self.exchangeRivals()
             self.evidence = FailureEvidence()
-            self.noteFallback(because: self.rivalRefusal?.tag ?? "upgrade.slow", rung: self.attempt?.recoveryRung)
+            self.noteFallback(
+                because: self.rivalRefusal?.tag ?? "upgrade.slow", rung: self.attempts.current?.recoveryRung)
         }
-        self.attempt?.requestedAt = self.engine.clock.now()
-        self.attempt?.connection.release()
+        self.attempts.current?.requestedAt = self.engine.clock.now()
+        self.attempts.current?.connection.release()
         // Nobody waits for the body of a refusal any more.
         if let refusal = self.rivalRefusal { self.rivalFailed(refusal) }
     }
@@ -46,10 +47,10 @@ extension TurnDriver {
         guard let rival = self.attempts.other, let event = rival.connection.next() else { return false }
         switch event {
         case .ready:
-            self.action = self.machine.ready(attempt: rival.number)
+            self.action = self.reader.machine.ready(attempt: rival.number)
         case .opened(let head) where rival.transport == .webSocket && head.statusCode == 101:
             self.engine.webSocketEstablished()
-            self.action = self.machine.opened(attempt: rival.number)
+            self.action = self.reader.machine.opened(attempt: rival.number)
             // Whichever of the two may send is the attempt.
             if self.action == .send { self.exchangeRivals() }
         case .opened(let head):
@@ -67,7 +68,7 @@ extension TurnDriver {
     private func rivalFailed(_ failure: AttemptFailure) {
         guard let rival = self.attempts.other else { return }
         self.noteFailed(failure, of: rival)
-        self.action = self.machine.failed(failure, attempt: rival.number, jitter: self.engine.clock.fraction())
+        self.action = self.reader.machine.failed(failure, attempt: rival.number, jitter: self.engine.clock.fraction())
         self.closeRival(outcome: failure.tag)
         self.noteRace()
     }
@@ -75,7 +76,7 @@ extension TurnDriver {
     /// The attempt that runs has failed, and the state machine goes on with the other one.
     func continueWithRival(after failure: AttemptFailure) {
         guard let rival = self.attempts.takeOther() else { return }
-        if let attempt = self.attempt {
+        if let attempt = self.attempts.current {
             self.noteStatistics(of: attempt, outcome: failure.tag)
             attempt.connection.cancel()
         }
@@ -88,8 +89,8 @@ extension TurnDriver {
 
     /// Tells the instance how the upgrade has fared.
     private func noteRace() {
-        if self.machine.condemnsWebSocket { return self.engine.condemnWebSocket() }
-        if let failureClass = self.machine.failedRace { self.engine.raceFailed(failureClass) }
+        if self.reader.machine.condemnsWebSocket { return self.engine.condemnWebSocket() }
+        if let failureClass = self.reader.machine.failedRace { self.engine.raceFailed(failureClass) }
     }
 
     /// The upgrade has succeeded too late for this turn: the next one can have it.
@@ -124,7 +125,7 @@ extension TurnDriver {
     }
 
     private func exchangeRivals() {
-        guard self.attempts.other != nil, self.attempt != nil else { return }
+        guard self.attempts.other != nil, self.attempts.current != nil else { return }
         self.attempts.exchange()
         self.readsAnotherAttempt()
     }

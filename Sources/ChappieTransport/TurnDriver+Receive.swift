@@ -37,53 +37,51 @@ extension TurnDriver {
     /// Handles one thing that is there; nil when there was one.
     @inline(never)
     private func receiveNow() -> Wait? {
-        guard let attempt = self.attempt else { return nil }
+        guard let connection = self.attempts.current?.connection else { return nil }
         if self.attempts.other != nil, self.receiveFromRival() { return nil }
-        guard let event = self.attempt?.unhandled.take() ?? attempt.connection.next() else {
-            return self.wait(for: attempt)
+        guard let event = self.attempts.current?.unhandled.take() ?? connection.next() else {
+            return self.wait(for: connection)
         }
         // A peer that never pauses is not excused from the budget of the whole turn.
         if self.isTotalSpent {
             self.timedOut(.total)
         } else {
-            self.received(event, of: attempt)
+            self.received(event)
         }
         return nil
     }
 
-    private func received(_ event: TransportEvent, of attempt: Attempt) {
+    private func received(_ event: TransportEvent) {
+        guard let number = self.attempts.current?.number else { return }
         switch event {
         case .ready:
-            self.action = self.machine.ready(attempt: attempt.number)
+            self.action = self.reader.machine.ready(attempt: number)
         case .pong:
-            // Nobody asked.
+            // An unsolicited pong is ignored (RFC 6455 section 5.5.3).
             return
         case .opened(let head):
             self.opened(head)
         case .payload(let payload):
-            self.received(payload, of: attempt)
+            self.received(payload, attempt: number)
         case .ended(let end):
             self.ended(end)
         }
     }
 
-    private func wait(for attempt: Attempt) -> Wait? {
+    private func wait(for connection: any TransportConnection) -> Wait? {
         let deadline = self.nearestDeadline()
         if let deadline, deadline.remaining <= .zero {
             self.passed(deadline.kind)
             return nil
         }
-        return Wait(
-            connection: attempt.connection, rival: self.attempts.other?.connection, duration: deadline?.remaining)
+        return Wait(connection: connection, rival: self.attempts.other?.connection, duration: deadline?.remaining)
     }
 
     /// The deadline that comes first for the attempt that runs; nil when there is none.
     func nearestDeadline() -> Deadlines.Nearest? {
-        guard var attempt = self.attempt else { return nil }
-        let hedgeDelay = self.attempts.other == nil ? self.machine.hedgeDelay : nil
-        let nearest = self.deadlines.nearest(of: &attempt, hedgeDelay: hedgeDelay, at: self.engine.clock.now())
-        self.attempt?.wentOn = attempt.wentOn
-        return nearest
+        let hedgeDelay = self.attempts.other == nil ? self.reader.machine.hedgeDelay : nil
+        return self.deadlines.nearest(
+            of: &self.attempts.current, hedgeDelay: hedgeDelay, at: self.engine.clock.now())
     }
 
     /// The time that the whole turn may still take; nil without a budget.
@@ -93,22 +91,22 @@ extension TurnDriver {
     var isTotalSpent: Bool { self.deadlines.isTotalSpent(at: self.engine.clock.now()) }
 
     func passed(_ deadline: Deadlines.Kind) {
-        guard let attempt = self.attempt else { return }
+        guard let attempt = self.attempts.current else { return }
         switch deadline {
         case .budget(let budget):
             self.timedOut(budget)
         case .stall:
-            self.attempt?.isKnownToStall = true
+            self.attempts.current?.isKnownToStall = true
             self.report(ChappieDiagnostic(kind: .stalled, transport: attempt.transport))
             self.recorder.stalled(attempt)
         case .hedge:
-            self.action = self.machine.hedgeDue(attempt: attempt.number)
+            self.action = self.reader.machine.hedgeDue(attempt: attempt.number)
         }
     }
 
     func timedOut(_ budget: AttemptFailure.TimeBudget) {
         // The status code is known, and says more than that its body does not come.
-        if budget == .firstEvent, self.attempt?.stage == .refused { return self.refused() }
+        if budget == .firstEvent, self.attempts.current?.stage == .refused { return self.refused() }
         if budget == .firstEvent, self.isOtherDocument { return self.failed(.unexpectedContentType) }
         let isAwaited = budget == .idle || budget == .progress ? self.isToolOutputAwaited : false
         self.failed(isAwaited ? .toolOutputAwaited : .timeout(budget))
@@ -116,14 +114,15 @@ extension TurnDriver {
 
     /// Whether the server seems to wait for the output of tools: only a response of several agents goes on with it.
     private var isToolOutputAwaited: Bool {
-        guard let attempt = self.attempt, attempt.hasAgents, attempt.hasCalls else { return false }
-        return !self.machine.hasOpenItem()
+        let findings = self.reader.findings
+        guard findings.hasAgents, findings.hasCalls else { return false }
+        return !self.reader.machine.hasOpenItem()
     }
 
     // MARK: Head
 
     private func opened(_ head: ResponseHead) {
-        guard var attempt = self.attempt else { return }
+        guard var attempt = self.attempts.current else { return }
         // The server gets its own words back as they were; everybody else gets them without secrets.
         let turnState = head.value(of: "x-codex-turn-state")
         let head = self.redaction.head(head)
@@ -138,7 +137,7 @@ extension TurnDriver {
             attempt.refusedAt = self.engine.clock.now()
             attempt.requestedAt = attempt.requestedAt ?? attempt.refusedAt
         }
-        self.attempt = attempt
+        self.attempts.current = attempt
         guard isAccepted else {
             if self.isOtherContent, !head.hasWords { self.failed(.unexpectedContentType) }
             return
@@ -151,30 +150,30 @@ extension TurnDriver {
         self.recorder.connected(attempt, at: self.engine.clock.now())
         if attempt.isResumed { self.report(ChappieDiagnostic(kind: .resumed, transport: attempt.transport)) }
         if attempt.transport == .webSocket { self.engine.webSocketEstablished() }
-        self.action = self.machine.opened(attempt: attempt.number)
-        if self.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
+        self.action = self.reader.machine.opened(attempt: attempt.number)
+        if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         // The response is here: the upgrade beside it is for a later turn.
         if attempt.transport == .httpSSE { self.parkRival() }
     }
 
     private func deliverUsageLimits(in head: ResponseHead) {
-        self.merge(UsageLimitHeaders(head.namedFields).activeSnapshot)
+        self.reader.merge(UsageLimitHeaders(head.namedFields).activeSnapshot)
     }
 
     // MARK: Payloads
 
-    private func received(_ payload: InboundPayload, of attempt: Attempt) {
-        switch (attempt.stage, payload.kind) {
+    private func received(_ payload: InboundPayload, attempt: Int) {
+        switch (self.attempts.current?.stage ?? .opening, payload.kind) {
         case (.refused, _):
             unsafe self.collect(payload.bytes)
         case (.streaming, .text):
             self.beginBatch(of: attempt)
-            self.receivedMessages(payload, from: attempt.connection, attempt: attempt.number)
+            self.receivedMessages(payload, attempt: attempt)
             self.endBatch()
         case (.streaming, .body):
-            if !attempt.hasEvents { unsafe self.keepOtherDocument(payload.bytes) }
+            if self.attempts.current?.hasEvents == false { unsafe self.keepOtherDocument(payload.bytes) }
             self.beginBatch(of: attempt)
-            unsafe self.receivedEventStream(payload.bytes, attempt: attempt.number)
+            unsafe self.receivedEventStream(payload.bytes, attempt: attempt)
             self.endBatch()
         case (.streaming, .binary), (.opening, _):
             self.failed(.binaryMessage)
@@ -183,6 +182,7 @@ extension TurnDriver {
 
     private func endBatch() {
         self.noteProgressOfQueued()
+        if self.reader.takeHasDelivered() { self.meter.delivered() }
         self.meter.end()
     }
 
@@ -201,8 +201,8 @@ extension TurnDriver {
     /// Keeps the beginning of a refusal's body.
     private func collect(_ bytes: UnsafeRawBufferPointer) {
         let limit = self.engine.configuration.limits.errorBodyByteCount
-        let room = max(0, limit - (self.attempt?.refusal.count ?? 0))
-        unsafe self.attempt?.refusal.append(contentsOf: bytes.prefix(room))
+        let room = max(0, limit - (self.attempts.current?.refusal.count ?? 0))
+        unsafe self.attempts.current?.refusal.append(contentsOf: bytes.prefix(room))
         if bytes.count >= room { self.refused() }
     }
 
@@ -229,8 +229,8 @@ extension TurnDriver {
     // MARK: The end
 
     private func ended(_ end: TransportEnd) {
-        self.attempt?.closesByItself = true
-        guard let attempt = self.attempt else { return }
+        self.attempts.current?.closesByItself = true
+        guard let attempt = self.attempts.current else { return }
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
         // The status code is known, and says more than the way the body ended.
         if attempt.stage == .refused { return self.refused() }
@@ -241,7 +241,7 @@ extension TurnDriver {
 
     /// The body of a refusal is there, as much of it as is kept.
     private func refused() {
-        guard let attempt = self.attempt, let head = attempt.head else { return }
+        guard let attempt = self.attempts.current, let head = attempt.head else { return }
         self.evidence.body = String(decoding: attempt.refusal, as: UTF8.self)
         if self.isOtherContent { return self.failed(.unexpectedContentType) }
         let facts = self.refusal(
@@ -252,17 +252,18 @@ extension TurnDriver {
 
     /// Ends the attempt and asks what follows.
     func failed(_ failure: AttemptFailure) {
-        guard let attempt = self.attempt else { return }
+        guard let attempt = self.attempts.current else { return }
         self.endSteering()
         self.follow(
-            self.machine.failed(failure, attempt: attempt.number, jitter: self.engine.clock.fraction()), after: failure)
+            self.reader.machine.failed(failure, attempt: attempt.number, jitter: self.engine.clock.fraction()),
+            after: failure)
     }
 
     /// Does what the state machine says about the end of the attempt.
     func follow(_ action: TurnStateMachine.Action, after failure: AttemptFailure) {
         self.action = action
         self.hasFailed = true
-        if let attempt = self.attempt {
+        if let attempt = self.attempts.current {
             self.noteEnd(failure, of: attempt)
             self.noteCut(failure, of: attempt)
             self.noteFailed(failure, of: attempt)
@@ -276,9 +277,9 @@ extension TurnDriver {
             self.closeAttempt(outcome: "replaced")
         case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential, .finish:
             // The upgrade beside a POST that has failed may still serve a later turn.
-            if self.attempt?.transport == .httpSSE { self.parkRival() }
+            if self.attempts.current?.transport == .httpSSE { self.parkRival() }
             self.closeAttempt(outcome: failure.tag)
-            if self.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
+            if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         }
     }
 }

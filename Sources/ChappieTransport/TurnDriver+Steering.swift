@@ -52,7 +52,7 @@ extension TurnDriver {
 
     /// The server has named the response: it can be steered.
     func noteSteerable(_ responseID: String) {
-        guard let attempt = self.attempt, attempt.transport == .webSocket else { return }
+        guard let attempt = self.attempts.current, attempt.transport == .webSocket else { return }
         self.shared.withLock { $0.steering.target = .response(id: responseID, connection: attempt.connection) }
     }
 
@@ -62,7 +62,7 @@ extension TurnDriver {
             shared.steering.target = .none
             return shared.steering.isUsed
         }
-        if isUsed { self.machine.steered() }
+        if isUsed { self.reader.machine.steered() }
     }
 
     /// Whether the server may still send something for a steering: then the connection is of no use to a later turn.
@@ -73,7 +73,7 @@ extension TurnDriver {
         guard self.shared.withLock({ $0.steering.isUsed }),
             let answer = unsafe SteeringMessage.answer(type: String(event.typeName), json: json)
         else { return }
-        let transport = self.attempt?.transport
+        let transport = self.attempts.current?.transport
         switch answer {
         case .accepted:
             self.shared.withLock { $0.steering.accepted() }
@@ -93,11 +93,11 @@ extension TurnDriver {
     /// The connection is not used again, so the server has it once. What was not taken came too late.
     func keepUnusedSteering() {
         let unused = self.shared.withLock { $0.steering.unused }
-        self.record.leaves(unused.items)
+        self.reader.record.leaves(unused.items)
         guard unused.hasOthers else { return }
         self.report(
             ChappieDiagnostic(
-                kind: .steerFailed, transport: self.attempt?.transport, reason: "response_already_completed"))
+                kind: .steerFailed, transport: self.attempts.current?.transport, reason: "response_already_completed"))
     }
 
     /// Goes on with the successor of a response that has ended because it was steered; false for any other ending.
@@ -107,13 +107,13 @@ extension TurnDriver {
             shared.steering.target = .unnamed
             return shared.steering.takeUsed()
         }
-        self.record.steered(summary, with: items)
-        self.calls.restart()
-        let action = self.machine.successorFollows(attempt: attempt, after: summary.id ?? self.responseID)
+        self.reader.record.steered(summary, with: items)
+        self.reader.calls.restart()
+        let action = self.reader.machine.successorFollows(attempt: attempt, after: summary.id ?? self.reader.responseID)
         if action != .ignore { self.action = action }
-        self.responseID = nil
+        self.reader.responseID = nil
         self.outgoing?.dropFinishedItems()
-        self.attempt?.hasGap = false
+        self.reader.findings.hasGap = false
         return true
     }
 }

@@ -45,7 +45,7 @@ extension TurnDriver {
     /// attempt.
     func isEnd(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) -> Bool {
         guard let end = unsafe UntypedEvent(json, ofUnknownType: event.typeName) else { return false }
-        if case .otherAPI = end, self.responseID != nil { return false }
+        if case .otherAPI = end, self.reader.responseID != nil { return false }
         unsafe self.received(end, json: json, attempt: attempt)
         return true
     }
@@ -53,8 +53,8 @@ extension TurnDriver {
     private func received(_ event: UntypedEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         // The deltas before it came first.
         self.noteProgressOfQueued()
-        guard self.machine.isReading(attempt) else { return }
-        self.machine.eventReceived(attempt: attempt)
+        guard self.reader.machine.isReading(attempt) else { return }
+        self.reader.machine.eventReceived(attempt: attempt)
         switch event {
         case .error(let error): unsafe self.receivedError(error, json: json)
         case .otherAPI(let api): self.failed(.otherAPI(OtherAPI(api)))

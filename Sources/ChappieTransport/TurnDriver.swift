@@ -52,44 +52,33 @@ import StreamTransport
     let identity: RequestIdentity
     let shared = LockedValue(Shared())
     private let liveReport = LockedValue(ChappieStreamReport())
-    /// Tells the program's log and metrics, and keeps the report.
-    var recorder: TurnRecorder
 
-    /// Everything that an event goes through, behind a pointer: as a property of a class it would be checked for
-    /// exclusive access with every event.
-    private let readerMemory: UnsafeMutablePointer<ResponseReader>
-    var action: TurnStateMachine.Action?
-    /// What the stream ends with once no event waits any more: nil while it runs.
-    var outcome: Outcome?
-    var attempts = AttemptPair()
+    // The parts that an event goes through. One task at a time uses them, so their exclusive access is not checked again.
+
+    /// Reads the events, and decides what the turn does.
+    @safe @exclusivity(unchecked) var reader: EventReader
+    /// The action that is performed next; nil while the connection has to say what it is.
+    @safe @exclusivity(unchecked) var action: TurnStateMachine.Action?
+    /// The attempts that have a connection.
+    @safe @exclusivity(unchecked) var attempts = AttemptPair()
+    /// When batches of events came, and output among them.
+    @safe @exclusivity(unchecked) var meter = BatchMeter()
+    @safe @exclusivity(unchecked) var deadlines: Deadlines
+    /// Tells the program's log and metrics, and keeps the report.
+    @safe @exclusivity(unchecked) var recorder: TurnRecorder
+    /// The end of the stream once no event waits any more: nil while it runs.
+    @safe @exclusivity(unchecked) var outcome: Outcome?
+
     /// The request in the form in which it goes out; nil before the turn has begun.
     var outgoing: OutgoingRequest?
-    /// The first half of a surrogate pair that has come at the end of a delta, and waits for the second one.
-    var half: PendingHalf?
-    /// What the response that is read has come to so far.
-    var record: ResponseRecord
-    /// Its statements about its tool calls.
-    var calls: CallStatements
     /// Whether an attempt has failed.
     var hasFailed = false
-    /// The server's name for the newest response.
-    var responseID: String?
-    /// Types of events that the consumer was told are not known here.
-    var unknownTypes: Set<String> = []
     /// Whether the circuit breaker has let the turn through to see whether the server has recovered.
     var isProbe = false
     var parser: EventStreamParser
-    var credential: ChappieCredential? { didSet { self.redaction.add(self.credential) } }
-    /// Takes the credentials of the turn out of the server's words.
-    ///
-    /// It belongs to the stream's one consumer.
-    package private(set) var redaction: SecretRedaction
-    /// When batches of events came, and output among them.
-    var meter = BatchMeter()
+    var credential: ChappieCredential? { didSet { self.reader.redaction.add(self.credential) } }
     /// What the last failure leaves for the error: the body of an HTTP error, the response that failed.
     var evidence = FailureEvidence()
-    var usageLimits = UsageLimits()
-    var deadlines: Deadlines
     /// The transport of the newest attempt.
     var transport: ChappieTransportKind
     /// The newest attempt that the consumer was told of before its delay.
@@ -107,44 +96,22 @@ import StreamTransport
         self.identity = RequestIdentity(requestID: request.requestID, traceContext: request.traceContext)
         let watch = RequestWatch(engine.configuration, identity: self.identity)
         self.recorder = TurnRecorder(watch, report: self.liveReport)
-        self.redaction = engine.redaction
         self.deadlines = Deadlines(
             engine.configuration.timeouts,
             tellsOfStalls: engine.configuration.reportsDiagnostics || watch.isLogging)
         self.transport = engine.configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
-        let limit = engine.configuration.limits.eventByteCount
-        unsafe self.readerMemory = .allocate(capacity: 1)
-        unsafe self.readerMemory.initialize(
-            to: ResponseReader(
-                machine: TurnStateMachine(policy: RetryPolicy(engine.configuration)), eventByteCountLimit: limit))
-        self.parser = EventStreamParser(maximumEventByteCount: limit)
-        self.record = ResponseRecord(byteCountLimit: limit)
-        self.calls = CallStatements(byteCountLimit: engine.configuration.limits.outputByteCount)
+        self.reader = EventReader(
+            machine: TurnStateMachine(policy: RetryPolicy(engine.configuration)),
+            options: EventReader.Options(engine.configuration, request), redaction: engine.redaction)
+        self.parser = EventStreamParser(maximumEventByteCount: engine.configuration.limits.eventByteCount)
     }
 
-    deinit {
-        self.noteDropped()
-        unsafe self.readerMemory.deinitialize(count: 1)
-        unsafe self.readerMemory.deallocate()
-    }
+    deinit { self.noteDropped() }
 
-    /// Everything that an event goes through, in one place: what is in it is changed together.
-    var reader: ResponseReader {
-        _read { yield unsafe self.readerMemory.pointee }
-        _modify { yield unsafe &self.readerMemory.pointee }
-    }
-
-    /// Decides what the turn does.
-    var machine: TurnStateMachine {
-        _read { yield self.reader.machine }
-        _modify { yield &self.reader.machine }
-    }
-
-    /// The attempt whose answer is read.
-    var attempt: Attempt? {
-        _read { yield self.attempts.current }
-        _modify { yield &self.attempts.current }
-    }
+    /// Takes the credentials of the turn out of the server's words.
+    ///
+    /// It belongs to the stream's one consumer.
+    package var redaction: SecretRedaction { self.reader.redaction }
 
     // MARK: The consumer
 
@@ -257,12 +224,12 @@ import StreamTransport
     ///
     /// Whatever is not output goes through here, so that no secret of the turn is in it.
     func deliver(_ event: ChappieStreamEvent) {
-        self.reader.queue.append(self.redaction.event(event))
+        self.reader.deliver(event)
     }
 
     /// Appends news, when the consumer wants any.
     func report(_ diagnostic: ChappieDiagnostic) {
-        if self.engine.configuration.reportsDiagnostics { self.deliver(.diagnostic(diagnostic)) }
+        self.reader.report(diagnostic)
     }
 
     /// One step of the turn: one action, or one thing from the connection.
@@ -280,13 +247,13 @@ import StreamTransport
     /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
     @inline(never)
     private func noteReplaySafety() {
-        self.recorder.noteSafety(ChappieReplaySafety(self.machine.replaySafetyInPlace()))
+        self.recorder.noteSafety(ChappieReplaySafety(self.reader.machine.replaySafetyInPlace()))
     }
 
     /// What is told of the turn as a whole.
     private var facts: TurnRecorder.Facts {
         TurnRecorder.Facts(
-            attemptCount: self.machine.attemptCount, transport: self.transport,
+            attemptCount: self.reader.machine.attemptCount, transport: self.transport,
             serverRequestID: self.evidence.requestID)
     }
 
@@ -319,8 +286,10 @@ import StreamTransport
             return false
         }
         do {
-            self.outgoing = try OutgoingRequest(
+            let outgoing = try OutgoingRequest(
                 self.request, usesLanes: self.engine.configuration.usesLanes, metadata: self.metadata)
+            self.reader.lane = outgoing.streamID
+            self.outgoing = outgoing
             return true
         } catch {
             self.end(.failed(ChappieClientError(invalidBody: error, transport: self.transport, of: self.identity)))
@@ -345,11 +314,11 @@ import StreamTransport
                 .failed(ChappieClientError(invalidRequest: fault, transport: self.transport, of: self.identity)))
         }
         let configuration = self.engine.configuration
-        self.machine = TurnStateMachine(
+        self.reader.machine = TurnStateMachine(
             policy: self.request.isWarmUp ? .once : RetryPolicy(configuration), webSocket: availability,
             isResumable: outgoing.isResumable, asksBeforeSending: self.asksBeforeSending,
             outputByteCountLimit: configuration.limits.outputByteCount)
-        self.action = self.machine.started()
+        self.action = self.reader.machine.started()
     }
 
     /// Whether a request that only prepares the server can do so.
@@ -360,7 +329,7 @@ import StreamTransport
     /// Ends the turn as cancelled.
     @inline(never)
     func stop() {
-        _ = self.machine.cancelled()
+        _ = self.reader.machine.cancelled()
         // What is decoded and was not taken is not wanted any more.
         self.reader.queue.removeAll()
         self.shared.withLock { $0.ready.removeAll() }

@@ -3,36 +3,35 @@ import StreamSession
 import StreamTransport
 
 /// Output of the response, and how the consumer gets it.
-extension TurnDriver {
-    func received(_ text: BorrowedText, in slot: ReplaySlot, attempt: Int) {
+extension EventReader {
+    mutating func received(_ text: BorrowedText, in slot: ReplaySlot, attempt: Int) {
         guard !text.isEmpty else { return }
         let wasVerified = self.machine.isReplayVerifiedInPlace()
         let action = self.machine.deltaReceived(unsafe text.utf8.span, in: slot, attempt: attempt)
         if !wasVerified, self.machine.isReplayVerifiedInPlace() { self.replayVerified() }
         switch action {
         case .deliver(let offset):
-            self.reader.queue.append(text.dropping(first: offset), of: slot.kind)
-            self.meter.delivered()
+            self.queue.append(text.dropping(first: offset), of: slot.kind)
+            self.hasDelivered = true
         case .ignore:
             return
         case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
-            self.action = action
+            self.end = .decided(action, after: nil)
         }
     }
 
-    private func replayVerified() {
+    private mutating func replayVerified() {
         let byteCount = self.machine.verifiedReplayByteCount
-        self.recorder.replayed(byteCount, in: self.attempt)
+        self.verifiedByteCount = byteCount
         guard byteCount > 0 else { return }
-        self.report(
-            ChappieDiagnostic(kind: .replayVerified, transport: self.attempt?.transport, byteCount: byteCount))
+        self.report(ChappieDiagnostic(kind: .replayVerified, transport: self.transport, byteCount: byteCount))
     }
 
     /// A finished item.
     ///
     /// A tool call among them that is handed over is verified, because someone may act on it: it is handed over when the
     /// ledger says so, whatever other items have been handed over before.
-    func received(
+    mutating func received(
         _ item: ItemSummary,
         at outputIndex: Int,
         event: ResponseEvent,
@@ -42,9 +41,9 @@ extension TurnDriver {
         guard self.closeParts(of: item, at: outputIndex, attempt: attempt),
             self.finishCall(item, at: outputIndex)
         else { return }
-        self.noteFinished(item, at: outputIndex, attempt: attempt)
+        self.record.finished(unsafe Array(item.json.utf8), at: outputIndex, isNamed: item.id?.isEmpty == false)
         guard item.isCall else { return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt) }
-        guard self.handsOverCalls else { return }
+        guard self.options.handsOverCalls else { return }
         let type = String(event.typeName)
         self.handOver(item.replayed(at: outputIndex), type: type, attempt: attempt) {
             unsafe String(decoding: json, as: UTF8.self)
@@ -52,20 +51,20 @@ extension TurnDriver {
     }
 
     /// A call that the response names only at its end: it is handed over as the end of an item that it should have had.
-    func receivedUnannounced(_ call: ItemSummary, at outputIndex: Int, attempt: Int) {
+    mutating func receivedUnannounced(_ call: ItemSummary, at outputIndex: Int, attempt: Int) {
         self.receivedUnfinished(call.replayed(at: outputIndex), attempt: attempt) { String(call.json) }
     }
 
     /// A call whose item has no end: it is handed over as if it had one.
-    func receivedUnfinished(_ call: ReplayedToolCall, attempt: Int, json: () -> String) {
-        guard self.handsOverCalls else { return }
+    mutating func receivedUnfinished(_ call: ReplayedToolCall, attempt: Int, json: () -> String) {
+        guard self.options.handsOverCalls else { return }
         let type = "response.output_item.done"
         self.handOver(call, type: type, attempt: attempt) {
             #"{"type":"\#(type)","output_index":\#(call.outputIndex),"item":\#(json())}"#
         }
     }
 
-    private func handOver(_ call: ReplayedToolCall, type: String, attempt: Int, payload: () -> String) {
+    private mutating func handOver(_ call: ReplayedToolCall, type: String, attempt: Int, payload: () -> String) {
         let wasVerified = self.machine.isReplayVerifiedInPlace()
         let action = self.machine.toolCallReceived(call, attempt: attempt)
         if !wasVerified, self.machine.isReplayVerifiedInPlace() { self.replayVerified() }
@@ -76,16 +75,16 @@ extension TurnDriver {
         case .ignore:
             return
         case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
-            self.action = action
+            self.end = .decided(action, after: nil)
         }
     }
 
-    func passOnUnsurfaced(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
-        guard self.engine.configuration.rawEvents == .unsurfaced, self.action == nil else { return }
+    mutating func passOnUnsurfaced(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+        guard self.options.rawEvents == .unsurfaced, self.end == nil else { return }
         unsafe self.passOn(event, json: json, attempt: attempt)
     }
 
-    func passOn(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+    mutating func passOn(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         let type = String(event.typeName)
         guard
             case .deliver = self.machine.rawReceived(

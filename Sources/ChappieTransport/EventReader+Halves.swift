@@ -8,20 +8,20 @@ struct PendingHalf {
 }
 
 /// Scalars that a server has cut between two deltas: the consumer gets them whole.
-extension TurnDriver {
+extension EventReader {
     /// A delta, whose text may begin or end with half a surrogate pair.
     ///
     /// A half at the end waits for the slot's next delta with text. What closes the slot has the text whole; without that,
     /// and before output of another slot that a consumer puts behind it, U+FFFD stands for the half. One half waits at
     /// most.
-    func received(_ text: BorrowedText, _ halves: SurrogateHalves, in slot: ReplaySlot, attempt: Int) {
+    mutating func received(_ text: BorrowedText, _ halves: SurrogateHalves, in slot: ReplaySlot, attempt: Int) {
         guard !text.isEmpty else { return }
         if let half = self.half, half.slot != slot, half.slot.kind.isConcatenated(with: slot.kind) || halves.first != 0
         {
             self.deliverHalf(attempt: attempt)
         }
-        guard self.action == nil, self.half?.slot == slot || halves.first != 0 else {
-            if self.action == nil { self.received(text, in: slot, attempt: attempt) }
+        guard self.end == nil, self.half?.slot == slot || halves.first != 0 else {
+            if self.end == nil { self.received(text, in: slot, attempt: attempt) }
             return
         }
         var utf8 = unsafe Array(text.utf8)
@@ -34,18 +34,18 @@ extension TurnDriver {
         if halves.first != 0 {
             utf8.removeLast(SurrogateHalves.replacementByteCount)
             self.half = PendingHalf(slot: slot, unit: halves.first)
-            self.reader.stopFlowing()
+            self.stopFlowing()
         }
         self.received(utf8, in: slot, attempt: attempt)
     }
 
     /// Delivers U+FFFD for a half whose other half does not come.
-    func deliverHalf(attempt: Int) {
+    mutating func deliverHalf(attempt: Int) {
         guard let half = self.half.take() else { return }
         self.received(Array("\u{FFFD}".utf8), in: half.slot, attempt: attempt)
     }
 
-    private func received(_ utf8: [UInt8], in slot: ReplaySlot, attempt: Int) {
+    private mutating func received(_ utf8: [UInt8], in slot: ReplaySlot, attempt: Int) {
         // It is valid: whole scalars of valid text, and whole scalars put before them.
         unsafe utf8.withUnsafeBufferPointer {
             unsafe self.received(BorrowedText(validatedUTF8: $0), in: slot, attempt: attempt)

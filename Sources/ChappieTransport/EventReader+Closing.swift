@@ -2,30 +2,61 @@ import ResponseEvents
 import StreamSession
 
 /// Compares the closing events of a part, of an item and of the response with the deltas.
-extension TurnDriver {
+extension EventReader {
     /// A slot is closed with its whole text.
     ///
     /// - Returns: false when that ends the attempt.
     @discardableResult
-    func close(_ slot: ReplaySlot, with text: BorrowedText, name: UInt64, attempt: Int) -> Bool {
+    mutating func close(_ slot: ReplaySlot, with text: BorrowedText, name: UInt64, attempt: Int) -> Bool {
         guard self.machine.isClosed(slot.outputIndex), self.machine.isReadingInPlace(attempt) else {
-            return self.action == nil
+            return self.end == nil
         }
         let slot = unsafe self.machine.place(of: text.utf8.span, in: slot, name: name)
         if self.half?.slot == slot { self.half = nil }
         let closing = unsafe self.machine.closing(text.utf8.span, in: slot)
         guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
         self.received(text.dropping(first: offset), in: slot, attempt: attempt)
-        return self.action == nil
+        return self.end == nil
     }
 
     /// An item is finished: it has all its texts.
     ///
     /// - Returns: false when that ends the attempt.
-    func closeParts(of item: ItemSummary, at outputIndex: Int, attempt: Int) -> Bool {
+    mutating func closeParts(of item: ItemSummary, at outputIndex: Int, attempt: Int) -> Bool {
         for part in item.parts {
             guard let slot = ReplaySlot(part.kind, outputIndex: outputIndex, partIndex: part.index) else { continue }
             guard self.close(slot, with: part.text, name: item.fingerprint, attempt: attempt) else { return false }
+        }
+        return true
+    }
+
+    /// The response is complete: what its end has beyond what came is output too.
+    ///
+    /// - Returns: false when that ends the attempt.
+    mutating func complete(_ summary: ResponseSummary, attempt: Int) -> Bool {
+        guard self.closeOutput(summary, attempt: attempt), self.closeCalls(summary) else { return false }
+        if self.machine.isOutOfOrder, summary.output.allSatisfy(\.parts.isEmpty) {
+            self.fail(.contradictoryEvents(.outOfOrder))
+            return false
+        }
+        self.deliverHalf(attempt: attempt)
+        guard self.end == nil else { return false }
+        for unfinished in summary.output.isEmpty ? self.calls.unfinished() : [] {
+            self.record.finished(unfinished.json, at: unfinished.call.outputIndex, isNamed: unfinished.isNamed)
+            self.receivedUnfinished(unfinished.call, attempt: attempt) {
+                String(decoding: unfinished.json, as: UTF8.self)
+            }
+            guard self.end == nil else { return false }
+        }
+        let calls = self.record.completed(
+            summary, responseID: self.responseID, answered: self.options.answeredCalls)
+        if !calls.isEmpty, self.machine.endsUnderAnotherName() {
+            self.fail(.contradictoryEvents(.otherResponse))
+            return false
+        }
+        for call in calls {
+            self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
+            guard self.end == nil else { return false }
         }
         return true
     }
@@ -34,7 +65,7 @@ extension TurnDriver {
     ///
     /// Where its items stand may be counted otherwise than before, so each kind of text is compared as a whole.
     /// - Returns: false when that ends the attempt.
-    func closeOutput(_ summary: ResponseSummary, attempt: Int) -> Bool {
+    private mutating func closeOutput(_ summary: ResponseSummary, attempt: Int) -> Bool {
         for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
             let parts = self.parts(of: summary, ofKind: kind)
             guard parts.isEmpty || self.close(parts, of: summary, attempt: attempt) else { return false }
@@ -48,7 +79,7 @@ extension TurnDriver {
         let text: BorrowedText
     }
 
-    private func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
+    private mutating func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
         var parts: [EndPart] = []
         for (index, item) in summary.output.enumerated() where !item.isAside {
             for part in item.parts where part.kind == kind && !part.text.isEmpty {
@@ -59,7 +90,7 @@ extension TurnDriver {
         return parts
     }
 
-    private func closing(_ parts: [EndPart], of summary: ResponseSummary) -> ReplayLedger.Closing {
+    private mutating func closing(_ parts: [EndPart], of summary: ResponseSummary) -> ReplayLedger.Closing {
         unsafe self.machine.closing(
             parts.map { unsafe $0.text.utf8 }, ofKind: parts[0].slot.kind, itemCount: summary.output.count)
     }
@@ -67,7 +98,7 @@ extension TurnDriver {
     /// The response has stopped short: what its end has beyond the deltas is output like theirs.
     ///
     /// A server may take back there what it does not want to have said, so that another text is no contradiction.
-    func deliverRest(_ summary: ResponseSummary, attempt: Int) {
+    mutating func deliverRest(_ summary: ResponseSummary, attempt: Int) {
         guard !self.machine.endsUnderAnotherName() else { return }
         for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
             let parts = self.parts(of: summary, ofKind: kind)
@@ -78,12 +109,12 @@ extension TurnDriver {
         self.deliverHalf(attempt: attempt)
     }
 
-    private func close(_ parts: [EndPart], of summary: ResponseSummary, attempt: Int) -> Bool {
+    private mutating func close(_ parts: [EndPart], of summary: ResponseSummary, attempt: Int) -> Bool {
         if self.half?.slot.kind == parts[0].slot.kind { self.half = nil }
         let closing = self.closing(parts, of: summary)
         guard case .rest(let offset) = closing else { return self.follow(closing, at: parts[0].slot) }
         if self.machine.endsUnderAnotherName() {
-            self.failed(.contradictoryEvents(.otherResponse, at: parts[0].slot))
+            self.fail(.contradictoryEvents(.otherResponse, at: parts[0].slot))
             return false
         }
         return self.deliver(parts, from: offset, attempt: attempt)
@@ -91,7 +122,7 @@ extension TurnDriver {
 
     /// Delivers what the texts have from an offset on, which counts from the first byte of the first one; false when that
     /// ends the attempt.
-    private func deliver(_ parts: [EndPart], from start: Int, attempt: Int) -> Bool {
+    private mutating func deliver(_ parts: [EndPart], from start: Int, attempt: Int) -> Bool {
         var offset = start
         for part in parts {
             defer { offset = max(0, offset - part.text.byteCount) }
@@ -99,26 +130,26 @@ extension TurnDriver {
             // The rest of a part continues the slot of its beginning.
             let slot = offset > 0 ? self.machine.newestSlot(of: part.slot.kind) ?? part.slot : part.slot
             self.received(part.text.dropping(first: offset), in: slot, attempt: attempt)
-            guard self.action == nil else { return false }
+            guard self.end == nil else { return false }
         }
         return true
     }
 
     /// Does what a comparison asks for that has found no rest; false when that ends the attempt.
-    private func follow(_ closing: ReplayLedger.Closing, at slot: ReplaySlot) -> Bool {
+    private mutating func follow(_ closing: ReplayLedger.Closing, at slot: ReplaySlot) -> Bool {
         switch closing {
         case .whole, .rest:
             return true
         case .rewritten:
-            if self.attempt?.isRewritten == false {
-                self.attempt?.isRewritten = true
-                self.report(ChappieDiagnostic(kind: .contentRewritten, transport: self.attempt?.transport))
+            if !self.findings.isRewritten {
+                self.findings.isRewritten = true
+                self.report(ChappieDiagnostic(kind: .contentRewritten, transport: self.transport))
             }
             return true
         case .differs:
-            self.failed(.contradictoryEvents(.closingDiffers, at: slot))
+            self.fail(.contradictoryEvents(.closingDiffers, at: slot))
         case .outOfPlace:
-            self.failed(.contradictoryEvents(.closingOutOfPlace, at: slot))
+            self.fail(.contradictoryEvents(.closingOutOfPlace, at: slot))
         }
         return false
     }
@@ -126,19 +157,19 @@ extension TurnDriver {
     // MARK: Calls
 
     /// A delta of a call's arguments or input; false when that ends the attempt.
-    func wroteCall(_ text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int) -> Bool {
+    mutating func wroteCall(_ text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int) -> Bool {
         let hasHalves = event.deltaHalves.first != 0 || event.deltaHalves.second != 0
         let verdict = self.calls.wrote(text, at: outputIndex, itemName: event.itemName, hasHalves: hasHalves)
         return self.follow(verdict, at: outputIndex)
     }
 
     /// An item begins; false when that ends the attempt.
-    func announceCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
+    mutating func announceCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
         !item.isCall || self.follow(self.calls.announced(item, at: outputIndex), at: outputIndex)
     }
 
     /// The deltas of a call are closed with the whole text; false when that ends the attempt.
-    func closeCall(
+    mutating func closeCall(
         _ kind: ReplayedToolCall.Kind, with text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int
     ) -> Bool {
         let verdict = self.calls.closed(
@@ -147,7 +178,7 @@ extension TurnDriver {
     }
 
     /// An item is finished; false when that ends the attempt.
-    func finishCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
+    mutating func finishCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
         guard item.isCall else { return true }
         let isPlaceShared = self.machine.areIndicesShared()
         return self.follow(
@@ -155,19 +186,19 @@ extension TurnDriver {
     }
 
     /// The response is complete, and lists its calls once more; false when that ends the attempt.
-    func closeCalls(_ summary: ResponseSummary) -> Bool {
+    private mutating func closeCalls(_ summary: ResponseSummary) -> Bool {
         let place = self.calls.contradiction(in: summary.output, isPlaceShared: self.machine.areIndicesShared())
         return place.map { self.follow(.differs, at: $0) } ?? true
     }
 
-    private func follow(_ verdict: CallStatements.Verdict, at outputIndex: Int) -> Bool {
+    private mutating func follow(_ verdict: CallStatements.Verdict, at outputIndex: Int) -> Bool {
         switch verdict {
         case .same:
             return true
         case .differs:
-            self.failed(.contradictoryEvents(.closingDiffers, at: ReplaySlot(.toolCall, outputIndex: outputIndex)))
+            self.fail(.contradictoryEvents(.closingDiffers, at: ReplaySlot(.toolCall, outputIndex: outputIndex)))
         case .tooMuch:
-            self.failed(.outputTooLarge(limit: self.engine.configuration.limits.outputByteCount))
+            self.fail(.outputTooLarge(limit: self.options.limits.outputByteCount))
         }
         return false
     }
