@@ -246,7 +246,7 @@ EDITS
         self.meter.restartSlice()
         self.checkProgress()
 ---
-        self.slice.restart()
+        self.meter.restartSlice()
 <<<
 EDITS
             ;;

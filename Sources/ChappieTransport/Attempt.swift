@@ -92,28 +92,83 @@ struct Attempt {
         guard case .resume = self.rung else { return false }
         return true
     }
+
+    // MARK: The answer
+
+    /// The answer has a head; `now` is the present moment.
+    ///
+    /// - Returns: whether it is the response: an established WebSocket, or an event stream.
+    mutating func opened(_ head: ResponseHead, at now: Duration) -> Bool {
+        self.head = head
+        let isAccepted =
+            self.transport == .webSocket ? head.statusCode == 101 : head.statusCode == 200 && head.isEventStream
+        self.stage = isAccepted ? .streaming : .refused
+        if !isAccepted {
+            self.refusedAt = now
+            self.requestedAt = self.requestedAt ?? now
+        }
+        return isAccepted
+    }
+
+    /// An event that is output, or counts as a sign of progress, has come.
+    mutating func progressed(at now: Duration) {
+        self.lastEvent = now
+        self.lastProgress = now
+        self.isKnownToStall = false
+    }
+
+    /// Whether the head claims success and a content type that is not an event stream's.
+    var isOtherContent: Bool {
+        self.transport == .httpSSE && self.stage == .refused && self.head?.statusCode == 200
+    }
+
+    /// Keeps a piece of a refusal's body, up to a limit in bytes.
+    ///
+    /// - Returns: whether nothing more will be kept.
+    mutating func collect(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
+        let room = max(0, limit - self.refusal.count)
+        unsafe self.refusal.append(contentsOf: bytes.prefix(room))
+        return bytes.count >= room
+    }
+
+    /// Keeps the beginning of a body that begins as JSON or HTML does, and not as an event stream, up to a limit in bytes.
+    ///
+    /// The content type is that of an event stream; of a real one, nothing is kept.
+    mutating func keepOtherDocument(_ bytes: UnsafeRawBufferPointer, limit: Int) {
+        guard !self.hasEvents, self.refusal.count < limit else { return }
+        if self.refusal.isEmpty {
+            // A byte order mark may come first, and blanks.
+            let first = unsafe bytes.first { ![0x09, 0x0A, 0x0C, 0x0D, 0x20, 0xEF, 0xBB, 0xBF].contains($0) }
+            guard first.map({ "{[<".utf8.contains($0) }) == true else { return }
+        }
+        unsafe self.refusal.append(contentsOf: bytes.prefix(limit - self.refusal.count))
+    }
+
+    /// Whether the body, which has no event, is JSON or HTML: then it is the server's word about the error.
+    mutating func isOtherDocument() -> Bool {
+        guard self.stage == .streaming, self.transport == .httpSSE, !self.hasEvents, !self.refusal.isEmpty else {
+            return false
+        }
+        let isPage = WebPage(String(decoding: self.refusal, as: UTF8.self)) != nil
+        guard isPage || ServerErrorFacts.words(inJSON: self.refusal) != nil else { return false }
+        self.isPage = isPage
+        return true
+    }
 }
 
-/// What a failed attempt leaves for the error that may be made of it.
-///
-/// It holds the server's words and is not logged.
-struct FailureEvidence {
-    /// The body of an HTTP error, or the text of an error event.
-    var body = ""
-    /// Whether the newest attempt of which something came ended in order, without its terminal event.
-    var endedInOrder = false
-    /// Whether an event came before the attempt was over.
-    var hasEvents = false
-    /// The response that failed or is incomplete.
-    var response: ChappieResponse?
-    /// The usage limit that was reached.
-    var usageLimit: ChappieUsageLimit?
-    /// The server's name for the request.
-    var requestID: String?
-    /// The peer's close reason.
-    var closeReason: String?
-    /// The status code of the answer.
-    var statusCode: Int?
-    /// The age at which two connections of the turn were cut.
-    var pathTimeLimit: Duration?
+extension ResponseHead {
+    /// The content type without its parameters, in lower case.
+    private var mediaType: String? {
+        self.value(of: "content-type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
+    }
+
+    /// Whether the content type is `text/event-stream`, or absent: some servers name none.
+    fileprivate var isEventStream: Bool { self.mediaType.map { $0 == "text/event-stream" } ?? true }
+
+    /// Whether the body may have words for a person: JSON (RFC 8259 section 11, RFC 6839 section 3.1), a page or text.
+    var hasWords: Bool {
+        guard let mediaType = self.mediaType else { return false }
+        return ["application/json", "text/plain"].contains(mediaType) || mediaType.hasSuffix("+json")
+            || WebPage.isContentType(mediaType)
+    }
 }

@@ -42,14 +42,19 @@ struct Deadlines {
 
     // MARK: The whole turn
 
+    /// The moment at which the turn's time is over; nil without a budget.
+    var end: Duration? {
+        guard let total = self.timeouts.total, let startedAt = self.startedAt else { return nil }
+        return startedAt + total
+    }
+
     /// The time that the whole turn may still take, never below zero; nil without a budget.
     func remainingTotal(at now: Duration) -> Duration? {
-        guard let total = self.timeouts.total, let startedAt = self.startedAt else { return nil }
-        return max(.zero, startedAt + total - now)
+        self.end.map { max(.zero, $0 - now) }
     }
 
     /// Whether the whole turn has taken longer than it may.
-    func isTotalSpent(at now: Duration) -> Bool { self.remainingTotal(at: now).map { $0 <= .zero } ?? false }
+    func isTotalSpent(at now: Duration) -> Bool { self.end.map { $0 <= now } ?? false }
 
     // MARK: One attempt
 

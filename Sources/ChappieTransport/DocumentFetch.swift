@@ -82,12 +82,10 @@ struct DocumentFetch {
     }
 
     private func ask(_ request: TransportRequest, attempt: Int) async throws {
-        guard let willSend = self.engine.configuration.willSend else { return }
-        let outgoing = ChappieOutgoingRequest(
-            url: request.url ?? self.engine.configuration.baseURL, transport: .httpSSE, body: [],
-            requestID: self.identity.requestID, attempt: attempt)
+        let permission = SendingPermission(self.engine.configuration, requestID: self.identity.requestID)
+        guard let question = permission.question(about: request, attempt: attempt) else { return }
         do {
-            try await ProgramTask { try await willSend(outgoing) }.result().get()
+            try await ProgramTask(question).result().get()
         } catch {
             throw ChappieClientError.refusal(error)
         }

@@ -12,8 +12,8 @@ enum EndedAnswer: String {
     /// Whether an answer that had events ended in order, as far as that is known: its body ended between two events, and
     /// was as long as was announced or in chunks, or its WebSocket was closed with 1000.
     ///
-    /// A body that ends with its connection may have been cut (RFC 9112 section 6.3). One in chunks may have been as well:
-    /// libwebsockets does not tell whether the last chunk came.
+    /// A body that ends with its connection may have been cut (RFC 9112 section 6.3), so it does not count. One in chunks
+    /// without its last chunk is a failure of the transport, and does not come here.
     static func isInOrder(_ failure: AttemptFailure, head: ResponseHead?, endsBetweenEvents: @autoclosure () -> Bool)
         -> Bool
     {

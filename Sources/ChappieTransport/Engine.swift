@@ -41,10 +41,15 @@ final class Engine: Sendable {
 
     // MARK: Verdicts
 
-    /// Whether a turn may begin with a WebSocket, whatever its size; one in background may not.
-    func availability(isBackground: Bool) -> TurnStateMachine.WebSocketAvailability {
-        if isBackground { return .background }
-        return self.state.withLock({ $0.standing.isCondemned }) ? .condemned : .available
+    /// Whether a turn may begin with a WebSocket.
+    func availability(
+        for request: OutgoingRequest, _ credential: ChappieCredential?
+    ) -> TurnStateMachine.WebSocketAvailability {
+        if request.isBackground { return .background }
+        if self.state.withLock({ $0.standing.isCondemned }) { return .condemned }
+        // A kept connection may need only a part of a request that is too large as a whole.
+        let isTooLarge = request.isTooLarge(after: self.keptConnection(of: request.keptLane, for: credential)?.exchange)
+        return isTooLarge ? .requestTooLarge : .available
     }
 
     /// Gives WebSockets up, for as long as the policy says.
@@ -81,10 +86,18 @@ final class Engine: Sendable {
         self.state.withLock { $0.breaker.succeeded(ticket) }
     }
 
-    /// A turn has failed; whether that counts.
-    func failed(_ ticket: CircuitBreaker.Ticket, isCounted: Bool) {
+    private func failed(_ ticket: CircuitBreaker.Ticket, isCounted: Bool) {
         let now = self.clock.now()
         self.state.withLock { $0.breaker.failed(ticket, isCounted: isCounted, now: now) }
+    }
+
+    /// A turn is over: complete, or failed with an error.
+    func answered(_ ticket: CircuitBreaker.Ticket, _ error: (any Error)?) {
+        switch error {
+        case nil: self.succeeded(ticket)
+        case let error as ChappieClientError: self.failed(ticket, isCounted: error.countsAgainstServer)
+        default: self.abandoned(ticket)
+        }
     }
 
     /// A turn was given up.
@@ -145,6 +158,12 @@ final class Engine: Sendable {
     func keptConnection(of lane: Lane, for credential: ChappieCredential?) -> KeptConnection? {
         guard let kept = self.state.withLock({ $0.kept[lane] }), self.canLend(kept, to: credential) else { return nil }
         return kept
+    }
+
+    /// Whether a kept connection has been quiet for so long that it is asked before it is used.
+    func needsLivenessCheck(_ kept: KeptConnection) -> Bool {
+        guard let delay = self.configuration.policy.livenessCheckDelay else { return false }
+        return self.clock.now() - kept.lastReceived >= delay
     }
 
     private func canLend(_ kept: KeptConnection, to credential: ChappieCredential?) -> Bool {

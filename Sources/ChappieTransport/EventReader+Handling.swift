@@ -58,6 +58,14 @@ extension EventReader {
         return self.end == nil
     }
 
+    /// An event of an unknown type that is an error, or the beginning of a response of another API, which ends the
+    /// attempt; nil for any other.
+    func end(_ event: ResponseEvent, json: UnsafeRawBufferPointer) -> UntypedEvent? {
+        guard let end = unsafe UntypedEvent(json, ofUnknownType: event.typeName) else { return nil }
+        if case .otherAPI = end, self.responseID != nil { return nil }
+        return end
+    }
+
     /// Tells of a type of event that is not known here, once.
     private mutating func noteUnknown(_ event: ResponseEvent) {
         guard self.options.reportsDiagnostics else { return }

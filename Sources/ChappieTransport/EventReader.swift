@@ -18,6 +18,8 @@ struct EventReader: ~Copyable {
         /// A caller that runs the calls of the complete response has not heard of those of a broken one, unless all
         /// events are passed on: they are no promise, and the model may call otherwise when it is asked again.
         let handsOverCalls: Bool
+        /// Whether the caller runs the calls of the complete response.
+        let runsCalls: Bool
         /// The calls of earlier responses that the request answers.
         let answeredCalls: [CompletedResponse.Call]
         let limits: ChappieLimits
@@ -26,6 +28,7 @@ struct EventReader: ~Copyable {
         init(_ configuration: ChappieTransportConfiguration, _ request: ChappieTransportRequest) {
             self.rawEvents = configuration.rawEvents
             self.reportsDiagnostics = configuration.reportsDiagnostics
+            self.runsCalls = request.runsCalls
             self.answeredCalls = request.answeredCalls
             self.limits = configuration.limits
             self.handsOverCalls =
@@ -160,6 +163,22 @@ struct EventReader: ~Copyable {
     /// Appends news, when the consumer wants any.
     mutating func report(_ diagnostic: ChappieDiagnostic) {
         if self.options.reportsDiagnostics { self.deliver(.diagnostic(diagnostic)) }
+    }
+
+    /// Whether the server seems to wait for the output of tools: only a response of several agents goes on with it.
+    mutating func awaitsToolOutput() -> Bool {
+        self.findings.hasAgents && self.findings.hasCalls && !self.machine.hasOpenItem()
+    }
+
+    /// The response has ended because it was steered with `items`, and its successor follows.
+    mutating func continuesSteered(
+        _ summary: ResponseSummary, with items: [[UInt8]], attempt: Int
+    ) -> TurnStateMachine.Action {
+        self.record.steered(summary, with: items)
+        self.calls.restart()
+        self.findings.hasGap = false
+        defer { self.responseID = nil }
+        return self.machine.successorFollows(attempt: attempt, after: summary.id ?? self.responseID)
     }
 
     /// Takes over what the server says of its limits, and tells the consumer.

@@ -20,6 +20,26 @@ struct KeptConnection {
     var lastReceived: Duration {
         self.connection.statistics.lastReceived.map { max(self.startedAt + $0, self.keptAt) } ?? self.keptAt
     }
+
+    /// Sends a ping and waits for its pong (RFC 6455 section 5.5.2).
+    ///
+    /// - Parameters:
+    ///   - limit: how long the pong is waited for.
+    ///   - clock: the turn's clock.
+    /// - Returns: whether the pong came, and nothing before it; nil when the wait was cancelled.
+    func isAlive(within limit: Duration, _ clock: TurnClock) async -> Bool? {
+        self.connection.ping()
+        let deadline = clock.now() + limit
+        while true {
+            if let event = self.connection.next() {
+                guard case .pong = event else { return false }
+                return true
+            }
+            let remaining = deadline - clock.now()
+            guard remaining > .zero else { return false }
+            if await self.connection.wait(for: remaining) == .cancelled { return nil }
+        }
+    }
 }
 
 /// What a kept connection carried last: the whole request, and its response.

@@ -112,12 +112,18 @@ struct OutgoingRequest {
 
     // MARK: Finished items
 
-    /// Whether items can be put behind the input.
-    var takesItems: Bool { self.bodies.takesItems }
+    /// Whether a finished item can go back as input, if the response breaks.
+    ///
+    /// A call may go back only with its output, so without a source of outputs it ends what can be carried. So does an
+    /// item that no server takes back: the model makes it again, and what follows it as well.
+    func canCarry(_ item: ItemSummary, hasOutputs: Bool) -> Bool {
+        guard self.bodies.takesItems, !item.isCall || hasOutputs else { return false }
+        return unsafe InputItem(Array(item.json.utf8)) != nil
+    }
 
     /// Remembers an item that the attempt has finished.
-    mutating func finished(_ json: [UInt8], isCall: Bool) {
-        self.finishedItems.append(FinishedItem(json: json, isCall: isCall))
+    mutating func finished(_ item: ItemSummary) {
+        self.finishedItems.append(FinishedItem(json: unsafe Array(item.json.utf8), isCall: item.isCall))
     }
 
     /// Forgets the finished items: what follows is another response.

@@ -38,3 +38,11 @@ struct OutputGapMeter {
 
     private static let bounds: [Duration] = ChappieStreamReport.OutputGaps.bounds.map { .seconds($0) }
 }
+
+extension Duration {
+    /// The duration in seconds.
+    var seconds: Double {
+        let (seconds, attoseconds) = self.components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}

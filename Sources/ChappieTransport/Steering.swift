@@ -1,16 +1,17 @@
+import ResponseEvents
 import StreamTransport
 
-/// What can be steered, and what was.
+/// The steering of a turn: items that are put into the response that is being made.
 ///
-/// It stands in what other tasks may touch, under the turn's lock.
-struct Steering {
-    /// What can be steered now.
-    enum Target {
-        /// Nothing.
+/// `steer` and `refusal` may be called from anywhere; the rest belongs to the turn's driver.
+final class Steering: Sendable {
+    /// The response that can be steered now.
+    private enum Target {
+        /// No response is being made.
         case none
-        /// Nothing yet: the response has no name.
+        /// The response has no name yet.
         case unnamed
-        /// Nothing ever, on this connection.
+        /// The response comes over HTTP, where none can be steered.
         case http
         /// This response, on this connection.
         case response(id: String, connection: any TransportConnection)
@@ -29,65 +30,148 @@ struct Steering {
         var progress: Progress = .sent
     }
 
-    var target: Target = .none
-    /// Whether anything was ever sent.
-    private(set) var isUsed = false
-    private var entries: [Entry] = []
-    /// What the program threw that did not let a steering go out.
-    var refusal: (any Error)?
+    private struct State {
+        var target = Target.none
+        var isUsed = false
+        var entries: [Entry] = []
+        var refusal: (any Error)?
 
-    /// Whether the server still owes something for a steering.
-    var isOpen: Bool { !self.entries.isEmpty }
+        /// The response and the connection that can be steered.
+        func running() throws(ChappieSteeringError) -> (id: String, connection: any TransportConnection) {
+            switch self.target {
+            case .none: throw .notRunning
+            case .unnamed: throw .notCreated
+            case .http: throw .notOverWebSocket
+            case .response(let id, let connection): return (id, connection)
+            }
+        }
 
-    /// The response and the connection that can be steered.
-    func running() throws(ChappieSteeringError) -> (id: String, connection: any TransportConnection) {
-        switch self.target {
-        case .none: throw .notRunning
-        case .unnamed: throw .notCreated
-        case .http: throw .notOverWebSocket
-        case .response(let id, let connection): return (id, connection)
+        /// The server has taken the oldest steering that it had not answered.
+        mutating func accepted() {
+            guard let index = self.entries.firstIndex(where: { $0.progress == .sent }) else { return }
+            self.entries[index].progress = .accepted
+        }
+
+        /// The server has refused a steering: it is no part of this response, nor of another.
+        mutating func refused() {
+            let index = self.entries.firstIndex { $0.progress == .sent } ?? self.entries.indices.first
+            if let index { self.entries.remove(at: index) }
         }
     }
 
-    /// Items go out.
-    mutating func sent(_ items: [[UInt8]]) {
-        self.isUsed = true
-        self.entries.append(Entry(items: items))
+    private let state = LockedValue(State())
+
+    // MARK: Anyone
+
+    /// Puts items into the response that is being made.
+    ///
+    /// A program that looks at requests is asked first, and the message goes out when it has agreed, if the response
+    /// still runs then.
+    /// - Parameters:
+    ///   - input: a JSON array of items.
+    ///   - permission: the permission of the turn's request.
+    ///   - attempt: the number of the attempt that runs.
+    ///   - refused: ends the turn, because the program has not let the message go; `refusal` has its error.
+    /// - Throws: `ChappieSteeringError` when there is nothing to steer; nothing is sent then.
+    func steer(
+        _ input: [UInt8], _ permission: SendingPermission, attempt: Int, refused: @escaping @Sendable () -> Void
+    ) throws {
+        guard let items = SteeringMessage.items(of: input), input.count < RequestBodies.messageByteCountLimit else {
+            throw ChappieSteeringError.invalidInput
+        }
+        let responseID = try self.state.withLock { try $0.running().id }
+        let message = SteeringMessage.json(previousResponseID: responseID, input: input)
+        guard permission.isAsked else { return try self.send(message, items, to: responseID) }
+        guard let question = permission.question(about: message, attempt: attempt) else { return }
+        Task {
+            do {
+                try await question()
+                try self.send(message, items, to: responseID)
+            } catch is ChappieSteeringError {
+                // The response was over before the program had agreed.
+            } catch {
+                self.state.withLock { $0.refusal = ChappieClientError.refusal(error) }
+                refused()
+            }
+        }
     }
 
-    /// The server has taken the oldest steering that it had not answered.
-    mutating func accepted() {
-        guard let index = self.entries.firstIndex(where: { $0.progress == .sent }) else { return }
-        self.entries[index].progress = .accepted
+    /// The error of the program when it did not let a steering go; nil otherwise.
+    var refusal: (any Error)? { self.state.withLock { $0.refusal } }
+
+    private func send(_ message: [UInt8], _ items: [[UInt8]], to responseID: String) throws {
+        let connection = try self.state.withLock { state in
+            let running = try state.running()
+            guard running.id == responseID else { throw ChappieSteeringError.notRunning }
+            state.isUsed = true
+            state.entries.append(Entry(items: items))
+            return running.connection
+        }
+        connection.send(message, as: .text)
     }
 
-    /// The server keeps a steering for the next request.
-    mutating func pending() {
-        if !self.entries.contains(where: { $0.progress == .accepted }) { self.accepted() }
+    // MARK: The driver
+
+    /// A response is made that has no name yet.
+    func begin(over transport: ChappieTransportKind) {
+        self.state.withLock { $0.target = transport == .webSocket ? .unnamed : .http }
     }
 
-    /// The server has refused a steering: it is no part of this response, nor of another.
-    mutating func refused() {
-        let index = self.entries.firstIndex { $0.progress == .sent } ?? self.entries.indices.first
-        if let index { self.entries.remove(at: index) }
+    /// The server has named the response: it can be steered from now on.
+    func named(_ responseID: String, on connection: any TransportConnection) {
+        self.state.withLock { $0.target = .response(id: responseID, connection: connection) }
     }
 
-    /// The response is complete: the items that the server has taken and not used, in order, and whether there are
+    /// No response can be steered any more.
+    ///
+    /// - Returns: whether any was: then the request must not be sent again.
+    func end() -> Bool {
+        self.state.withLock { state in
+            state.target = .none
+            return state.isUsed
+        }
+    }
+
+    /// Whether items were ever sent.
+    var isUsed: Bool { self.state.withLock { $0.isUsed } }
+
+    /// Whether the server still owes something for a steering: then the connection is of no use to a later turn.
+    var isOpen: Bool { self.state.withLock { !$0.entries.isEmpty } }
+
+    /// Notes what the server says about the oldest steering that it has not answered.
+    func answered(_ answer: SteeringMessage.Answer) {
+        self.state.withLock { state in
+            switch answer {
+            case .accepted: state.accepted()
+            // Some servers say this in place of `accepted`.
+            case .pending: if !state.entries.contains(where: { $0.progress == .accepted }) { state.accepted() }
+            case .failed: state.refused()
+            }
+        }
+    }
+
+    /// The items that the server has taken and not used when the response is complete, in order, and whether there are
     /// others, which it has not taken.
     ///
     /// The connection is not used again, so they go with the next request. The server still owes something for them.
     var unused: (items: [[UInt8]], hasOthers: Bool) {
-        let taken = self.entries.filter { $0.progress == .accepted }
-        return (taken.flatMap(\.items), taken.count < self.entries.count)
+        self.state.withLock { state in
+            let taken = state.entries.filter { $0.progress == .accepted }
+            return (taken.flatMap(\.items), taken.count < state.entries.count)
+        }
     }
 
-    /// The response has ended for what was put into it: those items, in order.
+    /// The response has ended for the items that were put into it, and another one follows, which has no name yet.
     ///
     /// A server that did not say what it has taken has taken the oldest.
-    mutating func takeUsed() -> [[UInt8]] {
-        var used = self.entries.filter { $0.progress == .accepted }
-        self.entries.removeAll { $0.progress == .accepted }
-        if used.isEmpty, !self.entries.isEmpty { used = [self.entries.removeFirst()] }
-        return used.flatMap(\.items)
+    /// - Returns: those items, in order.
+    func takeUsed() -> [[UInt8]] {
+        self.state.withLock { state in
+            state.target = .unnamed
+            var used = state.entries.filter { $0.progress == .accepted }
+            state.entries.removeAll { $0.progress == .accepted }
+            if used.isEmpty, !state.entries.isEmpty { used = [state.entries.removeFirst()] }
+            return used.flatMap(\.items)
+        }
     }
 }

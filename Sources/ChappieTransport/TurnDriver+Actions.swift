@@ -2,15 +2,15 @@ import ServerSentEvents
 import StreamSession
 import StreamTransport
 
-/// What the state machine can ask for, done.
+/// Performs the actions that the state machine asks for.
 extension TurnDriver {
     /// What is left to do of a step.
     enum Remainder {
-        /// Nothing.
+        /// The step is done.
         case nothing
-        /// Take what the connection has, or wait for it.
+        /// The connection is read, or waited for.
         case receive
-        /// Perform the action that is still there, which takes time.
+        /// The action that is still there takes time.
         case action
     }
 
@@ -32,12 +32,12 @@ extension TurnDriver {
                 return .action
             }
             self.openNow(opening)
-        case .openHedge where self.asksBeforeSending, .send where self.asksBeforeSending:
+        case .openHedge where self.permission.isAsked, .send where self.permission.isAsked:
             self.action = action
             return .action
         case .receive, .ignore, .deliver: return .receive
         case .openHedge(let opening): self.openHedge(opening)
-        case .send: self.send()
+        case .send: if let message = self.webSocketMessage() { self.send(message) }
         case .release: self.release()
         case .park: self.keepRival()
         case .finish: self.finish()
@@ -53,7 +53,9 @@ extension TurnDriver {
         case .open(let opening): await self.open(opening)
         case .wait(let delay, let opening): await self.wait(delay, before: opening)
         case .refreshCredential(let opening): await self.refreshCredential(before: opening)
-        case .openHedge(let opening): await self.openHedgeIfPermitted(opening)
+        case .openHedge(let opening):
+            guard let request = await self.permittedRequest(for: self.hedge(opening)) else { return }
+            self.openHedge(opening, request)
         case .send: await self.sendIfPermitted()
         case .receive, .ignore, .deliver, .release, .park, .finish, .fail, nil: return
         }
@@ -61,26 +63,26 @@ extension TurnDriver {
 
     // MARK: Opening
 
-    /// Whether somebody has to be asked before a connection is opened: a tool, the program, or a connection that is kept.
+    /// Whether a tool, the program, or a kept connection has to be asked before a connection is opened.
     private func mustWait(before opening: TurnStateMachine.Opening) -> Bool {
-        if opening.rung.carriedItemCount > 0 || self.asksBeforeSending && opening.transport == .http { return true }
+        if opening.rung.carriedItemCount > 0 || self.permission.isAsked && opening.transport == .http { return true }
         guard opening.takesKeptConnection,
             let kept = self.engine.keptConnection(of: self.keptLane, for: self.credential)
         else { return false }
-        return self.isToBeAsked(kept)
+        return self.engine.needsLivenessCheck(kept)
     }
 
     /// Lends a kept connection, or opens one.
     @inline(never)
     private func openNow(_ opening: TurnStateMachine.Opening) {
         guard let kept = self.takeKeptConnection(for: opening) else { return self.connect(opening) }
-        guard self.isToBeAsked(kept) else { return self.lend(kept, to: opening) }
-        // Another turn has put it back since it was decided that nobody is asked: the next step asks.
+        guard self.engine.needsLivenessCheck(kept) else { return self.lend(kept, to: opening) }
+        // Another turn has put it back since it was decided that it is not asked: the next step asks.
         self.engine.keep(kept)
         self.action = .open(opening)
     }
 
-    /// Does the same after whatever has to be waited for.
+    /// Does the same after all that has to be waited for.
     private func open(_ opening: TurnStateMachine.Opening) async {
         guard await self.carryItems(opening.rung) else { return }
         if let kept = self.takeKeptConnection(for: opening) {
@@ -91,10 +93,13 @@ extension TurnDriver {
             }
             return self.lend(kept, to: opening)
         }
-        guard self.asksBeforeSending, opening.transport == .http else { return self.connect(opening) }
+        guard self.permission.isAsked, opening.transport == .http else { return self.connect(opening) }
         let request = await self.permittedRequest(for: opening)
         if self.outcome == nil { self.connect(opening, request) }
     }
+
+    /// The lane whose kept connection the turn uses.
+    var keptLane: Lane { self.outgoing?.keptLane ?? Lane(name: self.request.lane) }
 
     /// The connection that an earlier turn has left, if it can carry the request.
     @inline(never)
@@ -119,41 +124,53 @@ extension TurnDriver {
             attempt: opening.attempt, after: kept.exchange?.responseID, earlier: earlier)
     }
 
-    /// Whether a kept connection has been quiet for so long that it is asked.
-    private func isToBeAsked(_ kept: KeptConnection) -> Bool {
-        guard let delay = self.engine.configuration.policy.livenessCheckDelay else { return false }
-        return self.engine.clock.now() - kept.lastReceived >= delay
-    }
-
     /// Whether a kept connection answers, when it has been quiet for so long that it is asked.
     private func isAlive(_ kept: KeptConnection) async -> Bool {
-        guard self.isToBeAsked(kept) else { return true }
-        let clock = self.engine.clock
-        let configuration = self.engine.configuration
+        guard self.engine.needsLivenessCheck(kept) else { return true }
         let isCancelled = self.shared.withLock { shared in
             shared.connections = [kept.connection]
             return shared.isCancelled
         }
         if isCancelled { return false }
-        kept.connection.ping()
-        let deadline = clock.now() + min(configuration.timeouts.livenessCheck, self.remainingTotal ?? .seconds(86_400))
-        while true {
-            if let event = kept.connection.next() {
-                guard case .pong = event else { return false }
-                return true
+        let limit = self.engine.configuration.timeouts.livenessCheck
+        let remaining = self.deadlines.remainingTotal(at: self.engine.clock.now())
+        let isAlive = await kept.isAlive(within: min(limit, remaining ?? limit), self.engine.clock)
+        if isAlive == nil { self.stop() }
+        return isAlive == true
+    }
+
+    /// Puts finished items into the request, with the outputs of calls; false when that ends the turn.
+    private func carryItems(_ rung: TurnStateMachine.Opening.Rung) async -> Bool {
+        var count = rung.carriedItemCount
+        guard count > 0 else { return true }
+        do {
+            while let call = self.outgoing?.carryItems(&count) {
+                guard let source = self.toolOutput else { continue }
+                // From here on the call is settled: every later attempt has it and its output in the request.
+                self.reader.machine.callCarried()
+                let name = String(decoding: call, as: UTF8.self)
+                // A client's turn answers inside `next()`, and ends its waits by itself; a program may do neither.
+                let output =
+                    self.request.toolOutput == nil
+                    ? try await self.answer { try await source(name) } : try await source(name)
+                self.outgoing?.carry(output: output)
             }
-            let remaining = deadline - clock.now()
-            guard remaining > .zero else { return false }
-            if await kept.connection.wait(for: remaining) == .cancelled {
-                self.stop()
-                return false
-            }
+        } catch {
+            // A client's turn has its own reason, its time limit among them.
+            if self.request.toolOutput == nil { self.endUnanswered(error) } else { self.end(.failed(error)) }
+            return false
         }
+        return true
+    }
+
+    /// The source of tools' outputs: the request's own goes before the configuration's.
+    var toolOutput: ChappieTransportConfiguration.ToolOutputSource? {
+        self.request.toolOutput ?? self.engine.configuration.toolOutput
     }
 
     /// Opens a connection of its own for an attempt, with its request if that was made before.
     @inline(never)
-    func connect(_ opening: TurnStateMachine.Opening, _ known: TransportRequest? = nil) {
+    private func connect(_ opening: TurnStateMachine.Opening, _ known: TransportRequest? = nil) {
         // The turn may be cancelled while a kept connection is asked, or a tool's output is waited for.
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
         self.transport = ChappieTransportKind(opening.transport)
@@ -177,31 +194,27 @@ extension TurnDriver {
         self.begin(attempt)
     }
 
-    /// What goes to the transport for an attempt; nil when the base URL cannot be used.
-    @inline(never)
-    func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
-        let builder = TransportRequestBuilder(
+    /// Makes requests for the transport, as the turn stands now.
+    var requestBuilder: TransportRequestBuilder {
+        TransportRequestBuilder(
             configuration: self.engine.configuration, credential: self.credential, turnState: self.outgoing?.turnState,
             identity: self.identity)
-        if case .resume(let cursor) = opening.rung { return builder.resumption(at: cursor) }
+    }
+
+    /// The transport's request for an attempt; nil when the base URL cannot be used.
+    @inline(never)
+    func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
+        if case .resume(let cursor) = opening.rung { return self.requestBuilder.resumption(at: cursor) }
         switch opening.transport {
-        case .webSocket: return builder.upgrade(lane: self.outgoing?.laneName)
-        case .http: return builder.post(self.outgoing?.http ?? [])
+        case .webSocket: return self.requestBuilder.upgrade(lane: self.outgoing?.laneName)
+        case .http: return self.requestBuilder.post(self.outgoing?.http ?? [])
         }
     }
 
-    /// Whether the rest of a response of this name can be asked for.
-    func canResume(_ responseID: String) -> Bool {
-        TransportRequestBuilder(
-            configuration: self.engine.configuration, credential: self.credential, turnState: self.outgoing?.turnState,
-            identity: self.identity
-        ).canResume(responseID)
-    }
-
     /// Makes an attempt the one whose answer is read.
-    func begin(_ attempt: Attempt) {
+    private func begin(_ attempt: Attempt) {
         self.attempts.begin(attempt)
-        self.evidence = FailureEvidence()
+        self.evidence.restart()
         self.parser.reset(lastEventID: "")
         self.reader.beginAttempt(continuesResponse: attempt.continuesResponse)
         if !attempt.continuesResponse { self.outgoing?.dropFinishedItems() }
@@ -214,7 +227,7 @@ extension TurnDriver {
         guard let attempt = self.attempts.current else { return }
         self.transport = attempt.transport
         self.reader.transport = attempt.transport
-        self.shared.withLock { $0.steering.target = attempt.transport == .webSocket ? .unnamed : .http }
+        self.steering.begin(over: attempt.transport)
         self.shareConnections()
     }
 
@@ -249,13 +262,32 @@ extension TurnDriver {
         self.report(ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: tag, rung: rung))
     }
 
-    private func send() {
-        guard let message = self.webSocketMessage() else { return }
-        self.send(message)
+    // MARK: Sending
+
+    /// The message that asks for the response on the attempt's connection.
+    ///
+    /// Only the first attempt continues anything: after a failure it is not certain what the server still has.
+    private func webSocketMessage() -> [UInt8]? {
+        let exchange = self.hasFailed ? nil : self.attempts.current.flatMap { self.exchange(before: $0) }
+        let message = self.outgoing?.message(after: exchange)
+        if message?.isContinued == true, let attempt = self.attempts.current {
+            self.reader.machine.continued(attempt: attempt.number)
+        }
+        return message?.text
+    }
+
+    /// What the connection carried last; on a lane that has carried nothing, what the lane that it comes from did.
+    private func exchange(before attempt: Attempt) -> KeptExchange? {
+        if let exchange = attempt.kept?.exchange { return exchange }
+        guard let source = self.request.forkedFrom,
+            let kept = self.engine.keptConnection(of: Lane(name: source), for: self.credential),
+            kept.connection.socketIdentity == attempt.connection.socketIdentity
+        else { return nil }
+        return kept.exchange
     }
 
     /// Gives the request to the attempt's WebSocket.
-    func send(_ message: [UInt8]) {
+    private func send(_ message: [UInt8]) {
         guard let attempt = self.attempts.current else { return }
         self.closeRival(outcome: "lost-race")
         self.reader.machine.requestSent(attempt: attempt.number)
@@ -263,11 +295,46 @@ extension TurnDriver {
         attempt.connection.send(message, as: .text)
     }
 
+    /// Sends the request on the attempt's WebSocket, if it may go out.
+    private func sendIfPermitted() async {
+        guard let attempt = self.attempts.current, let message = self.webSocketMessage(),
+            let question = self.permission.question(about: message, attempt: attempt.number),
+            await self.mayGoOut(question)
+        else { return }
+        self.send(message)
+    }
+
+    /// The request of an attempt over HTTP, if it may go out; nil when that is not so, which ends the turn, and when
+    /// there is none.
+    private func permittedRequest(for opening: TurnStateMachine.Opening) async -> TransportRequest? {
+        guard let request = self.transportRequest(for: opening) else { return nil }
+        guard let question = self.permission.question(about: request, attempt: opening.attempt) else { return request }
+        return await self.mayGoOut(question) ? request : nil
+    }
+
+    /// Asks the program; what it throws ends the turn.
+    private func mayGoOut(_ question: @escaping SendingPermission.Question) async -> Bool {
+        do {
+            try await self.answer(question)
+        } catch {
+            if error is ProgramQuestions.TotalPassedError || self.isGivenUp {
+                self.endUnanswered(error)
+            } else {
+                self.closeAttempt(outcome: "request.refused")
+                self.end(.failed(ChappieClientError.refusal(error)))
+            }
+            return false
+        }
+        // A caller that cancels in the meantime wants nothing to be sent.
+        if self.isGivenUp { self.stop() }
+        return self.outcome == nil
+    }
+
     // MARK: Waiting
 
     private func wait(_ delay: Duration, before opening: TurnStateMachine.Opening) async {
         // Nothing can come of such a wait, and its end would hide why it was begun.
-        if let remaining = self.remainingTotal, remaining <= delay {
+        if let remaining = self.deadlines.remainingTotal(at: self.engine.clock.now()), remaining <= delay {
             return self.action = self.reader.machine.delayOutlastsTurn(attempt: opening.attempt)
         }
         if self.announcedAttempt < opening.attempt {
@@ -277,23 +344,20 @@ extension TurnDriver {
             // The consumer hears of the delay before it begins.
             if self.reader.queue.count > 0 { return self.action = .wait(delay, then: opening) }
         }
-        await self.pause(for: delay, before: opening)
-    }
-
-    private func pause(for delay: Duration, before opening: TurnStateMachine.Opening) async {
         let sleep = self.engine.clock.sleep
-        guard case .success = await self.result(of: ProgramTask { try await sleep(delay) }) else { return self.stop() }
-        if self.isTotalSpent {
-            self.action = self.reader.machine.failed(.timeout(.total), attempt: opening.attempt, jitter: 0)
-            return
-        }
-        self.action = self.reader.machine.timerFired(attempt: opening.attempt)
+        guard case .success = await self.questions.result(of: { try await sleep(delay) }) else { return self.stop() }
+        self.action =
+            self.isTotalSpent
+            ? self.reader.machine.failed(.timeout(.total), attempt: opening.attempt, jitter: 0)
+            : self.reader.machine.timerFired(attempt: opening.attempt)
     }
 
-    /// Whether nobody wants the turn any more.
-    var isGivenUp: Bool { self.shared.withLock { $0.isCancelled } || Task.isCancelled }
-
-    // MARK: Credentials
+    /// Asks the program a question, which may take as long as the turn.
+    private func answer<Value: Sendable>(
+        _ question: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await self.questions.answer(by: self.deadlines.end, question)
+    }
 
     /// Asks the program for a credential, which may take as long as a refresh does.
     func askForCredential(
@@ -328,12 +392,15 @@ extension TurnDriver {
         self.noteStatistics(of: attempt, outcome: "completed")
         self.endSteering()
         self.shareConnections()
-        if attempt.transport == .webSocket, !self.hasOpenSteering {
+        if attempt.transport == .webSocket, !self.steering.isOpen {
             self.engine.keep(
                 KeptConnection(
                     connection: attempt.connection, credential: self.credential, lane: self.keptLane,
                     startedAt: attempt.kept?.startedAt ?? attempt.startedAt, keptAt: self.engine.clock.now(),
-                    exchange: self.keptExchange))
+                    exchange: self.outgoing?.exchange(
+                        self.reader.record, responseID: self.reader.responseID,
+                        earlier: self.reader.machine.earlierResponses, hasOutput: self.reader.machine.hasDelivered,
+                        isWarmUp: self.request.isWarmUp)))
         } else {
             attempt.connection.cancel()
         }
@@ -342,8 +409,11 @@ extension TurnDriver {
 
     private func fail(_ failure: TurnFailure) {
         if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
-        let error = self.redaction.error(self.error(for: failure))
-        let message = self.serverMessage(for: failure, error)
+        let error = self.redaction.error(
+            self.evidence.error(
+                for: failure, self.circumstances, redaction: self.redaction,
+                deliveredText: self.reader.machine.deliveredText))
+        let message = self.evidence.serverMessage(for: failure, error, redaction: self.redaction)
         self.shared.withLock { $0.serverMessage = message }
         self.closeAttempt(outcome: failure.failure?.tag ?? (error as? ChappieClientError)?.tag ?? "failed")
         self.end(.failed(error))
@@ -354,10 +424,21 @@ extension TurnDriver {
         self.closeRival(outcome: "lost-race")
         guard let attempt = self.attempts.takeCurrent() else { return }
         self.noteStatistics(of: attempt, outcome: outcome)
-        self.evidence.hasEvents = attempt.hasEvents
+        self.evidence.isOver(hasEvents: attempt.hasEvents)
         if !attempt.closesByItself { attempt.connection.cancel() }
         self.endSteering()
         self.shareConnections()
+    }
+
+    /// Tells how an attempt ended, and what its connection has counted.
+    func noteStatistics(of attempt: Attempt, outcome: String) {
+        self.recorder.ended(
+            attempt, self.attempts.statistics(of: attempt), outcome: outcome, at: self.engine.clock.now())
+    }
+
+    /// No response can be steered any more; a request that was is not sent again.
+    func endSteering() {
+        if self.steering.end() { self.reader.machine.steered() }
     }
 }
 

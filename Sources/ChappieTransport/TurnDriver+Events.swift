@@ -2,7 +2,7 @@ import ResponseEvents
 import StreamSession
 import StreamTransport
 
-/// Decoded events, turned into inputs of the state machine and into what the consumer gets.
+/// Gives events to the reader, and follows what it finds.
 extension TurnDriver {
     /// Handles the JSON of one event; over HTTP `type` is the event's type as the event stream has it.
     func receivedEvent(_ json: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer? = nil, attempt: Int) {
@@ -13,9 +13,12 @@ extension TurnDriver {
             unsafe try self.follow(reading, of: json, attempt: attempt)
         } catch {
             if case .missingType = error, let type = unsafe type,
-                unsafe self.receivedEvent(json, addingType: type, attempt: attempt)
+                let event = unsafe UntypedEvent.adding(type: type, to: json)
             {
-                return
+                return unsafe event.withUnsafeBytes { bytes in
+                    let count = bytes.count - ResponseEventDecoder.paddingByteCount
+                    unsafe self.receivedEvent(UnsafeRawBufferPointer(rebasing: bytes[..<count]), attempt: attempt)
+                }
             }
             unsafe self.failed(toDecode: error, json, attempt: attempt)
         }
@@ -52,7 +55,8 @@ extension TurnDriver {
     private func failed(toDecode error: ResponseEventError, _ json: UnsafeRawBufferPointer, attempt: Int) {
         switch error {
         case .missingType:
-            unsafe self.receivedUntyped(json, attempt: attempt)
+            // An object that says nothing is padding.
+            if let event = unsafe UntypedEvent(json) { unsafe self.received(event, json: json, attempt: attempt) }
         case .notJSON, .notObject, .invalidField, .tooDeep, .outOfMemory:
             self.failed(.undecodableEvent)
         case .tooLarge:
@@ -89,7 +93,7 @@ extension TurnDriver {
     }
 
     /// Does what follows from the end of the attempt that the reader has found, if it has.
-    func followEnd() {
+    private func followEnd() {
         switch self.reader.end.take() {
         case .failed(let failure): self.failed(failure)
         case .decided(let action, let failure?): self.follow(action, after: failure)
@@ -112,9 +116,11 @@ extension TurnDriver {
         case .incomplete(let summary):
             return self.responseIncomplete(summary, attempt: attempt)
         case .error(let error):
-            return unsafe self.receivedError(error, json: json)
+            return unsafe self.received(error, json: json)
         case .unknown:
-            if unsafe self.isEnd(event, json: json, attempt: attempt) { return }
+            if let end = unsafe self.reader.end(event, json: json) {
+                return unsafe self.received(end, json: json, attempt: attempt)
+            }
         case .created(let responseID):
             self.named(responseID, attempt: attempt)
         case .metadata(let turnState, _):
@@ -135,7 +141,7 @@ extension TurnDriver {
     }
 
     /// Tells of a replay that has caught up.
-    func noteReplay() {
+    private func noteReplay() {
         guard let byteCount = self.reader.verifiedByteCount.take() else { return }
         self.recorder.replayed(byteCount, in: self.attempts.current)
     }
@@ -144,10 +150,137 @@ extension TurnDriver {
         guard let responseID else { return }
         self.reader.responseID = responseID
         // Without a name for it the response is asked for again as a whole, and compared.
-        if !self.reader.machine.isResumable || self.canResume(responseID) {
+        if !self.reader.machine.isResumable || self.requestBuilder.canResume(responseID) {
             self.reader.machine.responseNamed(responseID, attempt: attempt)
         }
-        self.noteSteerable(responseID)
+        guard let attempt = self.attempts.current, attempt.transport == .webSocket else { return }
+        self.steering.named(responseID, on: attempt.connection)
+    }
+
+    /// Remembers a finished item, to give it back if the response breaks.
+    private func noteFinished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
+        guard self.engine.configuration.policy.carriesFinishedItems,
+            self.outgoing?.canCarry(item, hasOutputs: self.toolOutput != nil) == true,
+            self.reader.machine.itemFinished(outputIndex: outputIndex, attempt: attempt)
+        else { return }
+        self.outgoing?.finished(item)
+    }
+
+    // MARK: The end of a response
+
+    /// The response has ended, as its status says: some servers end every response with `response.completed`.
+    private func responseEnded(_ summary: ResponseSummary, attempt: Int) {
+        switch summary.status {
+        case "incomplete": self.responseIncomplete(summary, attempt: attempt)
+        case "cancelled": self.responseStopped(summary, status: "cancelled")
+        case "failed": self.responseFailed(summary, attempt: attempt)
+        default: self.responseCompleted(summary, attempt: attempt)
+        }
+    }
+
+    /// The server says that the response is complete.
+    private func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
+        if self.reader.complete(summary, attempt: attempt) {
+            self.keepUnusedSteering()
+            self.reader.end(behind: self.outgoing?.carriedItems ?? [], attempt: attempt)
+        }
+        self.noteReplay()
+        self.followEnd()
+    }
+
+    /// The server has ended the response early.
+    private func responseIncomplete(_ summary: ResponseSummary, attempt: Int) {
+        if self.continuesSteered(summary, attempt: attempt) { return }
+        self.reader.deliverRest(summary, attempt: attempt)
+        self.noteReplay()
+        if self.reader.end == nil { self.responseStopped(summary, status: "incomplete") } else { self.followEnd() }
+    }
+
+    private func responseStopped(_ summary: ResponseSummary, status: String) {
+        self.evidence.ended(summary, status: status)
+        self.failed(.responseIncomplete(reason: summary.incompleteReason))
+    }
+
+    /// The response failed, in the server's words, or was cancelled: to ask again would bring back what was stopped.
+    ///
+    /// It is over: where the server keeps it, there is nothing behind this that could be asked for.
+    private func responseFailed(_ summary: ResponseSummary, attempt: Int) {
+        if summary.status == "cancelled" { return self.responseStopped(summary, status: "cancelled") }
+        self.reader.machine.responseEnded(attempt: attempt)
+        self.evidence.ended(summary, status: "failed")
+        self.failed(.responseFailed(self.refusal(ServerErrorFacts(summary))))
+    }
+
+    /// An error outside of a response object.
+    private func received(_ event: ErrorEvent, json: UnsafeRawBufferPointer) {
+        unsafe self.evidence.received(event, json: json)
+        self.failed(.errorEvent(self.refusal(event.facts, event.statusCode, event.headers)))
+    }
+
+    private func refusal(
+        _ facts: ServerErrorFacts, _ statusCode: Int? = nil, _ fields: [(name: String, value: String)] = []
+    ) -> RefusalFacts {
+        self.evidence.refusal(facts, statusCode: statusCode, fields: fields, known: self.reader.usageLimits)
+    }
+
+    // MARK: Events of other protocols
+
+    /// The data of a server-sent event whose event type is `error`.
+    func receivedNamedError(_ data: UnsafeRawBufferPointer, attempt: Int) {
+        if let event = unsafe UntypedEvent(dataOfError: data) {
+            unsafe self.received(event, json: data, attempt: attempt)
+        } else {
+            unsafe self.receivedEvent(data, attempt: attempt)
+        }
+    }
+
+    private func received(_ event: UntypedEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+        // The deltas before it came first.
+        self.noteProgressOfQueued()
+        guard self.reader.machine.isReading(attempt) else { return }
+        self.reader.machine.eventReceived(attempt: attempt)
+        switch event {
+        case .error(let error): unsafe self.received(error, json: json)
+        case .otherAPI(let api): self.failed(.otherAPI(OtherAPI(api)))
+        }
+    }
+
+    // MARK: Steering
+
+    /// Tells of what the server says about a steering, if an event says that.
+    private func noteSteering(_ event: ResponseEvent, json: UnsafeRawBufferPointer) {
+        guard self.steering.isUsed,
+            let answer = unsafe SteeringMessage.answer(type: String(event.typeName), json: json)
+        else { return }
+        self.steering.answered(answer)
+        let transport = self.attempts.current?.transport
+        switch answer {
+        case .accepted: self.report(ChappieDiagnostic(kind: .steered, transport: transport))
+        case .pending: self.report(ChappieDiagnostic(kind: .steerPending, transport: transport))
+        case .failed(let code):
+            self.report(ChappieDiagnostic(kind: .steerFailed, transport: transport, reason: code))
+        }
+    }
+
+    /// Puts what the server has taken and not used behind a complete response: it goes with the next request.
+    ///
+    /// The connection is not used again, so the server has it once. What was not taken came too late.
+    private func keepUnusedSteering() {
+        let unused = self.steering.unused
+        self.reader.record.leaves(unused.items)
+        guard unused.hasOthers else { return }
+        self.report(
+            ChappieDiagnostic(
+                kind: .steerFailed, transport: self.attempts.current?.transport, reason: "response_already_completed"))
+    }
+
+    /// Goes on with the successor of a response that has ended because it was steered; false for any other ending.
+    private func continuesSteered(_ summary: ResponseSummary, attempt: Int) -> Bool {
+        guard summary.incompleteReason == "steered", self.steering.isUsed else { return false }
+        let action = self.reader.continuesSteered(summary, with: self.steering.takeUsed(), attempt: attempt)
+        if action != .ignore { self.action = action }
+        self.outgoing?.dropFinishedItems()
+        return true
     }
 
     // MARK: Progress
@@ -160,17 +293,18 @@ extension TurnDriver {
         self.reader.beginBatch(attempt: attempt)
     }
 
-    /// Notes the deltas that the reader has dealt with.
-    func noteProgressOfQueued() {
-        guard self.reader.takeHasQueued() else { return }
-        self.meter.queued()
-        self.noteOutput(at: self.meter.time)
+    /// The batch was read to its end.
+    func endBatch() {
+        self.noteProgressOfQueued()
+        if self.reader.takeHasDelivered() { self.meter.delivered() }
+        self.meter.end()
     }
 
-    private func noteOutput(at time: Duration) {
-        self.attempts.current?.lastEvent = time
-        self.attempts.current?.lastProgress = time
-        self.attempts.current?.isKnownToStall = false
+    /// Notes the deltas that the reader has dealt with.
+    private func noteProgressOfQueued() {
+        guard self.reader.takeHasQueued() else { return }
+        self.meter.queued()
+        self.attempts.current?.progressed(at: self.meter.time)
     }
 
     /// The consumer has taken the last event of a batch, after whatever time it has had for those before.
@@ -181,7 +315,7 @@ extension TurnDriver {
     func tookLastOfBatch() {
         guard self.meter.takesLast() else { return }
         let now = self.engine.clock.now()
-        self.noteOutput(at: now)
+        self.attempts.current?.progressed(at: now)
         self.meter.taken(at: now)
     }
 
@@ -193,23 +327,15 @@ extension TurnDriver {
         }
         self.attempts.current?.lastEvent = now
         guard isProgress else { return self.checkProgress() }
-        self.attempts.current?.lastProgress = now
-        self.attempts.current?.isKnownToStall = false
+        self.attempts.current?.progressed(at: now)
     }
+}
 
-    /// Signs of life do not excuse a model that says nothing.
-    func checkProgress() {
-        guard let deadline = self.nearestDeadline(), deadline.remaining <= .zero else { return }
-        switch deadline.kind {
-        case .budget(let budget):
-            self.timedOut(budget)
-        case .stall:
-            self.passed(.stall)
-            // A budget may have run out behind it.
-            self.checkProgress()
-        case .hedge:
-            // Only an upgrade has one.
-            return
+extension OtherAPI {
+    fileprivate init(_ api: UntypedEvent.API) {
+        switch api {
+        case .chatCompletions: self = .chatCompletions
+        case .messages: self = .messages
         }
     }
 }

@@ -27,7 +27,7 @@ extension TurnDriver {
     func release() {
         if self.attempts.other?.transport == .httpSSE {
             self.exchangeRivals()
-            self.evidence = FailureEvidence()
+            self.evidence.restart()
             self.noteFallback(
                 because: self.rivalRefusal?.tag ?? "upgrade.slow", rung: self.attempts.current?.recoveryRung)
         }
@@ -81,7 +81,7 @@ extension TurnDriver {
             attempt.connection.cancel()
         }
         self.attempts.begin(rival)
-        self.evidence = FailureEvidence()
+        self.evidence.restart()
         self.readsAnotherAttempt()
         if rival.transport == .httpSSE { self.noteFallback(because: failure.tag, rung: rival.recoveryRung) }
         self.noteRace()

@@ -3,7 +3,7 @@ import ServerSentEvents
 import StreamSession
 import StreamTransport
 
-/// What the connection reports, turned into inputs of the state machine.
+/// Turns what the connection reports into inputs of the state machine.
 extension TurnDriver {
     /// Handles one thing from the connection, waiting for it if need be.
     func receive() async {
@@ -39,16 +39,17 @@ extension TurnDriver {
     private func receiveNow() -> Wait? {
         guard let connection = self.attempts.current?.connection else { return nil }
         if self.attempts.other != nil, self.receiveFromRival() { return nil }
-        guard let event = self.attempts.current?.unhandled.take() ?? connection.next() else {
-            return self.wait(for: connection)
+        if let event = self.attempts.current?.unhandled.take() ?? connection.next() {
+            // A peer that never pauses is not excused from the budget of the whole turn.
+            if self.isTotalSpent { self.timedOut(.total) } else { self.received(event) }
+            return nil
         }
-        // A peer that never pauses is not excused from the budget of the whole turn.
-        if self.isTotalSpent {
-            self.timedOut(.total)
-        } else {
-            self.received(event)
+        let deadline = self.nearestDeadline()
+        if let deadline, deadline.remaining <= .zero {
+            self.passed(deadline.kind)
+            return nil
         }
-        return nil
+        return Wait(connection: connection, rival: self.attempts.other?.connection, duration: deadline?.remaining)
     }
 
     private func received(_ event: TransportEvent) {
@@ -68,29 +69,19 @@ extension TurnDriver {
         }
     }
 
-    private func wait(for connection: any TransportConnection) -> Wait? {
-        let deadline = self.nearestDeadline()
-        if let deadline, deadline.remaining <= .zero {
-            self.passed(deadline.kind)
-            return nil
-        }
-        return Wait(connection: connection, rival: self.attempts.other?.connection, duration: deadline?.remaining)
-    }
+    // MARK: Deadlines
 
     /// The deadline that comes first for the attempt that runs; nil when there is none.
-    func nearestDeadline() -> Deadlines.Nearest? {
+    private func nearestDeadline() -> Deadlines.Nearest? {
         let hedgeDelay = self.attempts.other == nil ? self.reader.machine.hedgeDelay : nil
         return self.deadlines.nearest(
             of: &self.attempts.current, hedgeDelay: hedgeDelay, at: self.engine.clock.now())
     }
 
-    /// The time that the whole turn may still take; nil without a budget.
-    var remainingTotal: Duration? { self.deadlines.remainingTotal(at: self.engine.clock.now()) }
-
     /// Whether the whole turn has taken longer than it may.
     var isTotalSpent: Bool { self.deadlines.isTotalSpent(at: self.engine.clock.now()) }
 
-    func passed(_ deadline: Deadlines.Kind) {
+    private func passed(_ deadline: Deadlines.Kind) {
         guard let attempt = self.attempts.current else { return }
         switch deadline {
         case .budget(let budget):
@@ -104,86 +95,28 @@ extension TurnDriver {
         }
     }
 
-    func timedOut(_ budget: AttemptFailure.TimeBudget) {
-        // The status code is known, and says more than that its body does not come.
-        if budget == .firstEvent, self.attempts.current?.stage == .refused { return self.refused() }
-        if budget == .firstEvent, self.isOtherDocument { return self.failed(.unexpectedContentType) }
-        let isAwaited = budget == .idle || budget == .progress ? self.isToolOutputAwaited : false
-        self.failed(isAwaited ? .toolOutputAwaited : .timeout(budget))
-    }
-
-    /// Whether the server seems to wait for the output of tools: only a response of several agents goes on with it.
-    private var isToolOutputAwaited: Bool {
-        let findings = self.reader.findings
-        guard findings.hasAgents, findings.hasCalls else { return false }
-        return !self.reader.machine.hasOpenItem()
-    }
-
-    // MARK: Head
-
-    private func opened(_ head: ResponseHead) {
-        guard var attempt = self.attempts.current else { return }
-        // The server gets its own words back as they were; everybody else gets them without secrets.
-        let turnState = head.value(of: "x-codex-turn-state")
-        let head = self.redaction.head(head)
-        attempt.head = head
-        self.evidence.statusCode = head.statusCode
-        self.evidence.requestID = head.requestID
-        let isAccepted =
-            attempt.transport == .webSocket
-            ? head.statusCode == 101 : head.statusCode == 200 && head.isEventStream
-        attempt.stage = isAccepted ? .streaming : .refused
-        if !isAccepted {
-            attempt.refusedAt = self.engine.clock.now()
-            attempt.requestedAt = attempt.requestedAt ?? attempt.refusedAt
-        }
-        self.attempts.current = attempt
-        guard isAccepted else {
-            if self.isOtherContent, !head.hasWords { self.failed(.unexpectedContentType) }
+    /// Looks whether a time limit has passed although events come: signs of life do not excuse a model that says nothing.
+    func checkProgress() {
+        guard let deadline = self.nearestDeadline(), deadline.remaining <= .zero else { return }
+        switch deadline.kind {
+        case .budget(let budget):
+            self.timedOut(budget)
+        case .stall:
+            self.passed(.stall)
+            // A budget may have run out behind it.
+            self.checkProgress()
+        case .hedge:
+            // Only an upgrade has one.
             return
         }
-        if attempt.transport == .httpSSE {
-            self.outgoing?.learn(turnState: turnState)
-            self.deliverUsageLimits(in: head)
-        }
-        self.report(ChappieDiagnostic(kind: .connected, transport: attempt.transport))
-        self.recorder.connected(attempt, at: self.engine.clock.now())
-        if attempt.isResumed { self.report(ChappieDiagnostic(kind: .resumed, transport: attempt.transport)) }
-        if attempt.transport == .webSocket { self.engine.webSocketEstablished() }
-        self.action = self.reader.machine.opened(attempt: attempt.number)
-        if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
-        // The response is here: the upgrade beside it is for a later turn.
-        if attempt.transport == .httpSSE { self.parkRival() }
     }
 
-    private func deliverUsageLimits(in head: ResponseHead) {
-        self.reader.merge(UsageLimitHeaders(head.namedFields).activeSnapshot)
-    }
-
-    // MARK: Payloads
-
-    private func received(_ payload: InboundPayload, attempt: Int) {
-        switch (self.attempts.current?.stage ?? .opening, payload.kind) {
-        case (.refused, _):
-            unsafe self.collect(payload.bytes)
-        case (.streaming, .text):
-            self.beginBatch(of: attempt)
-            self.receivedMessages(payload, attempt: attempt)
-            self.endBatch()
-        case (.streaming, .body):
-            if self.attempts.current?.hasEvents == false { unsafe self.keepOtherDocument(payload.bytes) }
-            self.beginBatch(of: attempt)
-            unsafe self.receivedEventStream(payload.bytes, attempt: attempt)
-            self.endBatch()
-        case (.streaming, .binary), (.opening, _):
-            self.failed(.binaryMessage)
-        }
-    }
-
-    private func endBatch() {
-        self.noteProgressOfQueued()
-        if self.reader.takeHasDelivered() { self.meter.delivered() }
-        self.meter.end()
+    private func timedOut(_ budget: AttemptFailure.TimeBudget) {
+        // The status code is known, and says more than that its body does not come.
+        if budget == .firstEvent, self.attempts.current?.stage == .refused { return self.refused() }
+        if budget == .firstEvent, self.isOtherDocument() { return self.failed(.unexpectedContentType) }
+        let isAwaited = (budget == .idle || budget == .progress) && self.reader.awaitsToolOutput()
+        self.failed(isAwaited ? .toolOutputAwaited : .timeout(budget))
     }
 
     /// Looks at the budgets and lets others work, once in a while, although there is still something to read.
@@ -198,12 +131,51 @@ extension TurnDriver {
         }
     }
 
-    /// Keeps the beginning of a refusal's body.
-    private func collect(_ bytes: UnsafeRawBufferPointer) {
+    // MARK: Head
+
+    private func opened(_ head: ResponseHead) {
+        // The server gets its own words back as they were; everybody else gets them without secrets.
+        let turnState = head.value(of: "x-codex-turn-state")
+        let head = self.redaction.head(head)
+        self.evidence.opened(head)
+        let isAccepted = self.attempts.current?.opened(head, at: self.engine.clock.now())
+        guard let attempt = self.attempts.current, isAccepted == true else {
+            if self.attempts.current?.isOtherContent == true, !head.hasWords { self.failed(.unexpectedContentType) }
+            return
+        }
+        if attempt.transport == .httpSSE {
+            self.outgoing?.learn(turnState: turnState)
+            self.reader.merge(UsageLimitHeaders(head.namedFields).activeSnapshot)
+        }
+        self.report(ChappieDiagnostic(kind: .connected, transport: attempt.transport))
+        self.recorder.connected(attempt, at: self.engine.clock.now())
+        if attempt.isResumed { self.report(ChappieDiagnostic(kind: .resumed, transport: attempt.transport)) }
+        if attempt.transport == .webSocket { self.engine.webSocketEstablished() }
+        self.action = self.reader.machine.opened(attempt: attempt.number)
+        if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
+        // The response is here: the upgrade beside it is for a later turn.
+        if attempt.transport == .httpSSE { self.parkRival() }
+    }
+
+    // MARK: Payloads
+
+    private func received(_ payload: InboundPayload, attempt: Int) {
         let limit = self.engine.configuration.limits.errorBodyByteCount
-        let room = max(0, limit - (self.attempts.current?.refusal.count ?? 0))
-        unsafe self.attempts.current?.refusal.append(contentsOf: bytes.prefix(room))
-        if bytes.count >= room { self.refused() }
+        switch (self.attempts.current?.stage ?? .opening, payload.kind) {
+        case (.refused, _):
+            if unsafe self.attempts.current?.collect(payload.bytes, limit: limit) == true { self.refused() }
+        case (.streaming, .text):
+            self.beginBatch(of: attempt)
+            self.receivedMessages(payload, attempt: attempt)
+            self.endBatch()
+        case (.streaming, .body):
+            unsafe self.attempts.current?.keepOtherDocument(payload.bytes, limit: limit)
+            self.beginBatch(of: attempt)
+            unsafe self.receivedEventStream(payload.bytes, attempt: attempt)
+            self.endBatch()
+        case (.streaming, .binary), (.opening, _):
+            self.failed(.binaryMessage)
+        }
     }
 
     /// Parses a piece of an event stream.
@@ -234,19 +206,26 @@ extension TurnDriver {
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
         // The status code is known, and says more than the way the body ended.
         if attempt.stage == .refused { return self.refused() }
-        if case .closed(_, let reason) = end { self.evidence.closeReason = reason }
-        if !attempt.hasEvents, self.isOtherDocument { return self.failed(.unexpectedContentType) }
+        if case .closed(_, let reason) = end { self.evidence.closed(reason) }
+        if self.isOtherDocument() { return self.failed(.unexpectedContentType) }
         self.failed(AttemptFailure(end, beforeFirstEvent: !attempt.hasEvents))
+    }
+
+    /// Whether the body is JSON or HTML in place of an event stream: then it is the server's word about the error.
+    private func isOtherDocument() -> Bool {
+        guard self.attempts.current?.isOtherDocument() == true else { return false }
+        self.evidence.read(body: self.attempts.current?.refusal ?? [])
+        return true
     }
 
     /// The body of a refusal is there, as much of it as is kept.
     private func refused() {
         guard let attempt = self.attempts.current, let head = attempt.head else { return }
-        self.evidence.body = String(decoding: attempt.refusal, as: UTF8.self)
-        if self.isOtherContent { return self.failed(.unexpectedContentType) }
-        let facts = self.refusal(
+        self.evidence.read(body: attempt.refusal)
+        if attempt.isOtherContent { return self.failed(.unexpectedContentType) }
+        let facts = self.evidence.refusal(
             ServerErrorFacts(body: attempt.refusal) ?? ServerErrorFacts(), statusCode: head.statusCode,
-            fields: head.namedFields)
+            fields: head.namedFields, known: self.reader.usageLimits)
         self.failed(attempt.transport == .webSocket ? .upgradeStatus(facts) : .httpStatus(facts))
     }
 
@@ -265,7 +244,6 @@ extension TurnDriver {
         self.hasFailed = true
         if let attempt = self.attempts.current {
             self.noteEnd(failure, of: attempt)
-            self.noteCut(failure, of: attempt)
             self.noteFailed(failure, of: attempt)
         }
         switch action {
@@ -281,6 +259,33 @@ extension TurnDriver {
             self.closeAttempt(outcome: failure.tag)
             if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         }
+    }
+
+    /// Notes whether an answer of which something came was cut, or ended in order and only did not say so; and whether a
+    /// connection was cut at the same age as an earlier one of the turn.
+    private func noteEnd(_ failure: AttemptFailure, of attempt: Attempt) {
+        if attempt.hasEvents {
+            let isInOrder =
+                !self.reader.findings.hasGap
+                && EndedAnswer.isInOrder(
+                    failure, head: attempt.head,
+                    endsBetweenEvents: attempt.transport == .httpSSE && self.parser.finish() == .clean)
+            self.evidence.ended(inOrder: isInOrder)
+            self.recorder.endedWithoutTerminalEvent(inOrder: isInOrder)
+        }
+        guard failure.isCut, attempt.stage == .streaming,
+            let age = self.recorder.cut(at: self.engine.clock.now() - attempt.connectionStart)
+        else { return }
+        self.evidence.cut(at: age)
+        self.report(ChappieDiagnostic(kind: .pathTimeLimit, transport: attempt.transport, connectionAge: age))
+    }
+
+    /// Tells that an attempt has failed; what follows is told by others.
+    func noteFailed(_ failure: AttemptFailure, of attempt: Attempt) {
+        guard self.recorder.isLogging else { return }
+        self.recorder.failed(
+            attempt, self.redaction.clientError(self.evidence.error(for: failure, self.circumstances)),
+            tag: failure.tag, serverRequestID: self.evidence.requestID, at: self.engine.clock.now())
     }
 }
 

@@ -5,53 +5,19 @@ import StreamTransport
 
 /// Performs one turn: takes what the connection reports, asks the state machine, does what it says.
 ///
-/// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()` and
-/// `report` may be called from anywhere.
-/// - Safety: everything but `shared` is touched inside `next()` only, and `shared.isBusy` lets one `next()` in at a time.
+/// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()`, `steer(_:)`
+/// and `report` may be called from anywhere.
+/// - Safety: everything but constants is touched inside `next()` only, and `shared.isBusy` lets one `next()` in at a
+///   time.
 @safe package final class TurnDriver: StreamedTurn, @unchecked Sendable {
-    /// What other tasks may touch.
-    struct Shared {
-        var isBusy = false
-        var isCancelled = false
-        /// The connections of the attempts.
-        var connections: [any TransportConnection] = []
-        /// Ends what the turn waits for that is no connection: a delay, or the source of credentials.
-        var interrupt: (@Sendable () -> Void)?
-        /// Events that the consumer can take without anything being done for them.
-        var ready = EventQueue()
-        var serverMessage: String?
-        /// What the circuit breaker wants to have answered, once: at the turn's end, or when its stream is dropped.
-        var ticket: CircuitBreaker.Ticket?
-        var steering = Steering()
-
-        /// Takes the event that is ready, unless the stream was cancelled.
-        @inline(__always)
-        mutating func takeReady(into event: inout ChappieStreamEvent) -> Ready {
-            precondition(!self.isBusy, "a stream is read by one task at a time")
-            let hasEvent = !self.isCancelled && self.ready.take(into: &event)
-            guard hasEvent, self.ready.count > 0 else {
-                self.isBusy = true
-                return hasEvent ? .lastEvent : .nothing
-            }
-            return .event
-        }
-    }
-
-    /// What a consumer finds ready.
-    enum Ready {
-        case event
-        /// An event, and nothing behind it: the caller is the one who works, until it says otherwise.
-        case lastEvent
-        /// No event: the same.
-        case nothing
-    }
-
     let engine: Engine
     let request: ChappieTransportRequest
-    /// What the request is called.
     let identity: RequestIdentity
-    let shared = LockedValue(Shared())
+    let shared = LockedValue(SharedTurnState())
     private let liveReport = LockedValue(ChappieStreamReport())
+    let steering = Steering()
+    let questions: ProgramQuestions
+    let permission: SendingPermission
 
     // The parts that an event goes through. One task at a time uses them, so their exclusive access is not checked again.
 
@@ -67,18 +33,17 @@ import StreamTransport
     /// Tells the program's log and metrics, and keeps the report.
     @safe @exclusivity(unchecked) var recorder: TurnRecorder
     /// The end of the stream once no event waits any more: nil while it runs.
-    @safe @exclusivity(unchecked) var outcome: Outcome?
+    @safe @exclusivity(unchecked) private(set) var outcome: Outcome?
 
     /// The request in the form in which it goes out; nil before the turn has begun.
     var outgoing: OutgoingRequest?
     /// Whether an attempt has failed.
     var hasFailed = false
     /// Whether the circuit breaker has let the turn through to see whether the server has recovered.
-    var isProbe = false
+    private var isProbe = false
     var parser: EventStreamParser
     var credential: ChappieCredential? { didSet { self.reader.redaction.add(self.credential) } }
-    /// What the last failure leaves for the error: the body of an HTTP error, the response that failed.
-    var evidence = FailureEvidence()
+    var evidence: FailureEvidence
     /// The transport of the newest attempt.
     var transport: ChappieTransportKind
     /// The newest attempt that the consumer was told of before its delay.
@@ -88,30 +53,57 @@ import StreamTransport
     enum Outcome {
         case completed
         case failed(any Error)
+
+        /// The error of a turn that has failed.
+        var error: (any Error)? {
+            guard case .failed(let error) = self else { return nil }
+            return error
+        }
     }
 
     init(engine: Engine, request: ChappieTransportRequest) {
+        let configuration = engine.configuration
         self.engine = engine
         self.request = request
         self.identity = RequestIdentity(requestID: request.requestID, traceContext: request.traceContext)
-        let watch = RequestWatch(engine.configuration, identity: self.identity)
+        self.questions = ProgramQuestions(clock: engine.clock)
+        self.permission = SendingPermission(configuration, requestID: self.identity.requestID)
+        let watch = RequestWatch(configuration, identity: self.identity)
         self.recorder = TurnRecorder(watch, report: self.liveReport)
         self.deadlines = Deadlines(
-            engine.configuration.timeouts,
-            tellsOfStalls: engine.configuration.reportsDiagnostics || watch.isLogging)
-        self.transport = engine.configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
+            configuration.timeouts, tellsOfStalls: configuration.reportsDiagnostics || watch.isLogging)
+        self.transport = configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
+        self.evidence = FailureEvidence(
+            clientRequestID: self.identity.requestID, bodyByteCountLimit: configuration.limits.errorBodyByteCount)
         self.reader = EventReader(
-            machine: TurnStateMachine(policy: RetryPolicy(engine.configuration)),
-            options: EventReader.Options(engine.configuration, request), redaction: engine.redaction)
-        self.parser = EventStreamParser(maximumEventByteCount: engine.configuration.limits.eventByteCount)
+            machine: TurnStateMachine(policy: RetryPolicy(configuration)),
+            options: EventReader.Options(configuration, request), redaction: engine.redaction)
+        self.parser = EventStreamParser(maximumEventByteCount: configuration.limits.eventByteCount)
     }
 
-    deinit { self.noteDropped() }
+    /// The stream may be dropped before the end of its turn.
+    deinit {
+        self.abandonTicket()
+        guard self.outcome == nil, let startedAt = self.deadlines.startedAt else { return }
+        self.recorder.cancelled(after: self.engine.clock.now() - startedAt, self.facts)
+    }
 
     /// Takes the credentials of the turn out of the server's words.
     ///
     /// It belongs to the stream's one consumer.
     package var redaction: SecretRedaction { self.reader.redaction }
+
+    /// What the response leaves behind, once it is complete; nil before, and when its items are too large to be kept.
+    ///
+    /// It belongs to the stream's one consumer.
+    package var completedResponse: CompletedResponse? {
+        guard self.reader.machine.replaySafety == .completed else { return nil }
+        let carriedItems = self.outgoing?.carriedItems ?? []
+        var response = self.reader.record.completedResponse(behind: carriedItems).map(self.redaction.response)
+        response?.requestID = self.evidence.requestID
+        response?.turnState = self.outgoing?.turnState
+        return response
+    }
 
     // MARK: The consumer
 
@@ -128,7 +120,9 @@ import StreamTransport
             self.shared.withLock { $0.isBusy = false }
             return event
         case .nothing:
-            return try await self.work { self.finishWork() }
+            return try await self.work {
+                self.shared.withLock { $0.takeFirst(refillingFrom: &self.reader.queue) }
+            }
         }
     }
 
@@ -143,11 +137,11 @@ import StreamTransport
         }
         // The time that the consumer has had for the batch before is none of the server's.
         self.tookLastOfBatch()
-        return try await self.work { self.finishBatch() }
+        return try await self.work { self.shared.withLock { $0.takeAll(orOf: &self.reader.queue) } }
     }
 
     @inline(__always)
-    private func takeReady(into event: inout ChappieStreamEvent) -> Ready {
+    private func takeReady(into event: inout ChappieStreamEvent) -> SharedTurnState.Ready {
         // Without a closure, which would cost as much as the lock.
         self.shared.lock()
         defer { self.shared.unlock() }
@@ -163,73 +157,13 @@ import StreamTransport
             if let taken = take() { return taken }
             if let outcome = self.outcome {
                 self.shared.withLock { $0.isBusy = false }
-                try self.end(with: outcome)
-                return nil
+                guard let error = outcome.error else { return nil }
+                // Only the first `next()` after a failure throws: a sequence that has thrown is over.
+                self.outcome = .completed
+                throw error
             }
             await self.advance()
         }
-    }
-
-    /// Makes what was read ready for the consumer, and takes the first of it; nil when there is nothing.
-    private func finishWork() -> ChappieStreamEvent? {
-        self.shared.withLock { shared in
-            // What is ready but was left because of a cancellation comes first.
-            if shared.ready.count == 0 {
-                shared.ready.removeAll()
-                swap(&shared.ready, &self.reader.queue)
-            }
-            var event = ChappieStreamEvent.completed
-            guard shared.ready.take(into: &event) else { return nil }
-            shared.isBusy = false
-            return event
-        }
-    }
-
-    /// Takes everything that was read; nil when there is nothing.
-    private func finishBatch() -> [ChappieStreamEvent]? {
-        self.shared.withLock { shared in
-            // What `next()` has left comes first.
-            let batch = shared.ready.count > 0 ? shared.ready.takeAll() : self.reader.queue.takeAll()
-            guard !batch.isEmpty else { return nil }
-            shared.isBusy = false
-            return batch
-        }
-    }
-
-    private func end(with outcome: Outcome) throws {
-        switch outcome {
-        case .completed: return
-        case .failed(let error):
-            // Only the first `next()` after a failure throws: a sequence that has thrown is over.
-            self.outcome = .completed
-            throw error
-        }
-    }
-
-    /// Ends the turn, once.
-    func end(_ outcome: Outcome) {
-        guard self.outcome == nil else { return }
-        self.outcome = outcome
-        self.noteReplaySafety()
-        self.recorder.measured(self.meter.summary)
-        if let startedAt = self.deadlines.startedAt {
-            var error: (any Error)?
-            if case .failed(let reason) = outcome { error = reason }
-            self.recorder.ended(with: error, after: self.engine.clock.now() - startedAt, self.facts)
-        }
-        self.answerBreaker(outcome)
-    }
-
-    /// Appends an event for the consumer.
-    ///
-    /// Whatever is not output goes through here, so that no secret of the turn is in it.
-    func deliver(_ event: ChappieStreamEvent) {
-        self.reader.deliver(event)
-    }
-
-    /// Appends news, when the consumer wants any.
-    func report(_ diagnostic: ChappieDiagnostic) {
-        self.reader.report(diagnostic)
     }
 
     /// One step of the turn: one action, or one thing from the connection.
@@ -244,25 +178,10 @@ import StreamTransport
         self.noteReplaySafety()
     }
 
-    /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
-    @inline(never)
-    private func noteReplaySafety() {
-        self.recorder.noteSafety(ChappieReplaySafety(self.reader.machine.replaySafetyInPlace()))
-    }
+    /// Whether the stream was cancelled, or the task that reads it.
+    var isGivenUp: Bool { self.shared.withLock { $0.isCancelled } || Task.isCancelled }
 
-    /// What is told of the turn as a whole.
-    private var facts: TurnRecorder.Facts {
-        TurnRecorder.Facts(
-            attemptCount: self.reader.machine.attemptCount, transport: self.transport,
-            serverRequestID: self.evidence.requestID)
-    }
-
-    /// The stream was dropped before the end of its turn.
-    private func noteDropped() {
-        self.abandonTicket()
-        guard self.outcome == nil, let startedAt = self.deadlines.startedAt else { return }
-        self.recorder.cancelled(after: self.engine.clock.now() - startedAt, self.facts)
-    }
+    // MARK: The beginning
 
     /// Everything that is done once: reading the request, the credential, the first action.
     private func begin() async {
@@ -281,13 +200,13 @@ import StreamTransport
     @inline(never)
     private func readRequest() -> Bool {
         guard self.request.hasValidLane else {
-            let fault = "a lane's name has 1 to 256 letters, digits and characters of _ . -"
-            self.end(.failed(ChappieClientError(invalidRequest: fault, transport: self.transport, of: self.identity)))
+            self.end(invalid: "a lane's name has 1 to 256 letters, digits and characters of _ . -")
             return false
         }
         do {
             let outgoing = try OutgoingRequest(
-                self.request, usesLanes: self.engine.configuration.usesLanes, metadata: self.metadata)
+                self.request, usesLanes: self.engine.configuration.usesLanes,
+                metadata: self.engine.configuration.sendsClientMetadata ? self.identity.metadata : [:])
             self.reader.lane = outgoing.streamID
             self.outgoing = outgoing
             return true
@@ -297,9 +216,23 @@ import StreamTransport
         }
     }
 
-    /// What goes with a WebSocket's message about the request itself.
-    private var metadata: [String: String] {
-        self.engine.configuration.sendsClientMetadata ? self.identity.metadata : [:]
+    /// Asks the circuit breaker; false when it ends the turn.
+    @inline(never)
+    private func isPermitted() -> Bool {
+        // A request that only prepares the server is no evidence about it.
+        if self.request.isWarmUp { return true }
+        switch self.engine.permission() {
+        case .allowed(let ticket):
+            self.shared.withLock { $0.ticket = ticket }
+        case .probe(let ticket):
+            self.shared.withLock { $0.ticket = ticket }
+            self.isProbe = true
+        case .refused(let retryAfter):
+            self.end(
+                .failed(ChappieClientError(circuitOpenFor: retryAfter, transport: self.transport, of: self.identity)))
+            return false
+        }
+        return true
     }
 
     /// Asks for the first action.
@@ -307,23 +240,35 @@ import StreamTransport
     private func start() {
         guard let outgoing = self.outgoing else { return }
         self.engine.prepare(for: self.credential, lane: outgoing.keptLane, begins: !self.request.isWarmUp)
-        let availability = self.webSocketAvailability(for: outgoing)
-        guard !self.request.isWarmUp || self.canWarmUp(availability) else {
-            let fault = "a warm-up needs a WebSocket"
-            return self.end(
-                .failed(ChappieClientError(invalidRequest: fault, transport: self.transport, of: self.identity)))
-        }
         let configuration = self.engine.configuration
+        let availability = self.engine.availability(for: outgoing, self.credential)
+        guard !self.request.isWarmUp || configuration.policy.prefersWebSocket && availability == .available else {
+            return self.end(invalid: "a warm-up needs a WebSocket")
+        }
         self.reader.machine = TurnStateMachine(
             policy: self.request.isWarmUp ? .once : RetryPolicy(configuration), webSocket: availability,
-            isResumable: outgoing.isResumable, asksBeforeSending: self.asksBeforeSending,
+            isResumable: outgoing.isResumable, asksBeforeSending: self.permission.isAsked,
             outputByteCountLimit: configuration.limits.outputByteCount)
         self.action = self.reader.machine.started()
     }
 
-    /// Whether a request that only prepares the server can do so.
-    private func canWarmUp(_ availability: TurnStateMachine.WebSocketAvailability) -> Bool {
-        self.engine.configuration.policy.prefersWebSocket && availability == .available
+    // MARK: The end
+
+    /// Ends the turn, once.
+    func end(_ outcome: Outcome) {
+        guard self.outcome == nil else { return }
+        self.outcome = outcome
+        self.noteReplaySafety()
+        self.recorder.measured(self.meter.summary)
+        if let startedAt = self.deadlines.startedAt {
+            self.recorder.ended(with: outcome.error, after: self.engine.clock.now() - startedAt, self.facts)
+        }
+        guard let ticket = self.takeTicket() else { return }
+        self.engine.answered(ticket, outcome.error)
+    }
+
+    private func end(invalid fault: String) {
+        self.end(.failed(ChappieClientError(invalidRequest: fault, transport: self.transport, of: self.identity)))
     }
 
     /// Ends the turn as cancelled.
@@ -334,21 +279,89 @@ import StreamTransport
         self.reader.queue.removeAll()
         self.shared.withLock { $0.ready.removeAll() }
         self.closeAttempt(outcome: "cancelled")
-        self.end(.failed(self.stopReason))
+        self.end(.failed(self.steering.refusal ?? CancellationError()))
+    }
+
+    /// Ends the turn because the program has not answered a question: with its error, as cancelled, or late.
+    func endUnanswered(_ error: any Error) {
+        if self.isGivenUp { return self.stop() }
+        guard error is ProgramQuestions.TotalPassedError else {
+            self.closeAttempt(outcome: "cancelled")
+            return self.end(.failed(error))
+        }
+        let failure = AttemptFailure.timeout(.total)
+        let late = self.redaction.error(self.evidence.error(for: failure, self.circumstances))
+        // The program was slow, and not the server.
+        self.abandonTicket()
+        self.closeAttempt(outcome: failure.tag)
+        self.end(.failed(late))
+    }
+
+    /// The server works: others need not wait for the end of a turn that was let through to find that out.
+    func serverAnswered() {
+        guard self.isProbe, let ticket = self.takeTicket() else { return }
+        self.engine.answered(ticket, nil)
+    }
+
+    /// The turn says nothing about the server, and another one may be let through in its place; any task may call it.
+    private func abandonTicket() {
+        guard let ticket = self.takeTicket() else { return }
+        self.engine.abandoned(ticket)
+    }
+
+    private func takeTicket() -> CircuitBreaker.Ticket? { self.shared.withLock { $0.ticket.take() } }
+
+    // MARK: Telling
+
+    /// Appends an event for the consumer; whatever is not output goes through here, so that no secret is in it.
+    func deliver(_ event: ChappieStreamEvent) { self.reader.deliver(event) }
+
+    /// Appends news, when the consumer wants any.
+    func report(_ diagnostic: ChappieDiagnostic) { self.reader.report(diagnostic) }
+
+    /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
+    @inline(never)
+    private func noteReplaySafety() {
+        self.recorder.noteSafety(ChappieReplaySafety(self.reader.machine.replaySafetyInPlace()))
+    }
+
+    /// The facts about the turn that its log lines have.
+    private var facts: TurnRecorder.Facts {
+        TurnRecorder.Facts(
+            attemptCount: self.reader.machine.attemptCount, transport: self.transport,
+            serverRequestID: self.evidence.requestID)
+    }
+
+    /// The facts about the turn that its error has.
+    var circumstances: FailureEvidence.Circumstances {
+        FailureEvidence.Circumstances(
+            attempt: self.attempts.current,
+            statistics: self.attempts.current.map { self.attempts.statistics(of: $0) },
+            transport: self.transport, attemptCount: self.reader.machine.attemptCount,
+            replaySafety: ChappieReplaySafety(self.reader.machine.replaySafety), now: self.engine.clock.now())
     }
 
     // MARK: Anyone
 
     /// Closes the connection and ends the stream with `CancellationError`.
     package func cancel() {
-        let (connections, interrupt) = self.shared.withLock { shared in
+        let connections = self.shared.withLock { shared in
             shared.isCancelled = true
-            return (shared.connections, shared.interrupt)
+            return shared.connections
         }
-        interrupt?()
+        self.questions.giveUp()
+        _ = self.steering.end()
         for connection in connections { connection.cancel() }
         // A turn whose consumer has stopped reading never comes to its end.
         self.abandonTicket()
+    }
+
+    /// Puts items into the response that is being made.
+    ///
+    /// From then on the request is not sent again, because that would lose them: a failure ends the turn.
+    package func steer(_ input: [UInt8]) throws {
+        let attempt = self.report.attempts.last?.number ?? 1
+        try self.steering.steer(input, self.permission, attempt: attempt) { self.cancel() }
     }
 
     /// The server's own words about the error that ended the turn.

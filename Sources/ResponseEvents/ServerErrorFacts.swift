@@ -29,6 +29,13 @@ package struct ServerErrorFacts: Equatable, Sendable {
     /// Knows nothing yet.
     package init() {}
 
+    /// The error of a response that has failed.
+    package init(_ summary: ResponseSummary) {
+        self.code = summary.errorCode
+        self.type = summary.errorType
+        self.message = summary.errorMessage
+    }
+
     /// Reads the body of a refusal: `{"error": …}`, `{"detail": …}`, or the facts themselves.
     ///
     /// Nil for HTML, for what is cut off or longer than `maximumBodyByteCount`, and for JSON without such facts.

@@ -59,6 +59,25 @@ package enum UntypedEvent {
         }
     }
 
+    /// The JSON of an object without a type, with the event type of its server-sent event added as its type, where that is
+    /// one of the Responses API's; nil for any other event type.
+    ///
+    /// Behind the JSON are `ResponseEventDecoder.paddingByteCount` zeros.
+    package static func adding(type: UnsafeRawBufferPointer, to json: UnsafeRawBufferPointer) -> [UInt8]? {
+        let name = unsafe Array(type)
+        let object = unsafe Array(json)
+        let isName = name.allSatisfy {
+            (0x61...0x7A).contains($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_")
+        }
+        guard isName, name.starts(with: "response.".utf8), let brace = object.firstIndex(of: UInt8(ascii: "{")) else {
+            return nil
+        }
+        let members = object[(brace + 1)...]
+        let isEmpty = members.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "}")
+        let event = Array(#"{"type":""#.utf8) + name + Array((isEmpty ? "\"" : "\",").utf8) + members
+        return event + repeatElement(0, count: ResponseEventDecoder.paddingByteCount)
+    }
+
     private static func hasError(_ root: JSONDocumentValue) -> Bool {
         switch root["error"] {
         case .object: true

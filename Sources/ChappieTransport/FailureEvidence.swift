@@ -1,0 +1,258 @@
+import ResponseEvents
+import StreamSession
+import StreamTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The server's words and numbers about the failure of an attempt, and the errors that are made of them.
+///
+/// It belongs to the turn's driver, and begins anew with each attempt. It holds what the server says, so it is not
+/// logged; the errors that it makes are not redacted yet.
+struct FailureEvidence {
+    /// The facts about a turn and its newest attempt that an error states.
+    struct Circumstances {
+        /// The attempt that failed, if it has a connection.
+        let attempt: Attempt?
+        /// The counts of its connection.
+        let statistics: TransportStatistics?
+        let transport: ChappieTransportKind
+        let attemptCount: Int
+        let replaySafety: ChappieReplaySafety
+        /// The present moment.
+        let now: Duration
+    }
+
+    /// The facts that one attempt leaves.
+    private struct Facts {
+        /// The body of an HTTP error, or the text of an error event.
+        var body = ""
+        /// Whether the answer ended in order, without its terminal event.
+        var endedInOrder = false
+        /// Whether an event came before the attempt was over.
+        var hasEvents = false
+        /// The response that failed or is incomplete.
+        var response: ChappieResponse?
+        /// The usage limit that was reached.
+        var usageLimit: ChappieUsageLimit?
+        /// The server's name for the request.
+        var requestID: String?
+        /// The reason of the peer's close frame (RFC 6455 section 5.5.1).
+        var closeReason: String?
+        var statusCode: Int?
+        /// The age at which two connections of the turn were cut.
+        var pathTimeLimit: Duration?
+    }
+
+    private let clientRequestID: String
+    private let bodyByteCountLimit: Int
+    private var facts = Facts()
+
+    /// No attempt has failed yet.
+    ///
+    /// - Parameters:
+    ///   - clientRequestID: the caller's name for the request.
+    ///   - bodyByteCountLimit: the most bytes that are kept of an error's body.
+    init(clientRequestID: String, bodyByteCountLimit: Int) {
+        self.clientRequestID = clientRequestID
+        self.bodyByteCountLimit = max(0, bodyByteCountLimit)
+    }
+
+    // MARK: One attempt
+
+    /// Another attempt begins.
+    mutating func restart() { self.facts = Facts() }
+
+    /// The server's name for the request; nil without one.
+    var requestID: String? { self.facts.requestID }
+
+    /// The answer has a head.
+    mutating func opened(_ head: ResponseHead) {
+        self.facts.statusCode = head.statusCode
+        self.facts.requestID = head.requestID
+    }
+
+    /// The answer is an error's, or no event stream, and this is its body.
+    mutating func read(body: [UInt8]) { self.facts.body = String(decoding: body, as: UTF8.self) }
+
+    /// The peer has closed the WebSocket.
+    mutating func closed(_ reason: String) { self.facts.closeReason = reason }
+
+    /// The answer has ended: in order, and only without its terminal event, or not.
+    mutating func ended(inOrder isInOrder: Bool) { self.facts.endedInOrder = isInOrder }
+
+    /// The connection was cut at an age at which an earlier one was cut too.
+    mutating func cut(at age: Duration) { self.facts.pathTimeLimit = age }
+
+    /// The attempt is over and gives its connection away.
+    mutating func isOver(hasEvents: Bool) { self.facts.hasEvents = hasEvents }
+
+    // MARK: The server's refusals
+
+    /// Reads the server's words when it refused.
+    ///
+    /// - Parameters:
+    ///   - facts: the error object.
+    ///   - statusCode: the status code that goes with it.
+    ///   - fields: the header fields that go with it.
+    ///   - known: the usage limits that the server has told of before.
+    /// - Returns: the facts that decide what follows.
+    mutating func refusal(
+        _ facts: ServerErrorFacts, statusCode: Int?, fields: [(name: String, value: String)], known: UsageLimits
+    ) -> RefusalFacts {
+        let now = Int(Date().timeIntervalSince1970)
+        let headers = UsageLimitHeaders(fields)
+        let delay = RetryDelay.milliseconds(headers: fields, now: now) ?? facts.retryDelay
+        var limit: UsageLimitFacts?
+        if let error = facts.usageLimit {
+            let resetsAt = error.resetsAt(now: now, headers: headers)
+            self.facts.usageLimit = ChappieUsageLimit(
+                error, resetsAt: resetsAt, headers: headers, known: known[UsageLimitSnapshot.defaultLimitID])
+            limit = UsageLimitFacts(resetsAfter: resetsAt.map { .seconds(max(0, $0 - now)) })
+        }
+        return RefusalFacts(
+            statusCode: statusCode, errorCode: facts.code ?? facts.type, errorType: facts.type,
+            retryAfter: delay.map { .milliseconds($0) }, usageLimit: limit)
+    }
+
+    /// The response has ended with a status other than `completed`.
+    mutating func ended(_ summary: ResponseSummary, status: String) {
+        self.facts.response = ChappieResponse(
+            summary, status: status, requestID: self.facts.requestID, byteCountLimit: self.payloadByteCountLimit)
+    }
+
+    /// An error came outside of a response object.
+    mutating func received(_ event: ErrorEvent, json: UnsafeRawBufferPointer) {
+        self.facts.statusCode = event.statusCode
+        self.facts.body = unsafe String(decoding: json.prefix(self.bodyByteCountLimit), as: UTF8.self)
+        var response = ChappieResponse(
+            id: nil, status: "failed", errorCode: event.facts.code ?? event.facts.type,
+            errorMessage: event.facts.message)
+        response.errorType = event.facts.type
+        response.errorPayload = ServerErrorFacts.payload(
+            of: unsafe Array(json), byteCountLimit: self.payloadByteCountLimit, orWhole: true)
+        response.requestID = self.facts.requestID
+        self.facts.response = response
+    }
+
+    private var payloadByteCountLimit: Int {
+        min(ChappieResponse.errorPayloadByteCountLimit, self.bodyByteCountLimit)
+    }
+
+    // MARK: Errors
+
+    /// The error of a turn that has failed; `deliveredText` is the text that the consumer has.
+    func error(
+        for failure: TurnFailure, _ circumstances: Circumstances, redaction: SecretRedaction,
+        deliveredText: @autoclosure () -> String
+    ) -> any Error {
+        switch failure.kind {
+        case .cancelled:
+            return CancellationError()
+        case .diverged:
+            return ChappieClientError.streamingTransportReplayDiverged(deliveredText())
+        case .usageLimit:
+            // A quota or a plan without access is no limit that ends by itself: the server's answer says it best.
+            if let limit = self.facts.usageLimit, limit.type == ChappieUsageLimit.reachedType {
+                return ChappieClientError.usageLimitReached(limit)
+            }
+        case .credential:
+            // RFC 9110 section 15.5.2.
+            let reason = failure.failure?.refusal?.errorCode ?? self.refusalWords(redaction)
+            return ChappieClientError.reauthenticationRequired(
+                reason ?? ReauthenticationReason.rejected.rawValue)
+        case .throttled, .exhausted, .fatal, .notRecovered:
+            break
+        }
+        guard let cause = failure.failure else { return ChappieClientError.invalidResponse }
+        return self.error(for: cause, circumstances)
+    }
+
+    /// The server's words beside the error of a turn: those of a refused credential, of which the error has the code, or
+    /// else the error's own; nil when there are none.
+    func serverMessage(for failure: TurnFailure, _ error: any Error, redaction: SecretRedaction) -> String? {
+        let words = failure.kind == .credential ? self.refusalWords(redaction) : nil
+        return words ?? (error as? ChappieClientError)?.serverMessage
+    }
+
+    /// The words of a refusal without the secrets, and without the beginning of one where it is cut.
+    private func refusalWords(_ redaction: SecretRedaction) -> String? {
+        ServerMessage.line(ofBody: redaction.body(self.facts.body))
+    }
+
+    /// The error of an attempt that has failed.
+    func error(for failure: AttemptFailure, _ circumstances: Circumstances) -> ChappieClientError {
+        switch failure {
+        case .httpStatus(let facts) where circumstances.attempt?.isResumed == true && facts.saysThatResponseIsGone:
+            return .transport(self.transportFailure(for: failure, code: .responseExpired, circumstances))
+        case .upgradeStatus(let facts), .httpStatus(let facts):
+            return .httpError(facts.statusCode ?? 0, self.facts.body)
+        case .errorEvent(let facts):
+            if let status = facts.statusCode { return .httpError(status, self.facts.body) }
+            return self.facts.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
+        case .responseFailed, .responseIncomplete:
+            return self.facts.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
+        case .transport, .closed, .endedEarly, .endedWithoutEvent, .unexpectedContentType, .binaryMessage,
+            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge,
+            .toolOutputAwaited, .timeout, .requestTooLarge:
+            return .transport(self.transportFailure(for: failure, circumstances))
+        }
+    }
+
+    private func transportFailure(
+        for failure: AttemptFailure, code known: ChappieTransportFailure.Code? = nil, _ circumstances: Circumstances
+    ) -> ChappieTransportFailure {
+        let attempt = circumstances.attempt
+        var details = ChappieTransportFailure.Details()
+        details.closeReason = self.facts.closeReason
+        details.statusCode = self.facts.statusCode
+        details.requestID = self.facts.requestID
+        details.clientRequestID = self.clientRequestID
+        details.pathTimeLimit = self.facts.pathTimeLimit
+        if let statistics = circumstances.statistics {
+            details.receivedByteCount = statistics.receivedByteCount
+            if let last = statistics.lastReceived, let start = attempt?.connectionStart {
+                details.sinceLastByte = circumstances.now - start - last
+            }
+        }
+        let code = known ?? failure.code(details: &details)
+        if code == .unexpectedContentType, let attempt {
+            if !attempt.refusal.isEmpty { details.serverMessage = self.facts.body }
+            let isPage = attempt.isPage || WebPage.isContentType(attempt.head?.value(of: "content-type"))
+            if isPage { details.detail = WebPage.detail }
+        }
+        if failure == .endedEarly || code == .webSocketClosed, attempt?.hasEvents == true, self.facts.endedInOrder {
+            details.detail = EndedAnswer.inOrder.rawValue
+        }
+        return ChappieTransportFailure(
+            code: code, phase: failure.phase(hasEvents: attempt?.hasEvents ?? self.facts.hasEvents),
+            transport: circumstances.transport,
+            progress: (attempts: circumstances.attemptCount, replaySafety: circumstances.replaySafety),
+            details: details)
+    }
+}
+
+extension ResponseHead {
+    /// The server's name for the request.
+    var requestID: String? { self.value(of: "x-request-id") ?? self.value(of: "x-oai-request-id") }
+
+    /// The server's place for the request in its trace; nil when what it says has another form.
+    var traceResponse: String? {
+        (self.value(of: "traceresponse") ?? self.value(of: "traceparent")).flatMap {
+            ChappieTraceContext(traceparent: $0)?.traceparent
+        }
+    }
+}
+
+extension RefusalFacts {
+    /// Whether the answer to a resumption means that the server has the response no more, or streams it no more.
+    fileprivate var saysThatResponseIsGone: Bool {
+        switch self.statusCode {
+        case 400, 404, 410: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import StreamTransport
+
+/// The questions of a turn to its program: for a credential, whether a request may go out, for a tool's output.
+///
+/// A turn that is cancelled, or whose time is over, does not wait for the answer. It belongs to the turn's driver, which
+/// asks one question at a time; `giveUp()` may be called from anywhere.
+final class ProgramQuestions: Sendable {
+    /// The turn's time was over before the program had answered.
+    struct TotalPassedError: Error {}
+
+    private struct State {
+        var isGivenUp = false
+        /// Gives up the question that is being asked.
+        var interrupt: (@Sendable () -> Void)?
+    }
+
+    private let clock: TurnClock
+    private let state = LockedValue(State())
+
+    /// No question is asked yet.
+    init(clock: TurnClock) { self.clock = clock }
+
+    /// Gives up the question that is being asked, and every later one.
+    func giveUp() {
+        let interrupt = self.state.withLock { state in
+            state.isGivenUp = true
+            return state.interrupt
+        }
+        interrupt?()
+    }
+
+    /// The result of a closure, or `CancellationError` once the questions or the task that waits are given up.
+    func result<Value: Sendable>(of body: @escaping @Sendable () async throws -> Value) async -> Result<
+        Value, any Error
+    > {
+        await self.result(of: ProgramTask(body))
+    }
+
+    /// The result of a closure.
+    ///
+    /// - Parameters:
+    ///   - end: the end of the turn's time, on the clock; nil for a turn without a limit.
+    ///   - body: the program's closure.
+    /// - Returns: the closure's result.
+    /// - Throws: the closure's error, `CancellationError` when the turn is given up, and `TotalPassedError`.
+    func answer<Value: Sendable>(
+        by end: Duration?, _ body: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let task = ProgramTask(body)
+        let alarm = end.flatMap { self.alarm(at: $0) { task.giveUp(TotalPassedError()) } }
+        defer { alarm?.cancel() }
+        let value = try await self.result(of: task).get()
+        // The answer may have come at the same moment as the end of the time.
+        if let end, self.clock.now() >= end { throw TotalPassedError() }
+        return value
+    }
+
+    private func result<Value>(of task: ProgramTask<Value>) async -> Result<Value, any Error> {
+        let isGivenUp = self.state.withLock { state in
+            state.interrupt = { task.giveUp() }
+            return state.isGivenUp
+        }
+        if isGivenUp { task.giveUp() }
+        let result = await task.result()
+        self.state.withLock { $0.interrupt = nil }
+        return result
+    }
+
+    /// Runs `body` at a moment, unless it is cancelled before; nil for a clock without an alarm.
+    private func alarm(at end: Duration, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
+        guard let alarm = self.clock.alarm else { return nil }
+        let clock = self.clock
+        return Task {
+            // A sleep that is cancelled is kept in memory until its time has come. Most answers come at once.
+            var slice = Duration.milliseconds(5)
+            while clock.now() < end {
+                guard (try? await alarm(min(end, clock.now() + slice))) != nil else { return }
+                slice = min(slice * 2, .seconds(1))
+            }
+            body()
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import StreamSession
+import StreamTransport
+
+/// The state of a turn that tasks other than its consumer's may touch, under the turn's lock.
+struct SharedTurnState {
+    /// The answer to a consumer that asks for an event that is ready.
+    enum Ready {
+        case event
+        /// The last event that is ready: the consumer's task works for the turn, until it says otherwise.
+        case lastEvent
+        /// No event is ready; the consumer's task works as well.
+        case nothing
+    }
+
+    /// Whether the consumer's task works for the turn.
+    var isBusy = false
+    var isCancelled = false
+    /// The connections of the attempts.
+    var connections: [any TransportConnection] = []
+    /// Events that the consumer can take at once.
+    var ready = EventQueue()
+    var serverMessage: String?
+    /// The circuit breaker's ticket, which is answered once: at the turn's end, or when its stream is dropped.
+    var ticket: CircuitBreaker.Ticket?
+
+    /// Takes the event that is ready, unless the stream was cancelled.
+    @inline(__always)
+    mutating func takeReady(into event: inout ChappieStreamEvent) -> Ready {
+        precondition(!self.isBusy, "a stream is read by one task at a time")
+        let hasEvent = !self.isCancelled && self.ready.take(into: &event)
+        guard hasEvent, self.ready.count > 0 else {
+            self.isBusy = true
+            return hasEvent ? .lastEvent : .nothing
+        }
+        return .event
+    }
+
+    /// Takes an event out of what is ready or, once that is used up, out of what was read meanwhile; nil when there is
+    /// none.
+    mutating func takeFirst(refillingFrom read: inout EventQueue) -> ChappieStreamEvent? {
+        // What is ready but was left because of a cancellation comes first.
+        if self.ready.count == 0 {
+            self.ready.removeAll()
+            swap(&self.ready, &read)
+        }
+        var event = ChappieStreamEvent.completed
+        guard self.ready.take(into: &event) else { return nil }
+        self.isBusy = false
+        return event
+    }
+
+    /// Takes everything that is ready or, when nothing is, everything that was read meanwhile; nil when there is nothing.
+    mutating func takeAll(orOf read: inout EventQueue) -> [ChappieStreamEvent]? {
+        let batch = self.ready.count > 0 ? self.ready.takeAll() : read.takeAll()
+        guard !batch.isEmpty else { return nil }
+        self.isBusy = false
+        return batch
+    }
+}
