@@ -61,20 +61,6 @@ extension EventReader {
         return true
     }
 
-    /// Ends the attempt of a complete response whose record has everything; `carriedItems` are those of broken attempts.
-    mutating func end(behind carriedItems: [[UInt8]], attempt: Int) {
-        guard self.options.runsCalls else {
-            self.end = .decided(self.machine.completed(attempt: attempt), after: nil)
-            return
-        }
-        if self.record.isTooLarge { return self.fail(.eventTooLarge(limit: self.options.limits.eventByteCount)) }
-        // Which of ambiguous calls was meant cannot be told; to run both, or one, would be a guess.
-        let isAmbiguous = self.record.completedResponse(behind: carriedItems)?.hasAmbiguousCalls == true
-        let action =
-            isAmbiguous ? self.machine.rejected(attempt: attempt) : self.machine.completed(attempt: attempt)
-        self.end = .decided(action, after: nil)
-    }
-
     /// The response is complete, and has all texts of all items once more.
     ///
     /// Where its items stand may be counted otherwise than before, so each kind of text is compared as a whole.

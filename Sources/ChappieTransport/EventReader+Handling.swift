@@ -3,6 +3,16 @@ import StreamSession
 
 /// The last step of reading an event: what it says goes to the state machine, into the record and to the consumer.
 extension EventReader {
+    /// The state of the attempt behind an event.
+    enum Outcome {
+        /// The response goes on.
+        case goesOn
+        /// The attempt has ended; `end` has how.
+        case ended
+        /// The response has ended because it was steered, and its successor follows.
+        case steered
+    }
+
     /// Passes an event on as it is, where the consumer wants every one.
     mutating func passOnBeforehand(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         if self.options.rawEvents == .all, !event.isFinishedCall {
@@ -10,15 +20,24 @@ extension EventReader {
         }
     }
 
-    /// Reads an event of the response that does not end it.
-    ///
-    /// - Returns: false when it ends the attempt.
-    mutating func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) -> Bool {
+    /// Reads an event of the response; `carriedItems` are the finished items of broken attempts.
+    mutating func handle(
+        _ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int,
+        behind carriedItems: @autoclosure () -> [[UInt8]]
+    ) -> Outcome {
         switch event.kind {
+        case .completed(let summary):
+            return self.ended(summary, behind: carriedItems(), attempt: attempt)
+        case .failed(let summary):
+            return self.failed(summary, attempt: attempt)
+        case .incomplete(let summary):
+            return self.incomplete(summary, attempt: attempt)
+        case .error(let error):
+            return unsafe self.received(error, json: json)
         case .delta(let kind, let outputIndex, let partIndex, let text):
             let place = self.machine.place(of: event.itemName, at: outputIndex)
             if kind.replayKind != nil {
-                guard self.wroteCall(text, event, at: place) else { return false }
+                guard self.wroteCall(text, event, at: place) else { return .ended }
             }
             guard !self.machine.isAside(place), let slot = ReplaySlot(kind, outputIndex: place, partIndex: partIndex)
             else {
@@ -32,13 +51,13 @@ extension EventReader {
             if let slot = ReplaySlot(kind, outputIndex: place, partIndex: partIndex) {
                 self.close(slot, with: text, name: name, attempt: attempt)
             } else if let call = kind.replayKind {
-                guard self.closeCall(call, with: text, event, at: place) else { return false }
+                guard self.closeCall(call, with: text, event, at: place) else { return .ended }
             }
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .outputItemAdded(let outputIndex, let item):
             if item.agentName != nil { self.findings.hasAgents = true }
             self.machine.itemBegan(outputIndex, attempt: attempt)
-            guard self.announceCall(item, at: outputIndex) else { return false }
+            guard self.announceCall(item, at: outputIndex) else { return .ended }
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .outputItemDone(let outputIndex, let item):
             if item.agentName != nil { self.findings.hasAgents = true }
@@ -48,22 +67,19 @@ extension EventReader {
         case .rateLimits(let snapshot):
             self.merge(snapshot)
         case .unknown:
+            if let end = unsafe UntypedEvent(json, ofUnknownType: event.typeName), self.isEnd(end) {
+                unsafe self.received(end, json: json, attempt: attempt)
+                return .ended
+            }
             self.noteUnknown(event)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
-        case .created, .metadata, .other, .keepalive, .contentFree:
+        case .other:
+            unsafe self.noteSteering(event, json: json)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
-        case .completed, .failed, .incomplete, .error:
-            preconditionFailure("the driver looks at the end of a response")
+        case .created, .metadata, .keepalive, .contentFree:
+            unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         }
-        return self.end == nil
-    }
-
-    /// An event of an unknown type that is an error, or the beginning of a response of another API, which ends the
-    /// attempt; nil for any other.
-    func end(_ event: ResponseEvent, json: UnsafeRawBufferPointer) -> UntypedEvent? {
-        guard let end = unsafe UntypedEvent(json, ofUnknownType: event.typeName) else { return nil }
-        if case .otherAPI = end, self.responseID != nil { return nil }
-        return end
+        return self.end == nil ? .goesOn : .ended
     }
 
     /// Tells of a type of event that is not known here, once.

@@ -18,6 +18,8 @@ struct EventReader: ~Copyable {
         /// A caller that runs the calls of the complete response has not heard of those of a broken one, unless all
         /// events are passed on: they are no promise, and the model may call otherwise when it is asked again.
         let handsOverCalls: Bool
+        /// Whether the request only prepares the server.
+        let isWarmUp: Bool
         /// Whether the caller runs the calls of the complete response.
         let runsCalls: Bool
         /// The calls of earlier responses that the request answers.
@@ -28,6 +30,7 @@ struct EventReader: ~Copyable {
         init(_ configuration: ChappieTransportConfiguration, _ request: ChappieTransportRequest) {
             self.rawEvents = configuration.rawEvents
             self.reportsDiagnostics = configuration.reportsDiagnostics
+            self.isWarmUp = request.isWarmUp
             self.runsCalls = request.runsCalls
             self.answeredCalls = request.answeredCalls
             self.limits = configuration.limits
@@ -89,6 +92,9 @@ struct EventReader: ~Copyable {
     var queue = EventQueue()
     /// Takes the credentials of the turn out of the server's words.
     var redaction: SecretRedaction
+    /// The server's words and numbers about failures.
+    var evidence: FailureEvidence
+    let steering: Steering
     /// The lane whose events are read; nil for the one without a name.
     var lane: [UInt8]?
     /// The transport of the attempt whose answer is read.
@@ -118,10 +124,15 @@ struct EventReader: ~Copyable {
     var verifiedByteCount: Int?
     private var decoder: ResponseEventDecoder
 
-    init(machine: consuming TurnStateMachine, options: Options, redaction: SecretRedaction) {
+    init(
+        machine: consuming TurnStateMachine, options: Options, redaction: SecretRedaction, evidence: FailureEvidence,
+        steering: Steering
+    ) {
         self.machine = machine
         self.options = options
         self.redaction = redaction
+        self.evidence = evidence
+        self.steering = steering
         self.record = ResponseRecord(byteCountLimit: options.limits.eventByteCount)
         self.calls = CallStatements(byteCountLimit: options.limits.outputByteCount)
         self.decoder = ResponseEventDecoder(maximumByteCount: options.limits.eventByteCount)
@@ -131,6 +142,7 @@ struct EventReader: ~Copyable {
     mutating func beginAttempt(continuesResponse: Bool) {
         self.end = nil
         self.findings = Findings()
+        self.evidence.restart()
         guard !continuesResponse else { return }
         self.half = nil
         self.record.restart()
@@ -168,17 +180,6 @@ struct EventReader: ~Copyable {
     /// Whether the server seems to wait for the output of tools: only a response of several agents goes on with it.
     mutating func awaitsToolOutput() -> Bool {
         self.findings.hasAgents && self.findings.hasCalls && !self.machine.hasOpenItem()
-    }
-
-    /// The response has ended because it was steered with `items`, and its successor follows.
-    mutating func continuesSteered(
-        _ summary: ResponseSummary, with items: [[UInt8]], attempt: Int
-    ) -> TurnStateMachine.Action {
-        self.record.steered(summary, with: items)
-        self.calls.restart()
-        self.findings.hasGap = false
-        defer { self.responseID = nil }
-        return self.machine.successorFollows(attempt: attempt, after: summary.id ?? self.responseID)
     }
 
     /// Takes over what the server says of its limits, and tells the consumer.

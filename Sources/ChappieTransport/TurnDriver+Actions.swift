@@ -27,7 +27,7 @@ extension TurnDriver {
             return .action
         case .open(let opening):
             if case .fallBack = opening.reason { self.announce(opening) }
-            if self.mustWait(before: opening) {
+            if self.sender?.mustWait(before: opening) == true {
                 self.action = action
                 return .action
             }
@@ -36,7 +36,8 @@ extension TurnDriver {
             self.action = action
             return .action
         case .receive, .ignore, .deliver: return .receive
-        case .openHedge(let opening): self.openHedge(opening)
+        case .openHedge(let opening):
+            if let rival = self.sender?.openHedge(self.hedge(opening)) { self.race(rival) }
         case .send: if let message = self.webSocketMessage() { self.send(message) }
         case .release: self.release()
         case .park: self.keepRival()
@@ -54,8 +55,7 @@ extension TurnDriver {
         case .wait(let delay, let opening): await self.wait(delay, before: opening)
         case .refreshCredential(let opening): await self.refreshCredential(before: opening)
         case .openHedge(let opening):
-            guard let request = await self.permittedRequest(for: self.hedge(opening)) else { return }
-            self.openHedge(opening, request)
+            await self.openHedgeIfPermitted(opening)
         case .send: await self.sendIfPermitted()
         case .receive, .ignore, .deliver, .release, .park, .finish, .fail, nil: return
         }
@@ -63,161 +63,65 @@ extension TurnDriver {
 
     // MARK: Opening
 
-    /// Whether a tool, the program, or a kept connection has to be asked before a connection is opened.
-    private func mustWait(before opening: TurnStateMachine.Opening) -> Bool {
-        if opening.rung.carriedItemCount > 0 || self.permission.isAsked && opening.transport == .http { return true }
-        guard opening.takesKeptConnection,
-            let kept = self.engine.keptConnection(of: self.keptLane, for: self.credential)
-        else { return false }
-        return self.engine.needsLivenessCheck(kept)
-    }
-
-    /// Lends a kept connection, or opens one.
-    @inline(never)
+    /// Opens a connection of its own, or uses one that an earlier turn has left.
     private func openNow(_ opening: TurnStateMachine.Opening) {
-        guard let kept = self.takeKeptConnection(for: opening) else { return self.connect(opening) }
-        guard self.engine.needsLivenessCheck(kept) else { return self.lend(kept, to: opening) }
-        // Another turn has put it back since it was decided that it is not asked: the next step asks.
-        self.engine.keep(kept)
-        self.action = .open(opening)
+        if let opened = self.sender?.openNow(opening) {
+            self.opened(opened, opening)
+        } else {
+            self.action = .open(opening)
+        }
     }
 
     /// Does the same after all that has to be waited for.
     private func open(_ opening: TurnStateMachine.Opening) async {
-        guard await self.carryItems(opening.rung) else { return }
-        if let kept = self.takeKeptConnection(for: opening) {
-            guard await self.isAlive(kept) else {
-                kept.connection.cancel()
-                if self.outcome == nil { self.connect(opening) }
-                return
-            }
-            return self.lend(kept, to: opening)
-        }
-        guard self.permission.isAsked, opening.transport == .http else { return self.connect(opening) }
-        let request = await self.permittedRequest(for: opening)
-        if self.outcome == nil { self.connect(opening, request) }
-    }
-
-    /// The lane whose kept connection the turn uses.
-    var keptLane: Lane { self.outgoing?.keptLane ?? Lane(name: self.request.lane) }
-
-    /// The connection that an earlier turn has left, if it can carry the request.
-    @inline(never)
-    private func takeKeptConnection(for opening: TurnStateMachine.Opening) -> KeptConnection? {
-        guard opening.takesKeptConnection,
-            let kept = self.engine.takeKeptConnection(of: self.keptLane, for: self.credential)
-        else { return nil }
-        guard self.outgoing?.isTooLarge(after: kept.exchange) == true else { return kept }
-        self.engine.keep(kept)
-        return nil
-    }
-
-    /// Uses a connection that an earlier turn has left.
-    @inline(never)
-    private func lend(_ kept: KeptConnection, to opening: TurnStateMachine.Opening) {
-        let attempt = Attempt(of: opening, on: kept, at: self.engine.clock.now())
-        self.begin(attempt)
-        self.recorder.connected(attempt, at: attempt.startedAt)
-        var earlier = kept.exchange?.earlier ?? EarlierResponses()
-        earlier.areCallsAnswered = !self.request.answeredCalls.isEmpty
-        self.action = self.reader.machine.lent(
-            attempt: opening.attempt, after: kept.exchange?.responseID, earlier: earlier)
-    }
-
-    /// Whether a kept connection answers, when it has been quiet for so long that it is asked.
-    private func isAlive(_ kept: KeptConnection) async -> Bool {
-        guard self.engine.needsLivenessCheck(kept) else { return true }
-        let isCancelled = self.shared.withLock { shared in
-            shared.connections = [kept.connection]
-            return shared.isCancelled
-        }
-        if isCancelled { return false }
-        let limit = self.engine.configuration.timeouts.livenessCheck
-        let remaining = self.deadlines.remainingTotal(at: self.engine.clock.now())
-        let isAlive = await kept.isAlive(within: min(limit, remaining ?? limit), self.engine.clock)
-        if isAlive == nil { self.stop() }
-        return isAlive == true
-    }
-
-    /// Puts finished items into the request, with the outputs of calls; false when that ends the turn.
-    private func carryItems(_ rung: TurnStateMachine.Opening.Rung) async -> Bool {
-        var count = rung.carriedItemCount
-        guard count > 0 else { return true }
-        do {
-            while let call = self.outgoing?.carryItems(&count) {
-                guard let source = self.toolOutput else { continue }
-                // From here on the call is settled: every later attempt has it and its output in the request.
-                self.reader.machine.callCarried()
-                let name = String(decoding: call, as: UTF8.self)
-                // A client's turn answers inside `next()`, and ends its waits by itself; a program may do neither.
-                let output =
-                    self.request.toolOutput == nil
-                    ? try await self.answer { try await source(name) } : try await source(name)
-                self.outgoing?.carry(output: output)
-            }
+        guard let sender = self.sender else { return }
+        do throws(RequestSender.Failure) {
+            let opened = try await sender.open(opening, by: self.deadlines.end) { self.reader.machine.callCarried() }
+            self.opened(opened, opening)
         } catch {
-            // A client's turn has its own reason, its time limit among them.
-            if self.request.toolOutput == nil { self.endUnanswered(error) } else { self.end(.failed(error)) }
-            return false
+            self.notSent(error)
         }
-        return true
     }
 
-    /// The source of tools' outputs: the request's own goes before the configuration's.
-    var toolOutput: ChappieTransportConfiguration.ToolOutputSource? {
-        self.request.toolOutput ?? self.engine.configuration.toolOutput
-    }
-
-    /// Opens a connection of its own for an attempt, with its request if that was made before.
-    @inline(never)
-    private func connect(_ opening: TurnStateMachine.Opening, _ known: TransportRequest? = nil) {
-        // The turn may be cancelled while a kept connection is asked, or a tool's output is waited for.
-        if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
+    private func opened(_ opened: RequestSender.Opened, _ opening: TurnStateMachine.Opening) {
         self.transport = ChappieTransportKind(opening.transport)
-        if opening.transport == .webSocket, self.outgoing?.isTooLarge(after: nil) == true {
-            self.action = self.reader.machine.failed(.requestTooLarge, attempt: opening.attempt, jitter: 0)
-            return
+        switch opened {
+        case .connection(let attempt):
+            if attempt.transport == .httpSSE { self.reader.machine.requestSent(attempt: attempt.number) }
+            self.begin(attempt)
+        case .kept(let attempt, let kept):
+            self.begin(attempt)
+            self.recorder.connected(attempt, at: attempt.startedAt)
+            var earlier = kept.exchange?.earlier ?? EarlierResponses()
+            earlier.areCallsAnswered = !self.reader.options.answeredCalls.isEmpty
+            self.action = self.reader.machine.lent(
+                attempt: attempt.number, after: kept.exchange?.responseID, earlier: earlier)
+        case .failed(let failure):
+            self.action = self.reader.machine.failed(failure, attempt: opening.attempt, jitter: 0)
         }
-        guard let request = known ?? self.transportRequest(for: opening) else {
-            let fault = "the base URL needs a host and one of the schemes http, https, ws, wss"
-            self.action = self.reader.machine.failed(
-                .transport(TransportFailure(phase: .send, cause: .invalidRequest(fault))), attempt: opening.attempt,
-                jitter: 0)
-            return
-        }
-        let connection = self.engine.transport.connect(request)
-        var attempt = Attempt(of: opening, on: connection, at: self.engine.clock.now())
-        if attempt.transport == .httpSSE {
-            self.reader.machine.requestSent(attempt: opening.attempt)
-            attempt.requestedAt = attempt.startedAt
-        }
-        self.begin(attempt)
     }
 
-    /// Makes requests for the transport, as the turn stands now.
-    var requestBuilder: TransportRequestBuilder {
-        TransportRequestBuilder(
-            configuration: self.engine.configuration, credential: self.credential, turnState: self.outgoing?.turnState,
-            identity: self.identity)
-    }
-
-    /// The transport's request for an attempt; nil when the base URL cannot be used.
-    @inline(never)
-    func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
-        if case .resume(let cursor) = opening.rung { return self.requestBuilder.resumption(at: cursor) }
-        switch opening.transport {
-        case .webSocket: return self.requestBuilder.upgrade(lane: self.outgoing?.laneName)
-        case .http: return self.requestBuilder.post(self.outgoing?.http ?? [])
+    /// Ends the turn because its request does not go out.
+    private func notSent(_ failure: RequestSender.Failure) {
+        switch failure {
+        case .stopped:
+            self.stop()
+        case .unanswered(let error):
+            self.endUnanswered(error)
+        case .refused(let error):
+            self.closeAttempt(outcome: "request.refused")
+            self.end(.failed(ChappieClientError.refusal(error)))
+        case .own(let error):
+            self.end(.failed(error))
         }
     }
 
     /// Makes an attempt the one whose answer is read.
     private func begin(_ attempt: Attempt) {
         self.attempts.begin(attempt)
-        self.evidence.restart()
         self.parser.reset(lastEventID: "")
         self.reader.beginAttempt(continuesResponse: attempt.continuesResponse)
-        if !attempt.continuesResponse { self.outgoing?.dropFinishedItems() }
+        if !attempt.continuesResponse { self.sender?.outgoing.dropFinishedItems() }
         self.recorder.began(attempt, reconnects: self.reader.machine.reconnectCount)
         self.readsAnotherAttempt()
     }
@@ -268,22 +172,11 @@ extension TurnDriver {
     ///
     /// Only the first attempt continues anything: after a failure it is not certain what the server still has.
     private func webSocketMessage() -> [UInt8]? {
-        let exchange = self.hasFailed ? nil : self.attempts.current.flatMap { self.exchange(before: $0) }
-        let message = self.outgoing?.message(after: exchange)
-        if message?.isContinued == true, let attempt = self.attempts.current {
-            self.reader.machine.continued(attempt: attempt.number)
-        }
-        return message?.text
-    }
-
-    /// What the connection carried last; on a lane that has carried nothing, what the lane that it comes from did.
-    private func exchange(before attempt: Attempt) -> KeptExchange? {
-        if let exchange = attempt.kept?.exchange { return exchange }
-        guard let source = self.request.forkedFrom,
-            let kept = self.engine.keptConnection(of: Lane(name: source), for: self.credential),
-            kept.connection.socketIdentity == attempt.connection.socketIdentity
+        guard let attempt = self.attempts.current,
+            let message = self.sender?.message(on: attempt, continues: !self.hasFailed)
         else { return nil }
-        return kept.exchange
+        if message.isContinued { self.reader.machine.continued(attempt: attempt.number) }
+        return message.text
     }
 
     /// Gives the request to the attempt's WebSocket.
@@ -297,37 +190,27 @@ extension TurnDriver {
 
     /// Sends the request on the attempt's WebSocket, if it may go out.
     private func sendIfPermitted() async {
-        guard let attempt = self.attempts.current, let message = self.webSocketMessage(),
-            let question = self.permission.question(about: message, attempt: attempt.number),
-            await self.mayGoOut(question)
-        else { return }
-        self.send(message)
-    }
-
-    /// The request of an attempt over HTTP, if it may go out; nil when that is not so, which ends the turn, and when
-    /// there is none.
-    private func permittedRequest(for opening: TurnStateMachine.Opening) async -> TransportRequest? {
-        guard let request = self.transportRequest(for: opening) else { return nil }
-        guard let question = self.permission.question(about: request, attempt: opening.attempt) else { return request }
-        return await self.mayGoOut(question) ? request : nil
-    }
-
-    /// Asks the program; what it throws ends the turn.
-    private func mayGoOut(_ question: @escaping SendingPermission.Question) async -> Bool {
-        do {
-            try await self.answer(question)
-        } catch {
-            if error is ProgramQuestions.TotalPassedError || self.isGivenUp {
-                self.endUnanswered(error)
-            } else {
-                self.closeAttempt(outcome: "request.refused")
-                self.end(.failed(ChappieClientError.refusal(error)))
-            }
-            return false
+        guard let sender = self.sender, let attempt = self.attempts.current, let message = self.webSocketMessage()
+        else {
+            return
         }
-        // A caller that cancels in the meantime wants nothing to be sent.
-        if self.isGivenUp { self.stop() }
-        return self.outcome == nil
+        do throws(RequestSender.Failure) {
+            try await sender.ask(about: message, attempt: attempt.number, by: self.deadlines.end)
+            self.send(message)
+        } catch {
+            self.notSent(error)
+        }
+    }
+
+    /// Opens a connection over HTTP beside the upgrade, if its request may go out.
+    private func openHedgeIfPermitted(_ opening: TurnStateMachine.Opening) async {
+        guard let sender = self.sender else { return }
+        do throws(RequestSender.Failure) {
+            guard let rival = try await sender.openHedge(self.hedge(opening), by: self.deadlines.end) else { return }
+            self.race(rival)
+        } catch {
+            self.notSent(error)
+        }
     }
 
     // MARK: Waiting
@@ -352,35 +235,19 @@ extension TurnDriver {
             : self.reader.machine.timerFired(attempt: opening.attempt)
     }
 
-    /// Asks the program a question, which may take as long as the turn.
-    private func answer<Value: Sendable>(
-        _ question: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        try await self.questions.answer(by: self.deadlines.end, question)
-    }
-
-    /// Asks the program for a credential, which may take as long as a refresh does.
-    func askForCredential(
-        _ request: ChappieTransportConfiguration.CredentialRequest
-    ) async throws -> ChappieCredential? {
-        let source = self.engine.configuration.credential
-        return try await self.answer { try await source(request) }
-    }
-
     private func refreshCredential(before opening: TurnStateMachine.Opening) async {
-        let before = self.credential
+        guard let sender = self.sender else { return }
         let start = self.engine.clock.now()
         do {
-            self.credential = try await self.askForCredential(.rejected(before))
+            let isNew = try await self.refreshCredential(sender, .rejected(sender.credential))
+            self.recorder.refreshed(in: self.engine.clock.now() - start)
+            self.action = self.reader.machine.credentialRefreshed(attempt: opening.attempt, changed: isNew)
         } catch {
             if !self.isGivenUp {
                 self.recorder.refreshed(in: self.engine.clock.now() - start, error: self.redaction.error(error))
             }
-            return self.endUnanswered(error)
+            self.endUnanswered(error)
         }
-        self.recorder.refreshed(in: self.engine.clock.now() - start)
-        self.action = self.reader.machine.credentialRefreshed(
-            attempt: opening.attempt, changed: self.credential != before && self.credential != nil)
     }
 
     // MARK: The end
@@ -393,14 +260,12 @@ extension TurnDriver {
         self.endSteering()
         self.shareConnections()
         if attempt.transport == .webSocket, !self.steering.isOpen {
-            self.engine.keep(
-                KeptConnection(
-                    connection: attempt.connection, credential: self.credential, lane: self.keptLane,
-                    startedAt: attempt.kept?.startedAt ?? attempt.startedAt, keptAt: self.engine.clock.now(),
-                    exchange: self.outgoing?.exchange(
-                        self.reader.record, responseID: self.reader.responseID,
-                        earlier: self.reader.machine.earlierResponses, hasOutput: self.reader.machine.hasDelivered,
-                        isWarmUp: self.request.isWarmUp)))
+            self.sender?.keep(
+                attempt,
+                self.sender?.outgoing.exchange(
+                    self.reader.record, responseID: self.reader.responseID,
+                    earlier: self.reader.machine.earlierResponses, hasOutput: self.reader.machine.hasDelivered,
+                    isWarmUp: self.reader.options.isWarmUp))
         } else {
             attempt.connection.cancel()
         }
@@ -410,10 +275,10 @@ extension TurnDriver {
     private func fail(_ failure: TurnFailure) {
         if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         let error = self.redaction.error(
-            self.evidence.error(
+            self.reader.evidence.error(
                 for: failure, self.circumstances, redaction: self.redaction,
                 deliveredText: self.reader.machine.deliveredText))
-        let message = self.evidence.serverMessage(for: failure, error, redaction: self.redaction)
+        let message = self.reader.evidence.serverMessage(for: failure, error, redaction: self.redaction)
         self.shared.withLock { $0.serverMessage = message }
         self.closeAttempt(outcome: failure.failure?.tag ?? (error as? ChappieClientError)?.tag ?? "failed")
         self.end(.failed(error))
@@ -424,7 +289,7 @@ extension TurnDriver {
         self.closeRival(outcome: "lost-race")
         guard let attempt = self.attempts.takeCurrent() else { return }
         self.noteStatistics(of: attempt, outcome: outcome)
-        self.evidence.isOver(hasEvents: attempt.hasEvents)
+        self.reader.evidence.isOver(hasEvents: attempt.hasEvents)
         if !attempt.closesByItself { attempt.connection.cancel() }
         self.endSteering()
         self.shareConnections()
@@ -440,9 +305,4 @@ extension TurnDriver {
     func endSteering() {
         if self.steering.end() { self.reader.machine.steered() }
     }
-}
-
-extension TurnStateMachine.Opening {
-    /// Whether a connection that an earlier turn has left will do.
-    fileprivate var takesKeptConnection: Bool { self.reason == .first && self.transport == .webSocket }
 }

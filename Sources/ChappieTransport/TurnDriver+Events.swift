@@ -24,6 +24,15 @@ extension TurnDriver {
         }
     }
 
+    /// Handles the data of a server-sent event whose event type is `error`.
+    func receivedNamedError(_ data: UnsafeRawBufferPointer, attempt: Int) {
+        if let event = unsafe UntypedEvent(dataOfError: data) {
+            unsafe self.received(event, json: data, attempt: attempt)
+        } else {
+            unsafe self.receivedEvent(data, attempt: attempt)
+        }
+    }
+
     /// Handles a message, and those behind it that are nothing but output.
     func receivedMessages(_ first: InboundPayload, attempt: Int) {
         guard let connection = self.attempts.current?.connection else { return }
@@ -71,6 +80,13 @@ extension TurnDriver {
         }
     }
 
+    private func received(_ event: UntypedEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+        // The deltas before it came first.
+        self.noteProgressOfQueued()
+        unsafe self.reader.received(event, json: json, attempt: attempt)
+        self.followEnd()
+    }
+
     private func received(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         // The deltas before it came first.
         self.noteProgressOfQueued()
@@ -92,6 +108,55 @@ extension TurnDriver {
         unsafe self.handle(event, json: json, attempt: attempt)
     }
 
+    private func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+        if !event.kind.isContentFree {
+            _ = self.reader.machine.contentReceived(attempt: attempt)
+            if !event.kind.isTerminal { self.serverAnswered() }
+        }
+        unsafe self.reader.passOnBeforehand(event, json: json, attempt: attempt)
+        switch event.kind {
+        case .created(let responseID?):
+            self.named(responseID, attempt: attempt)
+        case .metadata(let turnState, _) where self.transport == .webSocket:
+            // Over HTTP it is a field of the answer.
+            self.sender?.outgoing.learn(turnState: turnState)
+        default:
+            break
+        }
+        let outcome = unsafe self.reader.handle(
+            event, json: json, attempt: attempt, behind: self.sender?.outgoing.carriedItems ?? [])
+        switch outcome {
+        case .goesOn:
+            if case .outputItemDone(let outputIndex, let item) = event.kind {
+                self.finished(item, at: outputIndex, attempt: attempt)
+            }
+        case .steered: self.sender?.outgoing.dropFinishedItems()
+        case .ended: break
+        }
+        if let byteCount = self.reader.verifiedByteCount.take() {
+            self.recorder.replayed(byteCount, in: self.attempts.current)
+        }
+        self.followEnd()
+    }
+
+    private func named(_ responseID: String, attempt: Int) {
+        self.reader.responseID = responseID
+        // Without a name for it the response is asked for again as a whole, and compared.
+        if !self.reader.machine.isResumable || self.sender?.canResume(responseID) == true {
+            self.reader.machine.responseNamed(responseID, attempt: attempt)
+        }
+        guard let attempt = self.attempts.current, attempt.transport == .webSocket else { return }
+        self.steering.named(responseID, on: attempt.connection)
+    }
+
+    /// Remembers a finished item, to give it back if the response breaks.
+    private func finished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
+        guard self.sender?.carries(item) == true else { return }
+        let place = self.reader.machine.place(of: item.fingerprint, at: outputIndex)
+        guard self.reader.machine.itemFinished(outputIndex: place, attempt: attempt) else { return }
+        self.sender?.outgoing.finished(item)
+    }
+
     /// Does what follows from the end of the attempt that the reader has found, if it has.
     private func followEnd() {
         switch self.reader.end.take() {
@@ -100,187 +165,6 @@ extension TurnDriver {
         case .decided(let action, nil): self.action = action
         case nil: return
         }
-    }
-
-    private func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
-        if !event.kind.isContentFree {
-            _ = self.reader.machine.contentReceived(attempt: attempt)
-            if !event.kind.isTerminal { self.serverAnswered() }
-        }
-        unsafe self.reader.passOnBeforehand(event, json: json, attempt: attempt)
-        switch event.kind {
-        case .completed(let summary):
-            return self.responseEnded(summary, attempt: attempt)
-        case .failed(let summary):
-            return self.responseFailed(summary, attempt: attempt)
-        case .incomplete(let summary):
-            return self.responseIncomplete(summary, attempt: attempt)
-        case .error(let error):
-            return unsafe self.received(error, json: json)
-        case .unknown:
-            if let end = unsafe self.reader.end(event, json: json) {
-                return unsafe self.received(end, json: json, attempt: attempt)
-            }
-        case .created(let responseID):
-            self.named(responseID, attempt: attempt)
-        case .metadata(let turnState, _):
-            // Over HTTP it is a field of the answer.
-            if self.attempts.current?.transport == .webSocket { self.outgoing?.learn(turnState: turnState) }
-        case .other:
-            unsafe self.noteSteering(event, json: json)
-        case .delta, .partDone, .outputItemAdded, .outputItemDone, .rateLimits, .keepalive, .contentFree:
-            break
-        }
-        let goesOn = unsafe self.reader.handle(event, json: json, attempt: attempt)
-        if goesOn, case .outputItemDone(let outputIndex, let item) = event.kind {
-            self.noteFinished(
-                item, at: self.reader.machine.place(of: item.fingerprint, at: outputIndex), attempt: attempt)
-        }
-        self.noteReplay()
-        self.followEnd()
-    }
-
-    /// Tells of a replay that has caught up.
-    private func noteReplay() {
-        guard let byteCount = self.reader.verifiedByteCount.take() else { return }
-        self.recorder.replayed(byteCount, in: self.attempts.current)
-    }
-
-    private func named(_ responseID: String?, attempt: Int) {
-        guard let responseID else { return }
-        self.reader.responseID = responseID
-        // Without a name for it the response is asked for again as a whole, and compared.
-        if !self.reader.machine.isResumable || self.requestBuilder.canResume(responseID) {
-            self.reader.machine.responseNamed(responseID, attempt: attempt)
-        }
-        guard let attempt = self.attempts.current, attempt.transport == .webSocket else { return }
-        self.steering.named(responseID, on: attempt.connection)
-    }
-
-    /// Remembers a finished item, to give it back if the response breaks.
-    private func noteFinished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
-        guard self.engine.configuration.policy.carriesFinishedItems,
-            self.outgoing?.canCarry(item, hasOutputs: self.toolOutput != nil) == true,
-            self.reader.machine.itemFinished(outputIndex: outputIndex, attempt: attempt)
-        else { return }
-        self.outgoing?.finished(item)
-    }
-
-    // MARK: The end of a response
-
-    /// The response has ended, as its status says: some servers end every response with `response.completed`.
-    private func responseEnded(_ summary: ResponseSummary, attempt: Int) {
-        switch summary.status {
-        case "incomplete": self.responseIncomplete(summary, attempt: attempt)
-        case "cancelled": self.responseStopped(summary, status: "cancelled")
-        case "failed": self.responseFailed(summary, attempt: attempt)
-        default: self.responseCompleted(summary, attempt: attempt)
-        }
-    }
-
-    /// The server says that the response is complete.
-    private func responseCompleted(_ summary: ResponseSummary, attempt: Int) {
-        if self.reader.complete(summary, attempt: attempt) {
-            self.keepUnusedSteering()
-            self.reader.end(behind: self.outgoing?.carriedItems ?? [], attempt: attempt)
-        }
-        self.noteReplay()
-        self.followEnd()
-    }
-
-    /// The server has ended the response early.
-    private func responseIncomplete(_ summary: ResponseSummary, attempt: Int) {
-        if self.continuesSteered(summary, attempt: attempt) { return }
-        self.reader.deliverRest(summary, attempt: attempt)
-        self.noteReplay()
-        if self.reader.end == nil { self.responseStopped(summary, status: "incomplete") } else { self.followEnd() }
-    }
-
-    private func responseStopped(_ summary: ResponseSummary, status: String) {
-        self.evidence.ended(summary, status: status)
-        self.failed(.responseIncomplete(reason: summary.incompleteReason))
-    }
-
-    /// The response failed, in the server's words, or was cancelled: to ask again would bring back what was stopped.
-    ///
-    /// It is over: where the server keeps it, there is nothing behind this that could be asked for.
-    private func responseFailed(_ summary: ResponseSummary, attempt: Int) {
-        if summary.status == "cancelled" { return self.responseStopped(summary, status: "cancelled") }
-        self.reader.machine.responseEnded(attempt: attempt)
-        self.evidence.ended(summary, status: "failed")
-        self.failed(.responseFailed(self.refusal(ServerErrorFacts(summary))))
-    }
-
-    /// An error outside of a response object.
-    private func received(_ event: ErrorEvent, json: UnsafeRawBufferPointer) {
-        unsafe self.evidence.received(event, json: json)
-        self.failed(.errorEvent(self.refusal(event.facts, event.statusCode, event.headers)))
-    }
-
-    private func refusal(
-        _ facts: ServerErrorFacts, _ statusCode: Int? = nil, _ fields: [(name: String, value: String)] = []
-    ) -> RefusalFacts {
-        self.evidence.refusal(facts, statusCode: statusCode, fields: fields, known: self.reader.usageLimits)
-    }
-
-    // MARK: Events of other protocols
-
-    /// The data of a server-sent event whose event type is `error`.
-    func receivedNamedError(_ data: UnsafeRawBufferPointer, attempt: Int) {
-        if let event = unsafe UntypedEvent(dataOfError: data) {
-            unsafe self.received(event, json: data, attempt: attempt)
-        } else {
-            unsafe self.receivedEvent(data, attempt: attempt)
-        }
-    }
-
-    private func received(_ event: UntypedEvent, json: UnsafeRawBufferPointer, attempt: Int) {
-        // The deltas before it came first.
-        self.noteProgressOfQueued()
-        guard self.reader.machine.isReading(attempt) else { return }
-        self.reader.machine.eventReceived(attempt: attempt)
-        switch event {
-        case .error(let error): unsafe self.received(error, json: json)
-        case .otherAPI(let api): self.failed(.otherAPI(OtherAPI(api)))
-        }
-    }
-
-    // MARK: Steering
-
-    /// Tells of what the server says about a steering, if an event says that.
-    private func noteSteering(_ event: ResponseEvent, json: UnsafeRawBufferPointer) {
-        guard self.steering.isUsed,
-            let answer = unsafe SteeringMessage.answer(type: String(event.typeName), json: json)
-        else { return }
-        self.steering.answered(answer)
-        let transport = self.attempts.current?.transport
-        switch answer {
-        case .accepted: self.report(ChappieDiagnostic(kind: .steered, transport: transport))
-        case .pending: self.report(ChappieDiagnostic(kind: .steerPending, transport: transport))
-        case .failed(let code):
-            self.report(ChappieDiagnostic(kind: .steerFailed, transport: transport, reason: code))
-        }
-    }
-
-    /// Puts what the server has taken and not used behind a complete response: it goes with the next request.
-    ///
-    /// The connection is not used again, so the server has it once. What was not taken came too late.
-    private func keepUnusedSteering() {
-        let unused = self.steering.unused
-        self.reader.record.leaves(unused.items)
-        guard unused.hasOthers else { return }
-        self.report(
-            ChappieDiagnostic(
-                kind: .steerFailed, transport: self.attempts.current?.transport, reason: "response_already_completed"))
-    }
-
-    /// Goes on with the successor of a response that has ended because it was steered; false for any other ending.
-    private func continuesSteered(_ summary: ResponseSummary, attempt: Int) -> Bool {
-        guard summary.incompleteReason == "steered", self.steering.isUsed else { return false }
-        let action = self.reader.continuesSteered(summary, with: self.steering.takeUsed(), attempt: attempt)
-        if action != .ignore { self.action = action }
-        self.outgoing?.dropFinishedItems()
-        return true
     }
 
     // MARK: Progress
@@ -328,14 +212,5 @@ extension TurnDriver {
         self.attempts.current?.lastEvent = now
         guard isProgress else { return self.checkProgress() }
         self.attempts.current?.progressed(at: now)
-    }
-}
-
-extension OtherAPI {
-    fileprivate init(_ api: UntypedEvent.API) {
-        switch api {
-        case .chatCompletions: self = .chatCompletions
-        case .messages: self = .messages
-        }
     }
 }

@@ -5,12 +5,8 @@ import StreamTransport
 ///
 /// The state machine says which one carries it.
 extension TurnDriver {
-    /// Opens a connection over HTTP beside the upgrade, with a request that waits.
-    func openHedge(_ opening: TurnStateMachine.Opening, _ known: TransportRequest? = nil) {
-        let opening = self.hedge(opening)
-        guard var request = known ?? self.transportRequest(for: opening) else { return }
-        request.isHeld = true
-        let rival = Attempt(of: opening, on: self.engine.transport.connect(request), at: self.engine.clock.now())
+    /// Lets a connection over HTTP race the upgrade, with a request that waits.
+    func race(_ rival: Attempt) {
         self.attempts.race(rival)
         self.recorder.began(rival, isHedge: true)
         self.shareConnections()
@@ -27,7 +23,7 @@ extension TurnDriver {
     func release() {
         if self.attempts.other?.transport == .httpSSE {
             self.exchangeRivals()
-            self.evidence.restart()
+            self.reader.evidence.restart()
             self.noteFallback(
                 because: self.rivalRefusal?.tag ?? "upgrade.slow", rung: self.attempts.current?.recoveryRung)
         }
@@ -81,7 +77,7 @@ extension TurnDriver {
             attempt.connection.cancel()
         }
         self.attempts.begin(rival)
-        self.evidence.restart()
+        self.reader.evidence.restart()
         self.readsAnotherAttempt()
         if rival.transport == .httpSSE { self.noteFallback(because: failure.tag, rung: rival.recoveryRung) }
         self.noteRace()
@@ -96,19 +92,13 @@ extension TurnDriver {
     /// The upgrade has succeeded too late for this turn: the next one can have it.
     func keepRival() {
         guard let rival = self.takeRival(outcome: "kept") else { return }
-        self.engine.keep(
-            KeptConnection(
-                connection: rival.connection, credential: self.credential, lane: self.keptLane,
-                startedAt: rival.startedAt, keptAt: self.engine.clock.now()))
+        self.sender?.keep(rival)
     }
 
     /// Lets the upgrade go on in background, for a later turn.
     func parkRival() {
         guard let rival = self.takeRival(outcome: "parked") else { return }
-        self.engine.park(
-            PendingUpgrade(
-                connection: rival.connection, credential: self.credential, lane: self.keptLane,
-                startedAt: rival.startedAt, purpose: .race))
+        self.sender?.park(rival)
     }
 
     /// Takes the rival out of the turn and leaves its connection as it is.

@@ -137,14 +137,14 @@ extension TurnDriver {
         // The server gets its own words back as they were; everybody else gets them without secrets.
         let turnState = head.value(of: "x-codex-turn-state")
         let head = self.redaction.head(head)
-        self.evidence.opened(head)
+        self.reader.evidence.opened(head)
         let isAccepted = self.attempts.current?.opened(head, at: self.engine.clock.now())
         guard let attempt = self.attempts.current, isAccepted == true else {
             if self.attempts.current?.isOtherContent == true, !head.hasWords { self.failed(.unexpectedContentType) }
             return
         }
         if attempt.transport == .httpSSE {
-            self.outgoing?.learn(turnState: turnState)
+            self.sender?.outgoing.learn(turnState: turnState)
             self.reader.merge(UsageLimitHeaders(head.namedFields).activeSnapshot)
         }
         self.report(ChappieDiagnostic(kind: .connected, transport: attempt.transport))
@@ -206,7 +206,7 @@ extension TurnDriver {
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
         // The status code is known, and says more than the way the body ended.
         if attempt.stage == .refused { return self.refused() }
-        if case .closed(_, let reason) = end { self.evidence.closed(reason) }
+        if case .closed(_, let reason) = end { self.reader.evidence.closed(reason) }
         if self.isOtherDocument() { return self.failed(.unexpectedContentType) }
         self.failed(AttemptFailure(end, beforeFirstEvent: !attempt.hasEvents))
     }
@@ -214,16 +214,16 @@ extension TurnDriver {
     /// Whether the body is JSON or HTML in place of an event stream: then it is the server's word about the error.
     private func isOtherDocument() -> Bool {
         guard self.attempts.current?.isOtherDocument() == true else { return false }
-        self.evidence.read(body: self.attempts.current?.refusal ?? [])
+        self.reader.evidence.read(body: self.attempts.current?.refusal ?? [])
         return true
     }
 
     /// The body of a refusal is there, as much of it as is kept.
     private func refused() {
         guard let attempt = self.attempts.current, let head = attempt.head else { return }
-        self.evidence.read(body: attempt.refusal)
+        self.reader.evidence.read(body: attempt.refusal)
         if attempt.isOtherContent { return self.failed(.unexpectedContentType) }
-        let facts = self.evidence.refusal(
+        let facts = self.reader.evidence.refusal(
             ServerErrorFacts(body: attempt.refusal) ?? ServerErrorFacts(), statusCode: head.statusCode,
             fields: head.namedFields, known: self.reader.usageLimits)
         self.failed(attempt.transport == .webSocket ? .upgradeStatus(facts) : .httpStatus(facts))
@@ -270,13 +270,13 @@ extension TurnDriver {
                 && EndedAnswer.isInOrder(
                     failure, head: attempt.head,
                     endsBetweenEvents: attempt.transport == .httpSSE && self.parser.finish() == .clean)
-            self.evidence.ended(inOrder: isInOrder)
+            self.reader.evidence.ended(inOrder: isInOrder)
             self.recorder.endedWithoutTerminalEvent(inOrder: isInOrder)
         }
         guard failure.isCut, attempt.stage == .streaming,
             let age = self.recorder.cut(at: self.engine.clock.now() - attempt.connectionStart)
         else { return }
-        self.evidence.cut(at: age)
+        self.reader.evidence.cut(at: age)
         self.report(ChappieDiagnostic(kind: .pathTimeLimit, transport: attempt.transport, connectionAge: age))
     }
 
@@ -284,8 +284,8 @@ extension TurnDriver {
     func noteFailed(_ failure: AttemptFailure, of attempt: Attempt) {
         guard self.recorder.isLogging else { return }
         self.recorder.failed(
-            attempt, self.redaction.clientError(self.evidence.error(for: failure, self.circumstances)),
-            tag: failure.tag, serverRequestID: self.evidence.requestID, at: self.engine.clock.now())
+            attempt, self.redaction.clientError(self.reader.evidence.error(for: failure, self.circumstances)),
+            tag: failure.tag, serverRequestID: self.reader.evidence.requestID, at: self.engine.clock.now())
     }
 }
 

@@ -11,8 +11,8 @@ import StreamTransport
 ///   time.
 @safe package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     let engine: Engine
-    let request: ChappieTransportRequest
-    let identity: RequestIdentity
+    private let request: ChappieTransportRequest
+    private let identity: RequestIdentity
     let shared = LockedValue(SharedTurnState())
     private let liveReport = LockedValue(ChappieStreamReport())
     let steering = Steering()
@@ -35,15 +35,13 @@ import StreamTransport
     /// The end of the stream once no event waits any more: nil while it runs.
     @safe @exclusivity(unchecked) private(set) var outcome: Outcome?
 
-    /// The request in the form in which it goes out; nil before the turn has begun.
-    var outgoing: OutgoingRequest?
+    /// Opens connections and sends the request; nil before the turn has begun.
+    private(set) var sender: RequestSender?
     /// Whether an attempt has failed.
     var hasFailed = false
     /// Whether the circuit breaker has let the turn through to see whether the server has recovered.
     private var isProbe = false
     var parser: EventStreamParser
-    var credential: ChappieCredential? { didSet { self.reader.redaction.add(self.credential) } }
-    var evidence: FailureEvidence
     /// The transport of the newest attempt.
     var transport: ChappieTransportKind
     /// The newest attempt that the consumer was told of before its delay.
@@ -73,11 +71,12 @@ import StreamTransport
         self.deadlines = Deadlines(
             configuration.timeouts, tellsOfStalls: configuration.reportsDiagnostics || watch.isLogging)
         self.transport = configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
-        self.evidence = FailureEvidence(
-            clientRequestID: self.identity.requestID, bodyByteCountLimit: configuration.limits.errorBodyByteCount)
         self.reader = EventReader(
             machine: TurnStateMachine(policy: RetryPolicy(configuration)),
-            options: EventReader.Options(configuration, request), redaction: engine.redaction)
+            options: EventReader.Options(configuration, request), redaction: engine.redaction,
+            evidence: FailureEvidence(
+                clientRequestID: self.identity.requestID, bodyByteCountLimit: configuration.limits.errorBodyByteCount),
+            steering: self.steering)
         self.parser = EventStreamParser(maximumEventByteCount: configuration.limits.eventByteCount)
     }
 
@@ -98,10 +97,10 @@ import StreamTransport
     /// It belongs to the stream's one consumer.
     package var completedResponse: CompletedResponse? {
         guard self.reader.machine.replaySafety == .completed else { return nil }
-        let carriedItems = self.outgoing?.carriedItems ?? []
+        let carriedItems = self.sender?.outgoing.carriedItems ?? []
         var response = self.reader.record.completedResponse(behind: carriedItems).map(self.redaction.response)
-        response?.requestID = self.evidence.requestID
-        response?.turnState = self.outgoing?.turnState
+        response?.requestID = self.reader.evidence.requestID
+        response?.turnState = self.sender?.outgoing.turnState
         return response
     }
 
@@ -187,33 +186,31 @@ import StreamTransport
     private func begin() async {
         self.deadlines.begin(at: self.engine.clock.now())
         self.recorder.began(on: self.transport)
-        guard self.readRequest(), self.isPermitted() else { return }
+        guard let sender = self.readRequest(), self.isPermitted() else { return }
         do {
-            self.credential = try await self.askForCredential(.connecting)
+            try await self.refreshCredential(sender, .connecting)
         } catch {
             return self.endUnanswered(error)
         }
-        self.start()
+        self.start(sender)
     }
 
-    /// Reads the request; false when it cannot be sent, which ends the turn.
+    /// Reads the request; nil when it cannot be sent, which ends the turn.
     @inline(never)
-    private func readRequest() -> Bool {
+    private func readRequest() -> RequestSender? {
         guard self.request.hasValidLane else {
             self.end(invalid: "a lane's name has 1 to 256 letters, digits and characters of _ . -")
-            return false
+            return nil
         }
-        do {
-            let outgoing = try OutgoingRequest(
-                self.request, usesLanes: self.engine.configuration.usesLanes,
-                metadata: self.engine.configuration.sendsClientMetadata ? self.identity.metadata : [:])
-            self.reader.lane = outgoing.streamID
-            self.outgoing = outgoing
-            return true
+        do throws(ResponseRequestBodyError) {
+            self.sender = try RequestSender(
+                self.engine, self.request, identity: self.identity, shared: self.shared, questions: self.questions,
+                permission: self.permission)
+            self.reader.lane = self.sender?.outgoing.streamID
         } catch {
             self.end(.failed(ChappieClientError(invalidBody: error, transport: self.transport, of: self.identity)))
-            return false
         }
+        return self.sender
     }
 
     /// Asks the circuit breaker; false when it ends the turn.
@@ -237,19 +234,31 @@ import StreamTransport
 
     /// Asks for the first action.
     @inline(never)
-    private func start() {
-        guard let outgoing = self.outgoing else { return }
-        self.engine.prepare(for: self.credential, lane: outgoing.keptLane, begins: !self.request.isWarmUp)
+    private func start(_ sender: RequestSender) {
         let configuration = self.engine.configuration
-        let availability = self.engine.availability(for: outgoing, self.credential)
+        self.engine.prepare(
+            for: sender.credential, lane: sender.outgoing.keptLane, begins: !self.request.isWarmUp)
+        let availability = sender.webSocketAvailability
         guard !self.request.isWarmUp || configuration.policy.prefersWebSocket && availability == .available else {
             return self.end(invalid: "a warm-up needs a WebSocket")
         }
         self.reader.machine = TurnStateMachine(
             policy: self.request.isWarmUp ? .once : RetryPolicy(configuration), webSocket: availability,
-            isResumable: outgoing.isResumable, asksBeforeSending: self.permission.isAsked,
+            isResumable: sender.outgoing.isResumable, asksBeforeSending: self.permission.isAsked,
             outputByteCountLimit: configuration.limits.outputByteCount)
         self.action = self.reader.machine.started()
+    }
+
+    /// Asks the program for a credential, whose secrets are taken out of the server's words from then on.
+    ///
+    /// - Returns: whether it is a new one.
+    @discardableResult
+    func refreshCredential(
+        _ sender: RequestSender, _ request: ChappieTransportConfiguration.CredentialRequest
+    ) async throws -> Bool {
+        let isNew = try await sender.refreshCredential(request, by: self.deadlines.end)
+        self.reader.redaction.add(sender.credential)
+        return isNew
     }
 
     // MARK: The end
@@ -290,7 +299,7 @@ import StreamTransport
             return self.end(.failed(error))
         }
         let failure = AttemptFailure.timeout(.total)
-        let late = self.redaction.error(self.evidence.error(for: failure, self.circumstances))
+        let late = self.redaction.error(self.reader.evidence.error(for: failure, self.circumstances))
         // The program was slow, and not the server.
         self.abandonTicket()
         self.closeAttempt(outcome: failure.tag)
@@ -329,7 +338,7 @@ import StreamTransport
     private var facts: TurnRecorder.Facts {
         TurnRecorder.Facts(
             attemptCount: self.reader.machine.attemptCount, transport: self.transport,
-            serverRequestID: self.evidence.requestID)
+            serverRequestID: self.reader.evidence.requestID)
     }
 
     /// The facts about the turn that its error has.

@@ -1,0 +1,326 @@
+import ResponseEvents
+import StreamSession
+import StreamTransport
+
+/// Opens the connections of a turn's attempts and sends its request on them.
+///
+/// It owns the request in the form in which it goes out, and the credential. It belongs to the turn's driver, and asks
+/// the program what has to be asked before anything goes out: for a credential, for tools' outputs, for its permission.
+final class RequestSender {
+    /// The reason why nothing goes out, which ends the turn.
+    enum Failure: Error {
+        /// The turn is given up.
+        case stopped
+        /// The program has not answered: with its error, or late.
+        case unanswered(any Error)
+        /// The program does not let the request go.
+        case refused(any Error)
+        /// A client's turn has a reason of its own.
+        case own(any Error)
+    }
+
+    /// The connection of an attempt.
+    enum Opened {
+        /// A connection of its own, which may still be opening.
+        case connection(Attempt)
+        /// A WebSocket that an earlier turn has left.
+        case kept(Attempt, KeptConnection)
+        /// No connection can be opened.
+        case failed(AttemptFailure)
+    }
+
+    private let engine: Engine
+    private let request: ChappieTransportRequest
+    private let identity: RequestIdentity
+    private let shared: LockedValue<SharedTurnState>
+    private let questions: ProgramQuestions
+    private let permission: SendingPermission
+    /// The request in the form in which it goes out.
+    var outgoing: OutgoingRequest
+    /// The credential of the newest attempt; nil when there is none.
+    private(set) var credential: ChappieCredential?
+
+    /// A sender for one turn.
+    ///
+    /// - Parameters:
+    ///   - engine: the instance's engine.
+    ///   - request: the caller's request.
+    ///   - identity: the names that go out with the request.
+    ///   - shared: the turn's state that `cancel()` touches.
+    ///   - questions: the turn's questions to the program.
+    ///   - permission: the program's permission to send.
+    /// - Throws: an error when the body is not a JSON object.
+    init(
+        _ engine: Engine, _ request: ChappieTransportRequest, identity: RequestIdentity,
+        shared: LockedValue<SharedTurnState>, questions: ProgramQuestions, permission: SendingPermission
+    ) throws(ResponseRequestBodyError) {
+        self.engine = engine
+        self.request = request
+        self.identity = identity
+        self.shared = shared
+        self.questions = questions
+        self.permission = permission
+        self.outgoing = try OutgoingRequest(
+            request, usesLanes: engine.configuration.usesLanes,
+            metadata: engine.configuration.sendsClientMetadata ? identity.metadata : [:])
+    }
+
+    // MARK: Facts
+
+    /// Whether the turn may begin with a WebSocket.
+    var webSocketAvailability: TurnStateMachine.WebSocketAvailability {
+        self.engine.availability(for: self.outgoing, self.credential)
+    }
+
+    /// Makes requests for the transport, as the turn stands now.
+    private var builder: TransportRequestBuilder {
+        TransportRequestBuilder(
+            configuration: self.engine.configuration, credential: self.credential, turnState: self.outgoing.turnState,
+            identity: self.identity)
+    }
+
+    /// Whether the rest of a response of this name can be asked for.
+    func canResume(_ responseID: String) -> Bool { self.builder.canResume(responseID) }
+
+    /// The source of tools' outputs: the request's own goes before the configuration's.
+    private var toolOutput: ChappieTransportConfiguration.ToolOutputSource? {
+        self.request.toolOutput ?? self.engine.configuration.toolOutput
+    }
+
+    /// Whether a finished item goes back as input if the response breaks.
+    func carries(_ item: ItemSummary) -> Bool {
+        self.engine.configuration.policy.carriesFinishedItems
+            && self.outgoing.canCarry(item, hasOutputs: self.toolOutput != nil)
+    }
+
+    // MARK: Credentials
+
+    /// Asks the program for a credential, which may take as long as a refresh does; `end` is the end of the turn's time.
+    ///
+    /// - Returns: whether it is a new one.
+    func refreshCredential(
+        _ request: ChappieTransportConfiguration.CredentialRequest, by end: Duration?
+    ) async throws -> Bool {
+        let source = self.engine.configuration.credential
+        let before = self.credential
+        self.credential = try await self.questions.answer(by: end) { try await source(request) }
+        return self.credential != nil && self.credential != before
+    }
+
+    // MARK: Opening
+
+    /// Whether a tool, the program, or a kept connection has to be asked before a connection is opened.
+    func mustWait(before opening: TurnStateMachine.Opening) -> Bool {
+        if opening.rung.carriedItemCount > 0 || self.permission.isAsked && opening.transport == .http { return true }
+        guard opening.takesKeptConnection,
+            let kept = self.engine.keptConnection(of: self.outgoing.keptLane, for: self.credential)
+        else { return false }
+        return self.engine.needsLivenessCheck(kept)
+    }
+
+    /// Lends a kept connection, or opens one; nil when something has to be waited for after all.
+    @inline(never)
+    func openNow(_ opening: TurnStateMachine.Opening) -> Opened? {
+        guard let kept = self.takeKeptConnection(for: opening) else { return self.connect(opening) }
+        guard self.engine.needsLivenessCheck(kept) else { return self.lend(kept, to: opening) }
+        // Another turn has put it back since it was decided that it is not asked.
+        self.engine.keep(kept)
+        return nil
+    }
+
+    /// Lends a kept connection, or opens one, after all that has to be waited for.
+    ///
+    /// - Parameters:
+    ///   - opening: the opening that the state machine asks for.
+    ///   - end: the end of the turn's time; nil for a turn without a limit.
+    ///   - callCarried: is called for each call that goes back with its output: from then on it is settled.
+    /// - Returns: the connection.
+    /// - Throws: the reason why the turn ends.
+    func open(
+        _ opening: TurnStateMachine.Opening, by end: Duration?, callCarried: () -> Void
+    ) async throws(Failure) -> Opened {
+        try await self.carryItems(opening.rung, by: end, callCarried: callCarried)
+        if let kept = self.takeKeptConnection(for: opening) {
+            let isAlive = await self.isAlive(kept, by: end)
+            if isAlive == true { return self.lend(kept, to: opening) }
+            kept.connection.cancel()
+            if isAlive == nil { throw .stopped }
+        }
+        var request: TransportRequest?
+        if self.permission.isAsked, opening.transport == .http, let known = self.transportRequest(for: opening) {
+            try await self.ask(self.permission.question(about: known, attempt: opening.attempt), by: end)
+            request = known
+        }
+        // The turn may be cancelled while a kept connection is asked, or a tool's output is waited for.
+        if self.shared.withLock({ $0.isCancelled }) { throw .stopped }
+        return self.connect(opening, request)
+    }
+
+    /// The connection that an earlier turn has left, if it can carry the request.
+    @inline(never)
+    private func takeKeptConnection(for opening: TurnStateMachine.Opening) -> KeptConnection? {
+        guard opening.takesKeptConnection,
+            let kept = self.engine.takeKeptConnection(of: self.outgoing.keptLane, for: self.credential)
+        else { return nil }
+        guard self.outgoing.isTooLarge(after: kept.exchange) else { return kept }
+        self.engine.keep(kept)
+        return nil
+    }
+
+    private func lend(_ kept: KeptConnection, to opening: TurnStateMachine.Opening) -> Opened {
+        .kept(Attempt(of: opening, on: kept, at: self.engine.clock.now()), kept)
+    }
+
+    /// Whether a kept connection answers, when it has been quiet for so long that it is asked; nil when the turn is given
+    /// up meanwhile.
+    private func isAlive(_ kept: KeptConnection, by end: Duration?) async -> Bool? {
+        guard self.engine.needsLivenessCheck(kept) else { return true }
+        let isCancelled = self.shared.withLock { shared in
+            shared.connections = [kept.connection]
+            return shared.isCancelled
+        }
+        if isCancelled { return nil }
+        let limit = self.engine.configuration.timeouts.livenessCheck
+        let remaining = end.map { max(.zero, $0 - self.engine.clock.now()) }
+        return await kept.isAlive(within: min(limit, remaining ?? limit), self.engine.clock)
+    }
+
+    /// Opens a connection of its own for an attempt, with its request if that was made before.
+    @inline(never)
+    private func connect(_ opening: TurnStateMachine.Opening, _ known: TransportRequest? = nil) -> Opened {
+        if opening.transport == .webSocket, self.outgoing.isTooLarge(after: nil) { return .failed(.requestTooLarge) }
+        guard let request = known ?? self.transportRequest(for: opening) else {
+            let fault = "the base URL needs a host and one of the schemes http, https, ws, wss"
+            return .failed(.transport(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
+        }
+        let connection = self.engine.transport.connect(request)
+        var attempt = Attempt(of: opening, on: connection, at: self.engine.clock.now())
+        if attempt.transport == .httpSSE { attempt.requestedAt = attempt.startedAt }
+        return .connection(attempt)
+    }
+
+    /// The transport's request for an attempt; nil when the base URL cannot be used.
+    @inline(never)
+    private func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
+        if case .resume(let cursor) = opening.rung { return self.builder.resumption(at: cursor) }
+        switch opening.transport {
+        case .webSocket: return self.builder.upgrade(lane: self.outgoing.laneName)
+        case .http: return self.builder.post(self.outgoing.http)
+        }
+    }
+
+    /// Puts finished items into the request, with the outputs of calls.
+    private func carryItems(
+        _ rung: TurnStateMachine.Opening.Rung, by end: Duration?, callCarried: () -> Void
+    ) async throws(Failure) {
+        var count = rung.carriedItemCount
+        guard count > 0 else { return }
+        while let call = self.outgoing.carryItems(&count) {
+            guard let source = self.toolOutput else { continue }
+            // Every later attempt has the call and its output in the request.
+            callCarried()
+            self.outgoing.carry(
+                output: try await self.output(of: String(decoding: call, as: UTF8.self), source, by: end))
+        }
+    }
+
+    /// The output of a call; a client's turn answers inside `next()` and ends its waits by itself, a program may do
+    /// neither.
+    private func output(
+        of call: String, _ source: @escaping ChappieTransportConfiguration.ToolOutputSource, by end: Duration?
+    ) async throws(Failure) -> [UInt8] {
+        do {
+            if self.request.toolOutput != nil { return try await source(call) }
+            return try await self.questions.answer(by: end) { try await source(call) }
+        } catch {
+            // A client's turn has its own reason, its time limit among them.
+            throw self.request.toolOutput == nil ? .unanswered(error) : .own(error)
+        }
+    }
+
+    // MARK: The hedge
+
+    /// Opens a connection over HTTP beside the upgrade, with a request that waits; nil when it cannot be made.
+    func openHedge(_ opening: TurnStateMachine.Opening) -> Attempt? {
+        self.transportRequest(for: opening).map { self.hedge($0, opening) }
+    }
+
+    /// Opens one after the program has let its request go.
+    func openHedge(_ opening: TurnStateMachine.Opening, by end: Duration?) async throws(Failure) -> Attempt? {
+        guard let request = self.transportRequest(for: opening) else { return nil }
+        try await self.ask(self.permission.question(about: request, attempt: opening.attempt), by: end)
+        return self.hedge(request, opening)
+    }
+
+    private func hedge(_ request: TransportRequest, _ opening: TurnStateMachine.Opening) -> Attempt {
+        var request = request
+        request.isHeld = true
+        return Attempt(of: opening, on: self.engine.transport.connect(request), at: self.engine.clock.now())
+    }
+
+    // MARK: Sending
+
+    /// The message that asks for the response on an attempt's WebSocket, and whether it has only what is new since the
+    /// exchange before.
+    ///
+    /// - Parameters:
+    ///   - attempt: the attempt.
+    ///   - continues: whether the request may go on from an earlier exchange.
+    func message(on attempt: Attempt, continues: Bool) -> (text: [UInt8], isContinued: Bool) {
+        self.outgoing.message(after: continues ? self.exchange(before: attempt) : nil)
+    }
+
+    /// The exchange that the connection carried last; on a lane that has carried nothing, that of the lane that it comes
+    /// from.
+    private func exchange(before attempt: Attempt) -> KeptExchange? {
+        if let exchange = attempt.kept?.exchange { return exchange }
+        guard let source = self.request.forkedFrom,
+            let kept = self.engine.keptConnection(of: Lane(name: source), for: self.credential),
+            kept.connection.socketIdentity == attempt.connection.socketIdentity
+        else { return nil }
+        return kept.exchange
+    }
+
+    /// Asks the program whether a message may go out on a WebSocket.
+    func ask(about message: [UInt8], attempt: Int, by end: Duration?) async throws(Failure) {
+        try await self.ask(self.permission.question(about: message, attempt: attempt), by: end)
+    }
+
+    private func ask(_ question: SendingPermission.Question?, by end: Duration?) async throws(Failure) {
+        guard let question else { return }
+        do {
+            try await self.questions.answer(by: end, question)
+        } catch {
+            if error is ProgramQuestions.TotalPassedError || self.isGivenUp { throw .unanswered(error) }
+            throw .refused(error)
+        }
+        // A caller that cancels in the meantime wants nothing to be sent.
+        if self.isGivenUp { throw .stopped }
+    }
+
+    /// Whether the stream was cancelled, or the task that reads it.
+    var isGivenUp: Bool { self.shared.withLock { $0.isCancelled } || Task.isCancelled }
+
+    // MARK: Connections for later turns
+
+    /// Keeps an attempt's WebSocket for the next turn of its lane; `exchange` is what it has carried.
+    func keep(_ attempt: Attempt, _ exchange: KeptExchange? = nil) {
+        self.engine.keep(
+            KeptConnection(
+                connection: attempt.connection, credential: self.credential, lane: self.outgoing.keptLane,
+                startedAt: attempt.connectionStart, keptAt: self.engine.clock.now(), exchange: exchange))
+    }
+
+    /// Lets the upgrade of an attempt go on in background.
+    func park(_ attempt: Attempt) {
+        self.engine.park(
+            PendingUpgrade(
+                connection: attempt.connection, credential: self.credential, lane: self.outgoing.keptLane,
+                startedAt: attempt.startedAt, purpose: .race))
+    }
+}
+
+extension TurnStateMachine.Opening {
+    /// Whether a connection that an earlier turn has left will do.
+    fileprivate var takesKeptConnection: Bool { self.reason == .first && self.transport == .webSocket }
+}
