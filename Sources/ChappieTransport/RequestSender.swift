@@ -260,12 +260,12 @@ final class RequestSender {
 
     // MARK: Sending
 
-    /// The message that asks for the response on an attempt's WebSocket, and whether it has only what is new since the
-    /// exchange before.
+    /// The message that asks for the response on an attempt's WebSocket.
     ///
     /// - Parameters:
     ///   - attempt: the attempt.
     ///   - continues: whether the request may go on from an earlier exchange.
+    /// - Returns: the message, and whether it has only what is new since that exchange.
     func message(on attempt: Attempt, continues: Bool) -> (text: [UInt8], isContinued: Bool) {
         self.outgoing.message(after: continues ? self.exchange(before: attempt) : nil)
     }

@@ -6,41 +6,41 @@
 
 /// A value that several threads share, behind a lock held for a few lines.
 ///
-/// A pthread mutex, because the thread sanitizer cannot follow the standard library's `Mutex`.
-/// - Safety: `value` is touched between lock and unlock only, and the mutex has an address of its own.
-@safe package final class LockedValue<Value>: @unchecked Sendable {
+/// Copies share the value. A pthread mutex, because the thread sanitizer cannot follow the standard library's `Mutex`. The
+/// mutex and the value are one allocation.
+/// - Safety: `value` is touched between lock and unlock only, and both pointers are valid as long as `storage` is.
+@safe package struct LockedValue<Value>: @unchecked Sendable {
+    /// The value, with the mutex behind it.
+    @unsafe private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
+        deinit {
+            unsafe self.withUnsafeMutablePointerToElements { mutex in _ = unsafe pthread_mutex_destroy(mutex) }
+        }
+    }
+
+    private let storage: ManagedBuffer<Value, pthread_mutex_t>
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    /// Behind a pointer, because the lock is all the exclusivity that is needed.
-    ///
-    /// For whoever has called `lock()`, until `unlock()`.
+    /// The value, for a caller of `lock()` until its `unlock()`: the lock is all the exclusivity that is needed.
     package let value: UnsafeMutablePointer<Value>
 
     /// Guards a value.
     package init(_ value: sending Value) {
-        unsafe self.mutex = .allocate(capacity: 1)
+        unsafe self.storage = Storage.create(minimumCapacity: 1) { _ in value }
+        unsafe (self.value, self.mutex) = unsafe self.storage.withUnsafeMutablePointers { unsafe ($0, $1) }
         unsafe self.mutex.initialize(to: pthread_mutex_t())
         unsafe pthread_mutex_init(self.mutex, nil)
-        unsafe self.value = .allocate(capacity: 1)
-        unsafe self.value.initialize(to: value)
-    }
-
-    deinit {
-        unsafe pthread_mutex_destroy(self.mutex)
-        unsafe self.mutex.deallocate()
-        unsafe self.value.deinitialize(count: 1)
-        unsafe self.value.deallocate()
     }
 
     /// Runs `body` with the value, alone.
     ///
     /// No waiting, no callback and no other lock in there.
+    @inline(__always)
     package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         self.lock()
         defer { self.unlock() }
         return unsafe try body(&self.value.pointee)
     }
 
-    /// Waits until nobody else has the lock, and takes it.
+    /// Waits until the lock is free, and takes it.
     package func lock() { unsafe pthread_mutex_lock(self.mutex) }
 
     /// Gives the lock back.
