@@ -19,7 +19,7 @@ bool clws_tls_attach(clws_tls *tls) { return SSL_set_ex_data(tls->ssl, connectio
 
 // MARK: Trust
 
-// Whether a store has a certificate, and not revocation lists alone.
+// Returns whether a store has a certificate, and not revocation lists alone.
 static bool has_certificate(X509_STORE *store) {
     STACK_OF(X509_OBJECT) *objects = X509_STORE_get0_objects(store);
     for (int i = 0; i < sk_X509_OBJECT_num(objects); i++)

@@ -215,7 +215,7 @@ static struct lws_vhost *create_vhost(clws_service *service) {
     return lws_create_vhost(service->context, &info);
 }
 
-// Whether a wake-up arrives: without a descriptor for it libwebsockets makes a context that cannot be woken.
+// Returns whether a wake-up arrives: without a descriptor for it libwebsockets makes a context that cannot be woken.
 static bool can_be_woken(clws_service *service) {
     enum { ROUNDS = 3 };
     lws_cancel_service(service->context);

@@ -39,7 +39,7 @@ static time_t time_of(const SSL_SESSION *session) {
 #endif
 }
 
-// Whether the server would know the session, and its certificate is still good.
+// Returns whether the server would know the session, and its certificate is still good.
 static bool is_usable(const SSL_SESSION *session) {
     time_t now = time(NULL);
     if (!SSL_SESSION_is_resumable(session)) return false;

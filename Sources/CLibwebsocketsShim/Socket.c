@@ -112,7 +112,7 @@ void clws_socket_watch_peer(int descriptor, int idle_seconds, int probe_seconds,
 #endif
 }
 
-// Whether the system holds bytes that it could not send yet, because the peer does not read.
+// Returns whether the system holds bytes that it could not send yet, because the peer does not read.
 static bool has_unsent(int descriptor) {
 #ifdef __linux__
     int count = 0;

@@ -96,7 +96,7 @@ static clws_tls_state state_of(const clws_tls *tls) {
     return SSL_is_init_finished(tls->ssl) ? CLWS_TLS_OPEN : CLWS_TLS_HANDSHAKING;
 }
 
-// Whether OpenSSL merely has no more to read; otherwise the connection has ended or failed.
+// Returns whether OpenSSL merely has no more to read; otherwise the connection has ended or failed.
 static bool goes_on(clws_tls *tls, int result) {
     int error = SSL_get_error(tls->ssl, result);
     if (error == SSL_ERROR_WANT_READ) return true;

@@ -35,7 +35,7 @@ uintptr_t SlotMemory::number_of(const csj_event &event) noexcept {
 
 // MARK: Learning
 
-/// Whether a value differs from what stood there in the event that is kept, or did so before.
+/// Returns whether a value differs from what stood there in the event that is kept, or did so before.
 bool EventPattern::was_other(size_t index, const EventOutline &outline, bool is_item_id) const noexcept {
     const Candidate &candidate = this->candidates[index];
     const csj_text contents = outline.gaps[index].contents;

@@ -89,7 +89,7 @@ extension CommandTool {
     }
 }
 
-/// Whether tools run when the model calls them.
+/// Indicates whether tools run when the model calls them.
 enum ToolApprovalChoice: String, CaseIterable {
     /// At once.
     case always

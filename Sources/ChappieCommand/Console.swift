@@ -11,9 +11,9 @@ import Chappie
 struct Console: Sendable {
     /// What kind of reader each output has.
     struct Terminals: Sendable, Equatable {
-        /// Whether a person reads standard output.
+        /// Indicates whether a person reads standard output.
         var output: Bool
-        /// Whether a person reads standard error.
+        /// Indicates whether a person reads standard error.
         var errorOutput: Bool
     }
 
@@ -56,7 +56,7 @@ struct Console: Sendable {
             isColored: self.color.isColored(onTerminal: self.terminals.errorOutput, environment: self.environment))
     }
 
-    /// Whether characters beyond ASCII can be shown: the locale of the environment says so.
+    /// Indicates whether characters beyond ASCII can be shown: the locale of the environment says so.
     var isUTF8: Bool {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { self.environment[$0] }
         guard let locale = names.first(where: { !$0.isEmpty })?.lowercased() else { return false }

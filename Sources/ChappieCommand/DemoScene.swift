@@ -19,7 +19,7 @@ enum DemoScene: Int, CaseIterable {
     struct Check {
         /// What, as a claim.
         let claim: String
-        /// Whether it is.
+        /// Indicates whether it is.
         let holds: Bool
 
         init(_ claim: String, _ holds: Bool) {

@@ -17,7 +17,7 @@ struct DescriptorWriter: Sendable {
     /// The time from one such question to the next, in milliseconds.
     private static let patience: CInt = 50
 
-    /// Whether a person reads it.
+    /// Indicates whether a person reads it.
     var isTerminal: Bool { isatty(self.descriptor) == 1 }
 
     /// How many columns the terminal has; nil when it is none, or does not say.

@@ -11,7 +11,7 @@ final class OutputPatience: Sendable {
     /// Waits on, for so long from now at most.
     init(limit: Duration?) { self.end = limit.map { ContinuousClock.now + $0 } }
 
-    /// Whether the process was interrupted.
+    /// Indicates whether the process was interrupted.
     var isInterrupted: Bool { self.isOver.load(ordering: .acquiring) }
 
     /// The process was interrupted.

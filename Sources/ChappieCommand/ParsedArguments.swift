@@ -14,7 +14,7 @@ struct ParsedArguments: Equatable {
     /// What is no option, in order.
     var operands: [String] = []
 
-    /// Whether an option is given.
+    /// Returns whether an option is given.
     func has(_ name: String) -> Bool { self.values[name] != nil }
 
     /// An option's value.

@@ -33,7 +33,7 @@ final class ShellCommand: Sendable {
 
         /// What it printed, the limit at most.
         var output: [UInt8] = []
-        /// Whether it printed more than the limit, and was killed for it.
+        /// Indicates whether it printed more than the limit, and was killed for it.
         var isCut = false
         /// How the shell ended.
         var ending = Ending.exited(status: 0)

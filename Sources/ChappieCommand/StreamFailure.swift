@@ -8,13 +8,13 @@ struct StreamFailure: Equatable {
     var tag: String
     /// What kind of problem it is; nil for an interruption.
     var category: ChappieErrorCategory?
-    /// Whether the same request may succeed later.
+    /// Indicates whether the same request may succeed later.
     var isRetryable: Bool
     /// What went wrong and what to do, fit to show.
     var safeDescription: String
     /// What the server said about it, on one line; nil when it said nothing.
     var serverMessage: String?
-    /// Whether sending the request again is safe.
+    /// Indicates whether sending the request again is safe.
     var replaySafety: ChappieReplaySafety
     /// How many attempts were made.
     var attempts: Int

@@ -23,15 +23,15 @@ struct StreamOptions {
     let credential: ChappieCredential?
     /// The request, without the prompt when that is to be read from standard input.
     var request: ChappieResponseRequest
-    /// Whether the prompt is to be read from standard input.
+    /// Indicates whether the prompt is to be read from standard input.
     let readsPrompt: Bool
-    /// Whether JSON lines are printed instead of text.
+    /// Indicates whether JSON lines are printed instead of text.
     let printsJSON: Bool
     /// Where the report goes.
     let reportPath: String?
     /// What the model may call.
     let tools: [CommandTool]
-    /// Whether it runs then; nil for what standard error suggests.
+    /// Indicates whether it runs then; nil for what standard error suggests.
     let approval: ToolApprovalChoice?
     /// How long the whole turn may take; nil without a limit.
     let timeLimit: Duration?

@@ -11,9 +11,9 @@ struct StreamTextPrinter: StreamPrinter {
     private let terminals: Console.Terminals
     private let style: TerminalStyle
     private var textByteCount = 0
-    /// Whether the person's cursor stands at the beginning of a line.
+    /// Indicates whether the person's cursor stands at the beginning of a line.
     private var isAtLineStart = true
-    /// Whether the last thing shown was reasoning, which the answer does not continue.
+    /// Indicates whether the last thing shown was reasoning, which the answer does not continue.
     private var isInReasoning = false
 
     /// A printer for the kinds of reader that the outputs have.

@@ -80,7 +80,7 @@ final class TerminalQuestion: Sendable {
         return beginning + arguments.escaped(columns: max(room, 24)) + end
     }
 
-    /// Whether a line means yes; nothing but `y` and `yes` does, in any case.
+    /// Returns whether a line means yes; nothing but `y` and `yes` does, in any case.
     static func isYes(_ line: String) -> Bool {
         ["y", "yes"].contains(line.lowercased().filter { !$0.isWhitespace })
     }

@@ -9,7 +9,7 @@ enum ColorChoice: String, CaseIterable {
     /// Nowhere.
     case never
 
-    /// Whether to colour (https://no-color.org: `NO_COLOR` counts when it is not empty).
+    /// Returns whether to colour (https://no-color.org: `NO_COLOR` counts when it is not empty).
     func isColored(onTerminal isTerminal: Bool, environment: [String: String]) -> Bool {
         switch self {
         case .always: true
@@ -21,7 +21,7 @@ enum ColorChoice: String, CaseIterable {
 
 /// Marks text up with ECMA-48's "select graphic rendition", or leaves it alone.
 struct TerminalStyle: Sendable {
-    /// Whether marks are made.
+    /// Indicates whether marks are made.
     let isColored: Bool
 
     /// Heavier.

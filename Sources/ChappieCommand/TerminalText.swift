@@ -92,7 +92,7 @@ extension String.UnicodeScalarView {
         return String(scalar)
     }
 
-    /// Whether a scalar shows where it stands, and stays within its line.
+    /// Returns whether a scalar shows where it stands, and stays within its line.
     ///
     /// So does a mark on a letter, up to the second one: no language needs more, and many of them reach into the lines
     /// above and below.
@@ -121,7 +121,7 @@ extension String.UnicodeScalarView {
 }
 
 extension Unicode.Scalar {
-    /// Whether it only separates what stands before it from what follows.
+    /// Indicates whether it only separates what stands before it from what follows.
     fileprivate var isBlank: Bool {
         switch self.properties.generalCategory {
         case .spaceSeparator, .lineSeparator, .paragraphSeparator: true
@@ -129,7 +129,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether nothing is drawn for it, though its category is that of a letter, a mark or a symbol.
+    /// Indicates whether nothing is drawn for it, though its category is that of a letter, a mark or a symbol.
     fileprivate var isHidden: Bool { self.properties.isDefaultIgnorableCodePoint || self == "\u{2800}" }
 
     /// The number of columns that it takes at most.

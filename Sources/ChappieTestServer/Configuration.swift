@@ -30,7 +30,7 @@ extension ChappieTestServer {
         public var writeMode: WriteMode = .batched
         /// The line ends of an event stream.
         public var lineEnding: LineEnding = .lineFeed
-        /// Whether a request without a bearer token is answered 401.
+        /// Indicates whether a request without a bearer token is answered 401.
         public var requiresAuthorization = false
         /// The bearer tokens that are accepted, any other being answered 401; nil is all.
         public var acceptedTokens: [String]?
@@ -50,9 +50,9 @@ extension ChappieTestServer {
         public var connectionLifetime: Duration?
         /// The largest message that a WebSocket client may send, in bytes; a larger one is closed with 1009.
         public var maximumMessageByteCount = 16 * 1024 * 1024
-        /// Whether `codex.rate_limits` and `response.metadata` precede a response on a WebSocket.
+        /// Indicates whether `codex.rate_limits` and `response.metadata` precede a response on a WebSocket.
         public var limitEvents: LimitEvents = .onChatGPTPath
-        /// Whether `response.steer` puts input into a response that a WebSocket carries.
+        /// Indicates whether `response.steer` puts input into a response that a WebSocket carries.
         public var supportsSteering = true
         /// How people and programs sign in.
         public var signIn = SignIn()

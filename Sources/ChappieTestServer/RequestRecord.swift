@@ -23,9 +23,9 @@ extension ChappieTestServer {
         public var fields: [Field]
         /// The name that the client sent with TLS (RFC 6066 section 3); nil when it sent none.
         public var serverName: String?
-        /// Whether the client has resumed a TLS session.
+        /// Indicates whether the client has resumed a TLS session.
         public var isTLSResumed = false
-        /// Whether a bearer token was there.
+        /// Indicates whether a bearer token was there.
         public var hasAuthorization: Bool
         /// The POST's body, or each message of the WebSocket, as text.
         public var bodies: [String] = []
@@ -51,7 +51,7 @@ extension ChappieTestServer {
         public var sentByteCount = 0
         /// How many responses were sent up to their terminal event.
         public var completedResponseCount = 0
-        /// Whether the attempt is over: nothing more is written for it.
+        /// Indicates whether the attempt is over: nothing more is written for it.
         public var isFinished = false
 
         /// The value of the first field of that name, in any case.

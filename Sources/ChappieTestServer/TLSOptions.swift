@@ -40,7 +40,7 @@ extension ChappieTestServer {
         public var issuerName: String?
         /// The only version that is spoken; nil is 1.2 and 1.3.
         public var version: Version?
-        /// Whether a client without a certificate of that CA is refused; the server makes one
+        /// Indicates whether a client without a certificate of that CA is refused; the server makes one
         /// (`ChappieTestServer.clientCertificate`).
         public var requiresClientCertificate = false
 

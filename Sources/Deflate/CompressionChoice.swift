@@ -22,7 +22,7 @@ package enum CompressionChoice {
     private static let pieceCount = 8
     private static let pieceByteCount = 512
 
-    /// Whether it pays to compress the message.
+    /// Returns whether it pays to compress the message.
     package static func isWorthwhile(_ message: UnsafeRawBufferPointer) -> Bool {
         guard message.count >= Self.minimumByteCount,
             let deflater = try? Deflater(format: .raw(windowBits: 15), level: 1)

@@ -19,7 +19,7 @@ package final class ContentDecoder {
     /// Nil when the content is as it was sent.
     private let inflater: Inflater?
     private let acceptsMembers: Bool
-    /// Whether zlib may know more than the output had room for.
+    /// Indicates whether zlib may know more than the output had room for.
     private var hasPendingOutput = false
     private var hasInput = false
     private var failure: DeflateError?
@@ -38,7 +38,7 @@ package final class ContentDecoder {
         self.acceptsMembers = formats.first == .gzip
     }
 
-    /// Whether the content is as it was sent: it need not be decoded at all.
+    /// Indicates whether the content is as it was sent: it need not be decoded at all.
     package var isIdentity: Bool { self.inflater == nil }
 
     /// Decodes from `input[position...]`, moves `position` past what was used, and appends to `output` until that holds

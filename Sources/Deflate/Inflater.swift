@@ -38,7 +38,7 @@ package final class Inflater {
 
     private struct State {
         var failure: DeflateError?
-        /// Whether zlib's state exists: it waits for the first byte.
+        /// Indicates whether zlib's state exists: it waits for the first byte.
         var isInitialized = false
         var isAtStreamEnd = false
     }
@@ -46,7 +46,7 @@ package final class Inflater {
     /// Behind a pointer: as properties of a class they would be checked for exclusive access each time.
     private let state: UnsafeMutablePointer<State>
 
-    /// Whether the deflate stream has ended and nothing was begun after it.
+    /// Indicates whether the deflate stream has ended and nothing was begun after it.
     var isAtStreamEnd: Bool { self.state.pointee.isAtStreamEnd }
 
     /// Makes an inflater.
@@ -114,7 +114,7 @@ package final class Inflater {
         if self.state.pointee.isInitialized { inflateResetKeep(self.stream) }
     }
 
-    /// Whether the last byte used was the last of a block, and of no block that says it is the final one.
+    /// Indicates whether the last byte used was the last of a block, and of no block that says it is the final one.
     var isBetweenBlocks: Bool {
         // zlib.h, `data_type`: 128 after a block, 64 in the final one, and how many bits of the last byte are not used.
         self.stream.pointee.data_type & 0xFF == 128

@@ -30,7 +30,7 @@ package final class MessageInflater {
         self.inflater = Inflater(format: .raw(windowBits: agreement.serverMaxWindowBits))
     }
 
-    /// Whether no message was begun and not ended.
+    /// Indicates whether no message was begun and not ended.
     package var isBetweenMessages: Bool { self.isMessageStart }
 
     /// Gives the memory for the window back, unless a message in hand or the next one may refer to it.

@@ -88,16 +88,16 @@ package struct PerMessageDeflateAgreement: Equatable, Sendable {
         case clientMaxWindowBits = "client_max_window_bits"
     }
 
-    /// Whether the server begins every message with an empty window.
+    /// Indicates whether the server begins every message with an empty window.
     package private(set) var serverNoContextTakeover = false
-    /// Whether the client must begin every message with an empty window.
+    /// Indicates whether the client must begin every message with an empty window.
     package private(set) var clientNoContextTakeover: Bool
     /// The server's window, 8 to 15 bits.
     package private(set) var serverMaxWindowBits = 15
     /// The client's window, 8 to 15 bits.
     package private(set) var clientMaxWindowBits = 15
 
-    /// Whether zlib can compress for the agreement: its raw deflate has no window of 8 bits.
+    /// Indicates whether zlib can compress for the agreement: its raw deflate has no window of 8 bits.
     package var allowsClientCompression: Bool { self.clientMaxWindowBits >= 9 }
 
     /// Reads the extensions of the answer; nil when there is none, which declines the offer.

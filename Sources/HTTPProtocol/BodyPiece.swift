@@ -10,7 +10,7 @@ package struct BodyPiece: Equatable, Sendable {
     /// The rest is behind the end of the body when `isComplete`. Else the next call with it throws: what came before
     /// the error is delivered first.
     package var consumed: Int
-    /// Whether the body has ended.
+    /// Indicates whether the body has ended.
     package var isComplete: Bool
 
     /// Makes a piece.

@@ -33,7 +33,7 @@ struct ChunkReader: Sendable {
 
     init(limits: HTTPLimits) { self.limits = limits }
 
-    /// Whether the body and its trailer section have ended.
+    /// Indicates whether the body and its trailer section have ended.
     var isComplete: Bool { self.state == .complete }
 
     /// The error that an end of the connection means here; nil when the body is complete.

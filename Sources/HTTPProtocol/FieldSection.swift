@@ -56,7 +56,7 @@ package struct FieldSection: RandomAccessCollection, Equatable, Sendable {
 
     private func text(_ range: Range<Int>) -> String { String(decoding: self.bytes[range], as: UTF8.self) }
 
-    /// Whether all lines are the same, byte for byte and in the same order.
+    /// Returns whether all lines are the same, byte for byte and in the same order.
     package static func == (left: Self, right: Self) -> Bool {
         left.bytes == right.bytes && left.places == right.places
     }

@@ -68,7 +68,7 @@ package enum RequestHead {
 
     private static func isHost(_ text: String) -> Bool { !text.utf8.contains { "/?#@\\".utf8.contains($0) } }
 
-    /// Whether the text is a host, a colon and a port (RFC 9112 section 3.2.3).
+    /// Returns whether the text is a host, a colon and a port (RFC 9112 section 3.2.3).
     private static func isAuthority(_ text: String) -> Bool {
         guard Self.isHost(text), let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return false }
         let port = text.utf8[colon...].dropFirst()

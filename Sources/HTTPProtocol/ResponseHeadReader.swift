@@ -39,7 +39,7 @@ struct ResponseHeadReader: Sendable {
         self.headRoom = limits.headByteCount
     }
 
-    /// Whether any byte was read.
+    /// Indicates whether any byte was read.
     var hasBegun: Bool { self.headRoom < self.limits.headByteCount }
 
     /// Reads on from `position`; nil when the bytes are used up.
@@ -112,7 +112,7 @@ struct ResponseHeadReader: Sendable {
         self.state = .reasonPhrase
     }
 
-    /// Whether another head follows (RFC 9110 section 15.2): behind every 1xx, known or not, but 101.
+    /// Indicates whether another head follows (RFC 9110 section 15.2): behind every 1xx, known or not, but 101.
     private var isInterim: Bool { 100..<200 ~= self.statusCode && self.statusCode != 101 }
 
     // MARK: Field lines

@@ -7,16 +7,18 @@ extension UInt8 {
     static let space = UInt8(ascii: " ")
     static let zero = UInt8(ascii: "0")
 
-    /// Whether the byte is SP or HTAB.
+    /// Indicates whether the byte is SP or HTAB.
     var isWhitespace: Bool { self == .space || self == .horizontalTab }
 
-    /// Whether the byte is a decimal digit.
+    /// Indicates whether the byte is a decimal digit.
     var isDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
 
-    /// Whether the byte may not be in a field value: the control characters except HTAB (RFC 9110 section 5.5).
+    /// Indicates whether the byte may not be in a field value: the control characters except HTAB (RFC 9110 section
+    /// 5.5).
     var isForbiddenInValue: Bool { self < 0x20 ? self != .horizontalTab : self == 0x7F }
 
-    /// Whether the byte may be in a token (RFC 9110 section 5.6.2): a digit, a letter or one of ``!#$%&'*+-.^_`|~``.
+    /// Indicates whether the byte may be in a token (RFC 9110 section 5.6.2): a digit, a letter or one of
+    /// ``!#$%&'*+-.^_`|~``.
     var isTokenByte: Bool {
         // A bit for each byte: 0 to 63, then 64 to 127.
         let bits: UInt64 = self < 64 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE

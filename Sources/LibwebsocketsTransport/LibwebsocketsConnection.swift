@@ -15,7 +15,8 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     private struct State {
         var reader: InboundReader
-        /// Whether reading had stopped when the buffer in hand was taken: then the arena is told when it is read.
+        /// Indicates whether reading had stopped when the buffer in hand was taken: then the arena is told when it is
+        /// read.
         var isBehind = false
         var spare: InboundBuffer?
         /// What stands before the buffer in hand, if there is anything.
@@ -24,7 +25,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         var head: ResponseHead?
         var end: TransportEnd?
         var hasEnded = false
-        /// Whether `next()` has returned nothing because a slice was over.
+        /// Indicates whether `next()` has returned nothing because a slice was over.
         var hasEndedSlice = false
 
         /// What stands before the buffer in hand, one thing at a time.
@@ -149,7 +150,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         return .ended(end)
     }
 
-    /// Whether `next()` may have something without a look into the arena.
+    /// Indicates whether `next()` may have something without a look into the arena.
     private var hasMore: Bool {
         self.state.pointee.hasEdge || self.state.pointee.end != nil || self.state.pointee.hasEnded
             || self.state.pointee.reader.hasMore

@@ -24,7 +24,7 @@ import CSimdjson
     /// The number of UTF-8 code units.
     package var byteCount: Int { self.utf8.count }
 
-    /// Whether there is no text at all.
+    /// Indicates whether there is no text at all.
     package var isEmpty: Bool { self.utf8.isEmpty }
 
     /// The text without its beginning, which must end where a scalar does.
@@ -32,7 +32,7 @@ import CSimdjson
         Self(validatedUTF8: UnsafeBufferPointer(rebasing: self.utf8[byteCount...]))
     }
 
-    /// Whether the text is, byte for byte, this one.
+    /// Returns whether the text is, byte for byte, this one.
     package func equals(_ other: StaticString) -> Bool {
         other.withUTF8Buffer { $0.elementsEqual(self.utf8) }
     }

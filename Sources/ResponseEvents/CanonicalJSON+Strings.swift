@@ -25,7 +25,7 @@ extension CanonicalJSON {
         return output
     }
 
-    /// Whether a name comes before another by their UTF-16 code units; nil when they are the same.
+    /// Returns whether a name comes before another by their UTF-16 code units; nil when they are the same.
     static func order(_ left: [UInt8], _ right: [UInt8]) -> Bool? {
         guard let place = zip(left, right).enumerated().first(where: { $1.0 != $1.1 })?.offset else {
             return left.count == right.count ? nil : left.count < right.count
@@ -41,7 +41,7 @@ extension CanonicalJSON {
         return self.rank(left[place]) < self.rank(right[place])
     }
 
-    /// Whether half a surrogate pair begins there.
+    /// Returns whether half a surrogate pair begins there.
     private static func isHalf(_ string: [UInt8], at place: Int) -> Bool {
         string[place] == 0xED && string[place + 1] >= 0xA0
     }

@@ -64,6 +64,6 @@ package struct ContinuationMemory: Sendable {
 }
 
 extension ResponseRequestBody {
-    /// Whether the request says itself what it goes on from, which is the server's to know.
+    /// Indicates whether the request says itself what it goes on from, which is the server's to know.
     fileprivate var goesOnByItself: Bool { self.hasValue("previous_response_id") || self.hasValue("conversation") }
 }

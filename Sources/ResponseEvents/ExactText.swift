@@ -24,7 +24,7 @@ package struct ExactText: Hashable, Sendable {
 }
 
 extension String {
-    /// Whether two texts have the same bytes.
+    /// Returns whether two texts have the same bytes.
     package func isExactly(_ other: String) -> Bool {
         self.utf8.count == other.utf8.count && self.utf8.elementsEqual(other.utf8)
     }

@@ -1,7 +1,7 @@
 // Which events are progress of a response, and which are signs of life alone. Pure.
 
 extension ResponseEvent {
-    /// Whether the response has got on with it: the one rule for the `progress` budget and for `stall`.
+    /// Indicates whether the response has got on with it: the one rule for the `progress` budget and for `stall`.
     ///
     /// The response's beginning and end, its items, their parts, text that is not empty, and the steps of the server's
     /// own tools are progress. That the response waits or goes on (`response.queued`, `response.in_progress`), an empty

@@ -56,7 +56,7 @@ package struct ResponseEvent {
         /// An event of a type that is not known here.
         case unknown
 
-        /// Whether a response that produced nothing but such events can be requested again at no loss.
+        /// Indicates whether a response that produced nothing but such events can be requested again at no loss.
         package var isContentFree: Bool {
             switch self {
             case .created, .outputItemAdded, .rateLimits, .metadata, .keepalive, .contentFree: true
@@ -64,7 +64,7 @@ package struct ResponseEvent {
             }
         }
 
-        /// Whether the event ends its response.
+        /// Indicates whether the event ends its response.
         package var isTerminal: Bool {
             switch self {
             case .completed, .failed, .incomplete, .error: true

@@ -78,7 +78,7 @@ package struct ResponseEventDecoder: ~Copyable {
         String(cString: csj_version()).filter { $0 != "\"" }
     }
 
-    /// Whether the data of a server-sent event is the `[DONE]` that some servers end a stream with.
+    /// Returns whether the data of a server-sent event is the `[DONE]` that some servers end a stream with.
     package static func isEndSentinel(_ data: UnsafeRawBufferPointer) -> Bool {
         // An event begins with a brace.
         data.first == UInt8(ascii: "[") && data.starts(with: "[DONE]".utf8)

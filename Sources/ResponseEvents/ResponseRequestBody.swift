@@ -64,7 +64,8 @@ package struct ResponseRequestBody: Equatable, Sendable {
         return body.json
     }
 
-    /// Whether the server can be asked for the rest of a broken stream: the response is stored and made in background.
+    /// Indicates whether the server can be asked for the rest of a broken stream: the response is stored and made in
+    /// background.
     package var isResumable: Bool { self.isTrue("background") && self.isTrue("store") }
 
     /// The elements of `input`, each as JSON text; nil when the input is a text or absent.
@@ -72,7 +73,7 @@ package struct ResponseRequestBody: Equatable, Sendable {
         self.members["input"].flatMap { JSONArrayText($0) }?.elements.map { Array($0.json) }
     }
 
-    /// Whether the response is made in background, which a WebSocket cannot ask for.
+    /// Indicates whether the response is made in background, which a WebSocket cannot ask for.
     package var isBackground: Bool { self.isTrue("background") }
 
     /// The lane that the caller asks for, on a connection that carries several responses.
@@ -83,7 +84,7 @@ package struct ResponseRequestBody: Equatable, Sendable {
         }
     }
 
-    /// Whether the input can be one: see `JSONObjectText.hasAcceptableInput`.
+    /// Indicates whether the input can be one: see `JSONObjectText.hasAcceptableInput`.
     package var hasAcceptableInput: Bool { self.members.hasAcceptableInput }
 
     /// The input as items, each as JSON text; nil when it is neither a text nor an array, nor absent.
@@ -96,7 +97,7 @@ package struct ResponseRequestBody: Equatable, Sendable {
 
     mutating func replaceInput(with json: [UInt8]) { self.members["input"] = json[...] }
 
-    /// Whether two requests differ in nothing but their input and what concerns one sending only.
+    /// Returns whether two requests differ in nothing but their input and what concerns one sending only.
     package func isContinuation(of other: ResponseRequestBody) -> Bool {
         self.lastingMembers == other.lastingMembers
     }
@@ -111,13 +112,13 @@ package struct ResponseRequestBody: Equatable, Sendable {
         return Dictionary(members.filter { !passing.contains($0.0) }, uniquingKeysWith: { $1 })
     }
 
-    /// Whether the request prepares the server only.
+    /// Indicates whether the request prepares the server only.
     package var isWarmUp: Bool { self.members["generate"].map { $0.elementsEqual("false".utf8) } ?? false }
 
     /// How many bytes the request has at least, and about how many.
     package var approximateByteCount: Int { self.members.members.reduce(0) { $0 + $1.name.utf8.count + $1.json.count } }
 
-    /// Whether a member is there and says something.
+    /// Returns whether a member is there and says something.
     func hasValue(_ name: String) -> Bool { self.members[name].map { !$0.elementsEqual("null".utf8) } ?? false }
 
     private func isTrue(_ name: String) -> Bool { self.members[name].map { $0.elementsEqual("true".utf8) } ?? false }
@@ -162,7 +163,7 @@ extension ResponseRequestBody {
         package var serviceTier: String?
         /// What the model is asked.
         package var input: Input?
-        /// Whether the server's search tool is among the tools.
+        /// Indicates whether the server's search tool is among the tools.
         package var hasWebSearch: Bool?
 
         /// Replaces nothing unless told.
@@ -271,7 +272,7 @@ extension ResponseRequestBody {
 }
 
 extension JSONObjectText {
-    /// Whether `input` is a text or an array, as far as its first byte tells, or is `null` or not there.
+    /// Indicates whether `input` is a text or an array, as far as its first byte tells, or is `null` or not there.
     package var hasAcceptableInput: Bool {
         guard let first = self["input"]?.first else { return true }
         return [UInt8(ascii: "\""), UInt8(ascii: "["), UInt8(ascii: "n")].contains(first)

@@ -53,7 +53,7 @@ package enum PlanName {
         "guest": "Guest", "free_workspace": "Free Workspace", "quorum": "Quorum", "k12": "K12",
     ]
 
-    /// Whether a plan is one of those that are known, whatever the case it is written in.
+    /// Returns whether a plan is one of those that are known, whatever the case it is written in.
     package static func isKnown(planType: String) -> Bool { self.names[planType.lowercased()] != nil }
 
     /// The name of a plan, whatever the case it is written in; a plan that is not known keeps what the server wrote.

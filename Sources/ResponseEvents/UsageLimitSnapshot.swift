@@ -29,9 +29,9 @@ package struct UsageLimitWindow: Equatable, Sendable {
 
 /// What can be used beyond the windows.
 package struct UsageLimitCredits: Equatable, Sendable {
-    /// Whether there are any.
+    /// Indicates whether there are any.
     package var hasCredits: Bool
-    /// Whether there is no end to them.
+    /// Indicates whether there is no end to them.
     package var isUnlimited: Bool
     /// How many there are, as the server writes it.
     package var balance: String?
@@ -75,7 +75,7 @@ package struct UsageLimitSnapshot: Equatable, Sendable {
         self.planType = planType
     }
 
-    /// Whether the snapshot says anything but its name.
+    /// Indicates whether the snapshot says anything but its name.
     package var isEmpty: Bool {
         self.primary == nil && self.secondary == nil && self.credits == nil && self.planType == nil
     }

@@ -26,17 +26,17 @@ struct Chunk {
         unsafe UnsafeRawBufferPointer(start: self.base + range.start, count: range.count)
     }
 
-    /// Whether there is CR or LF at an offset.
+    /// Returns whether there is CR or LF at an offset.
     @inline(__always)
     func hasTerminator(at offset: Int) -> Bool { self[offset] == .lineFeed || self[offset] == .carriageReturn }
 
-    /// Whether the two bytes at an offset are CR and LF.
+    /// Returns whether the two bytes at an offset are CR and LF.
     @inline(__always)
     func hasCarriageReturnLineFeed(at offset: Int) -> Bool {
         unsafe self.base.loadUnaligned(fromByteOffset: offset, as: UInt16.self) == UInt16(bigEndian: 0x0D0A)
     }
 
-    /// Whether a chunk of fewer than 64 bytes has CR or LF.
+    /// Indicates whether a chunk of fewer than 64 bytes has CR or LF.
     @inline(__always)
     var isShortAndHasTerminator: Bool { unsafe clts_short_mask(self.base, self.count) != 0 }
 
@@ -51,14 +51,14 @@ struct Chunk {
         }
     }
 
-    /// Whether a line of at least five bytes begins with the field name `data` and a colon.
+    /// Returns whether a line of at least five bytes begins with the field name `data` and a colon.
     @inline(__always)
     func hasDataField(at offset: Int) -> Bool {
         unsafe self.base.loadUnaligned(fromByteOffset: offset, as: UInt32.self) == UInt32(bigEndian: 0x6461_7461)
             && self[offset &+ 4] == .colon
     }
 
-    /// Whether a line of at least six bytes begins with the field name `event` and a colon.
+    /// Returns whether a line of at least six bytes begins with the field name `event` and a colon.
     @inline(__always)
     func hasEventField(at offset: Int) -> Bool {
         unsafe self.base.loadUnaligned(fromByteOffset: offset, as: UInt32.self) == UInt32(bigEndian: 0x6576_656E)

@@ -37,7 +37,7 @@ public struct EventStreamParser: Sendable {
     var event: PendingEvent
     /// The reconnection time of a `retry` line that has not ended; nil before its first digit.
     var retry: Int?
-    /// Whether a LF would belong to the CR that ended the line before.
+    /// Indicates whether a LF would belong to the CR that ended the line before.
     var skipsLineFeed = false
     /// How many bytes of a leading byte order mark have been seen; three when that is settled.
     var byteOrderMarkCount = 0
@@ -48,7 +48,7 @@ public struct EventStreamParser: Sendable {
     /// From how many bytes on a chunk is searched with masks.
     private static var maskedByteCount: Int { 16 }
 
-    /// Whether the chunk's end cut a line.
+    /// Indicates whether the chunk's end cut a line.
     var isInsideLine: Bool { if case .start = self.line { false } else { true } }
 
     /// The reconnection time that the stream set last; nil when it has set none.

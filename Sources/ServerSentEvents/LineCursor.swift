@@ -20,15 +20,15 @@ struct LineCursor {
         if self.end < start { self.end = self.terminators.next() }
     }
 
-    /// Whether the line at hand ends in the chunk.
+    /// Indicates whether the line at hand ends in the chunk.
     @inline(__always)
     var isAtLine: Bool { self.end < self.chunk.count }
 
-    /// Whether the line at hand is empty.
+    /// Indicates whether the line at hand is empty.
     @inline(__always)
     var isAtBlankLine: Bool { self.end == self.start && self.isAtLine }
 
-    /// Whether the line at hand is a comment.
+    /// Indicates whether the line at hand is a comment.
     @inline(__always)
     var isAtComment: Bool { self.isAtLine && self.chunk[self.start] == .colon }
 
@@ -50,7 +50,7 @@ struct LineCursor {
         return self.chunk.value(from: self.start &+ 6, to: self.end)
     }
 
-    /// Whether the chunk ended with a CR, so that a LF at the beginning of the next one belongs to it.
+    /// Indicates whether the chunk ended with a CR, so that a LF at the beginning of the next one belongs to it.
     private(set) var endsBeforeLineFeed = false
 
     /// Goes to the next line.

@@ -34,19 +34,20 @@ struct PendingEvent: Sendable {
         self.lastEventID = lastEventID
     }
 
-    /// Whether a line has given the event anything that its blank line would use.
+    /// Indicates whether a line has given the event anything that its blank line would use.
     var hasStarted: Bool { self.hasID || self.data.isPresent || self.type.isPresent }
 
     /// How many bytes the values of the event have.
     var byteCount: Int { self.maximumByteCount - self.remainingByteCount }
 
-    /// Whether an event cannot be handed out without coming here.
+    /// Indicates whether an event cannot be handed out without coming here.
     ///
     /// That is so while something is held, and once more to give the memory of a large value back.
     @inline(__always)
     var isNeeded: Bool { self.hasStarted || self.data.isLarge || self.type.isLarge }
 
-    /// Whether an event with these values keeps to the limits for certain; a count of -1 says that there is no value.
+    /// Returns whether an event with these values keeps to the limits for certain; a count of -1 says that there is no
+    /// value.
     @inline(__always)
     func hasRoom(for type: ChunkRange, _ data: ChunkRange) -> Bool {
         max(0, type.count) &+ max(0, data.count) <= self.smallerLimit

@@ -19,7 +19,7 @@ struct PendingValue: Sendable {
     /// It is used again for the next value.
     var buffer = ByteBuffer()
 
-    /// Whether the buffer is so large that an event which does not need it gives it back.
+    /// Indicates whether the buffer is so large that an event which does not need it gives it back.
     private(set) var isLarge = false
 
     /// A buffer up to this size is always kept for the next event.
@@ -30,7 +30,7 @@ struct PendingValue: Sendable {
     /// was measured to take six times as long as parsing it.
     static var largestKeptByteCount: Int { 4 << 20 }
 
-    /// Whether there is a value, an empty one included.
+    /// Indicates whether there is a value, an empty one included.
     @inline(__always)
     var isPresent: Bool {
         if case .absent = self.location { false } else { true }

@@ -47,7 +47,7 @@ package enum IPAddress: Equatable, Sendable {
     /// How many bits it has.
     var bitCount: Int { self.bytes.count * 8 }
 
-    /// Whether its first bits are those of another address of its family.
+    /// Returns whether its first bits are those of another address of its family.
     func hasPrefix(_ bitCount: Int, of other: IPAddress) -> Bool {
         let (mine, others) = (self.bytes, other.bytes)
         guard mine.count == others.count, 0...self.bitCount ~= bitCount else { return false }

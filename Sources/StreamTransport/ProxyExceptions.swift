@@ -24,7 +24,7 @@ package struct ProxyExceptions: Sendable, Equatable {
         self.entries = list.split { $0 == "," || $0.isWhitespace }.compactMap { Self.entry(String($0)) }
     }
 
-    /// Whether a server is among them.
+    /// Returns whether a server is among them.
     package func contains(host: String, port: UInt16) -> Bool {
         let address = IPAddress(host)?.unmapped
         let name = Self.canonical(host)

@@ -153,7 +153,7 @@ extension UInt8 {
         }
     }
 
-    /// Whether it may stand in a name that is looked up.
+    /// Indicates whether it may stand in a name that is looked up.
     fileprivate var isHostCharacter: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

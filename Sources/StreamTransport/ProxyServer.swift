@@ -65,7 +65,8 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomD
     /// The login; nil without one.
     package let credential: Credential?
 
-    /// Whether the proxy is given the server's name; otherwise it is given an address that was looked up here.
+    /// Indicates whether the proxy is given the server's name; otherwise it is given an address that was looked up
+    /// here.
     package let resolvesNames: Bool
 
     /// A proxy.

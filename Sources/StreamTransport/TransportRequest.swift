@@ -24,7 +24,7 @@ package struct TransportRequest: Sendable {
     package var limits: TransportLimits
     /// How long the transport waits by itself.
     package var timeouts: TransportTimeouts
-    /// Whether a POST waits for `TransportConnection.release()` once its connection is established.
+    /// Indicates whether a POST waits for `TransportConnection.release()` once its connection is established.
     ///
     /// Default false. Until then the server has no complete request, so that it cannot act on it. `connect` of the
     /// timeouts ends with `TransportEvent.ready`; a held connection may wait for as long as it is left alone.

@@ -48,7 +48,7 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable {
     /// Never on the wire.
     package static let tlsHandshake = Self(rawValue: 1015)
 
-    /// Whether a close frame may carry the code (RFC 6455 sections 7.4.1 and 7.4.2).
+    /// Indicates whether a close frame may carry the code (RFC 6455 sections 7.4.1 and 7.4.2).
     package var isAllowedInFrame: Bool {
         switch self.rawValue {
         case 1000...1003, 1007...1014, 3000...4999: true

@@ -27,7 +27,7 @@ package struct ClosingHandshake: Sendable {
         package let reason: String
         /// The code that was sent; nil when no close frame was sent, or one without a code.
         package let sentCode: CloseCode?
-        /// Whether both sides sent a close frame (RFC 6455 section 7.1.4).
+        /// Indicates whether both sides sent a close frame (RFC 6455 section 7.1.4).
         package let isClean: Bool
 
         /// Makes an outcome; the default of every part is that of a connection that was lost.
@@ -73,7 +73,7 @@ package struct ClosingHandshake: Sendable {
     /// Begins with an open connection.
     package init() {}
 
-    /// Whether frames may be sent: never after a close frame (RFC 6455 section 5.5.1).
+    /// Indicates whether frames may be sent: never after a close frame (RFC 6455 section 5.5.1).
     package var allowsSending: Bool {
         switch self.state {
         case .open: true

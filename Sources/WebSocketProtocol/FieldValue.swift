@@ -21,7 +21,7 @@ package enum FieldValue {
             .filter { !$0.isEmpty }
     }
 
-    /// Whether the value of `Content-Length`, several fields joined by commas, is one number.
+    /// Returns whether the value of `Content-Length`, several fields joined by commas, is one number.
     ///
     /// RFC 9112 section 6.3: the same number several times is one; anything else is an error that nobody can mend.
     package static func isContentLength(_ value: String) -> Bool {
@@ -36,7 +36,7 @@ package enum FieldValue {
         left.utf8.elementsEqual(right.utf8) { Self.lowercased($0) == Self.lowercased($1) }
     }
 
-    /// Whether the byte may be in a token (RFC 9110 section 5.6.2).
+    /// Returns whether the byte may be in a token (RFC 9110 section 5.6.2).
     package static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

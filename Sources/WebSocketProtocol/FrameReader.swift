@@ -12,7 +12,7 @@ package struct FrameReader: Sendable {
 
     /// What was agreed for the connection.
     package struct Configuration: Equatable, Sendable {
-        /// Whether permessage-deflate was negotiated, which gives RSV1 its meaning.
+        /// Indicates whether permessage-deflate was negotiated, which gives RSV1 its meaning.
         package var isCompressionNegotiated: Bool
         /// The most payload bytes of a message, all fragments together, as they are on the wire.
         package var messageByteLimit: Int

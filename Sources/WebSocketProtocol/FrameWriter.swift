@@ -5,9 +5,9 @@
 package struct FrameHeader: Equatable, Sendable {
     /// What the frame is.
     package var opcode: Opcode
-    /// Whether the message ends with the frame.
+    /// Indicates whether the message ends with the frame.
     package var isFinal: Bool
-    /// Whether RSV1 is set: the first frame of a compressed message (RFC 7692 section 6).
+    /// Indicates whether RSV1 is set: the first frame of a compressed message (RFC 7692 section 6).
     package var isCompressed: Bool
 
     /// Makes a header.

@@ -5,7 +5,7 @@
 @unsafe package struct AssembledMessage {
     /// What the message is.
     package let kind: MessageKind
-    /// Whether the bytes are compressed.
+    /// Indicates whether the bytes are compressed.
     package let isCompressed: Bool
     /// The payload.
     ///

@@ -16,14 +16,14 @@ package enum MessageKind: Sendable {
 package struct MessagePiece: Equatable, Sendable {
     /// The kind of the whole message.
     package var kind: MessageKind
-    /// Whether the message is compressed with permessage-deflate (RFC 7692 section 6).
+    /// Indicates whether the message is compressed with permessage-deflate (RFC 7692 section 6).
     package var isCompressed: Bool
-    /// Whether the message begins with this piece.
+    /// Indicates whether the message begins with this piece.
     package var isFirst: Bool
-    /// Whether the message ends with this piece.
+    /// Indicates whether the message ends with this piece.
     package var isLast: Bool
 
-    /// Whether the piece is the whole message.
+    /// Indicates whether the piece is the whole message.
     package var isWhole: Bool { self.isFirst && self.isLast }
 
     /// Makes the description of a piece.

@@ -16,7 +16,7 @@ package enum Opcode: UInt8, Sendable {
     /// A pong, asked for or not.
     case pong = 0xA
 
-    /// Whether this is a control frame: never fragmented, never longer than 125 bytes (RFC 6455 section 5.5).
+    /// Indicates whether this is a control frame: never fragmented, never longer than 125 bytes (RFC 6455 section 5.5).
     package var isControl: Bool { self.rawValue & 0x8 != 0 }
 
     /// The longest payload of a control frame (RFC 6455 section 5.5).

@@ -46,7 +46,7 @@ package struct OpeningHandshake: Equatable, Sendable {
         package var extensions: String?
         /// `Sec-WebSocket-Protocol`.
         package var subprotocol: String?
-        /// Whether there is a `Content-Length` or a `Transfer-Encoding`.
+        /// Indicates whether there is a `Content-Length` or a `Transfer-Encoding`.
         package var announcesContent: Bool
 
         /// Makes an answer.

@@ -397,7 +397,7 @@ private let badInput = [
         }
     }
 
-    /// Whether a function of that name stands behind a `@Test` with no other function between them.
+    /// Returns whether a function of that name stands behind a `@Test` with no other function between them.
     private static func hasTest(_ name: String, in source: String) -> Bool {
         guard let place = source.range(of: "func \(name)(") else { return false }
         guard let mark = source[..<place.lowerBound].range(of: "@Test", options: .backwards) else { return false }

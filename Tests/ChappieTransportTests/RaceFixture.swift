@@ -31,7 +31,7 @@ extension TurnFixture {
 }
 
 extension TransportRequest {
-    /// Whether it asks for a WebSocket.
+    /// Indicates whether it asks for a WebSocket.
     var isWebSocket: Bool {
         guard case .webSocket = self.exchange else { return false }
         return true
@@ -43,7 +43,7 @@ extension TransportRequest {
         return String(decoding: body, as: UTF8.self)
     }
 
-    /// Whether it is a GET that asks for no WebSocket.
+    /// Indicates whether it is a GET that asks for no WebSocket.
     var isResumption: Bool {
         guard case .get = self.exchange else { return false }
         return true

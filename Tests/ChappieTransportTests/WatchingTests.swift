@@ -127,7 +127,7 @@ import Testing
         #expect(self.recorder.entries.last?.level == .error && self.recorder.entries.last?.tag == tag)
     }
 
-    /// Whether or not the consumer wants diagnostics.
+    /// Returns whether or not the consumer wants diagnostics.
     @Test(arguments: [true, false]) func aStallIsLogged(reportsDiagnostics: Bool) async {
         let outcome = await self.run([
             [.opened(101), .request, .text(Event.created), .pause(.seconds(45)), .text(Event.completed)]

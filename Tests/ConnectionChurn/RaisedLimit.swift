@@ -4,7 +4,7 @@ import Foundation
 enum RaisedLimit {
     private static let first = 40
 
-    /// Whether it goes as it should.
+    /// Returns whether it goes as it should.
     static func run() async throws -> Bool {
         let servers = try ChurnServers()
         let places = ChurnPlaces(servers: servers, hole: try SilentPort(), threadCount: 1)

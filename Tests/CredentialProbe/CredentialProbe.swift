@@ -137,7 +137,7 @@ private final class FatalCalls: Sendable {
     /// `before:N` or `after:N` of all calls from 1, or `before:NAME:N` of those with that name.
     private let place: (isBefore: Bool, name: String?, number: Int)?
     private let printsCalls: Bool
-    /// Whether a file may become longer once something was written.
+    /// Indicates whether a file may become longer once something was written.
     private let makesRoom: Bool
     private let counts = Mutex<[String: Int]>([:])
 

@@ -29,7 +29,7 @@ extension InboundArena {
         await self.wait(until: deadline) {}
     }
 
-    /// Whether reading must wait for the consumer.
+    /// Indicates whether reading must wait for the consumer.
     var isPaused: Bool { self.room == 0 }
 }
 

@@ -84,7 +84,7 @@ final class TLSPair {
 
     // MARK: The server
 
-    /// Whether the server's handshake is complete.
+    /// Indicates whether the server's handshake is complete.
     var isServerOpen: Bool { cts_is_open(self.server) }
     /// How many bytes of plaintext the server was given.
     var serverReceivedCount: Int { cts_received_count(self.server) }
@@ -158,7 +158,7 @@ final class TLSPair {
         while !self.fromClient.isEmpty { self.receive(self.exchange()) }
     }
 
-    /// Whether text gets from each side to the other.
+    /// Returns whether text gets from each side to the other.
     func passesText() -> Bool {
         let (receivedCount, plaintextCount) = (self.serverReceivedCount, self.plaintext.count)
         self.send("question")

@@ -8,7 +8,7 @@ import Testing
     private static let names = "DNS:*.example.test,IP:127.0.0.1"
     private static let identity = ServerIdentity(names: Self.names, commonName: "sessions")
 
-    /// Whether each of the handshakes has resumed a session.
+    /// Returns whether each of the handshakes has resumed a session.
     private func resumptions(_ servers: [(host: String, port: UInt16)]) async throws -> [Bool] {
         let identity = try #require(Self.identity)
         let client = try HandshakeClient(of: identity)

@@ -66,7 +66,7 @@ final class RawServer: Sendable {
         }
     }
 
-    /// Whether somebody has connected who was not accepted yet.
+    /// Indicates whether somebody has connected who was not accepted yet.
     var hasConnection: Bool {
         var waiting = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&waiting, 1, 0) > 0

@@ -28,13 +28,13 @@ package struct PromiseRecord: Sendable {
 
         /// Equal for exchanges on the same connection.
         package var connection: Int
-        /// Whether the answer travels on a WebSocket.
+        /// Indicates whether the answer travels on a WebSocket.
         package var isWebSocket: Bool
         /// The request.
         package var request: Request
         /// What was sent of the answer.
         package var sent: Sent
-        /// Whether the server knows that the request has come.
+        /// Indicates whether the server knows that the request has come.
         package var isRequestSeen = true
 
         /// An answer.
@@ -54,7 +54,7 @@ package struct PromiseRecord: Sendable {
         package var received: [ChappieStreamEvent] = []
         /// What the stream threw.
         package var error: (any Error)?
-        /// Whether the consumer went away, so that the turn needs no end.
+        /// Indicates whether the consumer went away, so that the turn needs no end.
         package var isAbandoned = false
 
         /// A turn in which nothing was sent or received.
@@ -65,7 +65,7 @@ package struct PromiseRecord: Sendable {
     package var name: String
     /// The turns, in order.
     package var turns: [Turn]
-    /// Whether the consumer received the finished calls of its responses, as `.raw` events.
+    /// Indicates whether the consumer received the finished calls of its responses, as `.raw` events.
     package var handsOverCalls: Bool
 
     /// A run.

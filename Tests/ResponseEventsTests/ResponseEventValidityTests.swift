@@ -178,7 +178,7 @@ import Testing
     }
 }
 
-/// Whether somewhere, be it in a string, a closing bracket follows a comma.
+/// Returns whether somewhere, be it in a string, a closing bracket follows a comma.
 private func hasTrailingComma(_ bytes: [UInt8]) -> Bool {
     var last: UInt8 = 0
     for byte in bytes where !" \n\0".utf8.contains(byte) {

@@ -23,7 +23,7 @@ struct ScriptedFailure: Error, Equatable {
 struct ScriptedBytes<Element: Sendable>: AsyncSequence, Sendable {
     let elements: [Element]
     var failure: ScriptedFailure?
-    /// Whether it looks at the cancellation of its task, as sockets do.
+    /// Indicates whether it looks at the cancellation of its task, as sockets do.
     var checksCancellation = false
     let log = ScriptLog()
 

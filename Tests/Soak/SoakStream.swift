@@ -115,9 +115,9 @@ struct Reading {
     /// How much of the text has come.
     private(set) var position = 0
     private(set) var hasEnded = false
-    /// Whether the stream was cancelled, in one of the ways.
+    /// Indicates whether the stream was cancelled, in one of the ways.
     private(set) var hasCancelled = false
-    /// Whether the consumer wants to stop iterating.
+    /// Indicates whether the consumer wants to stop iterating.
     private(set) var isGivenUp = false
 
     init(_ stream: SoakStream, number: Int, handle: ChappieStreamHandle, text: [UInt8]) {

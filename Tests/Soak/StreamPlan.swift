@@ -48,7 +48,7 @@ struct StreamPlan: Sendable, CustomStringConvertible {
     let seed: UInt64
     /// The text's length, about.
     let byteCount: Int
-    /// Whether it is read by the batch.
+    /// Indicates whether it is read by the batch.
     let isBatched: Bool
 
     init(lane: SoakLane, kind: Kind, seed: UInt64) {

@@ -40,10 +40,10 @@ struct AnswerPlan: Sendable {
         if style.lies.contains(.callOnlyInCompleted) { self.firstHeldCall = Self.heldCall(of: response, &random) }
     }
 
-    /// Whether something comes later than in other answers.
+    /// Indicates whether something comes later than in other answers.
     var holdsBack: Bool { self.heldText != nil || self.firstHeldCall != nil }
 
-    /// Whether the end of the response has to repeat its items.
+    /// Indicates whether the end of the response has to repeat its items.
     var needsOutput: Bool {
         self.firstHeldCall != nil || self.heldText?.until == .response || self.contradiction?.closing == .response
     }
@@ -107,18 +107,18 @@ extension SimulatedResponse {
         }
     }
 
-    /// Whether no more of an atom's part comes behind it.
+    /// Returns whether no more of an atom's part comes behind it.
     func isEndOfPart(_ index: Int) -> Bool {
         let atom = self.atoms[index]
         return !self.atoms[(index + 1)...].contains { $0.item == atom.item && $0.part == atom.part }
     }
 
-    /// Whether items, and their parts, come one behind the other.
+    /// Indicates whether items, and their parts, come one behind the other.
     var isInOrder: Bool {
         zip(self.atoms, self.atoms.dropFirst()).allSatisfy { ($0.item, $0.part) <= ($1.item, $1.part) }
     }
 
-    /// Whether the end of a text is still in place when the event comes that has it: a consumer concatenates.
+    /// Returns whether the end of a text is still in place when the event comes that has it: a consumer concatenates.
     func canHoldBack(_ held: AnswerPlan.HeldText) -> Bool {
         let atom = self.atoms[held.atom]
         let end: Int
@@ -143,12 +143,12 @@ extension SimulatedResponse {
 }
 
 extension SimulatedResponse.Atom {
-    /// Whether it is a call.
+    /// Indicates whether it is a call.
     var isCall: Bool {
         if case .call = self.content { true } else { false }
     }
 
-    /// Whether a consumer concatenates something of the two.
+    /// Returns whether a consumer concatenates something of the two.
     fileprivate func isOfSameChannel(as other: Self) -> Bool {
         guard !self.bytes.isEmpty else { return false }
         switch (self.content, other.content) {

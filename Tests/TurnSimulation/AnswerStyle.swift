@@ -14,23 +14,23 @@ struct AnswerStyle: Sendable {
     /// Distinguishes the identifiers of one attempt's items from another's.
     var attempt: Int
     var numbering = Numbering.inOrder
-    /// Whether each event names its item differently.
+    /// Indicates whether each event names its item differently.
     var changesItemIDs = false
-    /// Whether items and parts are announced when they end, or not at all.
+    /// Indicates whether items and parts are announced when they end, or not at all.
     var skipsAdded = false
     /// How many bytes a delta has, about.
     var deltaSize: Int
     /// How often in a hundred an event is preceded by noise.
     var noise: Int
-    /// Whether reasoning can be given back, because it comes encrypted.
+    /// Indicates whether reasoning can be given back, because it comes encrypted.
     var encrypts = true
-    /// Whether a finished item is said twice.
+    /// Indicates whether a finished item is said twice.
     var repeatsDone = false
-    /// Whether the end of the response has all its items once more.
+    /// Indicates whether the end of the response has all its items once more.
     var repeatsOutput: Bool
-    /// Whether parts are closed with their whole text, too.
+    /// Indicates whether parts are closed with their whole text, too.
     var closesParts: Bool
-    /// Whether all items have the same index.
+    /// Indicates whether all items have the same index.
     var sharesIndices = false
     /// What it says in a way that few servers do.
     var lies: Set<SimulatedFact> = []
@@ -63,7 +63,7 @@ extension AnswerStyle {
         .textOnlyInClosing, .callOnlyInCompleted, .contradictingClosing, .otherAgent,
     ]
 
-    /// Whether late events of the response can be told from those of the next one on its connection.
+    /// Indicates whether late events of the response can be told from those of the next one on its connection.
     var namesItems: Bool {
         !self.skipsAdded && !self.changesItemIDs && !self.repeatsDone && !self.sharesIndices
     }

@@ -10,7 +10,7 @@ extension AnswerWriter {
         return contradiction.bytes
     }
 
-    /// Whether the end of an atom's part stands in a later event than this one.
+    /// Returns whether the end of an atom's part stands in a later event than this one.
     private func isHeldBack(_ atom: SimulatedResponse.Atom, in closing: AnswerPlan.Closing) -> Bool {
         guard let held = self.plan.heldText, held.until.rawValue > closing.rawValue else { return false }
         let other = self.response.atoms[held.atom]

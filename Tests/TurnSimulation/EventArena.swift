@@ -48,7 +48,7 @@ extension [WireEvent] {
 /// Appends JSON to bytes.
 struct EventArena: Sendable {
     var bytes: [UInt8] = []
-    /// Whether everything but ASCII is written in escapes.
+    /// Indicates whether everything but ASCII is written in escapes.
     var escapes = false
 
     mutating func append(_ text: StaticString) {

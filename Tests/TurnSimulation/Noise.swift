@@ -92,7 +92,7 @@ extension SimulatedResponse.Atom.Content {
         }
     }
 
-    /// Whether it is a refusal.
+    /// Indicates whether it is a refusal.
     var isRefusal: Bool {
         if case .refusal = self { true } else { false }
     }

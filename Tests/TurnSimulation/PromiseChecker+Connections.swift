@@ -99,9 +99,9 @@ package struct DelayRules: Sendable {
         package var wish: Duration?
         /// When its limit ends.
         package var resetsAfter: Duration?
-        /// Whether it asks for fewer requests.
+        /// Indicates whether it asks for fewer requests.
         package var isThrottle = false
-        /// Whether it has answered a POST with a status code: then a delay may be anything below its bound.
+        /// Indicates whether it has answered a POST with a status code: then a delay may be anything below its bound.
         package var hasFullJitter = false
 
         /// Nothing.
@@ -116,7 +116,7 @@ package struct DelayRules: Sendable {
     package var throttleDelay: Duration = .zero
     /// The longest delay after a throttle, and the longest that a server can ask for.
     package var maximumDelay: Duration = .zero
-    /// Whether the server's wish counts.
+    /// Indicates whether the server's wish counts.
     package var respectsWish = true
     /// What the server may have said with the newest failure: a body that is cut off says less than a whole one.
     package var hints: [Hint] = []

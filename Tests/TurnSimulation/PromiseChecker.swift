@@ -68,7 +68,7 @@ package struct PromiseChecker: Sendable {
         package var repetition = Repetition.always
         /// When the turn must be over.
         package var end: Duration?
-        /// Whether finished calls are handed to the consumer.
+        /// Indicates whether finished calls are handed to the consumer.
         package var deliversCalls = true
         /// How many bytes of each kind of output may be delivered.
         package var outputByteCount = Int.max
@@ -113,20 +113,20 @@ package struct PromiseChecker: Sendable {
     var answer: Answer?
     var connections: [Int: Connection] = [:]
     var requestCount = 0
-    /// Whether a server may have seen the whole request.
+    /// Indicates whether a server may have seen the whole request.
     var reachedServer = false
-    /// Whether it may, and has not refused it.
+    /// Indicates whether it may, and has not refused it.
     var serverHasRequest = false
     /// Calls, by position, whose outputs the engine has asked for.
     var askedOutputs: Set<Int> = []
     var isCancelled = false
     var hasCompleted = false
     var isOver = false
-    /// Whether two answers have differed, or one has contradicted itself.
+    /// Indicates whether two answers have differed, or one has contradicted itself.
     var hasVaried = false
-    /// Whether an event that had come before has come as another one.
+    /// Indicates whether an event that had come before has come as another one.
     var hasContradiction = false
-    /// Whether a response has contradicted itself.
+    /// Indicates whether a response has contradicted itself.
     var isRefuted = false
 
     /// An instance without a turn.
@@ -215,7 +215,7 @@ package struct PromiseChecker: Sendable {
         }
     }
 
-    /// Whether a request is under way.
+    /// Indicates whether a request is under way.
     var isAnswering: Bool { self.connections.values.contains { $0.isOpen && $0.hasSent } }
 
     /// What the newest answer says in all.

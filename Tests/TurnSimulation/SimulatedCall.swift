@@ -8,7 +8,7 @@ package struct SimulatedCall: Sendable {
     package var name: String
     /// The tool's namespace, where it has one.
     package var namespace: String?
-    /// Whether the input is free text rather than JSON.
+    /// Indicates whether the input is free text rather than JSON.
     package var isCustom: Bool
     /// The input as text, or the arguments in the one form that all spellings of them share.
     package var canonicalInput: String

@@ -21,7 +21,7 @@ struct SimulatedConfiguration {
     let variationPercent: Int
     /// How often in a hundred an answer tells one of the lies that it could tell: most servers tell none.
     let liePercent: Int
-    /// Whether calls may be carried, with their outputs.
+    /// Indicates whether calls may be carried, with their outputs.
     let givesToolOutputs: Bool
 
     init(
@@ -92,10 +92,10 @@ struct SimulatedConfiguration {
         timeouts.livenessCheck = random.pick([.seconds(2), .milliseconds(40), .zero])
     }
 
-    /// Whether an event can be over the limit.
+    /// Indicates whether an event can be over the limit.
     var hasSmallEventLimit: Bool { self.configuration.limits.eventByteCount <= Self.smallEventLimit }
 
-    /// Whether a response that is kept is asked for again when it breaks.
+    /// Indicates whether a response that is kept is asked for again when it breaks.
     var resumes: Bool { self.configuration.policy.recovery != .never }
 
     /// What of it is counted.

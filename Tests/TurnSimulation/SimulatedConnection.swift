@@ -55,13 +55,13 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
         }
     }
 
-    /// Whether the engine reads messages before its consumer asks for them: a budget for the whole turn, which the
-    /// consumer's own time counts against, forbids it.
+    /// Indicates whether the engine reads messages before its consumer asks for them: a budget for the whole turn,
+    /// which the consumer's own time counts against, forbids it.
     private var isReadAhead: Bool {
         self.isWebSocket && self.world.settings.configuration.timeouts.total == nil
     }
 
-    /// Whether it asks for the rest of a response.
+    /// Indicates whether it asks for the rest of a response.
     var isResumption: Bool {
         switch self.request.exchange {
         case .get: true
@@ -166,7 +166,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
         }
     }
 
-    /// Whether what it says about delays is about the request: an upgrade beside it is not.
+    /// Indicates whether what it says about delays is about the request: an upgrade beside it is not.
     private var decidesDelays: Bool {
         guard self.isWebSocket, !self.hasSent else { return true }
         return self.turn == self.world.coverage.turnCount && !self.isProbe && !self.world.checker.isAnswering

@@ -14,7 +14,7 @@ extension SimulatedResponse {
         case otherOrder
         case otherResponse
 
-        /// Whether a consumer can tell the two apart.
+        /// Indicates whether a consumer can tell the two apart.
         var isSame: Bool { self == .respelledArguments }
     }
 

@@ -78,7 +78,7 @@ extension SimulatedWorld {
             upTo: self.random.pick([.zero, .seconds(3), .seconds(100), .seconds(4_000)]))
     }
 
-    /// Whether a turn notices a peer that is silent, even one that has said a last word.
+    /// Indicates whether a turn notices a peer that is silent, even one that has said a last word.
     private var endsSilence: Bool {
         self.settings.configuration.timeouts.pingInterval != nil
             || self.settings.allowsSilentStart && self.settings.allowsSilentMiddle

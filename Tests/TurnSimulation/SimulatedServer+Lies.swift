@@ -7,7 +7,8 @@ struct CarriedResponse {
     let responseID: String
     /// The identifiers of its items, as JSON strings.
     let itemIDs: [String]
-    /// Whether this one and those before it on the connection have named each item once; nil when there was none.
+    /// Indicates whether this one and those before it on the connection have named each item once; nil when there was
+    /// none.
     var namesItems: Bool?
 
     /// What a client knows that has read all of an answer.
@@ -38,7 +39,8 @@ extension AnswerStyle {
 }
 
 extension SimulatedResponse {
-    /// Whether items can have the same index: they come one behind the other, and no call is that of another one.
+    /// Indicates whether items can have the same index: they come one behind the other, and no call is that of another
+    /// one.
     var canShareIndices: Bool {
         let calls = self.content.calls
         let areDifferent = calls.indices.allSatisfy { index in
@@ -53,7 +55,7 @@ extension SimulatedResponse {
 }
 
 extension SimulatedServer.Answer {
-    /// Whether the engine may leave it before its end: an event is lost, or it is another response's.
+    /// Indicates whether the engine may leave it before its end: an event is lost, or it is another response's.
     var isLeft: Bool {
         [.resumedWithGap, .gapBesideUnnumbered, .otherIdentity, .restartedResponse, .continuedItem]
             .contains(where: self.facts.contains)

@@ -12,7 +12,7 @@ struct SimulatedServer {
         let bytes: [UInt8]
         let events: [WireEvent]
         let heldCalls: [Int: [UInt8]]
-        /// Whether all items have the same index.
+        /// Indicates whether all items have the same index.
         let sharesIndices: Bool
     }
 
@@ -25,9 +25,9 @@ struct SimulatedServer {
         var sizeBefore = ContentSize()
         var responseID = ""
         var facts: [SimulatedFact] = []
-        /// Whether a consumer could tell it from the answer before.
+        /// Indicates whether a consumer could tell it from the answer before.
         var isVaried = false
-        /// Whether an event has another number than it had before.
+        /// Indicates whether an event has another number than it had before.
         var isContradictory = false
         /// Calls that stand in the end of the response alone, as a consumer gets them.
         var heldCalls: [Int: [UInt8]] = [:]
@@ -39,7 +39,7 @@ struct SimulatedServer {
 
     private var response: SimulatedResponse
     private var hasAnswered = false
-    /// Whether all items of the turn's response have the same index.
+    /// Indicates whether all items of the turn's response have the same index.
     private var sharesIndices = false
     private var answerCount = 0
     private var kept: [String: Kept] = [:]

@@ -123,7 +123,7 @@ struct SimulatedTurn {
         return .abandoned
     }
 
-    /// Whether the consumer stops the stream, which then ends without an error.
+    /// Indicates whether the consumer stops the stream, which then ends without an error.
     private var mayLackEnd: Bool { if case .reads = self.behaviour { false } else { true } }
 
     /// Does what the consumer does between two events; true when it goes away.

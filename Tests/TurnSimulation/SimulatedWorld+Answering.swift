@@ -173,7 +173,7 @@ struct ResumeTarget {
             .flatMap { Int($0.dropFirst("starting_after=".count)) }
     }
 
-    /// Whether a body asks for a response that is made in background and kept.
+    /// Returns whether a body asks for a response that is made in background and kept.
     static func asksForBackground(_ body: [UInt8]) -> Bool {
         String(decoding: body, as: UTF8.self).contains("\"background\":true")
     }
@@ -214,7 +214,7 @@ struct ResumeTarget {
 }
 
 extension ResumeTarget {
-    /// Whether an item of a request's input is what a tool has answered, as the simulation writes it.
+    /// Returns whether an item of a request's input is what a tool has answered, as the simulation writes it.
     fileprivate static func isToolOutput(_ item: ArraySlice<UInt8>) -> Bool {
         item.starts(with: #"{"type":"function_call_output""#.utf8)
     }

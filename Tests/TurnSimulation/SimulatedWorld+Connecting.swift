@@ -70,7 +70,7 @@ extension SimulatedConnection {
 }
 
 extension ConnectOutcome {
-    /// Whether the server has a request that is sent at once.
+    /// Indicates whether the server has a request that is sent at once.
     fileprivate var reachesServer: Bool {
         switch self {
         case .established, .refused: true

@@ -1,8 +1,8 @@
 /// What all series of a run share.
 package struct SimulationOptions: Sendable {
-    /// Whether what happens is written down.
+    /// Indicates whether what happens is written down.
     package var isTracing = false
-    /// Whether what the engine has read and delivered is kept.
+    /// Indicates whether what the engine has read and delivered is kept.
     package var isRecording = false
     /// Faults that servers do not have, by name.
     ///
@@ -14,6 +14,6 @@ package struct SimulationOptions: Sendable {
 
     func allows(_ fact: SimulatedFact) -> Bool { self.withoutFaults.isEmpty || !self.withoutFaults.contains("\(fact)") }
 
-    /// Whether a fault has such a name.
+    /// Returns whether a fault has such a name.
     package static func isFault(_ name: String) -> Bool { SimulatedFact.allCases.contains { "\($0)" == name } }
 }

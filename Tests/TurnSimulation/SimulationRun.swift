@@ -29,7 +29,7 @@ package struct SimulationRun: Sendable {
     package var seed: UInt64
     /// How many threads share the work.
     package var jobCount = 1
-    /// Whether a broken promise is noted, and the run goes on.
+    /// Indicates whether a broken promise is noted, and the run goes on.
     package var keepsGoing = false
     /// What all series share.
     package var options = SimulationOptions()

@@ -115,7 +115,7 @@ import Testing
             .filter { $0.hasPrefix("data:") }
     }
 
-    /// Whether it begins the response that was asked for.
+    /// Returns whether it begins the response that was asked for.
     private static func isCreation(_ line: String) -> Bool {
         line.contains("response.created") && !line.contains("resp_other")
     }

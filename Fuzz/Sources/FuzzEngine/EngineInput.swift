@@ -29,13 +29,13 @@ struct EngineInput {
     let isWebSocket: Bool
     let mode: Mode
     let ending: Ending
-    /// Whether a response over HTTP is sent before the request was read.
+    /// Indicates whether a response over HTTP is sent before the request was read.
     let isEarly: Bool
     let offersCompression: Bool
     /// Which of the raw events are delivered, 0 to 2.
     let rawEvents: Int
     let reportsDiagnostics: Bool
-    /// Whether what a server may send is limited to a few hundred bytes; never with a script.
+    /// Indicates whether what a server may send is limited to a few hundred bytes; never with a script.
     let hasSmallLimits: Bool
     /// How the answer is framed, 0 to 15.
     let shape: Int
@@ -65,7 +65,7 @@ struct EngineInput {
         self.script = ScriptedResponse(self.mode == .scripted ? self.content : [])
     }
 
-    /// Whether the turn must end well: nothing about the server is wrong.
+    /// Indicates whether the turn must end well: nothing about the server is wrong.
     var mustComplete: Bool {
         switch (self.mode, self.ending) {
         case (.scripted, .close), (.scripted, .hold): true

@@ -14,9 +14,9 @@ struct FrameOracle {
     }
 
     private(set) var texts: [[UInt8]] = []
-    /// Whether there is a binary message; the texts behind it are no concern.
+    /// Indicates whether there is a binary message; the texts behind it are no concern.
     private(set) var hasBinary = false
-    /// Whether there is a text, whole or not, that is not UTF-8 and cannot become it.
+    /// Indicates whether there is a text, whole or not, that is not UTF-8 and cannot become it.
     ///
     /// A client that reads it in pieces has to say that a rule is broken; one that reads it whole takes it for an event
     /// that cannot be decoded.
@@ -105,7 +105,8 @@ struct FrameOracle {
         String(validating: Array(bytes), as: UTF8.self) != nil
     }
 
-    /// Whether some bytes behind these would make them UTF-8: at most three, each at an end of what may stand there.
+    /// Returns whether some bytes behind these would make them UTF-8: at most three, each at an end of what may stand
+    /// there.
     private static func mayBecomeUTF8(_ bytes: [UInt8]) -> Bool {
         var endings: [[UInt8]] = [[]]
         for _ in 0...3 {

@@ -52,7 +52,7 @@ struct ServerBytes {
         return Array(bytes[..<place.lowerBound]) + Array(self.acceptValue.utf8) + Array(bytes[place.upperBound...])
     }
 
-    /// Whether messages are compressed: it was offered, and the shape says so.
+    /// Indicates whether messages are compressed: it was offered, and the shape says so.
     private var isCompressed: Bool { self.input.shape & 1 != 0 && self.request?.offersMessageCompression == true }
 
     private var webSocketHead: [UInt8] {

@@ -40,7 +40,8 @@ struct FieldSection {
     /// The time that the input says it is.
     var now: Int { self.values(named: "now").first.flatMap(PlainText.integer) ?? 0 }
 
-    /// Whether a plain reading can compare bytes: names that are not ASCII have cases and equivalents of their own.
+    /// Indicates whether a plain reading can compare bytes: names that are not ASCII have cases and equivalents of
+    /// their own.
     var hasPlainNames: Bool { self.fields.allSatisfy { $0.name.utf8.allSatisfy { $0 < 0x80 } } }
 
     /// The values of all fields with a name, without the space around them.

@@ -12,7 +12,7 @@
 struct PlainDate {
     /// The year, of two digits when `isShort`.
     var year: Int
-    /// Whether the century is left out.
+    /// Indicates whether the century is left out.
     var isShort = false
     /// The month, from 0 to 11.
     var month: Int

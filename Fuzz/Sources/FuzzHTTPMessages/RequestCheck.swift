@@ -31,7 +31,7 @@ struct RequestCheck {
         }
     }
 
-    /// Whether there is no byte in any part that could be wrong.
+    /// Indicates whether there is no byte in any part that could be wrong.
     private var isPlain: Bool {
         let letters = { (text: String) in !text.isEmpty && text.utf8.allSatisfy { 0x61...0x7A ~= $0 } }
         return self.method != .connect && letters(self.target) && letters(self.host)

@@ -8,9 +8,9 @@ struct ContentResult: Equatable {
     var output: [UInt8]
     /// What is wrong with the bytes that arrived.
     var error: DeflateError?
-    /// Whether it may end here.
+    /// Indicates whether it may end here.
     var isComplete = false
-    /// Whether there is more of it than the model holds.
+    /// Indicates whether there is more of it than the model holds.
     var isTooLarge = false
 }
 

@@ -70,8 +70,8 @@ struct MessageCheck {
         }
     }
 
-    /// Whether a distance past the agreed window was refused: zlib knows the output of the current call besides it, so
-    /// that the pieces decide which of two such distances it notices first, if any.
+    /// Returns whether a distance past the agreed window was refused: zlib knows the output of the current call besides
+    /// it, so that the pieces decide which of two such distances it notices first, if any.
     private static func isRefusal(
         _ result: MessageResult, of lenient: MessageResult, _ strict: MessageResult
     ) -> Bool {

@@ -8,7 +8,7 @@ struct MessageResult: Equatable {
     var output: [UInt8]
     /// What is wrong.
     var error: DeflateError?
-    /// Whether there is more of it than the model holds.
+    /// Indicates whether there is more of it than the model holds.
     var isTooLarge = false
 
     /// What must come of it with a limit.
@@ -24,7 +24,7 @@ struct MessageModel {
     var windowBits = 15
     /// How much output zlib has room for at a time.
     var step = OneCallZlib.capacity
-    /// Whether a message may refer to the ones before.
+    /// Indicates whether a message may refer to the ones before.
     var keepsWindow: Bool
 
     private var history: [UInt8] = []

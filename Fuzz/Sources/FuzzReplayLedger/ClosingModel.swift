@@ -5,12 +5,12 @@ import StreamSession
 /// What was delivered, and how much of it the parts of a closing text have had.
 struct ClosingModel {
     private let delivered: [Unicode.Scalar]
-    /// Whether no text has closed it before.
+    /// Indicates whether no text has closed it before.
     private let isOpen: Bool
     private var place = 0
-    /// Whether something was passed over.
+    /// Indicates whether something was passed over.
     private(set) var isRewritten = false
-    /// Whether a full stop took the place of the rest.
+    /// Indicates whether a full stop took the place of the rest.
     private(set) var isStopped = false
 
     init(_ bytes: [UInt8], isOpen: Bool) {
@@ -22,7 +22,7 @@ struct ClosingModel {
         Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
     }
 
-    /// Whether nothing was delivered beyond the parts, white space and marks apart.
+    /// Returns whether nothing was delivered beyond the parts, white space and marks apart.
     mutating func isAtEnd() -> Bool {
         self.passOver(before: nil)
         return self.place == self.delivered.count

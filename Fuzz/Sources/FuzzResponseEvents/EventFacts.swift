@@ -21,7 +21,7 @@ struct EventFacts: ExpressibleByDictionaryLiteral {
         self.values["kind"] = kind
     }
 
-    /// Whether every byte is the same: Swift's own comparison takes canonically equivalent texts for the same.
+    /// Returns whether every byte is the same: Swift's own comparison takes canonically equivalent texts for the same.
     func isEqual(_ other: EventFacts) -> Bool {
         self.values.count == other.values.count
             && self.values.allSatisfy { name, value in other[name]?.utf8.elementsEqual(value.utf8) ?? false }

@@ -68,12 +68,12 @@ struct TokenMutator {
 
     private mutating func choose(from places: [Int]) -> Int { places[self.next(below: places.count)] }
 
-    /// Whether a token is a string, a number or a word.
+    /// Returns whether a token is a string, a number or a word.
     private func isScalar(_ place: Int) -> Bool {
         self.tokens.indices.contains(place) && !"{}[]:, \n\r\t".utf8.contains(self.tokens[place].first ?? 0)
     }
 
-    /// Whether a token is the name of a member whose value is one token.
+    /// Returns whether a token is the name of a member whose value is one token.
     private func isMember(_ place: Int) -> Bool {
         self.isScalar(place) && self.isScalar(place + 2) && self.tokens[place + 1] == [UInt8(ascii: ":")]
     }

@@ -86,7 +86,7 @@ int clws_socket_error(int descriptor);
 ptrdiff_t clws_socket_read(int descriptor, void *bytes, size_t count);
 /// Writes what fits; how many bytes, or a negated `errno`. A peer that has gone is an error, and never a signal.
 ptrdiff_t clws_socket_write(int descriptor, const void *bytes, size_t count);
-/// Whether bytes would fit now.
+/// Returns whether bytes would fit now.
 bool clws_socket_is_writable(int descriptor);
 /// Has TCP ask the peer after so many seconds of quiet, and again after so many, and give it up when it has not answered
 /// for so many milliseconds, or has not acknowledged for as long what was sent. What a system cannot do is left out.
@@ -120,7 +120,7 @@ typedef struct clws_tls_options {
     const uint8_t *pinned_keys;
     /// How many digests there are.
     size_t pinned_key_count;
-    /// Whether TLS 1.2 is not enough.
+    /// Indicates whether TLS 1.2 is not enough.
     bool requires_tls13;
 } clws_tls_options;
 
@@ -188,7 +188,7 @@ clws_tls_step clws_tls_send(
     clws_tls *tls, const uint8_t *bytes, size_t count, uint8_t *ciphertext, size_t capacity);
 /// Tells the peer that nothing more comes, where it can still be told.
 clws_tls_step clws_tls_end(clws_tls *tls, uint8_t *ciphertext, size_t capacity);
-/// Whether the handshake has resumed a session.
+/// Returns whether the handshake has resumed a session.
 bool clws_tls_is_resumed(const clws_tls *tls);
 
 /// The cause of a failure; 0 where it is not known.
@@ -197,7 +197,7 @@ typedef struct clws_details {
     int certificate_code;
     /// The fatal TLS alert that was sent or received (RFC 8446 section 6).
     int alert;
-    /// Whether the chain has no key that is pinned.
+    /// Indicates whether the chain has no key that is pinned.
     bool is_key_not_pinned;
     /// The issuer of the rejected certificate, as it says itself (RFC 4514), NUL-terminated and maybe cut anywhere.
     char issuer[CLWS_ISSUER_LIMIT + 1];

@@ -155,7 +155,7 @@ static inline bool clts_block_has_control(const uint8_t *bytes) {
 /// One bit for each of 64 bytes, the first byte's lowest: set where the byte is CR or LF.
 static inline uint64_t clts_mask(const void *bytes) { return clts_block_mask((const uint8_t *)bytes); }
 
-/// Whether any of 64 bytes is below 0x0E: where none is, there is neither CR nor LF.
+/// Returns whether any of 64 bytes is below 0x0E: where none is, there is neither CR nor LF.
 ///
 /// Nearly every block of text has none, and this costs a third of the exact question.
 static inline bool clts_has_control(const void *bytes) { return clts_block_has_control((const uint8_t *)bytes); }

@@ -128,7 +128,7 @@ typedef struct csj_item {
     /// The texts of `content` and of `summary`, in `csj_event.parts`: of any item that has such arrays. A text in the
     /// place of an array is its one part.
     csj_range content, summary;
-    /// Whether `payload` is the JSON text of a value that is no string.
+    /// Indicates whether `payload` is the JSON text of a value that is no string.
     bool has_json_payload;
     /// A bit for each text that has another type; the text is null then.
     uint8_t wrong_texts;

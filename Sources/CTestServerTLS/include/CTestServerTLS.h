@@ -33,7 +33,7 @@ typedef struct {
     const char *_Nullable ca_name;
     /// The only version that is spoken, such as 0x0303 for TLS 1.2; 0 for 1.2 and 1.3.
     int version;
-    /// Whether a client without a certificate of the CA is refused.
+    /// Indicates whether a client without a certificate of the CA is refused.
     bool requires_client_certificate;
 } ctts_identity_options;
 
@@ -67,7 +67,7 @@ ctts_connection *_Nullable ctts_accept(ctts_identity *_Nonnull identity, int soc
 /// The name that the client sent as SNI, valid as long as the connection; null when it sent none.
 const char *_Nullable ctts_server_name(ctts_connection *_Nonnull connection);
 
-/// Whether the client has resumed a session.
+/// Returns whether the client has resumed a session.
 bool ctts_is_resumed(ctts_connection *_Nonnull connection);
 
 /// Sends the fatal alert bad_record_mac (RFC 8446 section 6.2); nothing can be sent after it.

@@ -44,7 +44,7 @@ public struct ChappieConfiguration: Sendable {
     ///
     /// Default nil: the account's.
     public var serviceTier: ChappieServiceTier?
-    /// Whether several responses share one WebSocket, each conversation on its lane.
+    /// Indicates whether several responses share one WebSocket, each conversation on its lane.
     ///
     /// Default false: each running response has a WebSocket of its own, which costs nothing for the events of others, and
     /// is not slowed by their readers. Where the endpoint does not support lanes (`ChappieEndpoint.supportsLanes`), it
@@ -79,7 +79,7 @@ public struct ChappieConfiguration: Sendable {
     public var proxy = ChappieProxyPolicy.environment
     /// Fields that go with every request, beside the endpoint's; of fields with the same name these count.
     public var additionalFields: [ChappieEndpoint.Field] = []
-    /// Whether permessage-deflate (RFC 7692) and gzip are offered.
+    /// Indicates whether permessage-deflate (RFC 7692) and gzip are offered.
     ///
     /// Default true.
     public var offersCompression = true
@@ -96,7 +96,7 @@ public struct ChappieConfiguration: Sendable {
     ///
     /// Default `.unsurfaced`: those that no other case carries. Calls of host tools are carried.
     public var rawEvents: ChappieRawEvents = .unsurfaced
-    /// Whether `.diagnostic` events are delivered.
+    /// Indicates whether `.diagnostic` events are delivered.
     ///
     /// Default false.
     public var reportsDiagnostics = false

@@ -18,24 +18,24 @@ import ChappieTransport
 public struct ChappieEndpoint: Sendable, Equatable {
     /// What the requests go to; `/responses` is appended to its path, and its query stays.
     public var baseURL: URL
-    /// Whether turns may use a WebSocket.
+    /// Indicates whether turns may use a WebSocket.
     ///
     /// Where false, they use HTTP/SSE whatever the policy says.
     public var supportsWebSocket = true
-    /// Whether several responses can share one WebSocket, each on its lane.
+    /// Indicates whether several responses can share one WebSocket, each on its lane.
     public var supportsLanes = false
     /// What requests say about storing responses; nil to say nothing.
     ///
     /// False makes the conversation the client's alone.
     public var storesResponses: Bool?
-    /// Whether reasoning comes back encrypted, so that the next request can carry it.
+    /// Indicates whether reasoning comes back encrypted, so that the next request can carry it.
     ///
     /// It is what keeps a model's reasoning between the calls of a turn when responses are not stored. Servers refuse
     /// it for models that do not reason.
     public var returnsEncryptedReasoning = false
-    /// Whether the server keeps `client_metadata` of requests.
+    /// Indicates whether the server keeps `client_metadata` of requests.
     public var sendsClientMetadata = false
-    /// Whether an upgrade to a WebSocket carries `OpenAI-Beta`.
+    /// Indicates whether an upgrade to a WebSocket carries `OpenAI-Beta`.
     public var sendsBetaField = false
     /// Where models are listed, behind the base URL.
     public var modelsPath = "/models"
@@ -44,17 +44,18 @@ public struct ChappieEndpoint: Sendable, Equatable {
     /// Default nil: `/wham/usage` behind `/backend-api` where that stands in the base URL's path, and otherwise
     /// `/api/codex/usage` behind the whole.
     public var usagePath: String?
-    /// Whether requests name their conversation as the key of the prompt cache.
+    /// Indicates whether requests name their conversation as the key of the prompt cache.
     public var takesPromptCacheKey = false
-    /// Whether `max_output_tokens` may be sent.
+    /// Indicates whether `max_output_tokens` may be sent.
     public var takesMaxOutputTokens = true
     /// The field that carries the credential; nil for `Authorization: Bearer …`.
     public var credentialFieldName: String?
     /// The environment variable that holds the key, for clients that are given no credential; nil for none.
     public var apiKeyVariable: String?
-    /// Whether a turn without a credential fails at once with `ChappieClientError.missingCredential`.
+    /// Indicates whether a turn without a credential fails at once with `ChappieClientError.missingCredential`.
     public var requiresCredential = true
-    /// Whether a credential has to name an account; one that does not is `ChappieClientError.missingAccountID`.
+    /// Indicates whether a credential has to name an account; one that does not is
+    /// `ChappieClientError.missingAccountID`.
     public var requiresAccountID = false
     /// Fields that go with every request.
     public var additionalFields: [Field] = []

@@ -5,7 +5,7 @@ struct ActionQueue: Sendable {
     private var actions: [ToolLoopStateMachine.Action] = []
     private var head = 0
 
-    /// Whether nothing is to be done.
+    /// Indicates whether nothing is to be done.
     var isEmpty: Bool { self.head == self.actions.count }
 
     /// What is to be done next.

@@ -58,7 +58,7 @@ public struct ChappieClientContext: Sendable, Equatable {
         self.itemTexts.compactMap { ChappieJSONValue(jsonText: String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// Whether nothing was said.
+    /// Indicates whether nothing was said.
     public var isEmpty: Bool { self.itemTexts.isEmpty }
 }
 

@@ -35,7 +35,7 @@ final class Conversation: Sendable {
         }
     }
 
-    /// Whether a turn is under way.
+    /// Indicates whether a turn is under way.
     var isRunning: Bool { self.state.withLock { $0.running != nil } }
 
     /// The right to have a turn.

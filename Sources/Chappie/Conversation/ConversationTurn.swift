@@ -12,11 +12,11 @@ import Synchronization
 final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     /// What other tasks may touch.
     struct Shared {
-        /// Whether somebody has ended the turn.
+        /// Indicates whether somebody has ended the turn.
         var isCancelled = false
-        /// Whether the conversation has what the turn leaves.
+        /// Indicates whether the conversation has what the turn leaves.
         var isOver = false
-        /// Whether the turn has taken as long as it may.
+        /// Indicates whether the turn has taken as long as it may.
         var isLate = false
         /// The newest response.
         var driver: TurnDriver?
@@ -54,7 +54,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     let shared = LockedValue(Shared())
     /// What tools and the timer say.
     let inbox = ToolInbox()
-    /// Whether a task is inside `next()` or `nextBatch()`.
+    /// Indicates whether a task is inside `next()` or `nextBatch()`.
     private let isBusy = Atomic(false)
     /// Where the turn is.
     var phase = Phase.notBegun
@@ -148,7 +148,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
             !self.isBusy.exchange(true, ordering: .acquiring), "a stream is read by one task at a time")
     }
 
-    /// Whether an event of a response is one of the turn.
+    /// Returns whether an event of a response is one of the turn.
     private func isForConsumer(_ event: ChappieStreamEvent) -> Bool {
         switch event {
         case .completed: false

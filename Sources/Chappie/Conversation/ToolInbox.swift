@@ -24,7 +24,7 @@ final class ToolInbox: Sendable {
 
     private let state = LockedValue(State())
 
-    /// Whether the turn still listens.
+    /// Indicates whether the turn still listens.
     var isOpen: Bool { self.state.withLock { !$0.isClosed } }
 
     /// Says something to the turn.

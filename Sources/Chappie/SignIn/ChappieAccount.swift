@@ -22,7 +22,7 @@ public struct ChappieAccount: Sendable, Equatable {
     public let userID: String?
     /// When the access token ends; nil when that is not known.
     public let expiresAt: Date?
-    /// Whether only a new sign-in helps: there is no refresh token, or the server has refused it for good.
+    /// Indicates whether only a new sign-in helps: there is no refresh token, or the server has refused it for good.
     public let requiresReauthentication: Bool
 
     init(name: String, credential: ChappieStoredCredential) {

@@ -34,7 +34,7 @@ public enum ChappieAuthError: Error, Sendable, Equatable {
 }
 
 extension ChappieAuthError {
-    /// Whether only a new sign-in helps.
+    /// Indicates whether only a new sign-in helps.
     ///
     /// True when the token endpoint answered 400, 401 or 403, and where there is no refresh token.
     public var requiresReauthentication: Bool {
@@ -83,7 +83,7 @@ extension ChappieAuthError {
         }
     }
 
-    /// Whether the same call may succeed later without anybody changing anything.
+    /// Indicates whether the same call may succeed later without anybody changing anything.
     public var isRetryable: Bool {
         switch self {
         case .networkFailure: true

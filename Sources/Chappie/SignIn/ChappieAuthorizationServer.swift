@@ -45,7 +45,7 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
     public var scope: String
     /// Parameters of the authorization request beside those of the standards.
     public var authorizationParameters: [ChappieEndpoint.Field]
-    /// Whether the authorization request says which program asks (`originator`), which no standard knows.
+    /// Indicates whether the authorization request says which program asks (`originator`), which no standard knows.
     var takesOriginator = false
 
     /// A server that keeps to the standards.
@@ -63,7 +63,7 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
         self.authorizationParameters = []
     }
 
-    /// Whether an endpoint may be there.
+    /// Returns whether an endpoint may be there.
     ///
     /// RFC 6749 section 3: the endpoints need TLS; what does not leave the machine may do without.
     package static func allows(_ url: URL) -> Bool {

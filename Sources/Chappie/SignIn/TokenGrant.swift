@@ -14,7 +14,8 @@ struct TokenGrant: Sendable, Equatable {
     var idToken: String?
     /// How many seconds the access token lasts.
     var expiresIn: Double?
-    /// Whether the access token is one that whoever bears it may use, which is the only type that is known here.
+    /// Indicates whether the access token is one that whoever bears it may use, which is the only type that is known
+    /// here.
     ///
     /// True where the server does not say.
     var isBearer: Bool

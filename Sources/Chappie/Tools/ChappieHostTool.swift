@@ -30,7 +30,7 @@ public struct ChappieHostTool: Sendable {
     public let name: String
     /// What it does, for the model.
     public let description: String
-    /// Whether it runs when it is called.
+    /// Indicates whether it runs when it is called.
     public let policy: ChappieToolPolicy
     /// What it takes.
     let input: ToolInput

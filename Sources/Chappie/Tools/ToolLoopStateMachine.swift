@@ -11,7 +11,7 @@ struct ToolLoopStateMachine: Sendable {
     struct Rules: Sendable {
         /// The policies of the host's tools, by name.
         var policies: [String: ChappieToolPolicy]
-        /// Whether somebody answers calls whose policy is `ask`.
+        /// Indicates whether somebody answers calls whose policy is `ask`.
         var canAsk: Bool
         /// How far the turn may go.
         var limits: ChappieRunLimits

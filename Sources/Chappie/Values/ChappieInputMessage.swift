@@ -67,7 +67,7 @@ public struct ChappieInputMessage: Sendable, Equatable {
 
 /// What applies to the turn that a message begins.
 public struct ChappieMessageOptions: Sendable, Equatable {
-    /// Whether the model is to answer fast: low reasoning effort, unless the request names another.
+    /// Indicates whether the model is to answer fast: low reasoning effort, unless the request names another.
     ///
     /// Default false.
     public var fastMode: Bool

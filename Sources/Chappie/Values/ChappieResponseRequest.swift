@@ -22,7 +22,7 @@ public struct ChappieResponseRequest: Sendable, Equatable {
     public var reasoningEffort: ChappieReasoningEffort?
     /// The speed that is paid for.
     public var serviceTier: ChappieServiceTier?
-    /// Whether the model may search the web.
+    /// Indicates whether the model may search the web.
     public var searchAccess: ChappieSearchAccess?
     /// Replaces the harness's instructions.
     public var instructions: String?
@@ -108,7 +108,7 @@ public struct ChappieServiceTier: RawRepresentable, Sendable, Hashable, Expressi
     public static let priority = Self(rawValue: "priority")
 }
 
-/// Whether the model may search the web, with the server's own tool.
+/// Indicates whether the model may search the web, with the server's own tool.
 public enum ChappieSearchAccess: String, Sendable, Codable, CaseIterable {
     /// It may not: the tool is not among the request's tools.
     case disabled

@@ -13,9 +13,9 @@
 public struct ChappieUsage: Sendable, Equatable {
     /// A limit with its windows.
     public struct Limit: Sendable, Equatable {
-        /// Whether requests are allowed; true where the server does not say.
+        /// Indicates whether requests are allowed; true where the server does not say.
         public let isAllowed: Bool
-        /// Whether the limit is reached; false where the server does not say.
+        /// Indicates whether the limit is reached; false where the server does not say.
         public let isReached: Bool
         /// The window that the server counts first, usually of five hours.
         public let primary: ChappieUsageLimitWindow?
@@ -25,9 +25,9 @@ public struct ChappieUsage: Sendable, Equatable {
 
     /// What an account has paid for beside its plan.
     public struct Credits: Sendable, Equatable {
-        /// Whether there are any.
+        /// Indicates whether there are any.
         public let isAvailable: Bool
-        /// Whether there is no end of them.
+        /// Indicates whether there is no end of them.
         public let isUnlimited: Bool
         /// How many there are, as the server writes it.
         public let balance: String?

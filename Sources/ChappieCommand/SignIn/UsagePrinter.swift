@@ -13,7 +13,7 @@ struct UsagePrinter {
     let style: TerminalStyle
     /// How many columns a line may have; nil where no person reads it, and then there are no bars.
     let width: Int?
-    /// Whether characters beyond ASCII can be shown.
+    /// Indicates whether characters beyond ASCII can be shown.
     let isUTF8: Bool
     /// The time that is now.
     let time: TimeText

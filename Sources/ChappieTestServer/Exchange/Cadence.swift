@@ -31,10 +31,10 @@ struct PingCadence {
     /// When something is to be done next; nil is never.
     var nextInstant: ContinuousClock.Instant? { [self.due, self.deadline].compactMap { $0 }.min() }
 
-    /// Whether a ping is due.
+    /// Returns whether a ping is due.
     func isDue(at now: ContinuousClock.Instant) -> Bool { self.due.map { $0 <= now } ?? false }
 
-    /// Whether an answer should have come.
+    /// Returns whether an answer should have come.
     func isOverdue(at now: ContinuousClock.Instant) -> Bool { self.deadline.map { $0 <= now } ?? false }
 
     /// A ping that was due is sent.
@@ -76,7 +76,7 @@ struct WaitingCadence {
         }
     }
 
-    /// Whether nothing will ever be done again.
+    /// Indicates whether nothing will ever be done again.
     var isEndless: Bool { self.end == nil && self.entries.isEmpty }
 
     /// The next thing and when: a sign, or nil for the end of the wait.

@@ -10,7 +10,7 @@ struct EventStreamExchange {
     private let compressor: Compressor?
     private var pendingEvents: [UInt8] = []
     private var pendingEventCount = 0
-    /// Whether events come when a background response has made them, and not at a rate of the stream's own.
+    /// Indicates whether events come when a background response has made them, and not at a rate of the stream's own.
     private var isBackground = false
 
     private var configuration: ChappieTestServer.Configuration { self.exchange.parts.configuration }

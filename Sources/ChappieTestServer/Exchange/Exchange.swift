@@ -17,12 +17,12 @@ struct ServerParts: Sendable {
     /// Where people sign in.
     let authorization: AuthorizationServer
 
-    /// Whether a request's credential is accepted.
+    /// Returns whether a request's credential is accepted.
     func authorizes(_ request: HTTPRequest) -> Bool {
         self.configuration.authorizes(request) && self.isGuardSatisfied(by: request)
     }
 
-    /// Whether a request has a good access token of this server, or needs none.
+    /// Returns whether a request has a good access token of this server, or needs none.
     func isGuardSatisfied(by request: HTTPRequest) -> Bool {
         guard self.configuration.signIn.guardsRequests else { return true }
         return request.bearerToken.map { self.authorization.accepts($0) } ?? false
@@ -39,7 +39,7 @@ struct Exchange {
     let transport: ChappieTestServer.Transport
     let faults: AttemptFaults
 
-    /// Whether the request came on the ChatGPT backend's path, which has rules of its own.
+    /// Indicates whether the request came on the ChatGPT backend's path, which has rules of its own.
     var isOnChatGPTPath: Bool { self.request.path.hasPrefix("/backend-api/") }
 
     /// Fields that every answer has.
@@ -105,7 +105,7 @@ struct Exchange {
 }
 
 extension ChappieTestServer.Configuration {
-    /// Whether a request's credential is accepted.
+    /// Returns whether a request's credential is accepted.
     func authorizes(_ request: HTTPRequest) -> Bool {
         if let acceptedTokens {
             guard let token = request.bearerToken, acceptedTokens.contains(token) else { return false }

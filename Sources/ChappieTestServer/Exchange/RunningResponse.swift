@@ -46,7 +46,7 @@ struct RunningResponse {
     var pendingSteering: [Steering] = []
     /// Where the terminal event ends in what is written for the attempt, once it is there.
     var terminalEnd = Int.max
-    /// Whether the terminal event says that all went well.
+    /// Indicates whether the terminal event says that all went well.
     var isComplete = false
     /// The sequence number of the next event that is not the script's.
     private(set) var nextNumber = 0
@@ -79,7 +79,7 @@ struct RunningResponse {
         self.interval = eventsPerSecond.flatMap { $0 > 0 ? .seconds(min(3600, 1 / $0)) : nil }
     }
 
-    /// Whether there is something to do at a moment.
+    /// Returns whether there is something to do at a moment.
     func isDue(at now: ContinuousClock.Instant) -> Bool {
         switch self.wait {
         case .none: true

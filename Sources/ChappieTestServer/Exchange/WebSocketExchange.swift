@@ -24,7 +24,7 @@ struct WebSocketExchange {
     var responseCount = 0
     /// How many times a client has put input into a response.
     var steeringCount = 0
-    /// Whether the connection is too old for another request.
+    /// Indicates whether the connection is too old for another request.
     var isExpired = false
     private let start = ContinuousClock().now
     private var servedByteCount = -1
@@ -33,7 +33,7 @@ struct WebSocketExchange {
     var configuration: ChappieTestServer.Configuration { self.exchange.parts.configuration }
     /// What is written to.
     var writer: WireWriter { self.exchange.writer }
-    /// Whether the connection is as old as one may become.
+    /// Indicates whether the connection is as old as one may become.
     var isTooOld: Bool {
         self.configuration.connectionLifetime.map { ContinuousClock().now - self.start > $0 } ?? false
     }

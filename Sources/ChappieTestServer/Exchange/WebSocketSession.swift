@@ -103,7 +103,7 @@ struct WebSocketSession {
     /// The id of the lane's last response; nil when there is none.
     func lastID(lane: String?) -> String? { self.lanes[lane ?? ""]?.lastID }
 
-    /// Whether a response of this connection is over.
+    /// Returns whether a response of this connection is over.
     func isOver(_ id: String) -> Bool { self.completedIDs.contains(id) }
 
     /// Keeps input for the request that goes on from a response.

@@ -61,7 +61,7 @@ struct AttemptFaults: Sendable {
         self.first { if case .answerWithoutHTTP(let text) = $0 { text ?? "SSH-2.0-OpenSSH_9.2\r\n" } else { nil } }
     }
 
-    /// Whether the accept key is wrong.
+    /// Indicates whether the accept key is wrong.
     var hasWrongAcceptKey: Bool {
         self.first { if case .wrongAcceptKey = $0 { true } else { nil } } ?? false
     }
@@ -107,7 +107,7 @@ struct AttemptFaults: Sendable {
         self.first { if case .resumeElsewhere(let offset) = $0 { offset } else { nil } } ?? 0
     }
 
-    /// Whether a compressed event stream ends too early.
+    /// Indicates whether a compressed event stream ends too early.
     var truncatesContent: Bool {
         self.first { if case .truncateContent = $0 { true } else { nil } } ?? false
     }

@@ -38,7 +38,7 @@ extension ChappieTestServer {
             self.response = response
         }
 
-        /// Whether the fault applies to an attempt.
+        /// Returns whether the fault applies to an attempt.
         public func applies(toAttempt attempt: Int, transport: Transport) -> Bool {
             attempt >= self.firstAttempt ?? 1 && attempt <= self.lastAttempt ?? Int.max
                 && (self.transport == nil || self.transport == transport)

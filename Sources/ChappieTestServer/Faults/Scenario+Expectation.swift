@@ -19,11 +19,11 @@ extension ChappieTestServer.Scenario {
         public var connections: Int?
         /// How the failure is classified.
         public var failureClass: FailureClass?
-        /// Whether every ping of the server was answered with its own payload, in order.
+        /// Indicates whether every ping of the server was answered with its own payload, in order.
         public var answersPings: Bool?
-        /// Whether the client pings.
+        /// Indicates whether the client pings.
         public var sendsPings: Bool?
-        /// Whether the client offers an extension.
+        /// Indicates whether the client offers an extension.
         public var agreesOnExtension: Bool?
         /// How often the client has asked for a token.
         public var tokensAskedFor: Int?
@@ -134,7 +134,7 @@ extension ChappieTestServer.Scenario {
     public struct RequestExpectation: Codable, Hashable, Sendable {
         /// The attempt that carries it.
         public var attempt: Int
-        /// Whether it continues a response: whether it has a `previous_response_id`.
+        /// Indicates whether it continues a response: whether it has a `previous_response_id`.
         public var continues: Bool?
         /// How many items its input has.
         public var inputItems: Int?

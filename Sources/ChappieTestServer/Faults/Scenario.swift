@@ -65,7 +65,7 @@ extension ChappieTestServer.Scenario {
         public var certificate: ChappieTestServer.TLSOptions.Certificate?
         /// How many connections are dropped before anything is read.
         public var droppedConnections: Int?
-        /// Whether an offer of permessage-deflate is accepted.
+        /// Indicates whether an offer of permessage-deflate is accepted.
         public var acceptsDeflate: Bool?
         /// The content coding of event streams.
         public var contentCoding: ChappieTestServer.ContentCoding?
@@ -165,11 +165,11 @@ extension ChappieTestServer.Scenario {
         public var maximumConnectionAge: Double?
         /// The recovery that is allowed.
         public var recovery: Recovery?
-        /// Whether compression is offered.
+        /// Indicates whether compression is offered.
         public var offersCompression: Bool?
         /// The bearer tokens: the first at the beginning, the next after each rejection; the last one stays.
         public var tokens: [String]?
-        /// Whether the authority that signed the server's certificate is trusted.
+        /// Indicates whether the authority that signed the server's certificate is trusted.
         public var trustsServer: Bool?
 
         /// A client of which nothing is presumed.

@@ -80,7 +80,7 @@ struct FaultLane: Sendable {
         return (action.byteOffset ?? 0, 0)
     }
 
-    /// Whether the lane is in a stall or over, so that its input is left where it is.
+    /// Indicates whether the lane is in a stall or over, so that its input is left where it is.
     var isHolding: Bool {
         switch self.state {
         case .relaying: false

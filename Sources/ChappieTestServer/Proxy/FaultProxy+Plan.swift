@@ -50,7 +50,7 @@ extension FaultProxy {
             self.direction = direction
         }
 
-        /// Whether the fault applies to a connection.
+        /// Returns whether the fault applies to a connection.
         public func applies(toConnection number: Int) -> Bool {
             number >= self.firstConnection && number <= self.lastConnection ?? Int.max
         }

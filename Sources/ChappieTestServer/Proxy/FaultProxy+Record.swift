@@ -11,7 +11,7 @@ extension FaultProxy {
         public var deliveredByteCount = 0
         /// The writes that it took.
         public var writeCount = 0
-        /// Whether the receiver got the end of the stream, from the sender or from a cut.
+        /// Indicates whether the receiver got the end of the stream, from the sender or from a cut.
         public var isFinished = false
     }
 
@@ -49,7 +49,7 @@ extension FaultProxy {
     public struct ConnectionRecord: Codable, Hashable, Sendable {
         /// The connection's number, from 1.
         public var number: Int
-        /// Whether the server was connected to.
+        /// Indicates whether the server was connected to.
         public var isConnected = false
         /// What went from the client to the server.
         public var toServer = Traffic()

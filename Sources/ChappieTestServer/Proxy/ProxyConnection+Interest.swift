@@ -64,7 +64,7 @@ extension ProxyConnection {
             deadline: [self.toServer.deadline, self.toClient.deadline].compactMap(\.self).min())
     }
 
-    /// Whether nothing can happen any more and nobody is there to notice.
+    /// Indicates whether nothing can happen any more and nobody is there to notice.
     var isAbandoned: Bool {
         switch self.phase {
         case .silent(let server): self.hasClientLeft && (server == nil || self.hasServerLeft)

@@ -19,7 +19,7 @@ final class ProxyConnection {
     struct Resetting {
         var server: ProxySocket
         var awaited: End
-        /// Whether a fault resets the other end as well; otherwise that one is closed.
+        /// Indicates whether a fault resets the other end as well; otherwise that one is closed.
         var resetsBoth: Bool
         var nextLook: Duration
     }
@@ -86,7 +86,7 @@ final class ProxyConnection {
 
     // MARK: State
 
-    /// Whether the connection is over and its sockets are closed.
+    /// Indicates whether the connection is over and its sockets are closed.
     var isEnded: Bool { if case .ended = self.phase { true } else { false } }
 
     /// The socket to the server; nil while there is none.
@@ -99,13 +99,13 @@ final class ProxyConnection {
         }
     }
 
-    /// Whether the server's addresses are wanted.
+    /// Indicates whether the server's addresses are wanted.
     var needsAddresses: Bool { if case .resolving = self.phase { true } else { false } }
 
-    /// Whether the client can send nothing more, as far as is known.
+    /// Indicates whether the client can send nothing more, as far as is known.
     var hasClientLeft: Bool { self.clientIsAway || self.toServer.sourceEnd != nil }
 
-    /// Whether the server can send nothing more, as far as is known.
+    /// Indicates whether the server can send nothing more, as far as is known.
     var hasServerLeft: Bool { self.serverIsAway || self.toClient.sourceEnd != nil }
 
     // MARK: Inputs

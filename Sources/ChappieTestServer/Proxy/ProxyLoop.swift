@@ -120,7 +120,7 @@ struct ProxyLoop {
 
     private var isFull: Bool { self.connections.count >= self.configuration.maximumConnectionCount }
 
-    /// Whether another connection may be served; the oldest one that nobody is left to notice makes place.
+    /// Returns whether another connection may be served; the oldest one that nobody is left to notice makes place.
     private mutating func makesPlace() -> Bool {
         if !self.isFull { return true }
         guard let index = self.connections.firstIndex(where: \.isAbandoned) else { return false }

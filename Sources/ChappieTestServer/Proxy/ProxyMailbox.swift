@@ -13,7 +13,7 @@
 final class ProxyMailbox: Sendable {
     /// What the loop finds.
     struct Messages: Sendable {
-        /// Whether the loop has to end.
+        /// Indicates whether the loop has to end.
         var isStopping = false
         /// What a look-up gave; nil when none has ended.
         var addresses: [ProxyAddress]?

@@ -36,9 +36,9 @@ struct ProxyRelay {
     /// How the sender ended; nil while it may send.
     private(set) var sourceEnd: SourceEnd?
     private var sourceIsGone = false
-    /// Whether nothing more is delivered: the receiver got the end of the stream, or has gone.
+    /// Indicates whether nothing more is delivered: the receiver got the end of the stream, or has gone.
     private(set) var isOver = false
-    /// Whether the receiver does not keep up.
+    /// Indicates whether the receiver does not keep up.
     private(set) var isBlocked = false
     /// When to look again; nil when only the sockets matter.
     private(set) var deadline: Duration?
@@ -49,13 +49,13 @@ struct ProxyRelay {
         self.lane = FaultLane(faults)
     }
 
-    /// Whether reading makes sense.
+    /// Indicates whether reading makes sense.
     var wantsInput: Bool {
         guard self.sourceEnd == nil else { return false }
         return self.isOver || (self.buffer.hasSpace && !self.lane.isHolding)
     }
 
-    /// Whether nothing will ever be delivered again.
+    /// Indicates whether nothing will ever be delivered again.
     var isIdle: Bool { self.isOver || (self.lane.isHolding && self.deadline == nil) }
 
     // MARK: Reading

@@ -107,7 +107,7 @@ struct ProxySocket {
         }
     }
 
-    /// Whether the receiver's system has acknowledged everything that was written, or never will.
+    /// Indicates whether the receiver's system has acknowledged everything that was written, or never will.
     var isAcknowledged: Bool {
         var count: CInt = 0
         #if canImport(Darwin)
@@ -120,7 +120,7 @@ struct ProxySocket {
     }
 
     #if !canImport(Darwin)
-        /// Whether the connection is no more: after a reset the count of bytes stays as it was.
+        /// Indicates whether the connection is no more: after a reset the count of bytes stays as it was.
         private var isClosedByPeer: Bool {
             // `tcpi_state` is the first byte of `tcp_info`, and `TCP_CLOSE` is 7.
             var state: UInt8 = 0

@@ -14,7 +14,7 @@ struct RelayBuffer {
     /// How many bytes wait.
     var count: Int { self.end - self.start }
 
-    /// Whether more can be read.
+    /// Indicates whether more can be read.
     var hasSpace: Bool { self.count < Self.capacity }
 
     /// Appends what the socket has, as far as there is space.

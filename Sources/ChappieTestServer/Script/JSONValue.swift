@@ -37,7 +37,7 @@ enum JSONValue: Equatable, Sendable {
     /// The elements of an array, or none.
     var elements: [JSONValue] { if case .array(let elements) = self { elements } else { [] } }
 
-    /// Whether this is an object.
+    /// Indicates whether this is an object.
     var isObject: Bool { if case .object = self { true } else { false } }
 
     /// The value as JSON text.

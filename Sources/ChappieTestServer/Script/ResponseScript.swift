@@ -8,7 +8,7 @@ struct ScriptEvent: Sendable {
     var type: String
     /// The JSON text.
     var text: String
-    /// Whether the event has a sequence number.
+    /// Indicates whether the event has a sequence number.
     var isNumbered = true
 
     /// The sequence number; nil when the event has none.
@@ -19,7 +19,7 @@ struct ScriptEvent: Sendable {
         return Int(text)
     }
 
-    /// Whether the response ends with the event.
+    /// Indicates whether the response ends with the event.
     var isTerminal: Bool {
         ["response.completed", "response.failed", "response.incomplete", "error"].contains(self.type)
     }
@@ -58,7 +58,7 @@ struct ResponseIdentity: Sendable {
     var model: String
     /// The response that this one continues.
     var previousID: String?
-    /// Whether the request asked to keep the response.
+    /// Indicates whether the request asked to keep the response.
     var isStored: Bool
 
     /// A response object with a status; the parts are JSON text.

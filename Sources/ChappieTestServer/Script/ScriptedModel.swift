@@ -13,9 +13,9 @@ extension ChappieTestServer {
         public var text: String?
         /// The largest text delta, in Unicode scalars.
         public var maximumDeltaLength = 12
-        /// Whether a reasoning summary precedes the answer.
+        /// Indicates whether a reasoning summary precedes the answer.
         public var includesReasoning = true
-        /// Whether the caller's tools are called, functions and custom ones.
+        /// Indicates whether the caller's tools are called, functions and custom ones.
         public var callsTools = true
         /// How many calls one response makes.
         public var toolCallCount = 1
@@ -28,9 +28,9 @@ extension ChappieTestServer {
         /// `$number` in it becomes the call's number since the user spoke, from 1. When tools are named here, no others
         /// are called.
         public var toolArguments: [String: String] = [:]
-        /// Whether every attempt cuts the text into deltas in its own way, as services do.
+        /// Indicates whether every attempt cuts the text into deltas in its own way, as services do.
         public var variesDeltas = true
-        /// Whether characters outside ASCII are written as `\u` escapes.
+        /// Indicates whether characters outside ASCII are written as `\u` escapes.
         public var escapesNonASCII = false
 
         /// The defaults.

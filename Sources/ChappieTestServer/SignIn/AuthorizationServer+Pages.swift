@@ -70,7 +70,7 @@ extension AuthorizationServer {
             status: 302, .redirect(address, [.init(name: "error", value: code)] + self.echo(state)), errorCode: code)
     }
 
-    /// Whether an address is one of a program on this machine (RFC 8252 section 7.3), and can stand in a field.
+    /// Returns whether an address is one of a program on this machine (RFC 8252 section 7.3), and can stand in a field.
     private static func isOnThisMachine(_ address: String) -> Bool {
         guard let parts = URLComponents(string: address, encodingInvalidCharacters: false), parts.scheme == "http",
             parts.fragment == nil,

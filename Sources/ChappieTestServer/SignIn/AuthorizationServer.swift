@@ -29,10 +29,10 @@ final class AuthorizationServer: Sendable {
         self.state.withLock { body(&$0, Self.now) }
     }
 
-    /// Whether an access token is good.
+    /// Returns whether an access token is good.
     func accepts(_ token: String) -> Bool { self.withState { state, now in state.tokens.accepts(token, at: now) } }
 
-    /// Whether a client may sign people in.
+    /// Returns whether a client may sign people in.
     func knows(_ clientID: String) -> Bool { self.configuration.clientIDs?.contains(clientID) ?? true }
 
     /// Why a request is refused, whatever it asks for; nil when it is not.

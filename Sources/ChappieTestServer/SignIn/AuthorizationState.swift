@@ -8,7 +8,7 @@ struct AuthorizationState: Sendable {
 
     /// A device that waits for somebody to agree.
     struct Device: Sendable {
-        /// Whether somebody has agreed.
+        /// Indicates whether somebody has agreed.
         enum Decision: Sendable {
             case pending
             case agreed
@@ -149,7 +149,7 @@ struct AuthorizationState: Sendable {
     /// The client of a device, by its code; nil when there is none.
     func clientID(ofDevice code: String) -> String? { self.devices[code]?.clientID }
 
-    /// Whether a device's code was shown as this user code, however it was typed.
+    /// Returns whether a device's code was shown as this user code, however it was typed.
     func device(_ code: String, isShownAs userCode: String) -> Bool {
         self.devices[code].map { Self.canonical($0.userCode) == Self.canonical(userCode) } ?? false
     }

@@ -91,18 +91,18 @@ extension ChappieTestServer {
         public var pendingStatusCode = 403
         /// The seconds between two polls that the server asks for.
         public var pollInterval = 1
-        /// Whether the endpoints of RFC 8628 answer `slow_down` to a poll that comes before its time.
+        /// Indicates whether the endpoints of RFC 8628 answer `slow_down` to a poll that comes before its time.
         ///
         /// A test whose client's clock runs faster than this server's has to turn it off.
         public var refusesFastPolls = true
         /// The seconds after which a device code expires.
         public var deviceCodeLifetime = 900
-        /// Whether a browser is sent back at once, and not asked first.
+        /// Indicates whether a browser is sent back at once, and not asked first.
         public var approvesBrowsers = true
         /// The seconds after which an access token expires.
         public var accessTokenLifetime = 3_600
-        /// Whether the endpoints of responses, models and usage take the access tokens of this server alone, while they
-        /// are good.
+        /// Indicates whether the endpoints of responses, models and usage take the access tokens of this server alone,
+        /// while they are good.
         public var guardsRequests = false
         /// What goes wrong.
         ///

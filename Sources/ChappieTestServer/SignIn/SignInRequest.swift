@@ -6,7 +6,7 @@
 struct SignInRequest: Sendable {
     /// The parameters, in order and decoded.
     let parameters: [ChappieTestServer.Field]
-    /// Whether a parameter is there twice, which none may be (RFC 6749 section 3.1).
+    /// Indicates whether a parameter is there twice, which none may be (RFC 6749 section 3.1).
     let repeatsParameter: Bool
     /// How they were written.
     let coding: ChappieTestServer.SignInRecord.Coding

@@ -149,7 +149,7 @@ struct TokenFamilies: Sendable {
         return now < known.expiresAt ? .good : .expired
     }
 
-    /// Whether an access token is good; a refresh token is none.
+    /// Returns whether an access token is good; a refresh token is none.
     func accepts(_ token: String, at now: Double) -> Bool {
         self.accessTokens[token] != nil && self.state(of: token, at: now) == .good
     }

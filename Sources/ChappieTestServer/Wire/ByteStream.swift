@@ -80,7 +80,7 @@ final class ByteStream {
     /// The name that the client sent with TLS.
     var serverName: String? { self.tls.flatMap { ctts_server_name($0) }.map { String(cString: $0) } }
 
-    /// Whether the client has resumed a TLS session.
+    /// Indicates whether the client has resumed a TLS session.
     var isTLSResumed: Bool { self.tls.map { ctts_is_resumed($0) } ?? false }
 
     // MARK: Reading
@@ -104,7 +104,7 @@ final class ByteStream {
         }
     }
 
-    /// Whether bytes can be read without waiting longer than `milliseconds`; -1 waits for ever.
+    /// Returns whether bytes can be read without waiting longer than `milliseconds`; -1 waits for ever.
     ///
     /// The end of the stream counts as readable.
     func isReadable(within milliseconds: Int) -> Bool {

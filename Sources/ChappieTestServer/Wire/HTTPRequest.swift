@@ -41,18 +41,18 @@ struct HTTPRequest: Sendable {
         (self.value(of: name) ?? "").split(separator: ",").map { $0.trimmed.lowercased() }
     }
 
-    /// Whether the client asks for a WebSocket.
+    /// Indicates whether the client asks for a WebSocket.
     var asksForWebSocket: Bool {
         self.list(of: "upgrade").contains("websocket") && self.list(of: "connection").contains("upgrade")
     }
 
-    /// Whether the connection may carry another request.
+    /// Indicates whether the connection may carry another request.
     var keepsAlive: Bool {
         let options = self.list(of: "connection")
         return self.minorVersion >= 1 ? !options.contains("close") : options.contains("keep-alive")
     }
 
-    /// Whether the client accepts a content coding.
+    /// Returns whether the client accepts a content coding.
     func accepts(coding: String) -> Bool {
         self.list(of: "accept-encoding").contains { element in
             let parts = element.split(separator: ";").map(\.trimmed)

@@ -7,7 +7,7 @@ protocol MilestoneCounting: Sendable {
     /// What can be waited for.
     associatedtype Milestone: Sendable
 
-    /// Whether the milestone is reached.
+    /// Returns whether the milestone is reached.
     func reaches(_ milestone: Milestone) -> Bool
 }
 

@@ -13,7 +13,7 @@ struct WebSocketFrame: Sendable {
         case ping = 0x9
         case pong = 0xA
 
-        /// Whether the frame is a control frame.
+        /// Indicates whether the frame is a control frame.
         var isControl: Bool { self.rawValue >= 0x8 }
     }
 

@@ -42,7 +42,7 @@ struct AddressRace {
         self.addresses = Self.interleaved(addresses)
     }
 
-    /// Whether there are addresses that were not tried.
+    /// Indicates whether there are addresses that were not tried.
     var hasNext: Bool {
         switch self.state {
         case .running: self.started < self.addresses.count

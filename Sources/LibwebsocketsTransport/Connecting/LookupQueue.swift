@@ -39,7 +39,7 @@ struct LookupQueue {
     private var head = 0
     private var began: [String: ContinuousClock.Instant] = [:]
     private var threadCount = 0
-    /// Whether a thread waits for look-ups to get stuck.
+    /// Indicates whether a thread waits for look-ups to get stuck.
     private var hasRelief = false
 
     /// Someone wants to know about a name; whether another thread is to be started, which asks `step`.

@@ -84,7 +84,7 @@ final class Resolver: Sendable {
         self.state.withLock { $0.cache.forget(host.lowercased()) }
     }
 
-    /// Whether the host is an address already.
+    /// Returns whether the host is an address already.
     static func isNumeric(_ host: String) -> Bool {
         var address = in6_addr()
         return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1

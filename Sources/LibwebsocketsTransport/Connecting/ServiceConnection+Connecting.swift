@@ -35,7 +35,7 @@ extension ServiceConnection {
         self.lookUp(self.needsServerAddress ? self.plan.request.endpoint.host : self.dialled.host)
     }
 
-    /// Whether the server's name is to be looked up before the proxy's.
+    /// Indicates whether the server's name is to be looked up before the proxy's.
     private var needsServerAddress: Bool { self.proxy?.resolvesNames == false && self.serverAddress == nil }
 
     private func lookUp(_ host: String) {

@@ -12,7 +12,7 @@ struct SocketFailure: Error, Equatable {
     let code: CInt
     /// The numeric address.
     let address: String
-    /// Whether the system has made a socket, so that the error concerns the address.
+    /// Indicates whether the system has made a socket, so that the error concerns the address.
     let hasSocket: Bool
 
     /// The cause for the consumer.

@@ -34,13 +34,13 @@ struct FrameQueue {
     private var frame: [UInt8] = []
     private var frameOffset = 0
 
-    /// Whether everything was written.
+    /// Indicates whether everything was written.
     var isEmpty: Bool {
         self.frameOffset == self.frame.count && self.control.isEmpty && self.latestPong == nil && self.messages.isEmpty
             && self.close.isEmpty
     }
 
-    /// Whether every message went out whole.
+    /// Indicates whether every message went out whole.
     var hasSentMessages: Bool {
         self.messages.isEmpty && self.frameOffset == self.frame.count && !self.hasDroppedMessages
     }

@@ -25,7 +25,7 @@ final class Link {
     struct Reading {
         /// How many bytes, above all layers.
         var byteCount = 0
-        /// Whether every layer is up, just now.
+        /// Indicates whether every layer is up, just now.
         var isEstablished = false
         var end: End?
     }
@@ -36,9 +36,9 @@ final class Link {
     /// The bytes that the socket did not take, and how many of them have gone since.
     private var unsent: [UInt8] = []
     private var sentCount = 0
-    /// Whether the peer takes no bytes any more; it may have sent some before.
+    /// Indicates whether the peer takes no bytes any more; it may have sent some before.
     private(set) var isDeaf = false
-    /// Whether nothing is read until the consumer has caught up.
+    /// Indicates whether nothing is read until the consumer has caught up.
     var isPaused = false
 
     init(socket: Socket, plans: [LayerStack.Plan], service: Service) {
@@ -48,19 +48,19 @@ final class Link {
     }
 
     var token: SocketToken { self.socket.token }
-    /// Whether every layer is up.
+    /// Indicates whether every layer is up.
     var isEstablished: Bool { self.stack.isEstablished }
-    /// Whether the proxy has not opened the tunnel yet.
+    /// Indicates whether the proxy has not opened the tunnel yet.
     var isAtProxy: Bool { self.stack.isAtProxy }
-    /// Whether TLS has resumed a session.
+    /// Indicates whether TLS has resumed a session.
     var isTLSResumed: Bool { self.stack.tls?.isResumed ?? false }
     /// The details of a failure of TLS with the server.
     var details: clws_details? { self.stack.tls?.details }
     /// The failure that the end of the connection is before every layer is up.
     var failureOfEnd: TransportFailure { self.stack.failureOfEnd }
-    /// Whether a part of what was written is still here.
+    /// Indicates whether a part of what was written is still here.
     var hasUnsent: Bool { !self.unsent.isEmpty }
-    /// Whether the socket takes no bytes at the moment.
+    /// Indicates whether the socket takes no bytes at the moment.
     var isChoked: Bool { self.hasUnsent || !clws_socket_is_writable(self.socket.descriptor) }
 
     /// Has TCP find out whether the peer is there.

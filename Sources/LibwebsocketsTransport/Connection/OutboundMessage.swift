@@ -8,7 +8,7 @@ struct OutboundMessage: Sendable, Equatable {
     let payload: [UInt8]
     /// What the message is.
     let kind: OutboundKind
-    /// Whether the bytes are compressed with permessage-deflate (RFC 7692 section 6).
+    /// Indicates whether the bytes are compressed with permessage-deflate (RFC 7692 section 6).
     let isCompressed: Bool
 
     /// A message as it is.

@@ -12,7 +12,7 @@ struct RequestUpload {
         self.body = body
     }
 
-    /// Whether everything was taken.
+    /// Indicates whether everything was taken.
     var isComplete: Bool { self.offset == self.head.count + self.body.count }
 
     /// How much of the body was taken.

@@ -200,7 +200,7 @@ extension ServiceConnection {
         return true
     }
 
-    /// Whether the closing handshake has begun, and the socket is still open.
+    /// Indicates whether the closing handshake has begun, and the socket is still open.
     var isClosing: Bool {
         guard let channel = self.channel, self.link != nil else { return false }
         return !channel.closing.allowsSending

@@ -30,7 +30,7 @@ extension ServiceConnection {
         }
     }
 
-    /// Whether the request waits to be let go.
+    /// Indicates whether the request waits to be let go.
     private var isHeld: Bool { self.plan.request.isHeld && !self.isReleased }
 
     /// Lets a held request go.
@@ -42,7 +42,7 @@ extension ServiceConnection {
     /// Has what is there to write written when the event in hand was handled.
     func requestWrite() { self.wantsWrite = true }
 
-    /// Whether there is something to write that the socket would take.
+    /// Indicates whether there is something to write that the socket would take.
     var hasMoreToWrite: Bool {
         switch self.phase {
         case .resolving, .connecting: false

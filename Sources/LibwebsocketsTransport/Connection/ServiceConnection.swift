@@ -35,7 +35,7 @@ final class ServiceConnection {
     var channel: WebSocketChannel?
     /// When the peer's last word is waited for no longer: its close frame, or its answer to what it stopped reading.
     var closeDeadline: ContinuousClock.Instant?
-    /// Whether the consumer has cancelled a WebSocket whose closing handshake goes on.
+    /// Indicates whether the consumer has cancelled a WebSocket whose closing handshake goes on.
     var isCancelled = false
     /// When the service thread looks at the exchange next; it belongs to the service.
     var lookDeadline: ContinuousClock.Instant?
@@ -52,9 +52,9 @@ final class ServiceConnection {
     private var reader: ResponseReader
     /// The rest of the request to write.
     var upload: RequestUpload?
-    /// Whether a held request was let go.
+    /// Indicates whether a held request was let go.
     var isReleased = false
-    /// Whether frames are to be written when the event in hand was handled.
+    /// Indicates whether frames are to be written when the event in hand was handled.
     var wantsWrite = false
     let handshake: OpeningHandshake?
     private let offer: PerMessageDeflateOffer?
@@ -85,12 +85,12 @@ final class ServiceConnection {
         return (self.proxy?.host ?? endpoint.host, self.proxy?.port ?? endpoint.port)
     }
 
-    /// Whether the request asks for a WebSocket.
+    /// Indicates whether the request asks for a WebSocket.
     var isUpgrade: Bool { self.handshake != nil }
 
     // MARK: The socket
 
-    /// Whether one socket has connected, and is the only one.
+    /// Indicates whether one socket has connected, and is the only one.
     var isTCPConnected: Bool { self.link != nil }
 
     /// The phase that a failure to connect belongs to, as far as the exchange has come.

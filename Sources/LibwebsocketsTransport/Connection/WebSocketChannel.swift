@@ -16,10 +16,10 @@ struct WebSocketChannel {
     var pings = OutstandingPings()
     /// The code of the close frame that goes out when the consumer has read what came before a violation.
     var pendingFailure: CloseCode?
-    /// Whether the socket is closed as soon as everything is written.
+    /// Indicates whether the socket is closed as soon as everything is written.
     var disconnectsWhenWritten = false
 
-    /// Whether frames are read: what follows a violation is not.
+    /// Indicates whether frames are read: what follows a violation is not.
     var isReading: Bool { self.pendingFailure == nil }
 
     /// A control frame.

@@ -8,7 +8,7 @@ import WebSocketProtocol
 final class InboundArena: Sendable {
     /// What the consumer takes in one go.
     struct Batch {
-        /// Whether a held request can be let go, once.
+        /// Indicates whether a held request can be let go, once.
         var isReady = false
         /// The response's head, once.
         var head: ResponseHead?
@@ -18,7 +18,7 @@ final class InboundArena: Sendable {
         var buffer: InboundBuffer?
         /// The end; nothing follows it.
         var end: TransportEnd?
-        /// Whether reading has stopped, and waits for the consumer.
+        /// Indicates whether reading has stopped, and waits for the consumer.
         var isPaused = false
     }
 
@@ -147,7 +147,7 @@ final class InboundArena: Sendable {
     struct Look: Equatable {
         /// When the waiter's time is over.
         var deadline: ContinuousClock.Instant?
-        /// Whether reading waits for the consumer.
+        /// Indicates whether reading waits for the consumer.
         var isPaused: Bool
     }
 

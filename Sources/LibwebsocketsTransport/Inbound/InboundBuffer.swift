@@ -47,10 +47,10 @@ final class InboundBuffer: @unchecked Sendable {
 
     var isEmpty: Bool { self.records.isEmpty }
 
-    /// Whether it takes a whole read.
+    /// Indicates whether it takes a whole read.
     var isLarge: Bool { self.memory.capacity >= Self.largeByteCount }
 
-    /// Whether so many bytes more fit in.
+    /// Returns whether so many bytes more fit in.
     func hasRoom(for byteCount: Int) -> Bool { byteCount <= self.memory.capacity - self.memory.count }
 
     /// All bytes, until the buffer changes.

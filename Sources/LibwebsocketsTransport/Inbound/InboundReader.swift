@@ -51,13 +51,13 @@ struct InboundReader {
         return self.buffer.take()
     }
 
-    /// Whether every record was read, so that `next()` has nothing but what is left of the last one.
+    /// Indicates whether every record was read, so that `next()` has nothing but what is left of the last one.
     var isAtEnd: Bool { self.nextRecord == self.records.count }
 
-    /// Whether `next()` may have something.
+    /// Indicates whether `next()` may have something.
     var hasMore: Bool { !self.isAtEnd || self.decoder.hasRest }
 
-    /// Whether a slice was read that nothing came of: others have their turn before the next one.
+    /// Returns whether a slice was read that nothing came of: others have their turn before the next one.
     mutating func endSlice() -> Bool {
         guard self.quietByteCount >= Self.sliceByteCount else { return false }
         self.quietByteCount = 0

@@ -57,7 +57,7 @@ struct PayloadDecoder {
         }
     }
 
-    /// Whether `rest()` has something.
+    /// Indicates whether `rest()` has something.
     var hasRest: Bool { self.pending != nil }
 
     /// Takes the bytes of the next record: of a message, or, without a piece, of a body.

@@ -35,7 +35,7 @@ struct LayerStack {
     /// The next one first.
     private var plans: [Plan]
     private let scratch: LayerScratch
-    /// Whether every layer is up.
+    /// Indicates whether every layer is up.
     private(set) var isEstablished = false
 
     init(_ plans: [Plan], scratch: LayerScratch) {
@@ -43,7 +43,7 @@ struct LayerStack {
         self.scratch = scratch
     }
 
-    /// Whether bytes pass as they are.
+    /// Indicates whether bytes pass as they are.
     var isTransparent: Bool { self.layers.isEmpty && self.plans.isEmpty }
 
     /// The topmost TLS; nil without one.
@@ -51,10 +51,10 @@ struct LayerStack {
         if case .tls(let tls, _) = self.layers.last { tls } else { nil }
     }
 
-    /// Whether the end of TCP cuts nothing: TLS was ended before it, where there is any.
+    /// Indicates whether the end of TCP cuts nothing: TLS was ended before it, where there is any.
     var hasEndInOrder: Bool { self.tls.map { $0.state == .ended } ?? true }
 
-    /// Whether the proxy has not opened the tunnel yet.
+    /// Indicates whether the proxy has not opened the tunnel yet.
     var isAtProxy: Bool {
         switch self.layers.last {
         case .tls(_, let isProxy): isProxy

@@ -33,7 +33,7 @@ final class TLSLayer {
 
     deinit { clws_tls_free(self.pointer) }
 
-    /// Whether the handshake has resumed a session (RFC 8446 section 2.2).
+    /// Indicates whether the handshake has resumed a session (RFC 8446 section 2.2).
     var isResumed: Bool { clws_tls_is_resumed(self.pointer) }
 
     /// The details of a failure.

@@ -43,7 +43,7 @@ final class Service: @unchecked Sendable {
         self.mailbox.post(command)
     }
 
-    /// Whether there is no thread, so that every command is refused.
+    /// Indicates whether there is no thread, so that every command is refused.
     var hasFailed: Bool { self.mailbox.isRefusing }
 
     /// A number that was never used before, and is not 0.

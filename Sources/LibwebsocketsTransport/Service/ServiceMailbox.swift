@@ -37,7 +37,7 @@ final class ServiceMailbox: Sendable {
         for command in commands { Self.refuse(command, because: cause) }
     }
 
-    /// Whether commands are refused.
+    /// Indicates whether commands are refused.
     var isRefusing: Bool { self.state.withLock { $0.refusal != nil } }
 
     private static func refuse(_ command: ServiceCommand, because cause: TransportFailure.Cause) {

@@ -11,9 +11,9 @@ typedef struct cth_client cth_client;
 
 /// What one handshake came to.
 typedef struct {
-    /// Whether it is complete.
+    /// Indicates whether it is complete.
     int is_established;
-    /// Whether it has resumed a session.
+    /// Indicates whether it has resumed a session.
     int is_resumed;
     /// OpenSSL's verdict on the certificates: `X509_V_ERR_…`, 0 when they are accepted.
     int certificate_code;

@@ -30,7 +30,7 @@ void cts_connection_free(cts_connection *_Nonnull connection);
 
 /// Takes bytes from the client; false when they break a rule, or the client has sent a fatal alert.
 bool cts_receive(cts_connection *_Nonnull connection, const uint8_t *_Nonnull bytes, size_t count);
-/// Whether the handshake is complete.
+/// Returns whether the handshake is complete.
 bool cts_is_open(const cts_connection *_Nonnull connection);
 /// How many bytes of plaintext the client has sent.
 size_t cts_received_count(const cts_connection *_Nonnull connection);

@@ -12,9 +12,9 @@ struct ClientTurn: Sendable {
     var wire: Wire
     /// What the server finds in the field that names a run; nil for a server that needs none.
     var run: Int?
-    /// Whether a silent server is given up after a few hundred milliseconds.
+    /// Indicates whether a silent server is given up after a few hundred milliseconds.
     var isImpatient = false
-    /// Whether every event is kept.
+    /// Indicates whether every event is kept.
     var isRecorded = false
 
     /// The quiet after which a ping is sent, and the time for its answer: the service looks each 100 ms.

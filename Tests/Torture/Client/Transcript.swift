@@ -46,7 +46,7 @@ struct Transcript: Sendable {
         }
     }
 
-    /// Whether the stream threw because a response contradicted itself.
+    /// Indicates whether the stream threw because a response contradicted itself.
     var isContradicted: Bool { (self.error as? ChappieClientError)?.tag == "event.contradictory" }
 
     /// What stands before the first reconnection.

@@ -19,7 +19,7 @@ struct ProcessUse: Equatable, Sendable, CustomStringConvertible {
         return Self(descriptors: descriptors, threads: threads)
     }
 
-    /// Whether nothing was kept since `other`.
+    /// Returns whether nothing was kept since `other`.
     ///
     /// The pool that runs tasks begins and ends threads as it likes, up to one for each core. What is not given back
     /// after thousands of runs is more than that.

@@ -13,10 +13,10 @@ enum Wire: String, CaseIterable, Codable, Sendable {
     /// The same with the content coding gzip.
     case eventStreamGzip = "sse-gzip"
 
-    /// Whether it is a WebSocket.
+    /// Indicates whether it is a WebSocket.
     var isWebSocket: Bool { self == .webSocket || self == .webSocketDeflate }
 
-    /// Whether the answer is compressed.
+    /// Indicates whether the answer is compressed.
     var isCompressed: Bool { self == .webSocketDeflate || self == .eventStreamGzip }
 
     /// What a client falls back to.
@@ -32,7 +32,7 @@ enum Cut: String, CaseIterable, Codable, Sendable {
     /// Not a byte more is sent, and nothing is answered.
     case stall
 
-    /// Whether the client has to notice by itself.
+    /// Indicates whether the client has to notice by itself.
     var isStall: Bool { self == .stall }
 }
 
@@ -88,7 +88,7 @@ struct TortureCase: Hashable, Sendable {
         self.offset = offset
     }
 
-    /// Whether it is among the runs, one in so many, that are recorded.
+    /// Returns whether it is among the runs, one in so many, that are recorded.
     func isRecorded(oneIn stride: Int, seed: UInt64) -> Bool { (self.number(seed: seed) >> 40) % UInt64(stride) == 0 }
 
     /// A number that is the same for the same case and seed, and looks random.

@@ -57,9 +57,9 @@ struct TortureOptions: Sendable {
     var timeLimit: Duration?
     /// Where the state is kept.
     var stateFile = ".build/torture-state.json"
-    /// Whether an earlier state is ignored.
+    /// Indicates whether an earlier state is ignored.
     var isFresh = false
-    /// Whether only the usage is wanted.
+    /// Indicates whether only the usage is wanted.
     var wantsHelp = false
 
     /// Reads arguments.

@@ -44,7 +44,7 @@ final class TortureRunner: Sendable {
     /// The results so far.
     var state: TortureState { self.progress.withLock { $0.state } }
 
-    /// Whether the run was asked to stop.
+    /// Indicates whether the run was asked to stop.
     var isStopped: Bool { self.progress.withLock { $0.isStopped } }
 
     /// Lets the workers end after the runs that they are in.

@@ -74,7 +74,7 @@ struct TortureState: Codable, Sendable {
         self.leaks + self.rows.values.reduce(0) { $0 + $1.tally.violations.values.reduce(0, +) }
     }
 
-    /// Whether a piece is done.
+    /// Returns whether a piece is done.
     func isFinished(_ piece: TorturePlan.Piece) -> Bool {
         self.rows[piece.combination.name]?.finished.contains(piece.number) ?? false
     }

@@ -56,7 +56,7 @@ struct ClientFrame {
     /// The payload of a control frame; of other frames nothing is kept.
     var payload: [UInt8] = []
 
-    /// Whether it is a control frame, or only a piece of the message.
+    /// Indicates whether it is a control frame, or only a piece of the message.
     var isControl: Bool { self.opcode >= 0x8 || !self.isFinal }
     private var isFinal: Bool
 

@@ -56,7 +56,7 @@ final class ReplayConnection {
     /// What a recorded connection has sent before its request was whole.
     private var sentBeforeRequest: [UInt8] = []
 
-    /// Whether bytes wait to be sent.
+    /// Indicates whether bytes wait to be sent.
     var wantsToWrite: Bool { !self.output.isEmpty }
 
     /// Serves a socket that does not block.

@@ -32,7 +32,7 @@ final class ReplayServer: @unchecked Sendable {
         var replay: RenderedAnswer
         /// The same over HTTP.
         var fallback: RenderedAnswer
-        /// Whether what is sent is kept.
+        /// Indicates whether what is sent is kept.
         var isRecorded = false
     }
 

@@ -10,7 +10,7 @@ struct ResponseBuilder {
         var name: String
         /// The arguments, or the input.
         var pieces: [String]
-        /// Whether the input is any text instead of JSON.
+        /// Indicates whether the input is any text instead of JSON.
         var isCustom = false
     }
 

@@ -50,7 +50,7 @@ struct ResponseOutput: Sendable {
     private(set) var callOfEvent: [String: Call] = [:]
     /// Numbered events, which count once.
     private var numbered: Set<String> = []
-    /// Whether a closing event says something else than the output before it; what follows is not read.
+    /// Indicates whether a closing event says something else than the output before it; what follows is not read.
     private(set) var isContradicted = false
     /// Items of other agents than the root, which are no output.
     private var asides: Set<Int> = []
@@ -233,17 +233,17 @@ extension ResponseOutput {
         return counts.values.allSatisfy { $0 == 0 } && calls == 0 ? ResponseOutput(pieces: result) : nil
     }
 
-    /// Whether a response with `other`'s output begins with this output, in exactly this order.
+    /// Returns whether a response with `other`'s output begins with this output, in exactly this order.
     func isBeginning(of other: ResponseOutput) -> Bool { Self.isBeginning(self.pieces, of: other.pieces) }
 
-    /// Whether the same holds for every channel and for the calls, each for itself.
+    /// Returns whether the same holds for every channel and for the calls, each for itself.
     func isBeginningByChannel(of other: ResponseOutput) -> Bool {
         OutputChannel.allCases.allSatisfy { channel in
             Self.isBeginning(self.merged(channel), of: other.merged(channel))
         } && other.calls.starts(with: self.calls)
     }
 
-    /// Whether of every channel and of the calls one of the two is the beginning of the other.
+    /// Returns whether of every channel and of the calls one of the two is the beginning of the other.
     func agreesByChannel(with other: ResponseOutput) -> Bool {
         let doChannelsAgree = OutputChannel.allCases.allSatisfy { channel in
             let (own, others) = (self.merged(channel), other.merged(channel))

@@ -9,7 +9,7 @@ final class CallbackMailbox: Sendable {
     struct Orders: Sendable {
         /// The page for whoever waits for the end of the sign-in; no new connections are taken then.
         var page: CallbackPage?
-        /// Whether it ends at once.
+        /// Indicates whether it ends at once.
         var isStopping = false
     }
 

@@ -36,7 +36,7 @@ struct CallbackLoop {
         var state: State
         /// When it is closed; nil is never.
         var deadline: Duration?
-        /// Whether the browser has ended its half.
+        /// Indicates whether the browser has ended its half.
         var isHalfClosed = false
 
         /// What `poll` is asked about; errors it tells anyway.

@@ -137,7 +137,7 @@ extension CredentialKeeper {
 }
 
 extension ChappieAuthError {
-    /// Whether another try may come to something else: an address that must not be used stays one.
+    /// Indicates whether another try may come to something else: an address that must not be used stays one.
     fileprivate var mayPass: Bool {
         switch self {
         case .networkFailure, .tokenExchangeFailed, .invalidResponse: true

@@ -262,14 +262,14 @@ final class CredentialKeeper: Sendable {
 }
 
 extension ChappieStoredCredential {
-    /// Whether it has the same tokens as another one.
+    /// Returns whether it has the same tokens as another one.
     func hasTokens(of other: Self) -> Bool {
         self.accessToken == other.accessToken && self.refreshToken == other.refreshToken
     }
 }
 
 extension CredentialKeeper.Failure {
-    /// Whether a token that is still good is of no help.
+    /// Returns whether a token that is still good is of no help.
     fileprivate static func isFinal(_ error: any Error) -> Bool {
         switch error as? Self {
         case .missingCredential, .refused, .unsaved: true
@@ -277,7 +277,7 @@ extension CredentialKeeper.Failure {
         }
     }
 
-    /// Whether somebody who tries harder may get further.
+    /// Returns whether somebody who tries harder may get further.
     fileprivate static func mayPass(_ error: any Error) -> Bool {
         switch error {
         case Self.failed, ChappieCredentialStorageError.locked: true

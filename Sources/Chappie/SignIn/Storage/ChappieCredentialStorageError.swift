@@ -60,7 +60,7 @@ extension ChappieCredentialStorageError {
         }
     }
 
-    /// Whether the same call may succeed later without anybody changing anything.
+    /// Indicates whether the same call may succeed later without anybody changing anything.
     public var isRetryable: Bool {
         switch self {
         case .locked: true
