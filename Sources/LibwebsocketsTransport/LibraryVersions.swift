@@ -7,7 +7,7 @@ package enum LibraryVersions {
     /// OpenSSL, such as `3.0.19`.
     package static var tls: String { Self.number(clws_tls_version()) }
 
-    /// The text without what builders append to the number.
+    /// Returns the text without what distributors append to the number.
     private static func number(_ text: UnsafePointer<CChar>?) -> String {
         guard let text else { return "unknown" }
         return String(String(cString: text).prefix { $0.isNumber || $0 == "." })

@@ -2,9 +2,9 @@ import Deflate
 import StreamTransport
 import WebSocketProtocol
 
-/// One exchange, as its consumer sees it.
+/// One exchange, on the side of its consumer.
 ///
-/// `next()` and `wait(for:)` belong to the one consumer; inflating and the assembly of messages happen inside `next()`,
+/// `next()` and `wait(for:)` belong to the one consumer; inflating and assembling messages happen inside `next()`,
 /// compressing inside `send`.
 /// - Safety: the stored variables are touched by the consumer only; everything shared is in the arena, the mailbox and
 ///   the one value under a lock.
@@ -15,20 +15,20 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     private struct State {
         var reader: InboundReader
-        /// Indicates whether reading had stopped when the buffer in hand was taken: then the arena is told when it is
+        /// Indicates whether reading had paused when the current buffer was taken: the arena is then told when it is
         /// read.
         var isBehind = false
         var spare: InboundBuffer?
-        /// What stands before the buffer in hand, if there is anything.
+        /// Indicates whether events stand before the current buffer.
         var hasEdge = false
         var isReady = false
         var head: ResponseHead?
         var end: TransportEnd?
         var hasEnded = false
-        /// Indicates whether `next()` has returned nothing because a slice was over.
+        /// Indicates whether `next()` has returned nil because a slice was over.
         var hasEndedSlice = false
 
-        /// What stands before the buffer in hand, one thing at a time.
+        /// Takes the next event that stands before the current buffer.
         mutating func takeEdge() -> TransportEvent? {
             if self.isReady {
                 self.isReady = false
@@ -40,9 +40,9 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         }
     }
 
-    /// Behind a pointer: as properties of a class they would be checked for exclusive access with every message.
+    /// A pointer, because properties of a class would be checked for exclusive access with every message.
     private let state: UnsafeMutablePointer<State>
-    /// What was agreed about compression, for messages to the peer.
+    /// The agreement about compression, for messages to the peer.
     private let compression = LockedValue<PerMessageDeflateAgreement?>(nil)
     private let inflation: InflationCount
 
@@ -68,7 +68,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
             if self.state.pointee.hasEdge, let event = self.state.pointee.takeEdge() { return event }
             do {
                 if let event = try self.nextEvent() { return event }
-                // The consumer looks at its clock, and lets others work, before it comes back for more.
+                // The consumer checks its clock, and lets other tasks run, before it returns for more.
                 if self.state.pointee.reader.endSlice() {
                     self.state.pointee.hasEndedSlice = true
                     return nil
@@ -84,7 +84,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         return nil
     }
 
-    /// The next payload or pong of the buffer in hand; nil when it has no more.
+    /// Returns the next payload or pong of the current buffer; nil when it has no more.
     @inline(__always)
     private func nextEvent() throws(PayloadDecoder.Failure) -> TransportEvent? {
         guard self.state.pointee.reader.hasMore else { return nil }
@@ -93,7 +93,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         return event
     }
 
-    /// The buffer in hand is read: a small one is for what comes next, and large ones are for everybody.
+    /// Returns the buffer that was read: a small one is kept for this connection, large ones go to the pool.
     private func putBackBuffer() {
         guard let buffer = self.state.pointee.reader.takeBuffer() else { return }
         if buffer.isLarge {
@@ -118,7 +118,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         if batch.isPaused { self.noteProgress(unread: batch.buffer?.weight ?? 0) }
     }
 
-    /// Lets reading go on when little enough is left.
+    /// Lets reading continue when little enough is left unread.
     private func noteProgress(unread: Int) {
         guard self.arena.shouldResume(withUnread: unread) else { return }
         self.state.pointee.isBehind = false
@@ -130,14 +130,14 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         if case .complete = end, let failure = self.state.pointee.reader.finish() {
             return .ended(.failed(TransportFailure(phase: .stream, cause: failure.cause)))
         }
-        // The peer broke a rule: what came before it is read, and may be answered by now.
+        // The peer broke a rule: everything before it is read, and may have been answered.
         if case .failed(let failure) = end, let code = failure.cause.closeCode {
             self.service.post(.close(self.id, code))
         }
         return .ended(end)
     }
 
-    /// What came cannot be decoded: the peer is told, where the protocol has words for it.
+    /// Handles bytes that cannot be decoded: the peer is told, where the protocol has a close code for it.
     private func fail(_ failure: PayloadDecoder.Failure) -> TransportEvent {
         self.state.pointee.hasEnded = true
         let end = TransportEnd.failed(TransportFailure(phase: .stream, cause: failure.cause))
@@ -150,7 +150,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         return .ended(end)
     }
 
-    /// Indicates whether `next()` may have something without a look into the arena.
+    /// Indicates whether `next()` may return an event without taking from the arena.
     private var hasMore: Bool {
         self.state.pointee.hasEdge || self.state.pointee.end != nil || self.state.pointee.hasEnded
             || self.state.pointee.reader.hasMore
@@ -216,7 +216,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 }
 
 extension TransportFailure.Cause {
-    /// What a WebSocket's peer is told of it; nil when it is not the peer's fault.
+    /// The close code for the WebSocket's peer; nil when the failure is not the peer's fault.
     fileprivate var closeCode: UInt16? {
         switch self {
         case .protocolViolation(let code): code

@@ -7,7 +7,7 @@ package struct LibwebsocketsTransport: StreamTransport {
     private let serviceThreadCount: Int
     private let pool: ServicePool
 
-    /// A transport on the first `serviceThreadCount` service threads of the process, 1 to 64.
+    /// Creates a transport on the first `serviceThreadCount` service threads of the process, 1 to 64.
     ///
     /// A thread starts with its first connection.
     package init(
@@ -16,7 +16,7 @@ package struct LibwebsocketsTransport: StreamTransport {
         self.init(tls: tls, proxies: proxies, serviceThreadCount: serviceThreadCount, pool: .shared)
     }
 
-    /// A transport on threads of its own choice.
+    /// Creates a transport on threads of its own.
     init(
         tls: TLSPolicy = TLSPolicy(), proxies: ProxyPolicy = .none, serviceThreadCount: Int = 1,
         pool: ServicePool
@@ -33,9 +33,9 @@ package struct LibwebsocketsTransport: StreamTransport {
             service: self.pool.service(among: self.serviceThreadCount))
     }
 
-    /// Waits until the closing handshakes that have begun are over; their sockets are closed after `duration`.
+    /// Waits until the current closing handshakes are over; their sockets are closed after `duration`.
     ///
-    /// A process that exits before resets the sockets on which unread bytes lie.
+    /// A process that exits earlier resets the sockets that have unread bytes.
     package static func finishClosing(within duration: Duration) async {
         await ServicePool.shared.finishClosing(within: duration)
     }
@@ -50,7 +50,7 @@ package struct LibwebsocketsTransport: StreamTransport {
     }
 }
 
-/// How a connection gets to its endpoint.
+/// The route of a connection to its endpoint.
 struct Way: Sendable, Hashable {
     /// Nil for a connection without TLS.
     var tls: TLSPolicy?

@@ -1,17 +1,17 @@
 import StreamTransport
 
-/// Decides which address of a host is tried when: RFC 8305, with no look-up left to wait for.
+/// Decides which address of a host is tried when (RFC 8305), once the look-up is complete.
 ///
 /// It opens no socket and reads no clock; its owner is the service thread.
 ///
-/// The families take turns, beginning with that of the first address; inside a family the system's order stands
-/// (RFC 6724). An attempt has 250 ms, or until it fails; then the next one begins beside it. The first that has
-/// connected wins.
+/// The families take turns, beginning with that of the first address; inside a family the system's order is kept (RFC
+/// 6724). The next attempt begins when an attempt has failed or has lasted 250 ms, in which case the two run
+/// concurrently. The first attempt that connects wins.
 struct AddressRace {
-    /// How long an attempt is alone (RFC 8305 section 5, the Connection Attempt Delay).
+    /// The time before the next attempt begins (RFC 8305 section 5, the Connection Attempt Delay).
     static let attemptDelay: Duration = .milliseconds(250)
 
-    /// What the driver must do after one input.
+    /// The driver's task after one input.
     enum Action: Equatable {
         /// Connect to this address, as the attempt with this number.
         ///
@@ -19,9 +19,9 @@ struct AddressRace {
         case start(attempt: Int, address: String)
         /// Wait for the attempts that are under way.
         case wait
-        /// This attempt goes on; every other one is to be closed, and nothing may be sent on it.
+        /// Continue with this attempt; every other one is to be closed, and no byte may be sent on it.
         case win(attempt: Int)
-        /// No address could be connected to; why the last one could not.
+        /// No address could be connected to; the cause of the last failure.
         case lose(TransportFailure.Cause)
         /// The input came too late to matter.
         case ignore
@@ -36,7 +36,7 @@ struct AddressRace {
     private let addresses: [String]
     private var started = 0
 
-    /// A race between at least one address, numeric ones, in the system's order.
+    /// Creates a race between numeric addresses, at least one, in the system's order.
     init(addresses: [String]) {
         precondition(!addresses.isEmpty, "a race needs an address")
         self.addresses = Self.interleaved(addresses)
@@ -50,7 +50,7 @@ struct AddressRace {
         }
     }
 
-    /// The race begins, or the newest attempt has been alone for long enough.
+    /// Begins the race, or the next attempt because the newest one has lasted `attemptDelay`.
     mutating func delayPassed() -> Action {
         switch self.state {
         case .running(let attempts):
@@ -61,7 +61,7 @@ struct AddressRace {
         }
     }
 
-    /// An attempt has failed.
+    /// Records that an attempt has failed.
     mutating func failed(attempt: Int, _ cause: TransportFailure.Cause) -> Action {
         switch self.state {
         case .running(var attempts):
@@ -77,7 +77,7 @@ struct AddressRace {
         }
     }
 
-    /// TCP is established.
+    /// Records that TCP is established.
     mutating func connected(attempt: Int) -> Action {
         switch self.state {
         case .running(let attempts):

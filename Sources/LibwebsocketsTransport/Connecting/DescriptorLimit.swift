@@ -4,11 +4,11 @@
     import Darwin
 #endif
 
-/// How many file descriptors the process may have.
+/// The limit on the number of file descriptors of the process.
 enum DescriptorLimit {
-    /// The limit, when there are not so many descriptors to be had at this moment; otherwise nil.
+    /// Returns the limit when `count` descriptors cannot be opened at this moment, and otherwise nil.
     ///
-    /// Libraries that lack one say so in many ways, or in none.
+    /// Libraries report a missing descriptor with different errors, or with none.
     static func exhausted(wanting count: Int = 1) -> Int? {
         Self.errorOfOpening(count) == EMFILE ? Self.current : nil
     }
@@ -16,7 +16,8 @@ enum DescriptorLimit {
     /// Returns whether so many descriptors can be opened at this moment.
     static func hasRoom(for count: Int) -> Bool { Self.errorOfOpening(count) == 0 }
 
-    /// Opens so many descriptors and closes them again; the `errno` of the first that could not be opened, or 0.
+    /// Opens `count` descriptors and closes them again; returns the `errno` of the first that could not be opened, or
+    /// 0.
     private static func errorOfOpening(_ count: Int) -> CInt {
         var descriptors: [CInt] = []
         defer { for descriptor in descriptors { close(descriptor) } }
@@ -28,7 +29,7 @@ enum DescriptorLimit {
         return 0
     }
 
-    /// What `ulimit -n` says.
+    /// The soft limit, as `ulimit -n` prints it.
     static var current: Int {
         var limit = rlimit()
         #if canImport(Glibc)

@@ -1,23 +1,23 @@
-/// Decides which name is looked up when, and for whom.
+/// Decides which names are looked up, and when, for the callers that wait for them.
 ///
 /// It starts no thread and reads no clock; its owner is the resolver's lock.
 ///
-/// A name that several wait for is looked up once. Eight look-ups run at a time; one that takes longer than two
-/// seconds is stuck and does not count, so that names whose servers are silent hold nobody else up. When 64 threads
-/// are stuck the next name waits until one of them comes back: the system gives each look-up up after a time of its
-/// own (`resolv.conf`).
+/// A name with several waiting callers is looked up once. Eight look-ups run at a time; a look-up of more than two
+/// seconds is stuck and does not count, so that names with silent servers do not delay others. When 64 threads are
+/// stuck, the next name waits until one of them returns: the system ends each look-up after its own timeout
+/// (`resolv.conf`).
 struct LookupQueue {
-    /// How many look-ups run at a time, the stuck ones not counted.
+    /// The number of look-ups that run at a time, the stuck ones not counted.
     static let activeLimit = 8
-    /// How many threads there are at most, with those that are stuck.
+    /// The largest number of threads, the stuck ones included.
     static let threadLimit = 64
     /// After this time a look-up is stuck.
     static let patience: Duration = .seconds(2)
 
-    /// Names one who waits; never used twice.
+    /// Identifies one waiting caller; never used twice.
     typealias Ticket = UInt64
 
-    /// What a thread does next.
+    /// The next step of a thread.
     enum Step: Equatable {
         /// Look this name up and call `finished`; start another thread first, if it says so.
         case lookUp(String, startsThread: Bool)
@@ -34,7 +34,7 @@ struct LookupQueue {
 
     private var entries: [String: Entry] = [:]
     private var names: [Ticket: String] = [:]
-    /// Names in line behind `head`; one that is not in `entries`, or that runs, is stale.
+    /// The names that wait behind `head`; one that is not in `entries`, or whose look-up runs, is stale.
     private var line: [String] = []
     private var head = 0
     private var began: [String: ContinuousClock.Instant] = [:]
@@ -42,7 +42,7 @@ struct LookupQueue {
     /// Indicates whether a thread waits for look-ups to get stuck.
     private var hasRelief = false
 
-    /// Someone wants to know about a name; whether another thread is to be started, which asks `step`.
+    /// Adds a caller that waits for a name; returns whether another thread is to be started, which then calls `step`.
     mutating func ask(for name: String, ticket: Ticket) -> Bool {
         self.names[ticket] = name
         guard self.entries[name] == nil else {
@@ -54,7 +54,7 @@ struct LookupQueue {
         return self.claimThread()
     }
 
-    /// Nobody waits for this ticket any more; a look-up that has not begun and has no other is not begun.
+    /// Removes a waiting caller; a look-up without callers that has not begun is dropped.
     mutating func cancel(_ ticket: Ticket) {
         guard let name = self.names.removeValue(forKey: ticket) else { return }
         self.entries[name]?.tickets.removeAll { $0 == ticket }
@@ -62,9 +62,9 @@ struct LookupQueue {
         self.entries[name] = nil
     }
 
-    /// What the calling thread does; `isRelief` is true when its last step was a pause.
+    /// Returns the next step of the calling thread; `isRelief` is true when its last step was a pause.
     ///
-    /// After `end` the thread counts no more.
+    /// After `end` the thread no longer counts.
     mutating func step(isRelief: Bool, at now: ContinuousClock.Instant) -> Step {
         if isRelief { self.hasRelief = false }
         guard let name = self.nextInLine() else { return self.endThread() }
@@ -80,7 +80,7 @@ struct LookupQueue {
         return .lookUp(name, startsThread: self.nextInLine() != nil && self.claimThread())
     }
 
-    /// A look-up has ended; those who wait for it.
+    /// Ends a look-up; returns the callers that wait for it.
     mutating func finished(_ name: String) -> [Ticket] {
         self.began[name] = nil
         let tickets = self.entries.removeValue(forKey: name)?.tickets ?? []
@@ -88,7 +88,7 @@ struct LookupQueue {
         return tickets
     }
 
-    /// A thread that was to be started could not be; whoever waits in vain, if there is no other thread.
+    /// Records that a thread could not be started; returns the callers that have no other thread to serve them.
     mutating func threadFailed() -> [Ticket] {
         self.threadCount -= 1
         guard self.threadCount == 0 else { return [] }
@@ -111,7 +111,7 @@ struct LookupQueue {
         return nil
     }
 
-    /// Another thread, unless those that run and the one that waits for them to get stuck see to everything.
+    /// Counts another thread, unless the running ones and the one that waits for them to be stuck are enough.
     private mutating func claimThread() -> Bool {
         guard self.began.count < Self.activeLimit || !self.hasRelief, self.threadCount < Self.threadLimit else {
             return false

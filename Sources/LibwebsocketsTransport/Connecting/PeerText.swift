@@ -1,7 +1,7 @@
 extension String {
-    /// A peer's text, fit for one line of a log: valid, without characters that would move or hide others.
+    /// Creates a text of a peer for one line of a log: valid, without characters that would move or hide others.
     ///
-    /// Such characters, and bytes that are no UTF-8, become U+FFFD. What is over the limit is cut off at a scalar.
+    /// Such characters, and bytes that are not UTF-8, become U+FFFD. Text over the limit is cut off at a scalar.
     init(printing bytes: some Collection<UInt8>, byteCountLimit: Int) {
         var text = String.UnicodeScalarView()
         var count = 0

@@ -3,15 +3,15 @@ package import StreamTransport
 /// Asks a proxy for a tunnel to an endpoint, and reads its answers.
 ///
 /// Pure: bytes in, values and bytes out. After `init`, and after each `receive`, `established` included, the bytes to
-/// send are taken and go out before any byte of the tunnel: a proxy may answer before it is asked.
+/// send are taken and written before any byte of the tunnel: a proxy may answer before it is asked.
 package struct ProxyGreeting {
-    /// The state of the question.
+    /// The state of the request for a tunnel.
     package enum Outcome: Equatable, Sendable {
-        /// The answer is not whole yet.
+        /// The answer is not complete yet.
         case incomplete
-        /// The tunnel stands; what follows is the endpoint's.
+        /// The tunnel is established; the bytes that follow belong to the endpoint.
         case established
-        /// There will be no tunnel.
+        /// The proxy will not open a tunnel.
         case failed(TransportFailure.Cause)
     }
 
@@ -24,7 +24,7 @@ package struct ProxyGreeting {
     private var bytesToSend: [UInt8]
     private var outcome = Outcome.incomplete
 
-    /// A question that has not been sent.
+    /// Creates a greeting of which no byte has been sent.
     package init(for endpoint: TransportEndpoint, through proxy: ProxyServer) throws(TransportFailure) {
         switch proxy.scheme {
         case .http, .https:
@@ -37,7 +37,7 @@ package struct ProxyGreeting {
         }
     }
 
-    /// The bytes that have to go out, in order; empty when there are none.
+    /// Takes the bytes to send, in order; empty when there are none.
     package mutating func takeBytesToSend() -> [UInt8] {
         defer { self.bytesToSend = [] }
         return self.bytesToSend
@@ -45,8 +45,8 @@ package struct ProxyGreeting {
 
     /// Reads `bytes` from `position` on, and moves `position` past what belongs to the proxy.
     ///
-    /// The first bytes of the tunnel may be in the same piece: they are left. An outcome other than `incomplete` is
-    /// final, and nothing is read after it.
+    /// The first bytes of the tunnel may be in the same read; they are left in place. An outcome other than
+    /// `incomplete` is final, and no further bytes are read.
     package mutating func receive(_ bytes: UnsafeRawBufferPointer, at position: inout Int) -> Outcome {
         guard self.outcome == .incomplete else { return self.outcome }
         switch self.handshake {

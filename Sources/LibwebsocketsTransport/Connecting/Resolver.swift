@@ -8,21 +8,21 @@ import StreamTransport
 
 /// Looks addresses up, on threads of its own, because `getaddrinfo` blocks.
 ///
-/// Its state is `LookupQueue` and `ResolverCache`, under a lock. A look-up cannot be taken back once `getaddrinfo` runs:
-/// what it gives goes to the cache, and to nobody who has cancelled.
+/// Its state is `LookupQueue` and `ResolverCache`, under a lock. A look-up cannot be interrupted once `getaddrinfo`
+/// runs: its answer is cached, and is not delivered to callers that have cancelled.
 final class Resolver: Sendable {
-    /// What a look-up gives: numeric addresses in the system's order of preference, or why there are none.
+    /// The result of a look-up: numeric addresses in the system's order of preference, or the failure.
     typealias Answer = Result<[String], LookupFailure>
 
-    /// A look-up failed.
+    /// The reason for which a look-up failed.
     enum LookupFailure: Error, Equatable {
         /// `getaddrinfo`'s code: `EAI_…`.
         case unresolvable(code: Int32)
-        /// The process has no file descriptor left for it, of so many.
+        /// The process has no file descriptor left for it; `limit` is the number that it may have.
         case descriptorsExhausted(limit: Int)
     }
 
-    /// What becomes of a question.
+    /// The immediate outcome of a question.
     enum Outcome {
         /// The answer is known.
         case answered(Answer)
@@ -36,7 +36,7 @@ final class Resolver: Sendable {
         var deliveries: [LookupQueue.Ticket: @Sendable (Answer) -> Void] = [:]
         var lastTicket: LookupQueue.Ticket = 0
 
-        /// What waits for a ticket, which no longer does.
+        /// Removes and returns the callback of a ticket.
         mutating func take(_ ticket: LookupQueue.Ticket) -> (@Sendable (Answer) -> Void)? {
             self.deliveries.removeValue(forKey: ticket)
         }
@@ -48,12 +48,12 @@ final class Resolver: Sendable {
     private let state = LockedValue(State())
     private let lookUp: @Sendable (String) -> Answer
 
-    /// A resolver that asks `lookUp`, which may block.
+    /// Creates a resolver that calls `lookUp`, which may block.
     init(lookUp: @escaping @Sendable (String) -> Answer = SystemLookup.addresses) {
         self.lookUp = lookUp
     }
 
-    /// The addresses of a host; what is pending is delivered once, on another thread.
+    /// Looks up the addresses of a host; a pending answer is delivered once, on another thread.
     func resolve(_ host: String, deliver: @escaping @Sendable (Answer) -> Void) -> Outcome {
         // RFC 4343: case does not tell names apart.
         let name = host.lowercased()
@@ -69,9 +69,9 @@ final class Resolver: Sendable {
         return outcome
     }
 
-    /// Nobody waits for an answer any more.
+    /// Cancels the delivery of an answer.
     ///
-    /// One that is being delivered may still come.
+    /// An answer that is being delivered may still arrive.
     func cancel(_ ticket: LookupQueue.Ticket) {
         self.state.withLock { state in
             state.queue.cancel(ticket)
@@ -79,7 +79,7 @@ final class Resolver: Sendable {
         }
     }
 
-    /// Looks a host up again the next time: none of its addresses could be connected to.
+    /// Forgets a host's cached addresses, none of which could be connected to.
     func forget(_ host: String) {
         self.state.withLock { $0.cache.forget(host.lowercased()) }
     }
@@ -126,7 +126,7 @@ final class Resolver: Sendable {
 }
 
 extension Resolver.LookupFailure {
-    /// What a connection fails with.
+    /// The failure's cause for a connection.
     var cause: TransportFailure.Cause {
         switch self {
         case .unresolvable(let code): .unresolvable(code: code)

@@ -4,16 +4,16 @@
     import Darwin
 #endif
 
-/// What look-ups have given, for a short time.
+/// The recent results of look-ups.
 ///
-/// It reads no clock; its owner is the resolver's lock. `getaddrinfo` does not say how long an answer may be kept, so
-/// it is kept for less time than most records of a service allow, and no longer than it leads to a connection.
+/// It reads no clock; its owner is the resolver's lock. `getaddrinfo` does not report the lifetime of an answer, so an
+/// answer is kept for less time than most records of a service allow, and is forgotten when it leads to no connection.
 struct ResolverCache {
-    /// How long addresses are kept.
+    /// The time for which addresses are kept.
     static let positiveLifetime: Duration = .seconds(30)
-    /// How long it is known that a name does not exist: about as long as impatience.
+    /// The time for which a name is known not to exist: short, because a person who waits tries again soon.
     static let negativeLifetime: Duration = .seconds(1)
-    /// More names than this are not kept; the one that would be forgotten first gives way.
+    /// The largest number of names that are kept; at the limit, the entry that expires first is replaced.
     static let nameLimit = 256
 
     private struct Entry {
@@ -23,18 +23,18 @@ struct ResolverCache {
 
     private var entries: [String: Entry] = [:]
 
-    /// How many names are held.
+    /// The number of names in the cache.
     var count: Int { self.entries.count }
 
-    /// The answer that is known for a name.
+    /// Returns the cached answer for a name.
     func answer(for name: String, at now: ContinuousClock.Instant) -> Resolver.Answer? {
         guard let entry = self.entries[name], now < entry.end else { return nil }
         return entry.answer
     }
 
-    /// Keeps an answer, if it says something about the name; otherwise forgets the one before.
+    /// Stores an answer that is about the name; forgets the previous one for any other failure.
     ///
-    /// That a server of names did not answer, or that the process lacks something, may be over at once.
+    /// A name server that does not answer, or a shortage of resources in the process, may be temporary.
     mutating func store(_ answer: Resolver.Answer, for name: String, at now: ContinuousClock.Instant) {
         self.entries[name] = nil
         guard let lifetime = Self.lifetime(of: answer) else { return }
@@ -42,7 +42,7 @@ struct ResolverCache {
         self.entries[name] = Entry(answer: answer, end: now + lifetime)
     }
 
-    /// Forgets a name: its addresses have led nowhere.
+    /// Forgets a name whose addresses could not be connected to.
     mutating func forget(_ name: String) {
         self.entries[name] = nil
     }

@@ -1,7 +1,8 @@
 import CLibwebsocketsShim
 import StreamTransport
 
-/// Makes the settings that connections of one policy share; the service thread keeps them for the life of the process.
+/// Makes the TLS settings that connections of one policy share; the service thread keeps them for the life of the
+/// process.
 func makeRoute(for tls: TLSPolicy) throws(TransportFailure) -> OpaquePointer {
     var fault = clws_route_fault.none
     guard let trust = TrustAnchors.read(tls.trust) else {
@@ -32,7 +33,7 @@ private func withOptionalCString<Result>(_ text: String?, _ body: (UnsafePointer
 }
 
 extension clws_route_fault {
-    /// What the consumer is told.
+    /// The failure as the consumer receives it.
     fileprivate var failure: TransportFailure {
         switch self {
         case .certificate: TransportFailure(phase: .tls, cause: .clientCertificateUnreadable)
@@ -42,15 +43,15 @@ extension clws_route_fault {
 }
 
 extension clws_details {
-    /// What became of the handshake, when the server's last word about it came after the request was written.
+    /// The failure of a handshake that the server rejected after the request was written; nil for none.
     ///
-    /// In TLS 1.3 a client has finished before the server has looked at its certificate (RFC 8446 section 4.4.2.4).
+    /// In TLS 1.3 a client has finished before the server has verified its certificate (RFC 8446 section 4.4.2.4).
     var lateFailure: TransportFailure? {
         guard let alert = UInt8(exactly: self.alert), TLSAlert.aboutClients.contains(alert) else { return nil }
         return TransportFailure(phase: .tls, cause: .tlsAlert(alert))
     }
 
-    /// Why a handshake has failed.
+    /// The cause of a failed handshake.
     var cause: TransportFailure.Cause {
         if self.is_key_not_pinned { return .keyNotPinned }
         if self.certificate_code != 0 {
@@ -67,11 +68,11 @@ extension clws_details {
     }
 }
 
-/// Alerts by number (RFC 8446 section 6).
+/// TLS alerts by number (RFC 8446 section 6).
 private enum TLSAlert {
-    /// The server does not accept who the client is, or that it does not say who it is.
+    /// The alerts with which a server rejects the client's certificate, or the absence of one.
     ///
-    /// Bad, unsupported, revoked, expired and otherwise unacceptable certificate, unknown authority, access denied, a
-    /// signature that is wrong, and no certificate at all.
+    /// Bad, unsupported, revoked, expired and otherwise unacceptable certificate, unknown authority, access denied, an
+    /// invalid signature, and no certificate at all.
     static let aboutClients: Set<UInt8> = [40, 42, 43, 44, 45, 46, 48, 49, 51, 116]
 }

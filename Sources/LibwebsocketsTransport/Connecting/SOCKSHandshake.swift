@@ -2,8 +2,8 @@ import StreamTransport
 
 /// Asks a SOCKS 5 proxy for a connection to an endpoint, and reads its answers (RFC 1928, RFC 1929).
 ///
-/// Pure: bytes in, a verdict and bytes out. The proxy gets the endpoint's name and looks it up. Of a reply only the
-/// code counts: the address in it is that of the proxy's socket.
+/// Pure: bytes in, an outcome and bytes out. The proxy receives the endpoint's name and looks it up. Only the code of a
+/// reply is used: the address in it is that of the proxy's socket.
 struct SOCKSHandshake {
     private enum State {
         // RFC 1928 section 3: VER, METHOD.
@@ -18,7 +18,7 @@ struct SOCKSHandshake {
         case reserved
         case addressType
         case nameByteCount
-        /// So many bytes of the address and the port are still to come, at least one.
+        /// The remaining bytes of the address and the port, at least one.
         case addressAndPort(byteCount: Int)
     }
 
@@ -26,20 +26,20 @@ struct SOCKSHandshake {
     private var bytesToSend: [UInt8]
     private let credential: ProxyServer.Credential?
     private let request: [UInt8]
-    /// The fault of a name or a login that SOCKS cannot carry; nothing of it is sent.
+    /// The fault of a name or a login that SOCKS cannot carry; no byte of either is sent.
     private let fault: TransportFailure.Cause?
 
-    /// A handshake of which nothing has been sent.
+    /// Creates a handshake of which no byte has been sent.
     init(for endpoint: TransportEndpoint, credential: ProxyServer.Credential?) {
         self.credential = credential
         self.request = Self.request(for: endpoint)
         self.fault = Self.fault(in: endpoint, credential)
-        // With a credential the proxy may still choose to ask for none.
+        // With a credential the proxy may still choose to require no authentication.
         let methods = credential == nil ? [Method.none] : [Method.none, Method.userNameAndPassword]
         self.bytesToSend = [Self.version, UInt8(methods.count)] + methods
     }
 
-    /// The bytes that have to go out, in order; empty when there are none.
+    /// Takes the bytes to send, in order; empty when there are none.
     mutating func takeBytesToSend() -> [UInt8] {
         defer { self.bytesToSend = [] }
         return self.bytesToSend
@@ -96,7 +96,7 @@ struct SOCKSHandshake {
             self.bytesToSend += Self.login(credential)
             self.state = .statusVersion
             return .incomplete
-        // Some proxies choose what they want, although it was not offered.
+        // Some proxies choose a method that was not offered.
         case (Method.userNameAndPassword, nil), (Method.noneAcceptable, nil):
             return .failed(.socksAuthenticationRefused(.credentialMissing))
         default: return .failed(.socksAuthenticationRefused(.methodsRefused))
@@ -114,7 +114,7 @@ struct SOCKSHandshake {
         case AddressType.version4: self.state = .addressAndPort(byteCount: 4 + Self.portByteCount)
         case AddressType.version6: self.state = .addressAndPort(byteCount: 16 + Self.portByteCount)
         case AddressType.name: self.state = .nameByteCount
-        // Where the reply ends and the tunnel begins cannot be known.
+        // The end of the reply, and so the beginning of the tunnel, is unknown.
         default: return .failed(.notSOCKS)
         }
         return .incomplete
@@ -134,12 +134,12 @@ struct SOCKSHandshake {
         return nil
     }
 
-    /// RFC 1929 section 2.
+    /// Returns the authentication request (RFC 1929 section 2).
     private static func login(_ credential: ProxyServer.Credential) -> [UInt8] {
         [Self.authenticationVersion] + Self.counted(credential.userName) + Self.counted(credential.password)
     }
 
-    /// RFC 1928 section 4.
+    /// Returns the connection request (RFC 1928 section 4).
     private static func request(for endpoint: TransportEndpoint) -> [UInt8] {
         let address =
             switch IPAddress(endpoint.host) {
@@ -151,7 +151,7 @@ struct SOCKSHandshake {
             + [UInt8(endpoint.port >> 8), UInt8(endpoint.port & 0xFF)]
     }
 
-    /// Bytes behind their number, at most 255 of them.
+    /// Returns bytes behind a byte with their count, at most 255 of them.
     private static func counted(_ bytes: [UInt8]) -> [UInt8] {
         [UInt8(clamping: bytes.count)] + bytes
     }
@@ -162,7 +162,7 @@ struct SOCKSHandshake {
     private static let authenticationVersion: UInt8 = 1
     private static let connectCommand: UInt8 = 1
     private static let portByteCount = 2
-    /// The most bytes of a name, a user name or a password.
+    /// The largest byte count of a name, a user name or a password.
     private static let byteCountLimit = 255
 
     private enum Method {

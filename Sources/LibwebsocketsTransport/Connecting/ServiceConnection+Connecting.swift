@@ -1,27 +1,27 @@
 import CLibwebsocketsShim
 import StreamTransport
 
-/// The sockets of a connection whose addresses race, until one has connected.
+/// The concurrent connection attempts of an exchange (RFC 8305), until one has connected.
 ///
 /// It belongs to the service thread.
-struct ConnectionContest {
-    /// A socket, and its place in the race.
-    struct Contestant {
-        let attempt: Int
+struct ConnectionAttempts {
+    /// A connection attempt: its socket, and its number in the race.
+    struct Attempt {
+        let number: Int
         let socket: Socket
     }
 
     var race: AddressRace
-    var contestants: [Contestant] = []
-    /// When the next address is tried.
+    var pending: [Attempt] = []
+    /// The time at which the next address is tried.
     var deadline: ContinuousClock.Instant?
 }
 
-/// From the name of a host to one socket that has connected.
+/// The steps from the name of a host to one connected socket.
 extension ServiceConnection {
     // MARK: Looking up
 
-    /// Begins with the look-up, or with the connection when the host is an address.
+    /// Begins with the look-up, or with the connection attempt when the host is an address.
     func start() {
         if let fault = RequestFields.fault(in: self.plan.request) {
             return self.finish(.failed(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
@@ -48,7 +48,7 @@ extension ServiceConnection {
         }
     }
 
-    /// Lets the addresses race.
+    /// Starts the race between the addresses of an answer.
     func resolved(_ answer: Resolver.Answer) {
         guard case .resolving = self.phase else { return }
         self.lookUp = nil
@@ -63,17 +63,17 @@ extension ServiceConnection {
         case .success(let addresses):
             self.noteProgress(\.resolved)
             self.phase = .connecting
-            self.contest = ConnectionContest(race: AddressRace(addresses: addresses))
+            self.attempts = ConnectionAttempts(race: AddressRace(addresses: addresses))
             self.attemptDelayPassed()
         }
     }
 
     // MARK: Racing
 
-    /// Tries the next address, beside those that are being tried.
+    /// Tries the next address, concurrently with the attempts that are in progress.
     func attemptDelayPassed() {
-        self.contest?.deadline = nil
-        guard let action = self.contest?.race.delayPassed() else { return }
+        self.attempts?.deadline = nil
+        guard let action = self.attempts?.race.delayPassed() else { return }
         self.perform(action)
     }
 
@@ -89,43 +89,43 @@ extension ServiceConnection {
         }
     }
 
-    /// Starts a socket; what is next when that fails at once.
+    /// Starts a connection attempt; returns the next action when it fails at once.
     private func start(_ attempt: Int, at address: String) -> AddressRace.Action {
         do throws(SocketFailure) {
             let socket = try self.service.open(for: self, to: address, port: self.dialled.port)
-            self.contest?.contestants.append(ConnectionContest.Contestant(attempt: attempt, socket: socket))
+            self.attempts?.pending.append(ConnectionAttempts.Attempt(number: attempt, socket: socket))
         } catch {
-            return self.contest?.race.failed(attempt: attempt, error.cause) ?? .ignore
+            return self.attempts?.race.failed(attempt: attempt, error.cause) ?? .ignore
         }
-        let hasNext = self.contest?.race.hasNext ?? false
-        self.contest?.deadline = hasNext ? .now + AddressRace.attemptDelay : nil
+        let hasNext = self.attempts?.race.hasNext ?? false
+        self.attempts?.deadline = hasNext ? .now + AddressRace.attemptDelay : nil
         return .wait
     }
 
-    /// A socket that races has connected, or has failed.
-    func contestantReady(_ token: SocketToken) {
-        guard let index = self.contest?.contestants.firstIndex(where: { $0.socket.token == token }),
-            let contestant = self.contest?.contestants.remove(at: index)
+    /// Handles an attempt's socket that has connected or failed.
+    func attemptReady(_ token: SocketToken) {
+        guard let index = self.attempts?.pending.firstIndex(where: { $0.socket.token == token }),
+            let attempt = self.attempts?.pending.remove(at: index)
         else { return }
-        let code = clws_socket_error(contestant.socket.descriptor)
+        let code = clws_socket_error(attempt.socket.descriptor)
         guard code == 0 else {
-            self.service.close(contestant.socket)
-            if let action = self.contest?.race.failed(attempt: contestant.attempt, .unreachable(code: code)) {
+            self.service.close(attempt.socket)
+            if let action = self.attempts?.race.failed(attempt: attempt.number, .unreachable(code: code)) {
                 self.perform(action)
             }
             return
         }
-        guard case .win = self.contest?.race.connected(attempt: contestant.attempt) else { return }
-        // Every other socket is closed, on none of which anything was sent.
+        guard case .win = self.attempts?.race.connected(attempt: attempt.number) else { return }
+        // Every other socket is closed; no byte was sent on any of them.
         self.stopConnecting()
-        self.adopt(contestant.socket)
+        self.adopt(attempt.socket)
     }
 
-    /// Gives up whatever is being looked up or tried.
+    /// Cancels the look-up and the connection attempts.
     func stopConnecting() {
         if let ticket = self.lookUp.take() { self.service.resolver.cancel(ticket) }
-        guard let contest = self.contest.take() else { return }
-        for contestant in contest.contestants { self.service.close(contestant.socket) }
+        guard let attempts = self.attempts.take() else { return }
+        for attempt in attempts.pending { self.service.close(attempt.socket) }
     }
 
     // MARK: Layers

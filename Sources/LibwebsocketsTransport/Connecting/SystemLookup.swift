@@ -6,11 +6,11 @@
 
 /// The system's own look-up.
 enum SystemLookup {
-    /// The addresses of a host, of both families, as RFC 6724 orders them.
+    /// Looks up the addresses of a host, of both families, in the order of RFC 6724.
     ///
-    /// `AI_ADDRCONFIG` is not asked for: with it `::1` is no address on a machine that has no other one of version 6,
-    /// and a machine without the one family finds out at once that its addresses lead nowhere (`ENETUNREACH`), which the
-    /// race of the addresses takes in its stride.
+    /// `AI_ADDRCONFIG` is not set: with it `::1` is not found on a machine that has no other IPv6 address. On a machine
+    /// with one family only, attempts to addresses of the other fail at once (`ENETUNREACH`), which `AddressRace`
+    /// handles.
     @Sendable static func addresses(of host: String) -> Resolver.Answer {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
@@ -22,7 +22,7 @@ enum SystemLookup {
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(host, nil, &hints, &list)
         guard code == 0 else {
-            // Without a descriptor nothing can be asked, and what it is called then differs.
+            // Without a descriptor no look-up is possible, and the error that reports it differs between systems.
             if let limit = DescriptorLimit.exhausted() { return .failure(.descriptorsExhausted(limit: limit)) }
             return .failure(.unresolvable(code: code))
         }

@@ -1,11 +1,11 @@
 import CLibwebsocketsShim
 import StreamTransport
 
-/// The trust anchors that were read, for all service threads of the process.
+/// The trust anchors that have been read, for all service threads of the process.
 ///
-/// Reading the system's takes tens of milliseconds and a megabyte, so each set is read once, and never freed.
+/// Reading the system's anchors takes tens of milliseconds and a megabyte, so each set is read once, and never freed.
 enum TrustAnchors {
-    /// What the shim has read.
+    /// The anchors as the shim has read them.
     /// - Safety: OpenSSL's stores lock themselves, and this one is not changed once it was made.
     private struct Anchors: @unchecked Sendable {
         let pointer: OpaquePointer
@@ -13,9 +13,9 @@ enum TrustAnchors {
 
     private static let known = LockedValue<[TLSPolicy.TrustAnchors: Anchors]>([:])
 
-    /// The anchors that a policy names; nil when they cannot be read.
+    /// Returns the anchors that a policy names; nil when they cannot be read.
     ///
-    /// What could not be read is tried again the next time.
+    /// A failed read is tried again at the next call.
     static func read(_ trust: TLSPolicy.TrustAnchors) -> OpaquePointer? {
         self.known.withLock { known in
             if let anchors = known[trust] { return anchors.pointer }

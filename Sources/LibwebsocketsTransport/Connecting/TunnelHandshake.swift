@@ -3,13 +3,13 @@ import StreamTransport
 
 /// Asks a proxy for a tunnel, and reads its answer (RFC 9110 section 9.3.6).
 ///
-/// Pure: bytes in, a verdict out. The status code counts once the header section is whole: what follows that of a
-/// success is the tunnel's, and of a refusal nothing more is read.
+/// Pure: bytes in, an outcome out. The status code counts once the header section is complete: after a success the
+/// bytes that follow belong to the tunnel, and after a refusal no more bytes are read.
 struct TunnelHandshake {
-    // 101 is a refusal too, like any other final answer that is no success, so it is read as one.
+    // 101 is a refusal too, like any other final response outside 2xx, so it is read as one.
     private var reader = ResponseReader(method: .connect, acceptsUpgrade: true, limits: .responses)
 
-    /// What a proxy is asked.
+    /// Returns the CONNECT request for an endpoint.
     static func request(
         for endpoint: TransportEndpoint, through proxy: ProxyServer
     ) throws(TransportFailure) -> [UInt8] {

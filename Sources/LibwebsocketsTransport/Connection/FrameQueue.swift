@@ -1,30 +1,30 @@
 import WebSocketProtocol
 
-/// What is to be written on a WebSocket, in the order in which it may be.
+/// The frames to be written on a WebSocket, in order.
 ///
 /// It belongs to the service thread.
 ///
-/// A message larger than a fragment goes out in fragments, so that a pong never waits for a whole upload
-/// (RFC 6455 section 5.4): servers give a connection up when it does.
+/// A message larger than a fragment is sent in fragments, so that a pong never waits for a whole upload (RFC 6455
+/// section 5.4): servers drop a connection whose pongs are late.
 struct FrameQueue {
-    /// What becomes of messages that were not begun when the connection is closed.
+    /// The handling of messages that were not begun when the connection is closed.
     enum Rest {
-        /// They go out before the close frame, up to the first that takes more than one frame.
+        /// They are sent before the close frame, up to the first that takes more than one frame.
         case isSent
-        /// Nobody would read them.
+        /// They are dropped, because the peer no longer reads.
         case isDropped
     }
 
     private static let fragmentByteCount = 64 << 10
-    /// More unsent control frames than this are not kept, so that a peer that pings and reads nothing fills no memory.
+    /// The most bytes of unsent control frames, so that a peer that pings without reading cannot fill the memory.
     private static let controlByteLimit = 64 << 10
-    /// The most memory that stays when everything was written.
+    /// The most memory that is kept when everything was written.
     private static let keptCapacity = 4 << 10
 
     private var control: [UInt8] = []
     /// The answer to the newest ping, when there was no room for it.
     ///
-    /// It is the one that has to be answered (RFC 6455 section 5.5.3).
+    /// Only the newest ping has to be answered (RFC 6455 section 5.5.3).
     private var latestPong: [UInt8]?
     private var messages: [OutboundMessage] = []
     private var messageOffset = 0
@@ -62,9 +62,9 @@ struct FrameQueue {
         }
     }
 
-    /// The last frame; nothing may be appended after it.
+    /// Appends the last frame; no frame may be appended after it.
     ///
-    /// A message of which fragments went out already stays unfinished.
+    /// A message whose first fragments were sent already stays unfinished.
     mutating func appendClose(_ close: CloseFrame, rest: Rest) {
         var keptCount = 0
         switch rest {
@@ -80,7 +80,7 @@ struct FrameQueue {
         FrameWriter.append(close, maskingKey: .random(), to: &self.close)
     }
 
-    /// Moves bytes into a buffer; how many.
+    /// Moves bytes into a buffer; returns their number.
     mutating func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         var filled = 0
         while filled < buffer.count {
@@ -100,7 +100,7 @@ struct FrameQueue {
 
     /// Makes the next bytes to write: the control frames, a fragment, or the close frame.
     ///
-    /// False when there is nothing.
+    /// Returns false when the queue is empty.
     private mutating func beginFrame() -> Bool {
         self.frame.removeAll(keepingCapacity: true)
         self.frameOffset = 0
@@ -137,6 +137,6 @@ struct FrameQueue {
 }
 
 extension MaskingKey {
-    /// A fresh key, as unpredictable as RFC 6455 section 5.3 wants it.
+    /// Returns a new, unpredictable key (RFC 6455 section 5.3).
     static func random() -> MaskingKey { MaskingKey(rawValue: .random(in: 0...UInt32.max)) }
 }

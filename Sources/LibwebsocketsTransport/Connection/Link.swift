@@ -9,9 +9,9 @@ import StreamTransport
 
 /// The socket of an exchange once TCP is established, and the layers on top of it.
 ///
-/// It moves bytes and decides nothing. It belongs to the service thread.
+/// It moves bytes and makes no decisions. It belongs to the service thread.
 final class Link {
-    /// How the bytes from the peer end.
+    /// The way in which the bytes from the peer end.
     enum End {
         /// In order: TCP has ended, and TLS before it where there is any.
         case closed
@@ -23,9 +23,9 @@ final class Link {
 
     /// The result of one read.
     struct Reading {
-        /// How many bytes, above all layers.
+        /// The number of bytes above all layers.
         var byteCount = 0
-        /// Indicates whether every layer is up, just now.
+        /// Indicates whether this read established the last layer.
         var isEstablished = false
         var end: End?
     }
@@ -33,12 +33,12 @@ final class Link {
     private let service: Service
     private var socket: Socket
     private var stack: LayerStack
-    /// The bytes that the socket did not take, and how many of them have gone since.
+    /// The bytes that the socket did not take, and the number of them that were written since.
     private var unsent: [UInt8] = []
     private var sentCount = 0
-    /// Indicates whether the peer takes no bytes any more; it may have sent some before.
+    /// Indicates whether the peer accepts no more bytes; it may have sent some before.
     private(set) var isDeaf = false
-    /// Indicates whether nothing is read until the consumer has caught up.
+    /// Indicates whether reading is suspended until the consumer has caught up.
     var isPaused = false
 
     init(socket: Socket, plans: [LayerStack.Plan], service: Service) {
@@ -56,25 +56,25 @@ final class Link {
     var isTLSResumed: Bool { self.stack.tls?.isResumed ?? false }
     /// The details of a failure of TLS with the server.
     var details: clws_details? { self.stack.tls?.details }
-    /// The failure that the end of the connection is before every layer is up.
+    /// The failure that the end of the connection means before every layer is established.
     var failureOfEnd: TransportFailure { self.stack.failureOfEnd }
-    /// Indicates whether a part of what was written is still here.
+    /// Indicates whether some written bytes were not taken by the socket yet.
     var hasUnsent: Bool { !self.unsent.isEmpty }
     /// Indicates whether the socket takes no bytes at the moment.
     var isChoked: Bool { self.hasUnsent || !clws_socket_is_writable(self.socket.descriptor) }
 
-    /// Has TCP find out whether the peer is there.
+    /// Lets TCP probe whether the peer is still there.
     func watchPeer(_ care: SocketCare) {
         clws_socket_watch_peer(
             self.socket.descriptor, care.idleSeconds, care.probeSeconds, care.silenceMilliseconds)
     }
 
-    /// Begins with the layers.
+    /// Starts the layers.
     func start() -> Reading { self.reading(self.stack.start(), byteCount: 0) }
 
     // MARK: Reading
 
-    /// Reads what is there, at most `count` bytes, and hands it through the layers into `memory`.
+    /// Reads the available bytes, at most `count`, and passes them through the layers into `memory`.
     func read(atMost count: Int, into memory: UnsafeMutableRawBufferPointer) -> Reading {
         guard self.stack.isTransparent else { return self.readThroughLayers(atMost: count, into: memory) }
         let taken = clws_socket_read(self.socket.descriptor, memory.baseAddress, min(count, memory.count))
@@ -112,14 +112,14 @@ final class Link {
 
     // MARK: Writing
 
-    /// Writes bytes, and keeps what the socket does not take: more is to be written when nothing is kept.
+    /// Writes bytes, and keeps those that the socket does not take; more may be written when none are kept.
     func write(_ bytes: UnsafeRawBufferPointer) {
         guard !self.stack.isTransparent else { return self.give(bytes) }
         self.stack.send(bytes)
         self.service.scratch.takeOutput { self.give($0) }
     }
 
-    /// Writes what was kept.
+    /// Writes the kept bytes.
     func flush() {
         guard self.hasUnsent else { return }
         let count = self.unsent.withUnsafeBytes { bytes in
@@ -136,7 +136,7 @@ final class Link {
         if count < bytes.count, !self.isDeaf { self.unsent.append(contentsOf: bytes[count...]) }
     }
 
-    /// How many bytes the socket takes.
+    /// Writes bytes to the socket; returns the number that it takes.
     private func offer(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard !self.isDeaf else { return bytes.count }
         let given = clws_socket_write(self.socket.descriptor, bytes.baseAddress, bytes.count)
@@ -146,14 +146,14 @@ final class Link {
 
     // MARK: Waiting and the end
 
-    /// Has the service wait for what is wanted next.
+    /// Has the service wait for the events that are needed next.
     func await(isWriting: Bool) {
         var interest: Readiness = self.isPaused ? [] : .readable
         if self.hasUnsent || isWriting && !self.isDeaf { interest.insert(.writable) }
         self.service.await(interest, of: &self.socket)
     }
 
-    /// Closes the socket, after a goodbye where one can still be said.
+    /// Closes the socket, after the end of TLS where that can still be sent.
     func close() {
         if self.isEstablished, !self.hasUnsent {
             self.stack.end()

@@ -6,21 +6,21 @@ import WebSocketProtocol
 struct OutboundMessage: Sendable, Equatable {
     /// The bytes, compressed or not.
     let payload: [UInt8]
-    /// What the message is.
+    /// The type of the message.
     let kind: OutboundKind
     /// Indicates whether the bytes are compressed with permessage-deflate (RFC 7692 section 6).
     let isCompressed: Bool
 
-    /// A message as it is.
+    /// Creates a message whose payload is sent as given.
     init(_ payload: [UInt8], kind: OutboundKind, isCompressed: Bool = false) {
         self.payload = payload
         self.kind = kind
         self.isCompressed = isCompressed
     }
 
-    /// A message that is compressed if that was agreed and pays.
+    /// Creates a message that is compressed if compression was agreed and makes it smaller.
     ///
-    /// Nothing is kept for the next message: a compressor's window takes 256 KiB.
+    /// No compressor is kept for the next message: its window takes 256 KiB.
     init(_ payload: [UInt8], kind: OutboundKind, compressedFor agreement: PerMessageDeflateAgreement) {
         let compressed: [UInt8]? = payload.withUnsafeBytes { message in
             guard CompressionChoice.isWorthwhile(message),

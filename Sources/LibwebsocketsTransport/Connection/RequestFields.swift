@@ -3,11 +3,11 @@ import HTTPProtocol
 import StreamTransport
 import WebSocketProtocol
 
-/// Turns a request into its head, and finds what cannot be sent.
+/// Turns a request into its head, and finds faults that prevent it from being sent.
 enum RequestFields {
-    /// What is wrong with a request, or nil.
+    /// Returns the fault of a request, or nil.
     ///
-    /// A line break in a field would be a second field.
+    /// A line break in a field would begin a second field.
     static func fault(in request: TransportRequest) -> String? {
         let endpoint = request.endpoint
         if endpoint.host.utf8.count > Int(CLWS_HOST_LIMIT) { return "the host is longer than 255 bytes" }
@@ -30,7 +30,8 @@ enum RequestFields {
         }
     }
 
-    /// A second one of these could end the request where the peer does not expect it (RFC 9112 section 6.3).
+    /// Returns whether a second field line with this name could end the request where the peer does not expect it (RFC
+    /// 9112 section 6.3).
     private static func isReserved(_ field: HTTPField) -> Bool {
         let name = field.name.lowercased()
         return ["host", "connection", "upgrade", "content-length", "transfer-encoding"].contains(name)
@@ -44,18 +45,18 @@ enum RequestFields {
             && field.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 
-    /// The value of `Host`: brackets around an IPv6 address, the port when it is not the scheme's own.
+    /// Returns the value of `Host`: brackets around an IPv6 address, the port when it is not the scheme's default.
     static func host(of endpoint: TransportEndpoint) -> String {
         let name = Self.bracketed(endpoint.host)
         return endpoint.port == (endpoint.isSecure ? 443 : 80) ? name : "\(name):\(endpoint.port)"
     }
 
-    /// A host as it stands in an authority (RFC 3986 section 3.2.2).
+    /// Returns a host in the form of an authority (RFC 3986 section 3.2.2).
     static func bracketed(_ host: String) -> String {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 
-    /// The request line and the header section of a request.
+    /// Returns the request line and the header section of a request.
     static func head(
         of request: TransportRequest, handshake: OpeningHandshake?
     ) throws(RequestHead.Failure) -> [UInt8] {

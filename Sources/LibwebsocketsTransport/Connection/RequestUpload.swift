@@ -6,7 +6,7 @@ struct RequestUpload {
     private let body: [UInt8]
     private var offset = 0
 
-    /// A request of which nothing was written.
+    /// Creates an upload of which no byte was written.
     init(head: [UInt8], body: [UInt8]) {
         self.head = head
         self.body = body
@@ -15,10 +15,10 @@ struct RequestUpload {
     /// Indicates whether everything was taken.
     var isComplete: Bool { self.offset == self.head.count + self.body.count }
 
-    /// How much of the body was taken.
+    /// The number of bytes of the body that were taken.
     var bodyByteCount: Int { max(0, self.offset - self.head.count) }
 
-    /// Moves the next bytes into a buffer; how many.
+    /// Moves the next bytes into a buffer; returns their number.
     mutating func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         var filled = 0
         for (part, start) in [(self.head, 0), (self.body, self.head.count)] {

@@ -6,18 +6,18 @@ import WebSocketProtocol
 
 /// The parts of a response's head that an exchange reads.
 extension ResponseMessageHead {
-    /// The fields with these names that the response has.
+    /// Returns the response's fields with these names.
     func fields(named names: [String]) -> [HTTPField] {
         names.compactMap { name in self.fields.value(of: name).map { HTTPField(name, $0) } }
     }
 
-    /// How the response's content is coded (RFC 9110 section 8.4).
+    /// The coding of the response's content (RFC 9110 section 8.4).
     var contentCoding: PayloadCoding {
         guard let coding = self.fields.value(of: "content-encoding") else { return .none }
         return coding.lowercased() == "identity" ? .none : .content(coding)
     }
 
-    /// The WebSocket that the answer to a handshake establishes.
+    /// Returns the WebSocket that the answer to a handshake establishes.
     func channel(
         of handshake: OpeningHandshake, offer: PerMessageDeflateOffer?, for request: TransportRequest,
         at now: ContinuousClock.Instant
@@ -54,7 +54,7 @@ extension ResponseMessageHead {
 }
 
 extension OpeningHandshake.Failure {
-    /// Which part of the answer is to blame.
+    /// The part of the answer that is at fault.
     fileprivate var fault: TransportFailure.OpeningHandshakeFault {
         switch self {
         case .missingUpgrade, .upgradeIsNotWebSocket: .upgrade
@@ -69,7 +69,7 @@ extension OpeningHandshake.Failure {
 }
 
 extension HTTPLimits {
-    /// Those of a server's response and of a proxy's answer; the bytes of the heads limit their lines as well.
+    /// The limits of a server's response and of a proxy's answer; the byte limit of the head limits its lines as well.
     static let responses = HTTPLimits(fieldLineByteCount: 65_536, fieldLineCount: .max)
 }
 

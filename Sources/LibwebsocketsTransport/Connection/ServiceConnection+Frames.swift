@@ -5,9 +5,9 @@ import WebSocketProtocol
 extension ServiceConnection {
     // MARK: Reading
 
-    /// Reads frames; `moment` is the time since the start, and of `reserve` see `InboundArena.append`.
+    /// Reads frames; `moment` is the time since the start, and `reserve` is that of `InboundArena.append`.
     ///
-    /// Control frames are handled here, and at once; data goes to the consumer, as much of it together as there is.
+    /// Control frames are handled here at once; data is passed to the consumer in runs as long as the read allows.
     func receivedFrames(
         _ bytes: UnsafeRawBufferPointer, at moment: Duration, reserve: inout InboundBuffer?
     ) {
@@ -17,7 +17,7 @@ extension ServiceConnection {
         var records = self.service.pieces.take()
         do throws(FrameError) {
             while let control = try self.channel?.read(bytes, at: &position, into: &records) {
-                // More is read of these bytes: they cannot be the arena's yet.
+                // More is read from these bytes, so they cannot become the arena's yet.
                 var other: InboundBuffer? = records.isEmpty ? nil : self.service.takeReserve()
                 self.store(&records, of: bytes, at: moment, reserve: &other)
                 self.service.putBackReserve(other)
@@ -70,15 +70,15 @@ extension ServiceConnection {
 
     private func closeReceived() {
         guard let frame = self.channel?.reader.closeFrame else { return }
-        // What was not sent has no reader any more.
+        // Messages that were not sent have no reader any more.
         if let action = self.channel?.closing.closeReceived(frame) { self.perform(action, rest: .isDropped) }
         self.announce(.closed(code: (frame.code ?? .noStatusReceived).rawValue, reason: frame.reason))
     }
 
-    /// The peer broke a rule.
+    /// Handles a violation of the protocol by the peer.
     ///
-    /// The consumer may have answers to what came before, and sends the close frame when it has read all of it. It has
-    /// as long for that as the peer has for its own close frame.
+    /// The consumer may have answers to earlier messages, and sends the close frame when it has read all of them. It
+    /// has as long for that as the peer has for its own close frame.
     private func violated(_ error: FrameError) {
         guard !self.isCancelled else { return self.closeSocket() }
         self.channel?.pendingFailure = error.closeCode
@@ -108,9 +108,9 @@ extension ServiceConnection {
         self.requestWrite()
     }
 
-    /// Sends a ping of the consumer.
+    /// Sends a ping for the consumer.
     ///
-    /// Its payload tells its answer from those to the pings that are sent after quiet, which have none.
+    /// Its payload distinguishes its pong from those of the pings sent after quiet, which have an empty payload.
     func ping() {
         guard case .upgraded = self.phase, let channel = self.channel, channel.closing.allowsSending else { return }
         let payload = (0..<8).map { _ in UInt8.random(in: 0 ... .max) }
@@ -119,7 +119,7 @@ extension ServiceConnection {
         self.requestWrite()
     }
 
-    /// Writes what fits into one write.
+    /// Writes the frames that fit into one write.
     func writeFrames(on link: Link) {
         let buffer = self.service.scratch.outgoing
         guard let count = self.channel?.queue.fill(buffer) else { return }
@@ -146,7 +146,7 @@ extension ServiceConnection {
 
     // MARK: Closing
 
-    /// Starts the closing handshake, or fails the connection when the code says that something is wrong.
+    /// Starts the closing handshake, or fails the connection when the code reports an error.
     func close(code: UInt16) {
         switch self.phase {
         case .upgraded, .ended:
@@ -164,9 +164,9 @@ extension ServiceConnection {
         }
     }
 
-    /// Sends the close frame that a violation has earned, when the consumer has not come for it in time.
+    /// Sends the close frame for a violation when the consumer has not read up to it in time.
     ///
-    /// False when there is none to send.
+    /// Returns false when there is none to send.
     func failPending() -> Bool {
         guard let channel = self.channel, let code = channel.pendingFailure, channel.closing.allowsSending else {
             return false
@@ -178,10 +178,10 @@ extension ServiceConnection {
     /// The longest wait for the end of a cancelled WebSocket.
     private static let cancellationTimeout = Duration.milliseconds(500)
 
-    /// Ends a cancelled WebSocket with a close frame, or goes on with its closing handshake, for a short time.
+    /// Ends a cancelled WebSocket with a close frame, or continues its closing handshake, for a short time.
     ///
-    /// Until the peer closes, its bytes are read and dropped: a socket that is closed with unread bytes is reset
-    /// (RFC 2525 section 2.17), and the peer may lose the close frame with it. False when there is no WebSocket to
+    /// Until the peer closes, its bytes are read and dropped: a socket that is closed with unread bytes is reset (RFC
+    /// 2525 section 2.17), and the peer may lose the close frame with it. Returns false when there is no WebSocket to
     /// close, or its socket takes no bytes.
     func closeCancelled() -> Bool {
         guard let link = self.link, let channel = self.channel, !link.isChoked else { return false }
@@ -206,7 +206,7 @@ extension ServiceConnection {
         return !channel.closing.allowsSending
     }
 
-    /// Waits for the peer's part of the closing handshake no longer than `deadline`.
+    /// Limits the wait for the peer's part of the closing handshake to `deadline`.
     func limitClosing(to deadline: ContinuousClock.Instant) {
         self.closeDeadline = self.closeDeadline.map { min($0, deadline) }
     }

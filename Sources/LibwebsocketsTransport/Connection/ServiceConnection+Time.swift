@@ -1,17 +1,17 @@
 import StreamTransport
 import WebSocketProtocol
 
-/// The limits of time of an exchange: connecting, pings, the peer's last word, and its consumer's wait.
+/// The time limits of an exchange: connecting, pings, closing, and the consumer's wait.
 extension ServiceConnection {
-    /// When the exchange itself has to be looked at next; nil when no limit runs.
+    /// Returns the next deadline of the exchange itself; nil when no limit applies.
     ///
-    /// While reading is paused no ping is sent, because no answer would be read: silence says nothing then.
+    /// While reading is paused no ping is sent, because its pong would not be read and quiet would prove nothing.
     func nextDeadline(isPaused: Bool) -> ContinuousClock.Instant? {
         switch self.phase {
         case .resolving:
             return self.connectDeadline
         case .connecting:
-            guard let turn = self.contest?.deadline else { return self.connectDeadline }
+            guard let turn = self.attempts?.deadline else { return self.connectDeadline }
             return min(turn, self.connectDeadline ?? turn)
         case .requesting:
             // The answer to anything but an upgrade may take as long as the consumer allows.
@@ -27,7 +27,7 @@ extension ServiceConnection {
         self.plan.request.timeouts.connect.map { self.plan.started + $0 }
     }
 
-    /// Does what is due; when it has to be looked at again.
+    /// Performs the actions that are due; returns the next deadline.
     func look(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         let waiter = self.plan.arena.expireWaiter(at: now)
         if let deadline = self.nextDeadline(isPaused: waiter.isPaused), deadline <= now {
@@ -63,7 +63,7 @@ extension ServiceConnection {
         self.finish(.failed(TransportFailure(phase: phase, cause: .timedOut)))
     }
 
-    /// The peer has stopped reading the request, and has not answered for as long as that is waited for.
+    /// Handles a peer that has stopped reading the request and has not answered before `closeDeadline`.
     private func peerStoppedReading() {
         let phase: TransportFailure.Phase = self.phase == .receivingBody ? .stream : .upgrade
         self.finish(.failed(TransportFailure(phase: phase, cause: .connectionLost)))

@@ -3,7 +3,7 @@ import StreamTransport
 
 /// The writing side of an exchange: the request, and later frames.
 extension ServiceConnection {
-    /// Every layer is up: the request may go out, unless it is held.
+    /// Sends the request, unless it is held, once every layer is established.
     func established(_ link: Link) {
         self.noteProgress(\.connected)
         if link.isTLSResumed { self.plan.arena.updateStatistics { $0.isTLSResumed = true } }
@@ -12,7 +12,7 @@ extension ServiceConnection {
             let head = try RequestFields.head(of: self.plan.request, handshake: self.handshake)
             self.upload = RequestUpload(head: head, body: self.body)
         } catch {
-            // `RequestFields.fault` has looked for all of it before.
+            // `RequestFields.fault` has ruled out every cause of this before.
             let cause = TransportFailure.Cause.invalidRequest("it cannot be written")
             return self.finish(.failed(TransportFailure(phase: .send, cause: cause)))
         }
@@ -30,19 +30,19 @@ extension ServiceConnection {
         }
     }
 
-    /// Indicates whether the request waits to be let go.
+    /// Indicates whether the request waits for its release.
     private var isHeld: Bool { self.plan.request.isHeld && !self.isReleased }
 
-    /// Lets a held request go.
+    /// Releases a held request.
     func release() {
         self.isReleased = true
         self.requestWrite()
     }
 
-    /// Has what is there to write written when the event in hand was handled.
+    /// Schedules a write for when the current event has been handled.
     func requestWrite() { self.wantsWrite = true }
 
-    /// Indicates whether there is something to write that the socket would take.
+    /// Indicates whether there are bytes to write that the socket would take.
     var hasMoreToWrite: Bool {
         switch self.phase {
         case .resolving, .connecting: false
@@ -51,7 +51,7 @@ extension ServiceConnection {
         }
     }
 
-    /// Writes a piece of what is there, if everything before it is with the socket.
+    /// Writes the next bytes, if the socket has taken all bytes before them.
     func writeMore() {
         guard let link = self.link, !link.hasUnsent else { return }
         switch self.phase {
@@ -76,7 +76,7 @@ extension ServiceConnection {
         self.plan.arena.updateStatistics { $0.requestSent = !self.isUpgrade }
     }
 
-    /// The peer reads no more: it may have answered before, and that is still to be read.
+    /// Handles a peer that reads no more: it may have answered before, and the answer is still to be read.
     private func uploadFailed() {
         self.upload = nil
         self.closeDeadline = .now + self.plan.request.timeouts.close

@@ -4,25 +4,25 @@ import HTTPProtocol
 import StreamTransport
 import WebSocketProtocol
 
-/// One exchange, as the service thread sees it: sockets in, arena out.
+/// One exchange on the service thread, between its sockets and its arena.
 ///
 /// It belongs to the service thread.
 ///
-/// The addresses of a host race, a socket each; after the first one that connects there is no other.
+/// The addresses of a host race with one socket each (RFC 8305); once one has connected, it is the only socket.
 final class ServiceConnection {
-    /// How far the exchange has come.
+    /// The progress of the exchange.
     enum Phase {
         /// The addresses are being looked up.
         case resolving
         /// TCP or TLS is being established.
         case connecting
-        /// The request is on its way, and there is no answer yet.
+        /// The request is being sent, and no answer has arrived.
         case requesting
-        /// The answer is a response body.
+        /// A response body is being received.
         case receivingBody
-        /// The answer was 101.
+        /// The answer was 101: the WebSocket is established.
         case upgraded
-        /// The consumer knows the end.
+        /// The consumer has been told the end.
         ///
         /// A socket may still finish its closing handshake.
         case ended
@@ -33,28 +33,28 @@ final class ServiceConnection {
     var phase = Phase.resolving
     /// The WebSocket, from the 101 on.
     var channel: WebSocketChannel?
-    /// When the peer's last word is waited for no longer: its close frame, or its answer to what it stopped reading.
+    /// The deadline for the peer's close frame, or for its answer when it has stopped reading the request.
     var closeDeadline: ContinuousClock.Instant?
-    /// Indicates whether the consumer has cancelled a WebSocket whose closing handshake goes on.
+    /// Indicates whether the consumer has cancelled a WebSocket whose closing handshake continues.
     var isCancelled = false
-    /// When the service thread looks at the exchange next; it belongs to the service.
+    /// The time of the next `look(at:)` by the service thread; it belongs to the service.
     var lookDeadline: ContinuousClock.Instant?
 
-    /// The server's address, for a proxy that is not given its name; nil before it was looked up.
+    /// The server's address, for a proxy that is not given its name; nil before the look-up.
     var serverAddress: String?
-    /// The look-up that is waited for.
+    /// The ticket of the pending look-up.
     var lookUp: LookupQueue.Ticket?
-    /// The sockets of which one will be the link's, until it is.
-    var contest: ConnectionContest?
-    /// The socket that has won, and what stands on it.
+    /// The connection attempts, until one has connected.
+    var attempts: ConnectionAttempts?
+    /// The connected socket, and the layers on it.
     private(set) var link: Link?
-    /// The response, as far as HTTP is concerned.
+    /// The reader of the HTTP response.
     private var reader: ResponseReader
     /// The rest of the request to write.
     var upload: RequestUpload?
-    /// Indicates whether a held request was let go.
+    /// Indicates whether a held request was released.
     var isReleased = false
-    /// Indicates whether frames are to be written when the event in hand was handled.
+    /// Indicates whether frames are to be written when the current event has been handled.
     var wantsWrite = false
     let handshake: OpeningHandshake?
     private let offer: PerMessageDeflateOffer?
@@ -76,10 +76,10 @@ final class ServiceConnection {
         self.handshake = OpeningHandshake(nonce: nonce, extensionOffer: offer?.fieldValue)
     }
 
-    /// The proxy on the way.
+    /// The proxy of the route.
     var proxy: ProxyServer? { try? self.plan.way.get().proxy }
 
-    /// Where the socket goes to.
+    /// The host and port that the socket connects to.
     var dialled: (host: String, port: UInt16) {
         let endpoint = self.plan.request.endpoint
         return (self.proxy?.host ?? endpoint.host, self.proxy?.port ?? endpoint.port)
@@ -90,17 +90,17 @@ final class ServiceConnection {
 
     // MARK: The socket
 
-    /// Indicates whether one socket has connected, and is the only one.
+    /// Indicates whether one attempt has connected, and its socket is the only one.
     var isTCPConnected: Bool { self.link != nil }
 
-    /// The phase that a failure to connect belongs to, as far as the exchange has come.
+    /// Returns the phase of a failure to connect, which is the proxy's until its tunnel is established.
     func phaseOfConnecting(_ phase: TransportFailure.Phase) -> TransportFailure.Phase {
-        // Until the tunnel stands, whatever fails is the proxy's.
+        // Until the tunnel is established, every failure is the proxy's.
         guard self.proxy != nil else { return phase }
         return self.link.map { $0.isAtProxy ? .proxy : phase } ?? .proxy
     }
 
-    /// Goes on with the socket that has won.
+    /// Continues with the socket of the winning attempt.
     func adopt(_ socket: Socket) {
         do throws(TransportFailure) {
             let link = Link(socket: socket, plans: try self.layers(), service: self.service)
@@ -113,9 +113,9 @@ final class ServiceConnection {
         }
     }
 
-    /// A socket is ready.
+    /// Handles a ready socket.
     func socketReady(_ token: SocketToken, for readiness: Readiness) {
-        guard let link = self.link, link.token == token else { return self.contestantReady(token) }
+        guard let link = self.link, link.token == token else { return self.attemptReady(token) }
         if readiness.contains(.writable) {
             link.flush()
             self.wantsWrite = true
@@ -123,7 +123,7 @@ final class ServiceConnection {
         if readiness.contains(.readable), !link.isPaused { self.read(from: link) }
     }
 
-    /// Does what the events before have left to do with the socket.
+    /// Performs the socket operations that the preceding events require.
     func settle() {
         if self.wantsWrite {
             self.wantsWrite = false
@@ -134,11 +134,11 @@ final class ServiceConnection {
 
     // MARK: Reading
 
-    /// By how much a read may pass the high watermark, so that no read is a few bytes.
+    /// The number of bytes by which a read may exceed the high watermark, so that no read is a few bytes.
     private static let excessByteCount = 64 << 10
 
-    /// Reads what is there, unless the arena waits for the consumer, into a buffer that it takes as it is when no other
-    /// has room.
+    /// Reads the available bytes, unless the arena waits for the consumer, into a buffer that becomes the arena's when
+    /// no other has room.
     private func read(from link: Link) {
         let room = self.plan.arena.room
         link.isPaused = room == 0
@@ -161,7 +161,7 @@ final class ServiceConnection {
         if let end = reading.end, self.link === link { self.ended(end, of: link) }
     }
 
-    /// Takes what was read; of `reserve` see `InboundArena.append`.
+    /// Handles bytes that were read; `reserve` is that of `InboundArena.append`.
     private func received(_ bytes: UnsafeMutableRawBufferPointer, reserve: inout InboundBuffer?) {
         let now = ContinuousClock.now
         var bytes = bytes
@@ -199,7 +199,7 @@ final class ServiceConnection {
                 self.service.wake(self)
             }
             if piece.isComplete { return self.finish(.complete) }
-            // The rest is behind an error then, which is thrown without a look at it.
+            // The remaining bytes follow an error, which `readBody` throws without examining them.
             if piece.consumed < bytes.count { _ = try self.reader.readBody(bytes) }
         } catch {
             self.finish(.failed(TransportFailure(phase: .stream, cause: error.cause)))
@@ -208,7 +208,7 @@ final class ServiceConnection {
 
     // MARK: The head
 
-    /// Reads the response's head; false while there is none, and when it is refused.
+    /// Reads the response's head; returns false while it is incomplete, and when it is refused.
     private func readHead(
         _ bytes: UnsafeRawBufferPointer, at position: inout Int, _ now: ContinuousClock.Instant
     ) -> Bool {
@@ -249,7 +249,7 @@ final class ServiceConnection {
         let fields = head.fields(named: self.plan.request.capturedFieldNames)
         self.plan.arena.open(
             ResponseHead(statusCode: head.statusCode, fields: fields, isCompressed: coding != .none), coding: coding)
-        // Whatever follows is no part of the response then (RFC 9112 section 6.3).
+        // The bytes that follow are not part of the response then (RFC 9112 section 6.3).
         if self.phase == .receivingBody, [BodyFraming.none, .length(0)].contains(self.reader.bodyFraming) {
             self.finish(.complete)
         }
@@ -288,7 +288,7 @@ final class ServiceConnection {
 
     // MARK: Commands
 
-    /// The consumer has caught up.
+    /// Continues reading, because the consumer has caught up.
     func resumeReading() {
         if let link = self.link, link.isEstablished { self.read(from: link) }
     }
@@ -301,15 +301,15 @@ final class ServiceConnection {
 
     // MARK: The end
 
-    /// Tells the consumer and closes the socket.
+    /// Tells the consumer the end and closes the socket.
     ///
-    /// The first end counts.
+    /// Only the first end counts.
     func finish(_ end: TransportEnd) {
         self.announce(end)
         self.closeSocket()
     }
 
-    /// Tells the consumer, and leaves the socket to the closing handshake.
+    /// Tells the consumer the end, and keeps the socket open for the closing handshake.
     func announce(_ end: TransportEnd) {
         self.phase = .ended
         if self.plan.arena.finish(end) { self.service.wake(self) }
@@ -324,12 +324,12 @@ final class ServiceConnection {
         self.service.remove(self)
     }
 
-    /// Lets the consumer know that there is something to read.
+    /// Wakes the consumer, because there is an event to read.
     func resumeWaiter() {
         self.plan.arena.takeReadyWaiter()?.resume(returning: .ready)
     }
 
-    /// Notes when a moment of the exchange was reached.
+    /// Records the time at which a stage of the exchange was first reached.
     func noteProgress(_ moment: WritableKeyPath<TransportStatistics, Duration?>) {
         let since = ContinuousClock.now - self.plan.started
         self.plan.arena.updateStatistics { $0[keyPath: moment] = since }

@@ -8,18 +8,18 @@ struct WebSocketChannel {
     var reader: FrameReader
     var closing = ClosingHandshake()
     var queue = FrameQueue()
-    /// Of the messages in the queue, those that are written in part or whole included, until all are.
+    /// The byte count of the messages in the queue, including those that are written in part or whole, until all are.
     var unwrittenByteCount = 0
-    /// How marked messages are compressed.
+    /// The coding of compressed messages.
     let coding: PayloadCoding
     var liveness: Liveness
     var pings = OutstandingPings()
-    /// The code of the close frame that goes out when the consumer has read what came before a violation.
+    /// The code of the close frame that is sent when the consumer has read everything before a violation.
     var pendingFailure: CloseCode?
     /// Indicates whether the socket is closed as soon as everything is written.
     var disconnectsWhenWritten = false
 
-    /// Indicates whether frames are read: what follows a violation is not.
+    /// Indicates whether frames are read: those that follow a violation are not.
     var isReading: Bool { self.pendingFailure == nil }
 
     /// A control frame.
@@ -37,7 +37,7 @@ struct WebSocketChannel {
         self.liveness = Liveness(timeouts: request.timeouts, at: now)
     }
 
-    /// Reads frames up to a control frame, or, with nil, to the end of the bytes; where data lie goes into `records`.
+    /// Reads frames up to a control frame, or, with nil, to the end of the bytes; the places of data go into `records`.
     mutating func read(
         _ bytes: UnsafeRawBufferPointer, at position: inout Int, into records: inout [InboundBuffer.Record]
     ) throws(FrameError) -> Control? {
@@ -55,20 +55,20 @@ struct WebSocketChannel {
     }
 }
 
-/// Room for what one read holds, which connections take in turn.
+/// Storage for the records of one read, which connections use in turn.
 ///
 /// It belongs to the service thread.
 struct PieceScratch {
     private var records: [InboundBuffer.Record] = []
 
-    /// Takes the room, empty.
+    /// Takes the storage, empty.
     mutating func take() -> [InboundBuffer.Record] {
         var taken: [InboundBuffer.Record] = []
         swap(&taken, &self.records)
         return taken
     }
 
-    /// Keeps it for the next read, unless one of very many pieces has made it large.
+    /// Keeps the storage for the next read, unless a read of very many pieces has made it large.
     mutating func giveBack(_ records: [InboundBuffer.Record]) {
         guard records.capacity <= 4_096 else { return }
         self.records = records

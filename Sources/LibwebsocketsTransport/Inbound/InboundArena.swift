@@ -1,24 +1,25 @@
 import StreamTransport
 import WebSocketProtocol
 
-/// Everything that has arrived on one connection and was not read yet: the one object that the service thread and the
-/// connection's consumer share.
+/// The bytes and events that have arrived on one connection and were not read yet.
+///
+/// It is the only object that the service thread and the connection's consumer share.
 ///
 /// A lock held for a few lines. The service thread appends; the consumer takes whole buffers by swapping them.
 final class InboundArena: Sendable {
-    /// What the consumer takes in one go.
+    /// The events and bytes that the consumer takes in one call.
     struct Batch {
-        /// Indicates whether a held request can be let go, once.
+        /// Indicates, once, whether a held request can be released.
         var isReady = false
         /// The response's head, once.
         var head: ResponseHead?
-        /// How the content of the records is coded, with the head.
+        /// The coding of the records' content, set with the head.
         var coding: PayloadCoding = .none
-        /// Bytes and their boundaries: the first that have come of those that were not taken.
+        /// The first bytes that were not taken yet, with their boundaries.
         var buffer: InboundBuffer?
-        /// The end; nothing follows it.
+        /// The end, which is the last event.
         var end: TransportEnd?
-        /// Indicates whether reading has stopped, and waits for the consumer.
+        /// Indicates whether reading is suspended until the consumer has caught up.
         var isPaused = false
     }
 
@@ -31,25 +32,25 @@ final class InboundArena: Sendable {
         var isReady = false
         var head: ResponseHead?
         var coding: PayloadCoding = .none
-        /// In the order in which they were filled.
+        /// The filled buffers, oldest first.
         var buffers: [InboundBuffer] = []
-        /// What all of them weigh.
+        /// The weight of all buffers.
         var weight = 0
-        /// The small buffer that is not in use.
+        /// The unused small buffer.
         var spare: InboundBuffer?
         var end: TransportEnd?
         var hasEnded = false
-        /// The weight of what the consumer has taken, as far as it has said how much of it is left.
+        /// The weight of the batch in the consumer's hands, as of its last report.
         var inHand = 0
         var isPaused = false
         var waiter: Waiter?
-        /// The service thread looks at the waiter by then, and not before.
+        /// The deadline at which the service thread looks at the waiter.
         var watched: ContinuousClock.Instant?
         var statistics = TransportStatistics()
-        /// Bytes of messages on their way to the socket.
+        /// The byte count of messages on their way to the socket.
         var outboundByteCount = 0
 
-        /// The buffer that takes so many bytes; `reserve` is used when no other does.
+        /// Returns a buffer with room for `byteCount` bytes; `reserve` is used when no other has room.
         mutating func buffer(for byteCount: Int, reserve: inout InboundBuffer?) -> InboundBuffer {
             if let last = self.buffers.last, last.hasRoom(for: byteCount) { return last }
             let isFew = self.buffers.isEmpty && byteCount <= InboundBuffer.smallByteCount
@@ -69,7 +70,7 @@ final class InboundArena: Sendable {
 
     init(limits: TransportLimits) {
         self.state = LockedValue(State())
-        // Below nothing, reading would pause and never go on.
+        // With a negative mark, reading would pause and never continue.
         self.highWatermark = max(0, limits.highWatermark)
         self.lowWatermark = max(0, min(limits.lowWatermark, limits.highWatermark))
         self.outboundLimit = limits.outboundByteCount
@@ -77,15 +78,16 @@ final class InboundArena: Sendable {
 
     // MARK: Service thread
 
-    /// Takes a run of a body in, and pauses reading at the high watermark.
+    /// Appends a run of a body, and pauses reading at the high watermark.
     ///
     /// `moment` is the time since the start. `reserve` is a large buffer, which is taken when no other has room. Bytes
-    /// that lie in it are copied when another has, and are the arena's otherwise: then the caller is done with them.
+    /// that lie in it are copied when another buffer has room; otherwise they become the arena's, and the caller must
+    /// not use them again.
     func append(_ bytes: UnsafeRawBufferPointer, at moment: Duration, reserve: inout InboundBuffer?) {
         self.append(bytes.count, at: moment, reserve: &reserve) { $0.append(bytes) }
     }
 
-    /// Takes the pieces of messages in that lie in one read, and pauses reading at the high watermark.
+    /// Appends the pieces of messages of one read, and pauses reading at the high watermark.
     func append(
         _ records: [InboundBuffer.Record], of bytes: UnsafeRawBufferPointer, at moment: Duration,
         reserve: inout InboundBuffer?
@@ -95,7 +97,7 @@ final class InboundArena: Sendable {
         }
     }
 
-    /// Notes that a ping of the consumer was answered, between the messages before and after it.
+    /// Records that a ping of the consumer was answered, between the messages before and after the pong.
     func appendPong() {
         var none: InboundBuffer?
         self.append(0, at: nil, reserve: &none) { $0.appendPong() }
@@ -115,12 +117,12 @@ final class InboundArena: Sendable {
         }
     }
 
-    /// How much may come until reading must wait for the consumer; nothing when it must.
+    /// The number of bytes that may arrive before reading must pause; 0 when it must.
     var room: Int {
         self.state.withLock { $0.isPaused ? 0 : max(1, self.highWatermark - $0.weight - $0.inHand) }
     }
 
-    /// Says that a held request can be let go.
+    /// Announces that a held request can be released.
     func announceReady() {
         self.state.withLock { state in
             if !state.hasEnded { state.isReady = true }
@@ -135,7 +137,7 @@ final class InboundArena: Sendable {
         }
     }
 
-    /// Takes the waiter that has something to read now.
+    /// Takes the waiter if it has an event to read.
     func takeReadyWaiter() -> CheckedContinuation<TransportWaitOutcome, Never>? {
         self.state.withLock { state in
             guard state.waiter != nil, Self.hasNews(state) else { return nil }
@@ -143,15 +145,15 @@ final class InboundArena: Sendable {
         }
     }
 
-    /// What the service thread has to know when it looks at a connection.
+    /// The state that the service thread needs when it examines a connection.
     struct Look: Equatable {
-        /// When the waiter's time is over.
+        /// The deadline of the waiter.
         var deadline: ContinuousClock.Instant?
         /// Indicates whether reading waits for the consumer.
         var isPaused: Bool
     }
 
-    /// Resumes a waiter whose time is over; otherwise the service thread comes back at its deadline.
+    /// Resumes a waiter whose deadline has passed; for any other the service thread returns at its deadline.
     func expireWaiter(at now: ContinuousClock.Instant) -> Look {
         var expired: CheckedContinuation<TransportWaitOutcome, Never>?
         let look = self.state.withLock { state in
@@ -167,14 +169,14 @@ final class InboundArena: Sendable {
         self.state.withLock { update(&$0.statistics) }
     }
 
-    /// Messages of so many bytes are with the socket.
+    /// Records that the socket has taken messages of `byteCount` bytes.
     func noteWritten(byteCount: Int) {
         self.state.withLock { $0.outboundByteCount -= byteCount }
     }
 
     // MARK: Any thread
 
-    /// Makes room for a message on its way to the socket; false when too much waits there already.
+    /// Reserves room for a message on its way to the socket; returns false when the limit would be exceeded.
     func admitOutbound(byteCount: Int) -> Bool {
         self.state.withLock { state in
             guard byteCount <= self.outboundLimit - state.outboundByteCount else { return false }
@@ -183,9 +185,9 @@ final class InboundArena: Sendable {
         }
     }
 
-    /// Ends the exchange; the first end counts.
+    /// Ends the exchange; only the first end counts.
     ///
-    /// True when this one did.
+    /// Returns true when this was the first.
     @discardableResult
     func finish(_ end: TransportEnd) -> Bool {
         self.state.withLock { state in
@@ -196,7 +198,7 @@ final class InboundArena: Sendable {
         }
     }
 
-    /// Ends the exchange and resumes the waiter at once; what has arrived and was not read is gone.
+    /// Ends the exchange and resumes the waiter at once; unread events are discarded.
     func abort(_ end: TransportEnd) {
         let waiter: CheckedContinuation<TransportWaitOutcome, Never>? = self.state.withLock { state in
             if !state.hasEnded {
@@ -222,9 +224,9 @@ final class InboundArena: Sendable {
 
     // MARK: Consumer
 
-    /// Takes what has arrived first; nil when nothing has.
+    /// Takes the oldest batch; nil when there is none.
     ///
-    /// `spare` is a small buffer that is empty.
+    /// `spare` is an empty small buffer.
     func take(giving spare: InboundBuffer?) -> Batch? {
         self.state.withLock { state in
             if state.spare == nil { state.spare = spare }
@@ -240,9 +242,9 @@ final class InboundArena: Sendable {
         }
     }
 
-    /// Called when `weight` bytes are left unread of the batch in hand.
+    /// Reports that `weight` bytes of the current batch are left unread.
     ///
-    /// True, once, when reading must go on.
+    /// Returns true, once, when reading must continue.
     func shouldResume(withUnread weight: Int) -> Bool {
         self.state.withLock { state in
             state.inHand = weight
@@ -252,16 +254,16 @@ final class InboundArena: Sendable {
         }
     }
 
-    /// Waits for something to read.
+    /// Waits for an event to read.
     ///
-    /// `watch` is called when the service thread would look at the connection too late for the deadline. A consumer
-    /// that waits again and again, each time a little later, calls it once.
+    /// `watch` is called when the service thread would examine the connection too late for the deadline. A consumer
+    /// that waits repeatedly, each time a little longer, calls it once.
     func wait(until deadline: ContinuousClock.Instant?, watch: () -> Void) async -> TransportWaitOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 var needsWatch = false
                 let outcome: TransportWaitOutcome? = self.state.withLock { state in
-                    // Under the lock, so that `cancelWaiter` cannot come between this look and the parking.
+                    // Under the lock, so that `cancelWaiter` cannot run between this check and the suspension.
                     if Task.isCancelled { return .cancelled }
                     if Self.hasNews(state) || state.hasEnded { return .ready }
                     state.waiter = Waiter(continuation: continuation, deadline: deadline)

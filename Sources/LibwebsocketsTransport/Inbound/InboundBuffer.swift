@@ -1,16 +1,16 @@
 import WebSocketProtocol
 
-/// Bytes with boundaries, and what happened between them, in memory of which 64 more bytes can be read.
+/// Received bytes with their boundaries and the events between them; 64 more bytes can be read past their end.
 ///
-/// Its memory never grows: what does not fit goes into another one. Owned by the arena while it fills and by the
-/// consumer while it is read; never by both.
+/// Its memory never grows: further bytes go into another buffer. It is owned by the arena while it is filled and by the
+/// consumer while it is read, never by both.
 /// - Safety: passed on under the arena's lock, so that one thread at a time has it.
 final class InboundBuffer: @unchecked Sendable {
     /// One piece of a message, a run of a response body, or the mark of an event between them.
     struct Record {
-        /// What a record is.
+        /// The type of a record.
         enum Content: Equatable {
-            /// A piece of a message, and where its bytes stand in it.
+            /// A piece of a message, and the place of its bytes in the message.
             case message(MessagePiece)
             /// A run of a response body.
             case body
@@ -25,32 +25,32 @@ final class InboundBuffer: @unchecked Sendable {
 
     /// The most bytes of one read.
     ///
-    /// Most of what a read takes is what the kernel does behind it, however much was read.
+    /// Most of the cost of a read is the kernel's work after it, whatever the byte count.
     static let readByteCount = 480 << 10
-    /// What one read needs.
+    /// The capacity that one read needs.
     static let largeByteCount = readByteCount
-    /// What a stream keeps while nothing comes: room for a few events.
+    /// The capacity that an idle stream keeps: room for a few events.
     static let smallByteCount = 2 << 10
 
     private(set) var records: [Record] = []
     private let memory: PaddedBuffer
 
-    /// A buffer with room for so many bytes.
+    /// Creates a buffer with room for `byteCount` bytes.
     init(byteCount: Int = InboundBuffer.smallByteCount) {
         self.memory = PaddedBuffer(capacity: byteCount, keptCapacity: byteCount)
     }
 
     var byteCount: Int { self.memory.count }
 
-    /// What counts towards the watermarks: the bytes, those between the records too, and the price of a record.
+    /// The weight towards the watermarks: the bytes, including those between the records, and the size of the records.
     var weight: Int { self.memory.count + self.records.count * MemoryLayout<Record>.stride }
 
     var isEmpty: Bool { self.records.isEmpty }
 
-    /// Indicates whether it takes a whole read.
+    /// Indicates whether it has room for a whole read.
     var isLarge: Bool { self.memory.capacity >= Self.largeByteCount }
 
-    /// Returns whether so many bytes more fit in.
+    /// Returns whether it has room for `byteCount` more bytes.
     func hasRoom(for byteCount: Int) -> Bool { byteCount <= self.memory.capacity - self.memory.count }
 
     /// All bytes, until the buffer changes.
@@ -61,9 +61,9 @@ final class InboundBuffer: @unchecked Sendable {
         UnsafeRawBufferPointer(rebasing: self.memory.bytes[record.offset..<record.offset + record.count])
     }
 
-    /// Lends what is free, for a read.
+    /// Lends the free memory for a read.
     ///
-    /// Valid until the buffer changes.
+    /// It is valid until the buffer changes.
     func lend() -> UnsafeMutableRawBufferPointer { self.memory.lend(atLeast: 0) }
 
     /// Appends a run of a body.
@@ -77,7 +77,7 @@ final class InboundBuffer: @unchecked Sendable {
         }
     }
 
-    /// Takes bytes in, and says where they lie: those that were read into what was lent stay there, others are copied.
+    /// Adds bytes and returns their place: bytes that were read into lent memory stay there, others are copied.
     private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         let end = self.memory.count
         guard let place = self.memory.freePlace(of: bytes) else {
@@ -88,9 +88,9 @@ final class InboundBuffer: @unchecked Sendable {
         return place
     }
 
-    /// Appends pieces of messages that lie in one read, in which their offsets are places.
+    /// Appends pieces of messages that lie in one read; their offsets are places in the read.
     ///
-    /// They are taken in together, with the frame headers between them, which nobody looks at again.
+    /// They are added together with the frame headers between them, which are not read again.
     func append(_ records: [Record], of bytes: UnsafeRawBufferPointer) {
         let run = Self.run(of: records)
         let shift = self.take(UnsafeRawBufferPointer(rebasing: bytes[run])) - run.lowerBound
@@ -101,7 +101,7 @@ final class InboundBuffer: @unchecked Sendable {
         }
     }
 
-    /// From the first byte of some records to the last.
+    /// Returns the range from the first byte of some records to the last.
     static func run(of records: [Record]) -> Range<Int> {
         guard let first = records.first, let last = records.last else { return 0..<0 }
         return first.offset..<last.offset + last.count
@@ -112,7 +112,7 @@ final class InboundBuffer: @unchecked Sendable {
         self.records.append(Record(content: .pong, offset: self.memory.count, count: 0))
     }
 
-    /// Empties it, and gives back what very many records have needed.
+    /// Empties the buffer, and frees the memory that very many records have needed.
     func removeAll() {
         self.records.removeAll(keepingCapacity: self.records.capacity <= (self.isLarge ? 4_096 : 64))
         self.memory.removeAll()

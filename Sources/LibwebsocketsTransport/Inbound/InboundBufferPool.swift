@@ -1,15 +1,15 @@
 import StreamTransport
 
-/// Large buffers that nobody has in hand: connections that are read fast share them, and idle ones have none.
+/// The unused large buffers, which busy connections share so that idle ones hold none.
 ///
-/// A buffer that was freed and made again would be paid for page by page.
+/// A buffer that is freed and allocated again costs a page fault for each page.
 final class InboundBufferPool: Sendable {
-    /// How many are kept: as much as one stream may leave unread, and a read.
+    /// The largest number of buffers that are kept: the most that one stream may leave unread, and one read.
     private static let limit = 3
 
     private let buffers = LockedValue<[InboundBuffer]>([])
 
-    /// A large buffer, empty.
+    /// Takes an empty large buffer.
     func take() -> InboundBuffer {
         self.buffers.withLock { $0.popLast() } ?? InboundBuffer(byteCount: InboundBuffer.largeByteCount)
     }

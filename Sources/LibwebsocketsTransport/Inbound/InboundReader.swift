@@ -1,41 +1,41 @@
 import StreamTransport
 import WebSocketProtocol
 
-/// Reads the buffers of an arena, one at a time, and makes messages of what is in them.
+/// Reads the buffers of an arena, one at a time, and assembles messages from them.
 ///
-/// It belongs to the connection's consumer. One struct, because what is in it is touched for every message.
+/// It belongs to the connection's consumer. It is one struct, because all of it is used for every message.
 struct InboundReader {
     private var decoder: PayloadDecoder
-    /// What is being read; its bytes are lent to the consumer.
+    /// The buffer that is being read; its bytes are lent to the consumer.
     private var buffer: InboundBuffer?
     private var records: [InboundBuffer.Record] = []
     private var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     private var nextRecord = 0
-    /// Bytes read since the last output; each record counts for some bytes more.
+    /// The number of bytes read since the last output; each record counts for some bytes more.
     private var quietByteCount = 0
 
-    /// How much may be read in one go that nothing comes of: a comment of gzip, empty blocks of deflate, fragments.
+    /// The most bytes that one call reads without output: a comment of gzip, empty blocks of deflate, fragments.
     private static let sliceByteCount = 64 << 10
-    /// The bytes that an empty record counts as.
+    /// The number of bytes that an empty record counts as.
     private static let recordByteCount = 64
 
     init(messageByteCountLimit: Int) {
         self.decoder = PayloadDecoder(messageByteCountLimit: messageByteCountLimit)
     }
 
-    /// How much of what came was compressed.
+    /// The count of compressed bytes and of their inflated size.
     var inflation: InflationCount { self.decoder.count }
 
-    /// Says how what follows is coded.
+    /// Sets the coding of the records that follow.
     mutating func begin(_ coding: PayloadCoding) throws(PayloadDecoder.Failure) { try self.decoder.begin(coding) }
 
-    /// What is missing at the end of a body.
+    /// Returns the failure of a body that ends too early.
     func finish() -> PayloadDecoder.Failure? { self.decoder.finish() }
 
-    /// Nothing is expected soon: gives back what the decoder can make again.
+    /// Frees the memory that the decoder can allocate again, because no record is expected soon.
     mutating func becomeIdle() { self.decoder.becomeIdle() }
 
-    /// Begins with a buffer; the one before was taken out, and read.
+    /// Begins a buffer; the previous one was read and taken out.
     mutating func read(_ buffer: InboundBuffer) {
         self.buffer = buffer
         self.records = buffer.records
@@ -43,7 +43,7 @@ struct InboundReader {
         self.nextRecord = 0
     }
 
-    /// Takes out the buffer that was read, whose bytes nobody uses any more.
+    /// Takes out the buffer that was read, whose bytes are no longer lent.
     mutating func takeBuffer() -> InboundBuffer? {
         self.records = []
         self.bytes = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -51,20 +51,20 @@ struct InboundReader {
         return self.buffer.take()
     }
 
-    /// Indicates whether every record was read, so that `next()` has nothing but what is left of the last one.
+    /// Indicates whether every record was read, so that `next()` returns only what is left of the last one.
     var isAtEnd: Bool { self.nextRecord == self.records.count }
 
-    /// Indicates whether `next()` may have something.
+    /// Indicates whether `next()` may return an event.
     var hasMore: Bool { !self.isAtEnd || self.decoder.hasRest }
 
-    /// Returns whether a slice was read that nothing came of: others have their turn before the next one.
+    /// Returns whether a slice was read without output, so that other tasks run before the next one.
     mutating func endSlice() -> Bool {
         guard self.quietByteCount >= Self.sliceByteCount else { return false }
         self.quietByteCount = 0
         return true
     }
 
-    /// The next payload or pong; nil when there is no more, or when a slice is over.
+    /// Returns the next payload or pong; nil when there is none, or when a slice is over.
     mutating func next() throws(PayloadDecoder.Failure) -> TransportEvent? {
         guard let event = try self.nextOfSlice() else { return nil }
         self.quietByteCount = 0
@@ -75,7 +75,7 @@ struct InboundReader {
         while self.quietByteCount < Self.sliceByteCount {
             if self.decoder.hasRest {
                 if let payload = try self.decoder.rest() { return .payload(payload) }
-                // A slice of the record was read, or its end was.
+                // A slice of the record, or its end, was read.
                 self.quietByteCount += Self.sliceByteCount
                 continue
             }

@@ -1,18 +1,18 @@
 import Deflate
 import StreamTransport
 
-/// What has to be done to a record's bytes before they are the payload.
+/// The coding that must be removed from a record's bytes to yield the payload.
 enum PayloadCoding: Sendable, Equatable {
-    /// Nothing.
+    /// No coding.
     case none
-    /// The content coding of a response body (RFC 9110 section 8.4), as the field says it.
+    /// The content coding of a response body (RFC 9110 section 8.4), as the field names it.
     case content(String)
     /// permessage-deflate (RFC 7692), on the messages that are marked.
     case messages(PerMessageDeflateAgreement)
 }
 
 extension PerMessageDeflateOffer {
-    /// The offer in the words of RFC 7692.
+    /// Creates the offer of RFC 7692 from a request's.
     init(_ offer: MessageCompressionOffer) {
         self.init(
             serverNoContextTakeover: offer.serverNoContextTakeover,

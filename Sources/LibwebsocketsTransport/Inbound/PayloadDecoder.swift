@@ -2,16 +2,16 @@ import Deflate
 import StreamTransport
 import WebSocketProtocol
 
-/// Makes whole messages and plain body bytes of what arrived.
+/// Decodes the received records into whole messages and plain body bytes.
 ///
-/// It belongs to the connection's consumer. The text of a message that comes in pieces is checked piece by piece, so
-/// that the first impossible byte ends the connection (RFC 6455 section 8.1). A message that comes whole is left to the
-/// consumer, who looks at every byte anyway.
+/// It belongs to the connection's consumer. The text of a message that arrives in pieces is checked piece by piece, so
+/// that the first invalid byte ends the connection (RFC 6455 section 8.1). A message that arrives whole is left to the
+/// consumer, which reads every byte anyway.
 struct PayloadDecoder {
-    /// What came cannot be decoded.
+    /// The received bytes cannot be decoded.
     struct Failure: Error {
         let cause: TransportFailure.Cause
-        /// What a WebSocket's peer is told.
+        /// The close code for a WebSocket's peer.
         let closeCode: CloseCode?
     }
 
@@ -22,19 +22,19 @@ struct PayloadDecoder {
         case body(ContentDecoder)
     }
 
-    /// How much of a body is decoded at a time: a small piece may inflate to a thousand times its size.
+    /// The most bytes of a body that are decoded at a time: a small piece may inflate to a thousand times its size.
     private static let pieceByteCount = 64 << 10
 
-    /// How much of what came was compressed.
+    /// The count of compressed bytes and of their inflated size.
     let count = InflationCount()
 
     private let limit: Int
     private var content = Content.plain
     private var assembler: MessageAssembler
-    /// Of the message in hand, when it is text in pieces.
+    /// The validator of the current message, when it is text in pieces.
     private var validator = UTF8Validator()
     private let output = PaddedBuffer()
-    /// The piece of a body that has more to give.
+    /// The piece of a body that has more output.
     private var pending: UnsafeRawBufferPointer?
     private var pendingPosition = 0
 
@@ -43,7 +43,7 @@ struct PayloadDecoder {
         self.assembler = MessageAssembler(limit: messageByteCountLimit)
     }
 
-    /// Says how what follows is coded.
+    /// Sets the coding of the records that follow.
     mutating func begin(_ coding: PayloadCoding) throws(Failure) {
         do throws(DeflateError) {
             switch coding {
@@ -57,13 +57,13 @@ struct PayloadDecoder {
         }
     }
 
-    /// Indicates whether `rest()` has something.
+    /// Indicates whether `rest()` has output.
     var hasRest: Bool { self.pending != nil }
 
     /// Takes the bytes of the next record: of a message, or, without a piece, of a body.
     ///
-    /// Nil when they complete nothing. Four bytes behind them are written to, and put back: they are of an
-    /// `InboundBuffer`, which has them.
+    /// Returns nil when they complete no payload. The four bytes behind them are overwritten and restored: the bytes
+    /// lie in an `InboundBuffer`, which has room for that.
     mutating func decode(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) throws(Failure) -> InboundPayload? {
         guard let piece else { return try self.decodeBody(bytes) }
         if piece.isCompressed {
@@ -72,7 +72,7 @@ struct PayloadDecoder {
         if !piece.isWhole {
             try self.validate(bytes, of: piece)
         } else if bytes.count <= self.limit {
-            // Most messages: nothing to put together, and nothing to check.
+            // The usual case: a whole message that needs no assembly and no check here.
             return InboundPayload(kind: piece.kind.payloadKind, bytes: bytes)
         }
         do throws(FrameError) {
@@ -91,7 +91,7 @@ struct PayloadDecoder {
         return try self.rest()
     }
 
-    /// More of the record that was taken last.
+    /// Returns more output of the record that was taken last.
     mutating func rest() throws(Failure) -> InboundPayload? {
         guard let pending = self.pending, case .body(let decoder) = self.content else { return nil }
         self.output.removeAll()
@@ -107,7 +107,7 @@ struct PayloadDecoder {
         return self.output.count == 0 ? nil : InboundPayload(kind: .body, bytes: self.output.bytes)
     }
 
-    /// What is missing at the end of a body.
+    /// Returns the failure of a body that ends too early.
     func finish() -> Failure? {
         guard case .body(let decoder) = self.content else { return nil }
         do throws(DeflateError) {
@@ -118,9 +118,9 @@ struct PayloadDecoder {
         }
     }
 
-    /// Gives back memory that nothing needs until the next record comes.
+    /// Frees memory that is not needed until the next record arrives.
     ///
-    /// What was lent last is gone.
+    /// The bytes that were lent last become invalid.
     mutating func becomeIdle() {
         self.assembler.trim()
         guard case .messages(let inflater) = self.content, inflater.isBetweenMessages else { return }
@@ -128,7 +128,7 @@ struct PayloadDecoder {
         self.output.trim()
     }
 
-    /// Inflates a message that came whole, as most do.
+    /// Inflates a message that arrived whole, as most do.
     private func inflateWhole(
         _ bytes: UnsafeRawBufferPointer, as kind: MessageKind
     ) throws(Failure) -> InboundPayload {
@@ -172,12 +172,12 @@ struct PayloadDecoder {
 extension PayloadDecoder.Failure {
     /// Text that is not UTF-8, or a compressed message that cannot be inflated.
     ///
-    /// RFC 7692 section 7.2.2 leaves the code of the latter open; 1007 is what the payload is.
+    /// RFC 7692 section 7.2.2 leaves the code of the latter open; 1007 describes the payload.
     fileprivate static let invalidPayload = Self(
         cause: .protocolViolation(closeCode: CloseCode.invalidFramePayloadData.rawValue),
         closeCode: .invalidFramePayloadData)
 
-    /// What a fault in a compressed message means to a connection.
+    /// Creates the connection's failure for a fault in a compressed message.
     fileprivate init(inMessage error: DeflateError) {
         switch error {
         case .outputTooLarge(let limit):
@@ -189,7 +189,7 @@ extension PayloadDecoder.Failure {
         }
     }
 
-    /// What a fault in a content coding means to a connection.
+    /// Creates the connection's failure for a fault in a content coding.
     init(_ error: DeflateError) {
         switch error {
         case .unknownContentCoding, .tooManyContentCodings: self.init(cause: .unsupportedContentCoding, closeCode: nil)
@@ -201,7 +201,7 @@ extension PayloadDecoder.Failure {
 }
 
 extension MessageKind {
-    /// What a payload of that kind is called.
+    /// The kind of the payload.
     fileprivate var payloadKind: InboundPayload.Kind {
         switch self {
         case .text: .text

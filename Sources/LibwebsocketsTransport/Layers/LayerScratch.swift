@@ -1,7 +1,7 @@
 /// Memory for the bytes that pass between layers, which the connections of a service thread use in turn.
 ///
-/// It belongs to the service thread. Nothing in it outlives the step that it is used for, `output` excepted, which the
-/// caller of a step takes.
+/// It belongs to the service thread. Its contents are valid within one step only, except `output`, which the caller of
+/// a step takes.
 final class LayerScratch {
     /// The most bytes of one write above the layers.
     static let writeByteCount = 64 << 10
@@ -32,9 +32,9 @@ final class LayerScratch {
         .allocate(byteCount: writeByteCount + TLSLayer.overhead, alignment: 64)
     }
 
-    /// Takes what is to be given to the socket.
+    /// Takes the bytes for the socket.
     ///
-    /// The memory stays, unless there is much of it.
+    /// The memory is kept, unless it is large.
     func takeOutput(_ body: (UnsafeRawBufferPointer) -> Void) {
         guard !self.output.isEmpty else { return }
         self.output.withUnsafeBytes(body)

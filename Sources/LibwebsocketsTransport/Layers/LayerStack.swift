@@ -3,25 +3,25 @@ import StreamTransport
 
 /// The layers between a socket and HTTP: the greeting of a proxy, and TLS with it and with the server.
 ///
-/// Bytes in, bytes out: no socket, clock or thread is in it. It belongs to the service thread.
+/// Bytes in, bytes out: it uses no socket, clock or thread. It belongs to the service thread.
 struct LayerStack {
-    /// A layer that is to come.
+    /// A layer that is to be set up.
     enum Plan {
         /// TLS with this server; `isProxy` says that it is not the request's.
         case tls(route: OpaquePointer, host: String, port: UInt16, isProxy: Bool)
-        /// A proxy is asked for a tunnel.
+        /// A request for a tunnel to a proxy.
         case greeting(ProxyGreeting)
     }
 
     /// The result of a step, bytes aside.
     enum Outcome: Equatable {
-        /// The layers are as they were, or further.
+        /// The state of the layers is the same, or has advanced without completing them.
         case unchanged
-        /// Every layer is up, just now: the request may be written.
+        /// The last layer was just established: the request may be written.
         case established
-        /// The peer says that it sends no more.
+        /// The peer has announced that it sends no more.
         case ended
-        /// There will be no connection, or no more of it.
+        /// The connection has failed, before or after it was established.
         case failed(TransportFailure)
     }
 
@@ -30,9 +30,9 @@ struct LayerStack {
         case greeting(ProxyGreeting)
     }
 
-    /// From the socket upwards.
+    /// The established layers, from the socket upwards.
     private var layers: [Layer] = []
-    /// The next one first.
+    /// The layers to set up, the next one first.
     private var plans: [Plan]
     private let scratch: LayerScratch
     /// Indicates whether every layer is up.
@@ -43,7 +43,7 @@ struct LayerStack {
         self.scratch = scratch
     }
 
-    /// Indicates whether bytes pass as they are.
+    /// Indicates whether bytes pass unchanged.
     var isTransparent: Bool { self.layers.isEmpty && self.plans.isEmpty }
 
     /// The topmost TLS; nil without one.
@@ -51,7 +51,7 @@ struct LayerStack {
         if case .tls(let tls, _) = self.layers.last { tls } else { nil }
     }
 
-    /// Indicates whether the end of TCP cuts nothing: TLS was ended before it, where there is any.
+    /// Indicates whether the end of TCP truncates no data: TLS, where there is any, was ended before it.
     var hasEndInOrder: Bool { self.tls.map { $0.state == .ended } ?? true }
 
     /// Indicates whether the proxy has not opened the tunnel yet.
@@ -63,7 +63,7 @@ struct LayerStack {
         }
     }
 
-    /// The failure that the end of the connection is while the layers are not all up.
+    /// The failure that the end of the connection means while a layer is missing.
     var failureOfEnd: TransportFailure {
         switch self.layers.last {
         case .tls(let tls, let isProxy): tls.failure(isProxy: isProxy)
@@ -74,10 +74,10 @@ struct LayerStack {
 
     // MARK: Steps
 
-    /// Begins with the first layer.
+    /// Starts the first layer.
     mutating func start() -> Outcome { self.startNext() }
 
-    /// Takes what a socket has received; how many bytes of plaintext have come of it, and what else.
+    /// Takes bytes that a socket has received; returns the number of plaintext bytes, and the outcome.
     ///
     /// `plaintext` has room for as many bytes, and `TLSLayer.overhead`.
     mutating func receive(
@@ -88,10 +88,10 @@ struct LayerStack {
         return (count, outcome)
     }
 
-    /// Gives bytes to the peer, through every layer.
+    /// Sends bytes to the peer, through every layer.
     mutating func send(_ bytes: UnsafeRawBufferPointer) { self.emit(bytes, below: self.layers.count) }
 
-    /// Says goodbye, where that can still be said.
+    /// Ends TLS, where that can still be sent.
     mutating func end() {
         for (index, layer) in self.layers.enumerated().reversed() {
             guard case .tls(let tls, _) = layer else { continue }
@@ -201,7 +201,7 @@ struct LayerStack {
 
     // MARK: Downwards
 
-    /// Gives what a step has made to the layers below; it lies in the first of the two buffers.
+    /// Passes the output of a step to the layers below; it lies in the first of the two buffers.
     private func emit(_ buffer: UnsafeMutableRawBufferPointer, _ step: TLSLayer.Step, below index: Int) {
         let made = UnsafeRawBufferPointer(rebasing: buffer[..<step.ciphertextCount])
         self.emit(made, below: index, by: (self.scratch.ciphertext.1, buffer))
@@ -211,7 +211,7 @@ struct LayerStack {
         self.emit(bytes, below: index, by: self.scratch.ciphertext)
     }
 
-    /// `buffers` are the one that the next layer writes to, and the one that may have `bytes`.
+    /// Passes bytes down; `buffers` are the one that the next layer writes to, and the one that may hold `bytes`.
     private func emit(
         _ bytes: UnsafeRawBufferPointer, below index: Int,
         by buffers: (UnsafeMutableRawBufferPointer, UnsafeMutableRawBufferPointer)
@@ -231,12 +231,12 @@ struct LayerStack {
 }
 
 extension TransportFailure {
-    /// A layer could not be made.
+    /// The failure of a layer that could not be created.
     fileprivate static let noMemory = TransportFailure(phase: .connect, cause: .unavailable)
 }
 
 extension TLSLayer {
-    /// Why the handshake has failed.
+    /// Returns the failure of the handshake.
     fileprivate func failure(isProxy: Bool) -> TransportFailure {
         TransportFailure(phase: isProxy ? .proxy : .tls, cause: self.details.cause)
     }

@@ -3,7 +3,7 @@ import StreamTransport
 
 /// TLS with one server: ciphertext in, plaintext out, and the other way round.
 ///
-/// No socket is in it. It belongs to the service thread.
+/// It uses no socket. It belongs to the service thread.
 final class TLSLayer {
     /// The result of one step.
     struct Step {
@@ -18,14 +18,15 @@ final class TLSLayer {
         }
     }
 
-    /// By how much what comes out of a step may exceed what went in.
+    /// The most bytes by which the output of a step may exceed its input.
     static let overhead = Int(CLWS_TLS_OVERHEAD)
 
     private let pointer: OpaquePointer
-    /// How far it is, after the last step.
+    /// The state after the last step.
     private(set) var state = clws_tls_state.handshaking
 
-    /// A connection to a server, whose certificate must name `host`; nil when that is no name, or memory is short.
+    /// Creates a connection to a server, whose certificate must name `host`; nil when that is not a valid name, or
+    /// memory is short.
     init?(route: OpaquePointer, host: String, port: UInt16) {
         guard let pointer = clws_tls_create(route, host, port) else { return nil }
         self.pointer = pointer
@@ -39,12 +40,12 @@ final class TLSLayer {
     /// The details of a failure.
     var details: clws_details { clws_tls_details(self.pointer) }
 
-    /// Begins the handshake; its first message goes into `ciphertext`.
+    /// Begins the handshake; its first message is written into `ciphertext`.
     func start(_ ciphertext: UnsafeMutableRawBufferPointer) -> Step {
         self.note(clws_tls_start(self.pointer, ciphertext.bytes, ciphertext.count))
     }
 
-    /// Takes what the peer has sent, all of it.
+    /// Takes all bytes that the peer has sent.
     ///
     /// `plaintext` has room for it and `overhead`, `ciphertext` for `overhead`.
     func receive(
@@ -57,7 +58,7 @@ final class TLSLayer {
                 plaintext.count, ciphertext.bytes, ciphertext.count))
     }
 
-    /// Secures bytes for the peer; `ciphertext` has room for them and `overhead`.
+    /// Encrypts bytes for the peer; `ciphertext` has room for them and `overhead`.
     func send(_ bytes: UnsafeRawBufferPointer, into ciphertext: UnsafeMutableRawBufferPointer) -> Step {
         self.note(
             clws_tls_send(
@@ -65,7 +66,7 @@ final class TLSLayer {
                 ciphertext.count))
     }
 
-    /// Says that nothing more comes (close_notify, RFC 8446 section 6.1), where that can still be said.
+    /// Announces the end of this side's data (close_notify, RFC 8446 section 6.1), where that can still be sent.
     func end(_ ciphertext: UnsafeMutableRawBufferPointer) -> Step {
         self.note(clws_tls_end(self.pointer, ciphertext.bytes, ciphertext.count))
     }

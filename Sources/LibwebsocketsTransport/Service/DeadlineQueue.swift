@@ -1,4 +1,4 @@
-/// When each connection has to be looked at next: a binary heap in which every connection stands at most once.
+/// The next deadline of each connection: a binary heap with at most one entry for each.
 ///
 /// It belongs to the service thread.
 struct DeadlineQueue {
@@ -13,7 +13,7 @@ struct DeadlineQueue {
     /// The nearest deadline of all.
     var earliest: ContinuousClock.Instant? { self.entries.first?.deadline }
 
-    /// Gives a connection a deadline, or a nearer one than it has; a later one changes nothing.
+    /// Sets a connection's deadline if it has none or a later one; a later deadline than its own is ignored.
     mutating func expect(_ deadline: ContinuousClock.Instant, for id: ConnectionID) {
         if let position = self.positions[id] {
             guard deadline < self.entries[position].deadline else { return }
@@ -26,7 +26,7 @@ struct DeadlineQueue {
         }
     }
 
-    /// Takes a connection out.
+    /// Removes a connection.
     mutating func remove(_ id: ConnectionID) {
         guard let position = self.positions.removeValue(forKey: id), let last = self.entries.popLast() else { return }
         guard position < self.entries.count else { return }
@@ -36,7 +36,7 @@ struct DeadlineQueue {
         self.moveDown(from: position)
     }
 
-    /// Takes out every connection whose deadline is over, the nearest first.
+    /// Removes every connection whose deadline has passed, and returns them, the nearest first.
     mutating func takeDue(at now: ContinuousClock.Instant) -> [ConnectionID] {
         var due: [ConnectionID] = []
         while let first = self.entries.first, first.deadline <= now {

@@ -15,18 +15,18 @@ final class Service: @unchecked Sendable {
     private var connections: [ConnectionID: ServiceConnection] = [:]
     /// The sockets of all connections.
     var sockets = SocketTable()
-    /// For whichever connection is read or written.
+    /// The scratch memory of the connection that is read or written.
     let scratch = LayerScratch()
     private var routes: [TLSPolicy: OpaquePointer] = [:]
     private var waking: [ServiceConnection] = []
     /// The callers that wait for connections to be closed, with the connections.
     private var closeWaiters: [(connections: Set<ConnectionID>, continuation: CheckedContinuation<Void, Never>)] = []
     private var deadlines = DeadlineQueue()
-    /// For whichever connection is being read.
+    /// The scratch memory of the connection that is being read.
     var pieces = PieceScratch()
-    /// For the connection that is read next.
+    /// The buffer for the connection that is read next.
     private var reserve: InboundBuffer?
-    /// What the loop's timer is set to.
+    /// The deadline that the loop's timer is set to.
     private var timerDeadline: ContinuousClock.Instant?
     private let lastID = LockedValue<UInt>(0)
 
@@ -46,7 +46,7 @@ final class Service: @unchecked Sendable {
     /// Indicates whether there is no thread, so that every command is refused.
     var hasFailed: Bool { self.mailbox.isRefusing }
 
-    /// A number that was never used before, and is not 0.
+    /// Returns a number that was never used before, and is not 0.
     func makeID() -> ConnectionID {
         ConnectionID(
             rawValue: self.lastID.withLock { last in
@@ -86,7 +86,7 @@ final class Service: @unchecked Sendable {
         }
     }
 
-    /// Does what an event or a command has left to do with a connection.
+    /// Completes the work on a connection after an event or a command.
     private func settle(_ connection: ServiceConnection) {
         connection.settle()
         self.expect(connection, by: connection.nextDeadline(isPaused: false))
@@ -133,12 +133,12 @@ final class Service: @unchecked Sendable {
 
     // MARK: Time
 
-    /// Looks at a connection by then; a later moment than the one that is expected already changes nothing.
+    /// Schedules an examination of a connection by a deadline; one that is later than the scheduled one is ignored.
     ///
-    /// Whatever comes for a connection moves its deadlines away, mostly, and costs this one comparison.
+    /// Most events of a connection postpone its deadlines, at the cost of this one comparison.
     private func expect(_ connection: ServiceConnection, by deadline: ContinuousClock.Instant?) {
         guard let deadline, connection.lookDeadline.map({ deadline < $0 }) ?? true else { return }
-        // It may have gone with the event in hand.
+        // The current event may have removed it.
         guard self.connections[connection.plan.id] === connection else { return }
         connection.lookDeadline = deadline
         self.deadlines.expect(deadline, for: connection.plan.id)
@@ -146,7 +146,7 @@ final class Service: @unchecked Sendable {
 
     private func look(at id: ConnectionID, _ now: ContinuousClock.Instant) {
         guard let connection = self.connections[id] else { return }
-        // The process has just gone on: the timer fires as well, and lets the sockets be read first.
+        // The process has just resumed: the timer fires as well, and lets the sockets be read first.
         if let due = connection.lookDeadline, now - due > Self.latenessOfStop { return }
         let next = connection.look(at: now)
         connection.settle()
@@ -163,12 +163,13 @@ final class Service: @unchecked Sendable {
         }
     }
 
-    /// How late the timer is when the process was stopped, or the machine asleep.
+    /// The lateness of the timer that shows that the process was stopped, or the machine asleep.
     private static let latenessOfStop = Duration.seconds(1)
-    /// How long the sockets are read then before anything is judged: some rounds of the loop.
+    /// The time for which the sockets are then read before deadlines are judged: some rounds of the loop.
     private static let timeToReadFirst = Duration.milliseconds(250)
 
-    /// Puts off what was due: what has come before a deadline lies in the sockets, and the loop may not have read it yet.
+    /// Postpones due deadlines: bytes that arrived before them lie in the sockets, and the loop may not have read them
+    /// yet.
     private func goOnAfterStop(_ now: ContinuousClock.Instant) {
         self.timerDeadline = nil
         for id in self.deadlines.takeDue(at: now) {
@@ -201,14 +202,14 @@ final class Service: @unchecked Sendable {
         self.timerDeadline = earliest
         guard let earliest else { return clws_service_set_timer(pointer, 0) }
         let (seconds, attoseconds) = (earliest - .now).components
-        // A year is as good as for ever, and what is due is due at once.
+        // A year stands for any longer time; a negative time is due at once.
         let microseconds = min(seconds, 31_536_000) * 1_000_000 + attoseconds / 1_000_000_000_000
         clws_service_set_timer(pointer, max(1, microseconds))
     }
 
     // MARK: Rounds
 
-    /// Once per round, so that a consumer is woken once for everything that came with it.
+    /// Resumes the waiting consumers, once per round, so that each is woken once for all events of the round.
     private func resumeWaiters() {
         while let connection = self.waking.popLast() { connection.resumeWaiter() }
     }
@@ -222,18 +223,18 @@ final class Service: @unchecked Sendable {
         if self.reserve == nil { self.reserve = buffer } else { self.buffers.giveBack(buffer) }
     }
 
-    /// Remembers that a connection's consumer has something to read when the round ends.
+    /// Notes that a connection's consumer has an event to read when the round ends.
     func wake(_ connection: ServiceConnection) {
         self.waking.append(connection)
     }
 
-    /// Forgets a connection that has ended and whose socket is gone.
+    /// Removes a connection that has ended and whose socket is closed.
     func remove(_ connection: ServiceConnection) {
         self.connections.removeValue(forKey: connection.plan.id)
         self.deadlines.remove(connection.plan.id)
     }
 
-    /// The settings that connections of one policy share; its files are read once.
+    /// Returns the TLS settings that connections of one policy share; its files are read once.
     func route(for tls: TLSPolicy) throws(TransportFailure) -> OpaquePointer {
         if let known = self.routes[tls] { return known }
         let made = try makeRoute(for: tls)
@@ -244,7 +245,7 @@ final class Service: @unchecked Sendable {
 
 /// The only function that the shim calls, always on the service thread.
 ///
-/// It gets a socket's token and no pointer of ours, so an event of a socket that has gone does nothing.
+/// It receives a socket's token and no pointer of ours, so an event of a closed socket is ignored.
 private func serviceCallback(
     owner: UnsafeMutableRawPointer?, event: clws_event, token: UInt64, readiness: CUnsignedInt
 ) {

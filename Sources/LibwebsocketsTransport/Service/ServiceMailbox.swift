@@ -8,7 +8,7 @@ final class ServiceMailbox: Sendable {
     private struct State {
         var commands: [ServiceCommand] = []
         var service: ServicePointer?
-        /// Why there is no service thread.
+        /// The cause for which there is no service thread.
         var refusal: TransportFailure.Cause?
     }
 
@@ -16,7 +16,7 @@ final class ServiceMailbox: Sendable {
 
     /// Queues a command.
     ///
-    /// Wakes the service when the queue was empty: a wake-up is a system call.
+    /// It wakes the service only when the queue was empty: a wake-up is a system call.
     func post(_ command: ServiceCommand) {
         let refusal: TransportFailure.Cause? = self.state.withLock { state in
             if let refusal = state.refusal { return refusal }
@@ -28,7 +28,7 @@ final class ServiceMailbox: Sendable {
         if let refusal { Self.refuse(command, because: refusal) }
     }
 
-    /// Answers every command so far and to come: there is no service thread, for want of memory or descriptors.
+    /// Refuses every command so far and to come: there is no service thread, because memory or descriptors are missing.
     func refuse(_ cause: TransportFailure.Cause) {
         let commands = self.state.withLock { state in
             state.refusal = cause
@@ -48,7 +48,7 @@ final class ServiceMailbox: Sendable {
         }
     }
 
-    /// Makes wake-ups possible, and wakes for what was posted before.
+    /// Makes wake-ups possible, and wakes the service for commands that were posted before.
     func attach(_ pointer: OpaquePointer) {
         self.state.withLock { state in
             state.service = ServicePointer(pointer: pointer)
@@ -56,7 +56,7 @@ final class ServiceMailbox: Sendable {
         }
     }
 
-    /// Everything posted since the last call, in order.
+    /// Takes all commands posted since the last call, in order.
     func drain() -> [ServiceCommand] {
         self.state.withLock { $0.commands.take() }
     }
@@ -68,9 +68,9 @@ private struct ServicePointer: @unchecked Sendable {
     let pointer: OpaquePointer
 }
 
-/// What the service thread can be asked to do.
+/// A command to the service thread.
 ///
-/// Connections are named by number, so a late command finds nothing.
+/// Connections are named by number, so a command for one that has gone is ignored.
 enum ServiceCommand: Sendable {
     /// Start an exchange.
     case open(ConnectionPlan)
@@ -80,26 +80,26 @@ enum ServiceCommand: Sendable {
     case send(ConnectionID, OutboundMessage)
     /// Send a ping.
     case ping(ConnectionID)
-    /// Let a held request go.
+    /// Release a held request.
     case release(ConnectionID)
     /// Start the closing handshake with this code.
     case close(ConnectionID, UInt16)
     /// End the exchange: a WebSocket with a close frame, any other at once.
     case cancel(ConnectionID)
-    /// The consumer has caught up: read on.
+    /// The consumer has caught up: continue reading.
     case resume(ConnectionID)
     /// The consumer waits with a deadline that is nearer than any before.
     case watch(ConnectionID)
-    /// Resume the caller when the closing handshakes that have begun are over, which is at the deadline at the latest.
+    /// Resume the caller when the current closing handshakes are over, at the deadline at the latest.
     case finishClosing(by: ContinuousClock.Instant, CheckedContinuation<Void, Never>)
 }
 
-/// Names a connection for the life of the process.
+/// Identifies a connection for the life of the process.
 struct ConnectionID: Hashable, Sendable {
     let rawValue: UInt
 }
 
-/// Everything the service thread needs for one exchange.
+/// The data that the service thread needs for one exchange.
 struct ConnectionPlan: Sendable {
     let id: ConnectionID
     let request: TransportRequest
@@ -109,7 +109,7 @@ struct ConnectionPlan: Sendable {
 }
 
 extension Array {
-    /// The elements, leaving none.
+    /// Removes and returns all elements.
     mutating func take() -> [Element] {
         defer { self = [] }
         return self

@@ -2,10 +2,10 @@ import StreamTransport
 
 /// The service threads of the process, each made when it is first needed.
 ///
-/// A connection belongs to one thread for good; new ones are dealt out in turn. All share one resolver, so that a name
-/// is looked up once for all of them.
+/// A connection belongs to one thread for its lifetime; new ones are assigned in turn. All threads share one resolver,
+/// so that a name is looked up once for all of them.
 final class ServicePool: Sendable {
-    /// More threads than this are not made.
+    /// The largest number of threads.
     static let threadLimit = 64
 
     private struct State {
@@ -19,12 +19,12 @@ final class ServicePool: Sendable {
     private let state = LockedValue(State())
     private let resolver: Resolver
 
-    /// Threads that ask `resolver` for addresses.
+    /// Creates a pool whose threads ask `resolver` for addresses.
     init(resolver: Resolver = .shared) {
         self.resolver = resolver
     }
 
-    /// Waits until the closing handshakes that have begun are over; their sockets are closed after `duration`.
+    /// Waits until the current closing handshakes are over; their sockets are closed after `duration`.
     func finishClosing(within duration: Duration) async {
         let deadline = ContinuousClock.now + duration
         for service in self.state.withLock({ Array($0.services.values) }) {
@@ -32,9 +32,9 @@ final class ServicePool: Sendable {
         }
     }
 
-    /// The thread for the next connection, one of the first `count`.
+    /// Returns the thread for the next connection, one of the first `count`.
     ///
-    /// One that could not start is made again: what it lacked may be there by now.
+    /// A thread that could not start is created again: the resource that was missing may be available.
     func service(among count: Int) -> Service {
         let count = max(1, min(count, Self.threadLimit))
         return self.state.withLock { state in

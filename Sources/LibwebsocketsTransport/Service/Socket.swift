@@ -6,12 +6,12 @@ import CLibwebsocketsShim
     import Darwin
 #endif
 
-/// Names a socket among those of its service thread, for the life of the process; never 0.
+/// Identifies a socket among those of its service thread, for the life of the process; never 0.
 struct SocketToken: Hashable {
     let rawValue: UInt64
 }
 
-/// The events that a socket is waited for, or is ready for.
+/// The events that are awaited on a socket, or reported for it.
 struct Readiness: OptionSet {
     let rawValue: CUnsignedInt
 
@@ -25,7 +25,7 @@ struct Readiness: OptionSet {
 struct Socket {
     let descriptor: CInt
     let token: SocketToken
-    /// The events that the set reports of it.
+    /// The events that the set reports for it.
     fileprivate(set) var interest: Readiness = []
 }
 
@@ -34,7 +34,7 @@ struct Socket {
 /// It belongs to the service thread.
 struct SocketTable {
     private struct Place {
-        /// Told apart from the sockets that had the place before.
+        /// The number that distinguishes the socket from earlier ones in the same place.
         var generation: UInt32
         var owner: ServiceConnection?
     }
@@ -42,7 +42,7 @@ struct SocketTable {
     private var places: [Place] = []
     private var free: [Int] = []
 
-    /// The exchange of a socket; nil when the socket has gone.
+    /// Returns the exchange of a socket; nil when the socket is closed.
     func owner(of token: SocketToken) -> ServiceConnection? {
         let index = Int(token.rawValue & UInt64(UInt32.max))
         guard index < self.places.count, self.places[index].generation == UInt32(token.rawValue >> 32) else {
@@ -51,7 +51,7 @@ struct SocketTable {
         return self.places[index].owner
     }
 
-    /// Finds a place.
+    /// Assigns a place.
     mutating func insert(_ owner: ServiceConnection) -> SocketToken {
         let index = self.free.popLast() ?? self.places.count
         if index == self.places.count { self.places.append(Place(generation: 0)) }
@@ -62,7 +62,7 @@ struct SocketTable {
         return SocketToken(rawValue: UInt64(self.places[index].generation) << 32 | UInt64(index))
     }
 
-    /// Gives a place back.
+    /// Frees a place.
     mutating func remove(_ token: SocketToken) {
         guard self.owner(of: token) != nil else { return }
         let index = Int(token.rawValue & UInt64(UInt32.max))
@@ -72,7 +72,7 @@ struct SocketTable {
 }
 
 extension Service {
-    /// Starts a TCP connection for an exchange, which is told when the attempt has come to its end.
+    /// Starts a TCP connection for an exchange, which is told when the attempt has succeeded or failed.
     func open(for connection: ServiceConnection, to address: String, port: UInt16) throws(SocketFailure) -> Socket {
         var hasSocket = false
         let descriptor = clws_socket_connect(address, port, &hasSocket)
@@ -85,7 +85,7 @@ extension Service {
         return socket
     }
 
-    /// Changes what a socket is waited for; false when the system has no memory for it.
+    /// Changes the events that are awaited on a socket; returns false when the system has no memory for it.
     @discardableResult
     func await(_ interest: Readiness, of socket: inout Socket) -> Bool {
         guard interest != socket.interest else { return true }
@@ -97,9 +97,9 @@ extension Service {
         return true
     }
 
-    /// Closes a socket, whose token means nothing from here on.
+    /// Closes a socket and invalidates its token.
     ///
-    /// `isAbrupt` drops what the system has not sent, and resets the connection.
+    /// `isAbrupt` drops unsent bytes, and resets the connection.
     func close(_ socket: Socket, isAbrupt: Bool = false) {
         var socket = socket
         self.await([], of: &socket)

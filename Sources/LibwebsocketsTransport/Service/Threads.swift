@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Starts a detached thread; false when the system has none left.
+/// Starts a detached thread; returns false when the system has none left.
 func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
     let entry = Unmanaged.passRetained(ThreadEntry(body: body))
     #if canImport(Glibc)
@@ -25,7 +25,7 @@ func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
     return true
 }
 
-/// What a new thread runs, on its way through `pthread_create`'s pointer.
+/// The body of a new thread, passed through `pthread_create`'s pointer.
 private final class ThreadEntry: Sendable {
     let body: @Sendable () -> Void
 
@@ -47,7 +47,7 @@ private final class ThreadEntry: Sendable {
     }
 #endif
 
-/// Lets the calling thread sleep, or until a signal comes.
+/// Suspends the calling thread for a duration, or until a signal arrives.
 func pauseThread(for duration: Duration) {
     let (seconds, attoseconds) = max(.zero, duration).components
     var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
