@@ -10,7 +10,7 @@
 
 // The server that a connection was made for.
 typedef struct clws_server {
-    // Lower case, without the dot that may end it; empty for an address.
+    // In lower case, without a trailing dot; empty for an address.
     char name[CLWS_HOST_LIMIT + 1];
     uint8_t address[16];
     size_t address_length; // 4, 16, or 0 for a name
@@ -18,7 +18,7 @@ typedef struct clws_server {
 } clws_server;
 
 enum {
-    // How many sessions a route keeps, and how many of them with one server.
+    // The number of sessions that a route keeps, and the number of those with one server.
     CLWS_SESSION_LIMIT = 32,
     CLWS_SESSION_LIMIT_OF_SERVER = 4,
 };
@@ -45,7 +45,7 @@ struct clws_tls {
     SSL *ssl;
     clws_route *route;
     clws_server server;
-    // The bytes that OpenSSL reads, and the room it writes to, within one step.
+    // The bytes that OpenSSL reads, and the memory it writes to, within one step.
     const uint8_t *input;
     size_t input_count;
     uint8_t *output;
@@ -64,7 +64,7 @@ struct clws_tls {
 // Reads a host, without brackets; false when it cannot be the name of a server.
 bool clws_server_make(clws_server *server, const char *host, uint16_t port);
 bool clws_server_equals(const clws_server *one, const clws_server *other);
-// Has the handshake name the server and demand its certificate; false without memory.
+// Sets the handshake's server name and demands the server's certificate; false without memory.
 bool clws_server_demand(const clws_server *server, SSL *ssl);
 
 // Sessions.c

@@ -19,7 +19,7 @@ bool clws_tls_attach(clws_tls *tls) { return SSL_set_ex_data(tls->ssl, connectio
 
 // MARK: Trust
 
-// Returns whether a store has a certificate, and not revocation lists alone.
+// Returns whether a store has a certificate, and not only revocation lists.
 static bool has_certificate(X509_STORE *store) {
     STACK_OF(X509_OBJECT) *objects = X509_STORE_get0_objects(store);
     for (int i = 0; i < sk_X509_OBJECT_num(objects); i++)
@@ -29,7 +29,7 @@ static bool has_certificate(X509_STORE *store) {
 
 static bool load_file(X509_STORE *store, const char *file) {
     X509_LOOKUP *lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
-    // A file that names an intermediate authority makes it an anchor.
+    // A file with an intermediate authority makes that authority an anchor.
     return lookup && X509_LOOKUP_load_file(lookup, file, X509_FILETYPE_PEM) == 1 && has_certificate(store) &&
            X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN) == 1;
 }
@@ -47,7 +47,8 @@ clws_trust *clws_trust_create(const char *file) {
 
 // MARK: Verification
 
-// The issuer of a certificate, as it says itself (RFC 4514, beyond ASCII unescaped); the caller frees the text.
+// Returns the issuer of a certificate, as the certificate names it (RFC 4514, beyond ASCII unescaped); the caller frees
+// the text.
 static char *issuer_of(X509 *certificate) {
     BIO *text = certificate ? BIO_new(BIO_s_mem()) : NULL;
     if (!text) return NULL;
@@ -113,7 +114,7 @@ static int session_made(SSL *ssl, SSL_SESSION *session) {
 
 // MARK: Settings
 
-// Keys with a passphrase cannot be used; without this one OpenSSL would ask for it on the terminal.
+// Keys with a passphrase cannot be used; without this callback OpenSSL would prompt on the terminal.
 static int no_passphrase(char *buffer, int capacity, int is_written, void *argument) {
     (void)buffer;
     (void)capacity;

@@ -1,9 +1,9 @@
 // The event loop: libwebsockets runs it, wakes it up, and waits for one descriptor of ours, which is the set of all
 // sockets.
 //
-// It does no more. Its roles for connections read HTTP wrongly, differ between versions in what they close and report,
-// and cost a wake-up and two reads for a record of TLS; sockets that are adopted one by one differ by version as well.
-// One raw file is alike on all of them.
+// Its other functions are not used. Its roles for connections misread HTTP, differ between versions in what they close
+// and report, and cost a wake-up and two reads for a TLS record; sockets that are adopted one by one differ by version
+// as well. One raw file behaves alike in all of them.
 #define _GNU_SOURCE // pthread_setname_np
 #include "CLibwebsocketsShim.h"
 
@@ -30,11 +30,11 @@
 #endif
 
 enum {
-    // libwebsockets waits this long by itself; every wait is the caller's.
+    // libwebsockets' own waiting time; every wait is limited by the caller instead.
     LIBRARY_TIMEOUT_SECONDS = 86400,
     // Debian's build takes an unlimited descriptor count for an absurdly small one.
     DESCRIPTOR_LIMIT = 1048576,
-    // How many sockets are asked for at once.
+    // The number of sockets that one call reports.
     BATCH = 128,
 };
 
@@ -79,7 +79,7 @@ bool clws_service_watch(clws_service *service, int descriptor, uint64_t token, u
         .events = (after & CLWS_READABLE ? EPOLLIN : 0u) | (after & CLWS_WRITABLE ? EPOLLOUT : 0u),
         .data.u64 = token,
     };
-    // A socket that is waited for nothing leaves the set, since errors and hang-ups are reported always.
+    // A socket with no awaited events leaves the set, since errors and hang-ups are always reported.
     int operation = !after ? EPOLL_CTL_DEL : before ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     return before == after || epoll_ctl(service->set, operation, descriptor, &event) == 0;
 }
@@ -189,15 +189,15 @@ static struct lws_context *create_context(clws_service *service) {
     }
     struct lws_context_creation_info info;
     memset(&info, 0, sizeof info);
-    // TLS is never libwebsockets': OpenSSL is not started for it.
+    // libwebsockets never uses TLS: OpenSSL is not initialised for it.
     info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
     info.port = CONTEXT_PORT_NO_LISTEN;
     info.protocols = protocols;
     info.user = service;
     info.timeout_secs = LIBRARY_TIMEOUT_SECONDS;
 #if defined(LWS_WITH_SECURE_STREAMS) && !defined(LWS_WITH_SECURE_STREAMS_STATIC_POLICY_ONLY)
-    // Its own policy asks connectivitycheck.android.com whenever a default route comes or goes, and looks that name up
-    // on the service thread, which then stands still.
+    // Its default policy looks up connectivitycheck.android.com whenever a default route comes or goes, on the service
+    // thread, which is blocked meanwhile.
     info.pss_policies_json = "{\"release\":\"1\",\"product\":\"none\",\"schema-version\":1}";
 #endif
     struct lws_context *context = lws_create_context(&info);
@@ -229,14 +229,14 @@ static bool create_loop(clws_service *service) {
     service->context = create_context(service);
     struct lws_vhost *vhost = service->context ? create_vhost(service) : NULL;
     lws_sock_file_fd_type descriptor = {.filefd = service->set};
-    // A context that is not complete is left as it is. Without a descriptor to be woken by it cannot be destroyed: from
-    // 4.3.6 on libwebsockets frees its object for that, and uses it afterwards.
+    // An incomplete context is leaked. Without a descriptor for wake-ups it cannot be destroyed: from 4.3.6 on
+    // libwebsockets frees the object of that descriptor, and uses it afterwards.
     return vhost && lws_adopt_descriptor_vhost(vhost, LWS_ADOPT_RAW_FILE_DESC, descriptor, protocols[0].name, NULL) &&
            can_be_woken(service);
 }
 
 clws_service *clws_service_create(clws_callback user_callback, void *owner) {
-    // A lowered limit must not be taken for the real one, so that contexts are made one after the other.
+    // The lowered limit must not be taken for the original one, so contexts are made one after the other.
     static pthread_mutex_t creation = PTHREAD_MUTEX_INITIALIZER;
     clws_service *service = calloc(1, sizeof *service);
     if (!service) return NULL;
@@ -253,7 +253,7 @@ clws_service *clws_service_create(clws_callback user_callback, void *owner) {
 }
 
 void clws_service_run(clws_service *service) {
-    // For those who look at the process from outside.
+    // The thread's name, for tools that inspect the process.
 #ifdef __linux__
     pthread_setname_np(pthread_self(), "chappie-service");
 #else

@@ -1,7 +1,7 @@
-// Sessions that later connections resume (RFC 8446 section 2.2, RFC 5077), a few for each server.
+// TLS sessions for resumption (RFC 8446 section 2.2, RFC 5077), a few for each server.
 //
-// They belong to a route, so that none gets from one policy to another: a resumed handshake has no certificates, and
-// what was demanded of them was demanded when the session was made.
+// They belong to a route, so that none is used under another policy: a resumed handshake has no certificates, and the
+// requirements on them were checked when the session was established.
 #include "Internal.h"
 
 #include <openssl/x509.h>
@@ -16,7 +16,7 @@ static void remove_at(clws_sessions *sessions, size_t index) {
         (sessions->count - index) * sizeof sessions->entries[0]);
 }
 
-// Makes room for a session with the server: its own oldest goes first, and else the oldest of all.
+// Makes room for a session with the server: replaces the server's own oldest one, or else the oldest of all.
 static void make_room(clws_sessions *sessions, const clws_server *server) {
     size_t count = 0, oldest = 0;
     for (size_t i = sessions->count; i-- > 0;) {
@@ -30,7 +30,7 @@ static void make_room(clws_sessions *sessions, const clws_server *server) {
         remove_at(sessions, 0);
 }
 
-// When a session was made, in seconds since 1970.
+// Returns the time at which a session was made, in seconds since 1970.
 static time_t time_of(const SSL_SESSION *session) {
 #if OPENSSL_VERSION_NUMBER >= 0x30300000L
     return SSL_SESSION_get_time_ex(session); // 3.6 deprecates the other, which ends in 2038 where `long` has 32 bits
@@ -39,7 +39,7 @@ static time_t time_of(const SSL_SESSION *session) {
 #endif
 }
 
-// Returns whether the server would know the session, and its certificate is still good.
+// Returns whether the server still accepts the session, and its certificate is still valid.
 static bool is_usable(const SSL_SESSION *session) {
     time_t now = time(NULL);
     if (!SSL_SESSION_is_resumable(session)) return false;
@@ -50,7 +50,7 @@ static bool is_usable(const SSL_SESSION *session) {
 
 void clws_sessions_put(clws_sessions *sessions, const clws_server *server, const SSL_SESSION *session) {
     if (!SSL_SESSION_is_resumable(session)) return;
-    // Freed without a closing alert, a connection makes its own session unusable, so it never has the one that is kept.
+    // A connection that is freed without a closing alert makes its own session unusable, so the kept one is a copy.
     SSL_SESSION *copy = SSL_SESSION_dup((SSL_SESSION *)session); // it is not changed
     if (!copy) return;
     make_room(sessions, server);
@@ -59,7 +59,7 @@ void clws_sessions_put(clws_sessions *sessions, const clws_server *server, const
     sessions->count++;
 }
 
-// RFC 8446 appendix C.4: a ticket that is used twice lets others see that both come from one client.
+// RFC 8446 appendix C.4: a ticket that is used twice lets observers link the two connections to one client.
 static SSL_SESSION *use(clws_sessions *sessions, size_t index) {
     SSL_SESSION *session = sessions->entries[index].session;
     if (SSL_SESSION_get_protocol_version(session) < TLS1_3_VERSION) return SSL_SESSION_dup(session);

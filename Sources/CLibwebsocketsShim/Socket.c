@@ -1,4 +1,4 @@
-// TCP sockets that do not block.
+// Non-blocking TCP sockets.
 #define _GNU_SOURCE // SOCK_NONBLOCK
 #include "CLibwebsocketsShim.h"
 
@@ -37,12 +37,12 @@ static int connect_to(const struct addrinfo *address, bool *has_socket) {
     int descriptor = open_socket(address->ai_family);
     *has_socket = descriptor >= 0;
     if (descriptor < 0) return -errno;
-    // Whole requests and frames are written: waiting for more to send (RFC 896) would only delay them.
+    // Whole requests and frames are written: waiting for more bytes (RFC 896) would only delay them.
     turn_on(descriptor, IPPROTO_TCP, TCP_NODELAY);
 #ifdef SO_NOSIGPIPE
     turn_on(descriptor, SOL_SOCKET, SO_NOSIGPIPE);
 #endif
-    // An interrupted attempt goes on by itself, as one in progress does (POSIX connect).
+    // An interrupted attempt continues, as one in progress does (POSIX connect).
     if (connect(descriptor, address->ai_addr, address->ai_addrlen) == 0 || errno == EINPROGRESS || errno == EINTR)
         return descriptor;
     int error = errno;
@@ -125,7 +125,8 @@ static bool has_unsent(int descriptor) {
 
 void clws_socket_close(int descriptor, bool is_abrupt) {
     if (is_abrupt || has_unsent(descriptor)) {
-        // Or the system would send the rest before it says that the connection is closed, however long that takes.
+        // Otherwise the system would send the rest before it reports the end of the connection, however long that
+        // takes.
         struct linger forget = {.l_onoff = 1, .l_linger = 0};
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &forget, sizeof forget);
     }

@@ -1,4 +1,4 @@
-// One TLS connection over memory: OpenSSL's state machine between bytes that were received and bytes to be sent.
+// One TLS connection over memory: OpenSSL's state machine between received bytes and bytes to be sent.
 #include "Internal.h"
 
 #include <openssl/bio.h>
@@ -27,7 +27,7 @@ static int read_input(BIO *bio, char *bytes, int count) {
 static int write_output(BIO *bio, const char *bytes, int count) {
     clws_tls *tls = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
-    // `CLWS_TLS_OVERHEAD` is enough, unless a peer asks for thousands of answers at once.
+    // `CLWS_TLS_OVERHEAD` is enough, unless a peer requests thousands of answers in one read.
     if ((size_t)count > tls->output_capacity - tls->output_count) return -1;
     memcpy(tls->output + tls->output_count, bytes, (size_t)count);
     tls->output_count += (size_t)count;
@@ -96,7 +96,7 @@ static clws_tls_state state_of(const clws_tls *tls) {
     return SSL_is_init_finished(tls->ssl) ? CLWS_TLS_OPEN : CLWS_TLS_HANDSHAKING;
 }
 
-// Returns whether OpenSSL merely has no more to read; otherwise the connection has ended or failed.
+// Returns whether OpenSSL merely has no more input; otherwise the connection has ended or failed.
 static bool goes_on(clws_tls *tls, int result) {
     int error = SSL_get_error(tls->ssl, result);
     if (error == SSL_ERROR_WANT_READ) return true;

@@ -1,18 +1,18 @@
-// How long the body of a response is (RFC 9112 section 6.3).
+// The length of a response's body (RFC 9112 section 6.3).
 // Values without an owner.
 
 /// The framing of a response's body.
 package enum BodyFraming: Equatable, Sendable {
-    /// The head is the whole response: what follows belongs to something else.
+    /// The head is the whole response: the bytes that follow are not part of it.
     case none
-    /// So many bytes follow the head.
+    /// The head is followed by this number of bytes.
     case length(Int)
     /// The body is in chunks (RFC 9112 section 7.1).
     case chunked
     /// The body ends with the connection.
     case untilClose
 
-    /// Follows the rules of RFC 9112 section 6.3 in their order.
+    /// Applies the rules of RFC 9112 section 6.3 in their order.
     init(of head: ResponseMessageHead, to method: RequestMethod) throws(HTTPError) {
         // Rules 1 and 2 come first: these responses have no body, whatever their fields say.
         switch head.statusCode {
@@ -27,17 +27,17 @@ package enum BodyFraming: Equatable, Sendable {
         let lengths = head.fields.rawValues(of: "content-length")
         guard !codings.isEmpty else { return try Self.length(lengths).map { .length($0) } ?? .untilClose }
         guard head.minorVersion > 0 else { throw .transferEncodingInHTTP10 }
-        // Rule 3: `Transfer-Encoding` wins. A reader of one field and a reader of the other see two messages, and a
-        // second one may be hidden in them; nothing behind the body is read here, so that it stays hidden.
+        // Rule 3: `Transfer-Encoding` takes precedence. Readers of one field and of the other disagree about the end of
+        // the message, so a second message may be hidden in it; bytes behind the body are not read here.
         guard codings.count == 1, let coding = codings.first,
             coding.elementsEqual("chunked".utf8, by: { $0.lowercased == $1 })
         else { throw .unsupportedTransferCoding }
         return .chunked
     }
 
-    /// The one number of all elements of all lines (rule 5); nil when there is no line.
+    /// Returns the one number of all elements of all lines (rule 5); nil when there is no line.
     ///
-    /// Empty elements are no mistake that a known sender makes, so they are refused like other text.
+    /// No known sender produces empty elements, so they are refused like other text.
     private static func length(_ values: [ArraySlice<UInt8>]) throws(HTTPError) -> Int? {
         var length: Int?
         for value in values {

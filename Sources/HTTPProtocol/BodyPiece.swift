@@ -3,12 +3,12 @@
 
 /// The result of one call of `ResponseReader.readBody(_:)`.
 package struct BodyPiece: Equatable, Sendable {
-    /// Where the content stands in the buffer; empty when the bytes had none.
+    /// The place of the content in the buffer; empty when the bytes had none.
     package var content: Range<Int>
-    /// How many bytes of the buffer were read.
+    /// The number of bytes of the buffer that were read.
     ///
-    /// The rest is behind the end of the body when `isComplete`. Else the next call with it throws: what came before
-    /// the error is delivered first.
+    /// The rest is behind the end of the body when `isComplete`. Otherwise the next call with it throws: the content
+    /// before the error is delivered first.
     package var consumed: Int
     /// Indicates whether the body has ended.
     package var isComplete: Bool

@@ -1,4 +1,4 @@
-// The chunked transfer coding, removed where the bytes lie (RFC 9112 section 7.1).
+// The chunked transfer coding, removed in place (RFC 9112 section 7.1).
 // The owner is the `ResponseReader` it is part of.
 
 /// Removes chunk lines and line ends from a body in chunks, and passes over its trailer section.
@@ -26,7 +26,7 @@ struct ChunkReader: Sendable {
 
     private let limits: HTTPLimits
     private var state: State = .lineStart
-    /// The size as far as it was read, or the missing bytes of the chunk's data.
+    /// The part of the size that was read, or the number of missing bytes of the chunk's data.
     private var size = 0
     private var lineByteCount = 0
     private var trailerByteCount = 0
@@ -36,7 +36,7 @@ struct ChunkReader: Sendable {
     /// Indicates whether the body and its trailer section have ended.
     var isComplete: Bool { self.state == .complete }
 
-    /// The error that an end of the connection means here; nil when the body is complete.
+    /// The error of a connection that ends here; nil when the body is complete.
     var endError: HTTPError? {
         switch self.state {
         case .complete: nil
@@ -50,7 +50,7 @@ struct ChunkReader: Sendable {
 
     /// Reads from the start of the buffer, and moves the data of all chunks to the place of the first of them.
     ///
-    /// `piece` is right when an error is thrown too: it has what lies before the wrong byte.
+    /// `piece` is valid when an error is thrown too: it has the content before the invalid byte.
     mutating func read(_ buffer: UnsafeMutableRawBufferPointer, into piece: inout BodyPiece) throws(HTTPError) {
         while piece.consumed < buffer.count {
             switch self.state {
@@ -89,10 +89,10 @@ struct ChunkReader: Sendable {
 
     // MARK: Whole chunks
 
-    /// The common case at once: chunks without extensions that lie whole in the buffer.
+    /// Reads chunks without extensions that lie whole in the buffer, the common case, in one step.
     ///
-    /// Everything else, every error included, is left to the byte-by-byte states. A chunk of 250 bytes takes 44
-    /// instructions this way beside those of `memmove`, as callgrind counts them.
+    /// All other input, errors included, is left to the byte-by-byte states. A chunk of 250 bytes takes 44 instructions
+    /// this way beside those of `memmove`, as callgrind counts them.
     @inline(never)
     private static func takeWholeChunks(of buffer: UnsafeMutableRawBufferPointer, into piece: inout BodyPiece) {
         guard let base = buffer.baseAddress else { return }
@@ -145,7 +145,7 @@ struct ChunkReader: Sendable {
         piece.consumed = position
     }
 
-    /// The longest chunk line that is read at once: six digits and CRLF.
+    /// The longest chunk line that is read in one step: six digits and CRLF.
     private static let shortLineByteCount = 8
     /// CRLF, as a number of two bytes whose lowest is the first.
     private static let lineEnd: UInt16 = 0x0A0D
@@ -225,12 +225,12 @@ struct ChunkReader: Sendable {
         }
     }
 
-    /// RFC 9112 section 2.2 lets a single LF end field lines and the start line, and no chunk line.
+    /// Reads a byte behind a size, but no LF: RFC 9112 section 2.2 lets a single LF end only field lines and the start line.
     private mutating func readByteBehindSize(_ byte: UInt8) throws(HTTPError) {
         switch byte {
         case .carriageReturn: self.state = .lineFeed
         case UInt8(ascii: ";"): self.state = .extensions
-        // Bad white space may stand before an extension; some servers fill their sizes up with it.
+        // Bad white space may stand before an extension; some servers pad their sizes with it.
         case .space, .horizontalTab: self.state = .afterSize
         default: throw .invalidChunkLine
         }
@@ -238,7 +238,7 @@ struct ChunkReader: Sendable {
 
     // MARK: Trailer section
 
-    /// Passes over the trailer section: RFC 9112 section 7.1.2 lets its fields be discarded.
+    /// Skips a byte of the trailer section: RFC 9112 section 7.1.2 lets its fields be discarded.
     private mutating func readTrailerByte(_ byte: UInt8) throws(HTTPError) {
         guard self.trailerByteCount < self.limits.trailerSectionByteCount else {
             throw .trailerSectionTooLarge(limit: self.limits.trailerSectionByteCount)

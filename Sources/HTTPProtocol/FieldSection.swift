@@ -22,19 +22,19 @@ package struct FieldSection: RandomAccessCollection, Equatable, Sendable {
         var value: Range<Int>
     }
 
-    /// All names and values, one after the other: one allocation for many short texts.
+    /// All names and values, one after the other, so that many short texts need one allocation.
     private var bytes: [UInt8] = []
     private var places: [Place] = []
-    /// Line breaks behind the last value that nothing but white space has followed.
+    /// The number of line breaks behind the last value that were followed by white space only.
     private var pendingFolds = 0
 
     /// Makes a section without lines.
     package init() {}
 
-    /// The values of all lines with that name, in any case of its letters.
+    /// Returns the values of all lines with that name, compared without regard to case.
     package func values(of name: String) -> [String] { self.ranges(of: name).map { self.text($0) } }
 
-    /// The value of the field: those of all its lines, joined with ", " (RFC 9110 section 5.3).
+    /// Returns the value of the field: those of all its lines, joined with ", " (RFC 9110 section 5.3).
     ///
     /// Nil when there is no line with that name. `Set-Cookie` is the one field whose lines cannot be joined.
     package func value(of name: String) -> String? {
@@ -42,7 +42,7 @@ package struct FieldSection: RandomAccessCollection, Equatable, Sendable {
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
-    /// The bytes of the values of all lines with that name.
+    /// Returns the bytes of the values of all lines with that name.
     func rawValues(of name: String) -> [ArraySlice<UInt8>] { self.ranges(of: name).map { self.bytes[$0] } }
 
     private func ranges(of name: String) -> [Range<Int>] {
@@ -69,9 +69,9 @@ package struct FieldSection: RandomAccessCollection, Equatable, Sendable {
     /// The position behind the last line.
     package var endIndex: Int { self.places.count }
 
-    /// A line.
+    /// Returns a line.
     ///
-    /// Bytes that are not UTF-8 are replaced in the way of `String(decoding:as:)`.
+    /// Bytes that are not UTF-8 are replaced as `String(decoding:as:)` does.
     package subscript(position: Int) -> Line {
         Line(name: self.text(self.places[position].name), value: self.text(self.places[position].value))
     }
@@ -80,13 +80,13 @@ package struct FieldSection: RandomAccessCollection, Equatable, Sendable {
 
     /// Adds a line without its line end.
     mutating func append(line: ArraySlice<UInt8>) throws(HTTPError) {
-        // RFC 9112 section 5.1: no white space is allowed between the name and the colon. Only a proxy may mend that.
+        // RFC 9112 section 5.1: no white space is allowed between the name and the colon. Only a proxy may remove it.
         guard let colon = line.firstIndex(where: { !$0.isTokenByte }), colon > line.startIndex,
             line[colon] == UInt8(ascii: ":")
         else { throw .invalidFieldLine }
         let value = try Self.content(of: line[(colon + 1)...])
         if self.places.isEmpty {
-            // As much as most heads need, so that nothing has to grow.
+            // Enough for most heads, so that the buffer seldom grows.
             self.bytes.reserveCapacity(1_024)
             self.places.reserveCapacity(24)
         }
@@ -100,7 +100,7 @@ package struct FieldSection: RandomAccessCollection, Equatable, Sendable {
 
     /// Adds a line that begins with white space to the value of the line before it.
     ///
-    /// RFC 9112 section 5.2: a user agent replaces each line break of that kind with spaces.
+    /// RFC 9112 section 5.2: a user agent replaces each such line break with spaces.
     mutating func append(continuation line: ArraySlice<UInt8>) throws(HTTPError) {
         guard var place = self.places.last else { throw .invalidFieldLine }
         let content = try Self.content(of: line)
@@ -114,7 +114,7 @@ package struct FieldSection: RandomAccessCollection, Equatable, Sendable {
         self.places[self.places.count - 1] = place
     }
 
-    /// The line without white space around it.
+    /// Returns the line without white space around it.
     private static func content(of line: ArraySlice<UInt8>) throws(HTTPError) -> ArraySlice<UInt8> {
         if let byte = line.first(where: \.isForbiddenInValue) { throw .controlCharacter(byte) }
         guard let first = line.firstIndex(where: { !$0.isWhitespace }),

@@ -1,7 +1,7 @@
 // The errors of a response's framing.
 // Values without an owner.
 
-/// A response that HTTP/1.1 does not allow, that passes a limit, or that ended too early.
+/// The error of a response that HTTP/1.1 does not allow, that exceeds a limit, or that ended too early.
 package enum HTTPError: Error, Equatable, Sendable {
     // MARK: Head
 
@@ -17,7 +17,7 @@ package enum HTTPError: Error, Equatable, Sendable {
     case invalidFieldLine
     /// More bytes of heads than the limit, those of interim responses included.
     case headTooLarge(limit: Int)
-    /// A field line of more bytes than the limit, with the lines that continue it.
+    /// A field line, with the lines that continue it, of more bytes than the limit.
     case fieldLineTooLong(limit: Int)
     /// More field lines in one head than the limit.
     case tooManyFieldLines(limit: Int)
@@ -53,9 +53,9 @@ package enum HTTPError: Error, Equatable, Sendable {
     case noResponse
     /// The connection ended inside a head, or between an interim response and the final one.
     case incompleteHead
-    /// The connection ended so many bytes before the end that `Content-Length` gives.
+    /// The connection ended before the body was complete; the number of missing bytes by `Content-Length`.
     case incompleteBody(missing: Int)
-    /// The connection ended inside a chunk, of whose data so many bytes are missing.
+    /// The connection ended inside a chunk; the number of missing bytes of its data.
     case incompleteChunk(missing: Int)
     /// The connection ended between two chunks or in a chunk line.
     case missingLastChunk

@@ -1,7 +1,7 @@
 // The limits of a response's head and framing.
 // Values without an owner.
 
-/// The most that is read of each part of a response.
+/// The largest sizes of the parts of a response that are accepted.
 ///
 /// Bytes of a line are counted with its line end.
 package struct HTTPLimits: Equatable, Sendable {

@@ -1,16 +1,16 @@
 // Heads of requests (RFC 9112 sections 3 and 5).
 // Values without an owner.
 
-/// Writes the head of a request, and refuses what could end it early or mean a second request.
+/// Writes the head of a request, and refuses input that could end it early or begin a second request.
 package enum RequestHead {
     /// A part of a request that must not be sent.
     ///
-    /// Values of fields are not in it: they may be secrets.
+    /// Field values are not in it: they may be secrets.
     package enum Failure: Error, Equatable, Sendable {
-        /// An empty target, one with white space, control characters or bytes outside ASCII, or one for `CONNECT`
-        /// that is no host with a port (RFC 9112 section 3.2).
+        /// An empty target, one with white space, control characters or bytes outside ASCII, or one for `CONNECT` that
+        /// is not a host with a port (RFC 9112 section 3.2).
         case invalidTarget
-        /// An empty host, or one with a byte that no host has (RFC 3986 section 3.2.2).
+        /// An empty host, or one with a byte that no host may have (RFC 3986 section 3.2.2).
         case invalidHost
         /// A field name that is no token (RFC 9110 section 5.1).
         case invalidFieldName(String)
@@ -20,10 +20,10 @@ package enum RequestHead {
         case secondHost
     }
 
-    /// The head: the request line, `Host`, the fields in their order, and the empty line.
+    /// Returns the head: the request line, `Host`, the fields in their order, and the empty line.
     ///
-    /// `target` is what stands in the request line: a path with its query, a whole URI for a proxy, and host and port
-    /// for `CONNECT`. `host` is the value of `Host`.
+    /// `target` is the request-target: a path with its query, a whole URI for a proxy, and host and port for `CONNECT`.
+    /// `host` is the value of `Host`.
     package static func bytes(
         method: RequestMethod, target: String, host: String, fields: [(name: String, value: String)]
     ) throws(Failure) -> [UInt8] {

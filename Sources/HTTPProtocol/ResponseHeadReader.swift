@@ -1,12 +1,12 @@
-// Heads of responses from bytes, in chunks of any size (RFC 9112 sections 2 to 5). No I/O.
+// The head of a response, read from bytes in chunks of any size (RFC 9112 sections 2 to 5). No I/O.
 // The owner is the `ResponseReader` it is part of.
 
-/// Reads the head of the final response, and passes over those of interim responses before it.
+/// Reads the head of the final response, and skips those of interim responses before it.
 ///
-/// A line is kept until it is whole; its bytes are looked at once when they arrive and once when it is read.
+/// A line is buffered until it is complete; its bytes are examined once when they arrive and once when it is read.
 struct ResponseHeadReader: Sendable {
     private enum State {
-        /// Before `HTTP/1.1 200` and in it; `byteCount` bytes of it were right.
+        /// In the beginning `HTTP/1.1 200`, of which `byteCount` bytes were valid.
         case statusLine(byteCount: Int)
         /// After the CR of an empty line before the status line.
         case emptyLine
@@ -16,9 +16,9 @@ struct ResponseHeadReader: Sendable {
         case fieldLine
     }
 
-    /// Empty lines that are tolerated before status lines, in all.
+    /// The largest total number of empty lines that are tolerated before status lines.
     ///
-    /// RFC 9112 section 2.2 asks for it before a request line, and says nothing of a status line.
+    /// RFC 9112 section 2.2 recommends it before a request line, and does not mention a status line.
     private static let emptyLineLimit = 4
     private static let beginning: StaticString = "HTTP/1."
 
@@ -42,7 +42,7 @@ struct ResponseHeadReader: Sendable {
     /// Indicates whether any byte was read.
     var hasBegun: Bool { self.headRoom < self.limits.headByteCount }
 
-    /// Reads on from `position`; nil when the bytes are used up.
+    /// Reads from `position` on; nil when the bytes are used up.
     mutating func read(
         _ bytes: UnsafeRawBufferPointer, at position: inout Int
     ) throws(HTTPError) -> ResponseMessageHead? {
@@ -67,7 +67,7 @@ struct ResponseHeadReader: Sendable {
 
     // MARK: Status line
 
-    /// Reads a byte of `HTTP/1.1 200` or the one behind it, so that the first wrong one tells that it is not HTTP.
+    /// Reads a byte of `HTTP/1.1 200` or the one behind it, so that the first invalid byte reveals another protocol.
     private mutating func readBeginning(_ byte: UInt8) throws(HTTPError) {
         guard case .statusLine(let byteCount) = self.state else {
             guard byte == .lineFeed else { throw .notHTTP }
@@ -112,7 +112,7 @@ struct ResponseHeadReader: Sendable {
         self.state = .reasonPhrase
     }
 
-    /// Indicates whether another head follows (RFC 9110 section 15.2): behind every 1xx, known or not, but 101.
+    /// Indicates whether another head follows (RFC 9110 section 15.2): after every 1xx except 101, known or not.
     private var isInterim: Bool { 100..<200 ~= self.statusCode && self.statusCode != 101 }
 
     // MARK: Field lines
@@ -123,7 +123,7 @@ struct ResponseHeadReader: Sendable {
         self.state = .fieldLine
     }
 
-    /// Adds bytes to the line, and says whether it is whole; then it has no line end any more.
+    /// Adds bytes to the line; returns whether it is complete, in which case its line end is removed.
     ///
     /// RFC 9112 section 2.2: a single LF may end a status line or a field line.
     private mutating func takeLine(
@@ -151,11 +151,11 @@ struct ResponseHeadReader: Sendable {
         return true
     }
 
-    /// Reads a whole line; returns the head when it was the empty line behind the final one.
+    /// Reads a complete line; returns the head when it was the empty line behind the final one.
     private mutating func readFieldLine() throws(HTTPError) -> ResponseMessageHead? {
         guard let first = self.line.first else { return self.endHead() }
         if first.isWhitespace {
-            // RFC 9112 section 2.2: white space before the first field line may be rejected, and is.
+            // RFC 9112 section 2.2: white space before the first field line may be rejected, which is done here.
             try self.fields.append(continuation: self.line[...])
         } else {
             guard self.fields.count < self.limits.fieldLineCount else {

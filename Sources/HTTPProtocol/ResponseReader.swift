@@ -1,9 +1,9 @@
-// One response of a server from bytes, in pieces of any size (RFC 9112). No I/O.
+// One response of a server, read from bytes in pieces of any size (RFC 9112). No I/O.
 // The owner is the thread that receives the connection's bytes.
 
 /// Reads the response to one request: its head, then its body.
 ///
-/// Everything depends on the bytes alone, not on how they are cut into pieces, except the cuts between the pieces of
+/// The result depends only on the bytes, not on how they are cut into pieces, except for the cuts between the pieces of
 /// the body. After an error, every call throws it again.
 package struct ResponseReader: Sendable {
     private enum State {
@@ -15,7 +15,7 @@ package struct ResponseReader: Sendable {
         case failed(HTTPError)
     }
 
-    /// How the body is framed; nil until the head was read.
+    /// The framing of the body; nil until the head was read.
     package private(set) var bodyFraming: BodyFraming?
 
     private let method: RequestMethod
@@ -23,19 +23,19 @@ package struct ResponseReader: Sendable {
     private var headReader: ResponseHeadReader
     private var chunkReader: ChunkReader
 
-    /// Begins at the first byte behind the response before.
+    /// Begins at the first byte behind the previous response.
     ///
-    /// `acceptsUpgrade` says whether the request named a protocol to switch to, so that 101 can answer it.
+    /// `acceptsUpgrade` tells whether the request named a protocol to switch to, so that 101 can answer it.
     package init(method: RequestMethod, acceptsUpgrade: Bool, limits: HTTPLimits) {
         self.method = method
         self.headReader = ResponseHeadReader(acceptsUpgrade: acceptsUpgrade, limits: limits)
         self.chunkReader = ChunkReader(limits: limits)
     }
 
-    /// Reads on from `position`, and returns the head of the final response when it has ended.
+    /// Reads from `position` on, and returns the head of the final response when it is complete.
     ///
-    /// Nil means that all bytes were read and more are needed. Interim responses are passed over. Must not be called
-    /// again once it has returned a head.
+    /// Nil means that all bytes were read and more are needed. Interim responses are skipped. Must not be called again
+    /// once it has returned a head.
     package mutating func readHead(
         _ bytes: UnsafeRawBufferPointer, at position: inout Int
     ) throws(HTTPError) -> ResponseMessageHead? {
@@ -67,9 +67,9 @@ package struct ResponseReader: Sendable {
 
     /// Reads the body in place, from the start of the buffer.
     ///
-    /// The content of several chunks is moved together to where that of the first one lies; otherwise nothing moves.
-    /// Call it until the buffer is used up or the body is complete. An error behind content is thrown by the next
-    /// call, the content first.
+    /// The content of several chunks is moved together behind that of the first one; other content is not moved. Call
+    /// it until the buffer is used up or the body is complete. When content precedes an error, the content is returned
+    /// first and the next call throws.
     package mutating func readBody(_ buffer: UnsafeMutableRawBufferPointer) throws(HTTPError) -> BodyPiece {
         switch self.state {
         case .chunks:
@@ -105,14 +105,14 @@ package struct ResponseReader: Sendable {
         return piece
     }
 
-    /// Returns when the response is complete now that the connection has ended, and throws what is missing if not.
+    /// Returns when the response is complete at the end of the connection, and throws the missing part if not.
     package func connectionEnded() throws(HTTPError) {
         switch self.state {
         case .head: throw self.headReader.hasBegun ? .incompleteHead : .noResponse
         case .failed(let error): throw error
         case .fixedLength(let missing): throw .incompleteBody(missing: missing)
         case .chunks: if let error = self.chunkReader.endError { throw error }
-        // RFC 9112 section 8: nothing tells whether more was meant to come.
+        // RFC 9112 section 8: whether the body was truncated cannot be known.
         case .untilClose, .complete: return
         }
     }

@@ -1,20 +1,20 @@
-// Numbers of a caller's, brought into the range in which the arithmetic of time and memory cannot overflow. Pure.
+// Clamps a caller's numbers to ranges in which arithmetic of time and memory cannot overflow. Pure.
 
 extension Duration {
-    /// The longest time that anything waits: 100 years.
+    /// The longest time of any wait: 100 years.
     ///
     /// Sums of such times with the time since the start of the process, in nanoseconds too, stay far below their types'
     /// limits.
     package static let longestWait: Duration = .seconds(3_155_760_000)
 
-    /// The duration, at least zero and at most `longestWait`.
+    /// The duration, clamped to the range from zero to `longestWait`.
     package var bounded: Duration { min(max(.zero, self), .longestWait) }
 }
 
 extension Int {
-    /// The largest count of bytes that a limit can mean: 1 TiB.
+    /// The largest byte count of a limit: 1 TiB.
     package static let largestByteCount = 1 << 40
 
-    /// The number, at least zero and at most `largestByteCount`.
+    /// The number, clamped to the range from zero to `largestByteCount`.
     package var boundedByteCount: Int { Swift.min(Swift.max(0, self), .largestByteCount) }
 }

@@ -8,12 +8,12 @@
 
 /// A numeric address, without a zone.
 package enum IPAddress: Equatable, Sendable {
-    /// Four bytes.
+    /// An IPv4 address of four bytes.
     case version4([UInt8])
-    /// Sixteen bytes.
+    /// An IPv6 address of sixteen bytes.
     case version6([UInt8])
 
-    /// Reads an address as `inet_pton` does; nil when the text is none.
+    /// Reads an address as `inet_pton` does; nil when the text is not an address.
     package init?(_ text: String) {
         if let bytes = Self.bytes(of: text, AF_INET, count: 4) {
             self = .version4(bytes)
@@ -44,10 +44,10 @@ package enum IPAddress: Equatable, Sendable {
         return .version4(Array(bytes[12...]))
     }
 
-    /// How many bits it has.
+    /// The number of bits of the address.
     var bitCount: Int { self.bytes.count * 8 }
 
-    /// Returns whether its first bits are those of another address of its family.
+    /// Returns whether its first `bitCount` bits are those of another address of its family.
     func hasPrefix(_ bitCount: Int, of other: IPAddress) -> Bool {
         let (mine, others) = (self.bytes, other.bytes)
         guard mine.count == others.count, 0...self.bitCount ~= bitCount else { return false }

@@ -1,30 +1,30 @@
-/// The servers that are connected to without a proxy, as `NO_PROXY` lists them.
+/// The servers that are connected to directly, as `NO_PROXY` lists them.
 ///
 /// Entries are separated by commas or white space. Names are compared, and never looked up.
 package struct ProxyExceptions: Sendable, Equatable {
     private enum Pattern: Equatable {
-        /// `*`.
+        /// Every server (`*`).
         case everything
-        /// A name, which stands for the names below it as well; lower case, no dot at either end.
+        /// A name, and the names below it; lower case, no dot at either end.
         case name(String)
-        /// An address, or the addresses that begin with so many of its bits.
+        /// An address, or the addresses with the same first `bitCount` bits.
         case block(IPAddress, bitCount: Int)
     }
 
     private struct Entry: Equatable {
         let pattern: Pattern
-        /// Nil for every port.
+        /// The port; nil for every port.
         let port: UInt16?
     }
 
     private let entries: [Entry]
 
-    /// Reads a list; what is no entry is left out.
+    /// Reads a list; invalid entries are left out.
     package init(_ list: String) {
         self.entries = list.split { $0 == "," || $0.isWhitespace }.compactMap { Self.entry(String($0)) }
     }
 
-    /// Returns whether a server is among them.
+    /// Returns whether a server is among the exceptions.
     package func contains(host: String, port: UInt16) -> Bool {
         let address = IPAddress(host)?.unmapped
         let name = Self.canonical(host)
@@ -41,7 +41,7 @@ package struct ProxyExceptions: Sendable, Equatable {
     // MARK: Entries
 
     private static func entry(_ text: String) -> Entry? {
-        // An IPv6 address without brackets has colons, and no port.
+        // An IPv6 address without brackets contains colons, so it has no port.
         if let block = Self.block(text) { return Entry(pattern: block, port: nil) }
         guard let colon = text.lastIndex(of: ":") else { return Self.entry(host: text, port: nil) }
         guard let port: UInt16 = text[text.index(after: colon)...].utf8.decimalValue(), port > 0 else { return nil }
@@ -51,13 +51,13 @@ package struct ProxyExceptions: Sendable, Equatable {
     private static func entry(host: String, port: UInt16?) -> Entry? {
         if host == "*" { return Entry(pattern: .everything, port: port) }
         if let block = Self.block(host) { return Entry(pattern: block, port: port) }
-        // `*.example.com` is how other programs write `.example.com`.
+        // Other programs write `.example.com` as `*.example.com`.
         let name = Self.canonical(host.hasPrefix("*.") ? String(host.dropFirst()) : host)
         guard !name.isEmpty, !name.contains(where: { ":[]/".contains($0) }) else { return nil }
         return Entry(pattern: .name(name), port: port)
     }
 
-    /// An address or a block of addresses (RFC 4632 section 3.1), with brackets around the address or without.
+    /// Returns an address or a block of addresses (RFC 4632 section 3.1), with or without brackets around the address.
     private static func block(_ text: String) -> Pattern? {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         var address = parts[0]
@@ -66,7 +66,7 @@ package struct ProxyExceptions: Sendable, Equatable {
         let block = written.unmapped
         guard parts.count == 2 else { return .block(block, bitCount: block.bitCount) }
         guard let length: Int = parts[1][...].utf8.decimalValue() else { return nil }
-        // A block of mapped addresses counts the bits before the IPv4 address as well.
+        // The length of a block of mapped addresses includes the bits before the IPv4 address.
         let bitCount = length - (written.bitCount - block.bitCount)
         guard 0...block.bitCount ~= bitCount else { return nil }
         return .block(block, bitCount: bitCount)

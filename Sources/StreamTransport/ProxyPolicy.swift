@@ -1,37 +1,37 @@
-/// Which proxy connections go through: none, one for all, or those that the environment names.
+/// The choice of a proxy for each connection: none, one for all, or those that the environment names.
 ///
-/// A value; nobody owns it. Nothing of it is printed.
+/// An immutable value. Its description is redacted.
 package struct ProxyPolicy: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private typealias Proxy = Result<ProxyServer, TransportFailure>
 
-    /// For `http` and `ws`; nil without one.
+    /// The proxy for `http` and `ws`; nil without one.
     private let plain: Proxy?
-    /// For `https` and `wss`.
+    /// The proxy for `https` and `wss`; nil without one.
     private let secure: Proxy?
     private let exceptions: ProxyExceptions
 
-    /// No proxy for anything.
+    /// The policy without a proxy.
     package static let none = ProxyPolicy(plain: nil, secure: nil, exceptions: ProxyExceptions(""))
 
-    /// One proxy for every connection.
+    /// Returns a policy with one proxy for every connection.
     ///
-    /// An empty URL is one that cannot be used: a proxy was asked for, so that nothing is connected to directly.
+    /// An empty URL is invalid: the caller asked for a proxy, so no connection is made directly.
     package static func url(_ url: String) -> ProxyPolicy {
         let proxy = Result { () throws(TransportFailure) in try ProxyServer(url: url) }
         return ProxyPolicy(plain: proxy, secure: proxy, exceptions: ProxyExceptions(""))
     }
 
-    /// The proxies that environment variables name.
+    /// Returns a policy with the proxies that environment variables name.
     ///
     /// - `https_proxy`, `HTTPS_PROXY` for `https` and `wss`; `http_proxy`, `HTTP_PROXY` for `http` and `ws`.
     /// - `all_proxy`, `ALL_PROXY` where the variable of the scheme is not set.
     /// - `no_proxy`, `NO_PROXY` lists servers that are connected to directly.
     ///
-    /// Of two spellings the lower-case one counts, as in curl and Python: it is the older one, and the only one of
-    /// `http_proxy` that is safe. A variable that is set and empty means no proxy, and is not looked past.
+    /// The lower-case spelling takes precedence, as in curl and Python: it is the older one, and the only one of
+    /// `http_proxy` that is safe. A variable that is set and empty means no proxy, and no other variable is read.
     ///
-    /// Where `REQUEST_METHOD` is set, `HTTP_PROXY` is not looked at: in a CGI program it is the client's field `Proxy`
-    /// (RFC 3875 section 4.1.18).
+    /// Where `REQUEST_METHOD` is set, `HTTP_PROXY` is ignored: in a CGI program it is the client's field `Proxy` (RFC
+    /// 3875 section 4.1.18).
     package static func environment(_ environment: [String: String]) -> ProxyPolicy {
         let all = environment["all_proxy"] ?? environment["ALL_PROXY"]
         let capitals = environment["REQUEST_METHOD"] == nil ? environment["HTTP_PROXY"] : nil
@@ -49,23 +49,23 @@ package struct ProxyPolicy: Sendable, CustomStringConvertible, CustomDebugString
         self.exceptions = exceptions
     }
 
-    /// The proxy that a variable names; nil for an empty one, which means none.
+    /// Returns the proxy that a variable names; nil for an empty one, which means no proxy.
     private static func proxy(_ url: String) -> Proxy? {
         guard !url.utf8[...].trimmed.isEmpty else { return nil }
         return Result { () throws(TransportFailure) in try ProxyServer(url: url) }
     }
 
-    /// The proxy on the way to an endpoint; throws when its URL cannot be used.
+    /// Returns the proxy for an endpoint; throws when its URL cannot be used.
     package func proxy(for endpoint: TransportEndpoint) throws(TransportFailure) -> ProxyServer? {
         guard let proxy = endpoint.isSecure ? self.secure : self.plain else { return nil }
         if self.exceptions.contains(host: endpoint.host, port: endpoint.port) { return nil }
         return try proxy.get()
     }
 
-    /// Nothing of it.
+    /// Fixed text, because the policy may contain credentials.
     package var description: String { "ProxyPolicy(redacted)" }
-    /// Nothing of it.
+    /// Fixed text, because the policy may contain credentials.
     package var debugDescription: String { self.description }
-    /// Nothing of it.
+    /// No children, because the policy may contain credentials.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

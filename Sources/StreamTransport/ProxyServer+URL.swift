@@ -1,13 +1,13 @@
-/// Proxies as they are written: `http://user:password@host:port`.
+/// Reads proxies from URLs: `http://user:password@host:port`.
 ///
-/// What is wrong with a URL is said in fixed sentences: nothing of the URL, which may have a password, is in them but
-/// a scheme that is known.
+/// Faults are described by fixed sentences: no part of the URL, which may contain a password, is in them except a known
+/// scheme.
 extension ProxyServer {
-    /// Reads a URL; one without a scheme is taken for one with `http`.
+    /// Reads a URL; `http` is the default scheme.
     ///
-    /// Schemes are `http`, `https`, `socks5`, with which names are looked up here, and `socks5h`. The user name and the
-    /// password are percent-encoded; they may have any length for `http` and `https`, and at most 255 bytes each for
-    /// SOCKS.
+    /// Schemes are `http`, `https`, `socks5`, with which names are looked up by this process, and `socks5h`, with which
+    /// the proxy looks them up. The user name and the password are percent-encoded; they may have any length for `http`
+    /// and `https`, and at most 255 bytes each for SOCKS.
     package init(url: String) throws(TransportFailure) {
         var rest = url.utf8[...].trimmed
         var scheme = Scheme.http
@@ -23,7 +23,7 @@ extension ProxyServer {
         }
         var credential: Credential?
         var address = authority
-        // A password may have an @ in it that is not encoded: the last one counts.
+        // A password may contain an unencoded @: the last one is the separator.
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
             credential = try Self.credential(authority[..<at], for: scheme)
             address = authority[authority.index(after: at)...]
@@ -49,7 +49,7 @@ extension ProxyServer {
         switch scheme {
         case "http": return (.http, true)
         case "https": return (.https, true)
-        // curl's convention: the letter stands for a host name, which the proxy gets.
+        // curl's convention: the h means that the proxy receives the host name.
         case "socks5": return (.socks5, false)
         case "socks5h": return (.socks5, true)
         default:
@@ -62,10 +62,10 @@ extension ProxyServer {
 
     // MARK: The credential
 
-    /// The most bytes of a user name or a password (RFC 1929 section 2: one byte has the length).
+    /// The most bytes of a user name or a password (RFC 1929 section 2: the length is one byte).
     private static let socksByteCountLimit = 255
 
-    /// The user name and the password; nil when the user information is empty.
+    /// Returns the user name and the password; nil when the user information is empty.
     private static func credential(
         _ bytes: Substring.UTF8View, for scheme: Scheme
     ) throws(TransportFailure) -> Credential? {
@@ -75,7 +75,7 @@ extension ProxyServer {
         let password = try Self.decoded(bytes[name.endIndex...].dropFirst())
         switch scheme {
         case .http, .https:
-            // RFC 7617 section 2: the colon is where the password begins.
+            // RFC 7617 section 2: the first colon ends the user name.
             guard !user.contains(UInt8(ascii: ":")) else { throw Self.invalid("its user name has a colon") }
         case .socks5:
             guard user.count <= Self.socksByteCountLimit else {
@@ -88,7 +88,7 @@ extension ProxyServer {
         return Credential(userName: user, password: password)
     }
 
-    /// Takes the percent-encoding away (RFC 3986 section 2.1).
+    /// Removes the percent-encoding (RFC 3986 section 2.1).
     private static func decoded(_ bytes: Substring.UTF8View) throws(TransportFailure) -> [UInt8] {
         var decoded: [UInt8] = []
         var rest = bytes
@@ -131,7 +131,7 @@ extension ProxyServer {
         return (host, try Self.port(rest))
     }
 
-    /// The port in nothing or in a colon and what follows it; nil when there is none.
+    /// Returns the port of an empty text or of a colon and digits; nil when there is none.
     private static func port(_ bytes: Substring.UTF8View) throws(TransportFailure) -> UInt16? {
         let digits = bytes.dropFirst()
         if digits.isEmpty, bytes.isEmpty || bytes.first == UInt8(ascii: ":") { return nil }
@@ -143,7 +143,7 @@ extension ProxyServer {
 }
 
 extension UInt8 {
-    /// What a hexadecimal digit stands for.
+    /// The value of a hexadecimal digit; nil for another byte.
     fileprivate var hexadecimalValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -153,7 +153,7 @@ extension UInt8 {
         }
     }
 
-    /// Indicates whether it may stand in a name that is looked up.
+    /// Indicates whether the byte may be in a name that is looked up.
     fileprivate var isHostCharacter: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -165,13 +165,13 @@ extension UInt8 {
 }
 
 extension Substring.UTF8View {
-    /// The number that it is; nil when there is something other than digits.
+    /// Returns the decimal number; nil when there are other bytes than digits.
     func decimalValue<Number: FixedWidthInteger>() -> Number? {
         guard self.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else { return nil }
         return Number(String(decoding: self, as: UTF8.self))
     }
 
-    /// Without the white space around it.
+    /// The bytes without the white space around them.
     var trimmed: Substring.UTF8View {
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || 0x09...0x0D ~= $0 }
         let start = self.drop(while: isSpace)
@@ -180,11 +180,11 @@ extension Substring.UTF8View {
     }
 }
 
-/// RFC 4648 section 4.
+/// The base64 encoding of RFC 4648 section 4.
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// The bytes as text, padded.
+    /// Returns the bytes as padded base64 text.
     static func encoded(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {

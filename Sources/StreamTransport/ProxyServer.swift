@@ -1,6 +1,6 @@
 /// A proxy that is asked for a tunnel to the server, by CONNECT (RFC 9110 section 9.3.6) or by SOCKS 5 (RFC 1928).
 ///
-/// Its description never has the credential.
+/// Its description never contains the credential.
 package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
@@ -13,7 +13,7 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomD
         /// SOCKS 5 over TCP.
         case socks5
 
-        /// The port of a URL that names none.
+        /// The port of a URL without one.
         ///
         /// For `http` and `https` it is that of the scheme (RFC 9110 sections 4.2.1 and 4.2.2), where curl takes 1080
         /// for `http`; 1080 is the port of SOCKS (RFC 1928 section 3).
@@ -28,7 +28,7 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomD
 
     /// A user name and a password.
     ///
-    /// Its description has neither.
+    /// Its description contains neither.
     package struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
         CustomReflectable
     {
@@ -37,7 +37,7 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomD
         /// The password, which may be empty; at most 255 bytes for SOCKS (RFC 1929 section 2).
         package let password: [UInt8]
 
-        /// A credential.
+        /// Creates a credential.
         package init(userName: [UInt8], password: [UInt8]) {
             self.userName = userName
             self.password = password
@@ -56,11 +56,11 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomD
         package var customMirror: Mirror { Mirror(self, children: [:]) }
     }
 
-    /// The protocol that it speaks.
+    /// The protocol that the proxy speaks.
     package let scheme: Scheme
     /// A name, an IPv4 address, or an IPv6 address without brackets.
     package let host: String
-    /// 1–65,535.
+    /// The port, 1–65,535.
     package let port: UInt16
     /// The login; nil without one.
     package let credential: Credential?
@@ -69,7 +69,7 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomD
     /// here.
     package let resolvesNames: Bool
 
-    /// A proxy.
+    /// Creates a proxy.
     package init(
         scheme: Scheme = .http, host: String, port: UInt16, credential: Credential? = nil, resolvesNames: Bool = true
     ) {
@@ -80,10 +80,10 @@ package struct ProxyServer: Sendable, Hashable, CustomStringConvertible, CustomD
         self.credential = credential
     }
 
-    /// Where it is, and no more.
+    /// The host and the port only.
     package var description: String { "\(self.host):\(self.port)" }
-    /// Where it is, and no more.
+    /// The host and the port only.
     package var debugDescription: String { self.description }
-    /// Nothing.
+    /// No children.
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,20 +1,20 @@
-/// What a connection reports, in order: one `opened`, any number of payloads, one `ended`.
+/// The events of a connection, in order: one `opened`, any number of payloads, one `ended`.
 ///
-/// An exchange that fails before an answer came reports `ended` alone. A held request has one `ready` before `opened`,
-/// and a WebSocket one `pong` for each `ping()` that was answered, between the others.
+/// An exchange that fails before its answer reports only `ended`. A held request reports one `ready` before `opened`,
+/// and a WebSocket one `pong` for each answered `ping()`, between the others.
 package enum TransportEvent {
-    /// The connection of a held request is established: `release()` makes the request whole.
+    /// The connection of a held request is established: `release()` completes the request.
     case ready
     /// The peer has answered a ping that `TransportConnection.ping()` sent.
     case pong
-    /// The header section of the final response is there.
+    /// The header section of the final response has arrived.
     ///
     /// With status code 101 the WebSocket is established. With any other status code on an upgrade, it was refused,
     /// and the payloads that follow are the body of the refusal.
     case opened(ResponseHead)
     /// A whole WebSocket message, or a piece of a response body with its content coding removed.
     case payload(InboundPayload)
-    /// Nothing comes after this.
+    /// The end, which is the last event.
     case ended(TransportEnd)
 }
 
@@ -23,21 +23,21 @@ package enum TransportEvent {
 /// They stay valid until the next call of `next()` or `wait(for:)` on the same connection, and 64 more bytes can be
 /// read past their end, so that a vectorised parser may load there.
 @safe package struct InboundPayload {
-    /// What the bytes are.
+    /// The type of the bytes.
     package enum Kind: Sendable, Equatable {
         /// A text message.
         ///
-        /// Whether it is valid UTF-8 is for the consumer to find out (`fail(code: 1007)` if not).
+        /// The consumer checks that it is valid UTF-8 (`fail(code: 1007)` if not).
         case text
         /// A binary message.
         case binary
-        /// A piece of a response body: any cut, no relation to what the server wrote at once.
+        /// A piece of a response body, whose boundaries are unrelated to the server's writes.
         case body
     }
 
-    /// What the bytes are.
+    /// The type of the bytes.
     package let kind: Kind
-    /// The bytes; see the type's documentation for how long.
+    /// The bytes, valid as the type's documentation describes.
     package let bytes: UnsafeRawBufferPointer
 
     /// Lends bytes that the connection keeps alive until its next call.
@@ -49,21 +49,21 @@ package enum TransportEvent {
 
 /// The status code and the header section of a final response.
 package struct ResponseHead: Sendable, Equatable {
-    /// RFC 9110 section 15.
+    /// The status code (RFC 9110 section 15).
     package let statusCode: Int
     /// The fields that the request asked for (`TransportRequest.capturedFieldNames`), in the order of that list.
     package let fields: [HTTPField]
-    /// True when permessage-deflate (RFC 7692) or a content coding (RFC 9110 section 8.4) is in use.
+    /// Indicates whether permessage-deflate (RFC 7692) or a content coding (RFC 9110 section 8.4) is in use.
     package let isCompressed: Bool
 
-    /// A response head.
+    /// Creates a response head.
     package init(statusCode: Int, fields: [HTTPField] = [], isCompressed: Bool = false) {
         self.statusCode = statusCode
         self.fields = fields
         self.isCompressed = isCompressed
     }
 
-    /// The first value of a field, whose name is compared without regard to case.
+    /// Returns the first value of a field, whose name is compared without regard to case.
     package func value(of name: String) -> String? {
         self.fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
@@ -76,18 +76,18 @@ package struct HTTPField: Sendable, Equatable {
     /// The field value, without white space around it.
     package let value: String
 
-    /// A field.
+    /// Creates a field.
     package init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
 }
 
-/// What one connection has done so far.
+/// The counters and times of one connection so far.
 package struct TransportStatistics: Sendable, Equatable {
     /// Bytes read from the socket after the header section, before any decompression, until the exchange has ended.
     package var receivedByteCount = 0
-    /// The same bytes after decompression; nil when nothing was compressed.
+    /// The same bytes after decompression; nil when no byte was compressed.
     package var inflatedByteCount: Int?
     /// Bytes of request body, or of WebSocket frames, given to the socket.
     package var sentByteCount = 0
@@ -95,23 +95,23 @@ package struct TransportStatistics: Sendable, Equatable {
     package var resolved: Duration?
     /// Time from the start to the moment the request or the upgrade could be written (TCP and TLS are done).
     package var connected: Duration?
-    /// True when the TLS handshake resumed a session of a connection before (RFC 8446 section 2.2).
+    /// Indicates whether the TLS handshake resumed a session of an earlier connection (RFC 8446 section 2.2).
     package var isTLSResumed = false
     /// Time from the start to the response's header section.
     package var opened: Duration?
     /// Time from the start to the newest byte from the peer.
     package var lastReceived: Duration?
-    /// Time from the start to the newest byte that the peer sent of its own accord: everything but pongs.
+    /// Time from the start to the newest byte that the peer sent unprompted: everything but pongs.
     package var lastHeard: Duration?
     /// Time from the start to the newest ping of the peer.
     package var lastPinged: Duration?
-    /// True when the whole request was given to the socket.
+    /// Indicates whether the whole request was given to the socket.
     package var requestSent = false
-    /// True while a request waits for its turn on a socket that others use as well.
+    /// Indicates whether a request waits for its turn on a socket that others use as well.
     package var isWaitingForTurn = false
-    /// Time from the start to when a request went out that had waited for its turn.
+    /// Time from the start to the sending of a request that had waited for its turn.
     package var turnCame: Duration?
 
-    /// All zero.
+    /// Creates statistics with zeros.
     package init() {}
 }

@@ -1,21 +1,21 @@
-/// How a connection came to its end.
+/// The end of a connection.
 package enum TransportEnd: Sendable, Equatable {
-    /// The response's body is whole, as far as HTTP can tell (a body that ends with the connection always is).
+    /// The response's body is complete, as far as HTTP can tell (a body that ends with the connection always is).
     case complete
-    /// The WebSocket was closed: the peer's code and reason (RFC 6455 section 7.4), 1005 when its close frame had
-    /// none, 1006 when the connection ended without a close frame.
+    /// The WebSocket was closed: the peer's code and reason (RFC 6455 section 7.4), 1005 when its close frame had none,
+    /// 1006 when the connection ended without a close frame.
     case closed(code: UInt16, reason: String)
-    /// Something went wrong.
+    /// The attempt failed.
     case failed(TransportFailure)
 }
 
-/// Why an attempt ended before the peer said that it is over.
+/// The failure that ended an attempt before the peer completed it.
 package struct TransportFailure: Error, Sendable, Equatable {
-    /// How far the attempt had come.
+    /// The progress of the attempt.
     package enum Phase: String, Sendable, Equatable, CaseIterable {
-        /// Looking the host's addresses up.
+        /// The look-up of the host's addresses.
         case resolve
-        /// TCP.
+        /// The TCP connection.
         case connect
         /// A proxy: its look-up, TCP and TLS to it, and CONNECT or SOCKS.
         case proxy
@@ -33,22 +33,22 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case close
     }
 
-    /// What went wrong.
+    /// The cause of the failure.
     package enum Cause: Sendable, Equatable {
-        /// The request cannot be sent as it is: which part of it, and what is wrong with it.
+        /// The request cannot be sent as it is; the text names the part and its fault.
         case invalidRequest(String)
         /// The host has no address; `getaddrinfo`'s code (`EAI_…`).
         case unresolvable(code: Int32)
-        /// No address could be connected to; `errno` of the last one, 0 when it is not known.
+        /// No address could be connected to; `errno` of the last attempt, 0 when it is not known.
         case unreachable(code: Int32)
-        /// A wait's limit (`TransportTimeouts`) is over.
+        /// A time limit (`TransportTimeouts`) was exceeded.
         case timedOut
-        /// The peer's certificate is not trusted; OpenSSL's `X509_V_ERR_…` code, and who issued the certificate it is
-        /// about, as that one says (RFC 4514), at most 256 bytes without control characters.
+        /// The peer's certificate is not trusted; OpenSSL's `X509_V_ERR_…` code, and the issuer of the certificate that
+        /// it concerns, as that certificate names it (RFC 4514), at most 256 bytes without control characters.
         case certificateRejected(code: Int32, issuer: String? = nil)
-        /// No key of the peer's certificates is one that is pinned.
+        /// No key of the peer's certificates is a pinned one.
         case keyNotPinned
-        /// The TLS handshake ended with this alert (RFC 8446 section 6), the peer's or ours.
+        /// The TLS handshake ended with this alert (RFC 8446 section 6), sent by the peer or by this side.
         case tlsAlert(UInt8)
         /// The TLS handshake failed for another reason.
         case tlsHandshakeFailed
@@ -56,45 +56,45 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case trustAnchorsUnreadable
         /// The client's certificate or its key cannot be read, or they do not belong together.
         case clientCertificateUnreadable
-        /// The proxy's URL cannot be used: what is wrong with it, and never the URL.
+        /// The proxy's URL cannot be used; the text names the fault, and never contains the URL.
         case proxyInvalid(String)
         /// The proxy refused the tunnel; its status code (RFC 9110 section 9.3.6).
         case proxyRefused(statusCode: Int)
         /// The proxy refused the tunnel; the code of its SOCKS reply, which is not 0 (RFC 1928 section 6).
         case socksRefused(code: UInt8)
-        /// The proxy wants another login, or one at all (RFC 1928 section 3, RFC 1929).
+        /// The proxy requires another login, or one at all (RFC 1928 section 3, RFC 1929).
         case socksAuthenticationRefused(SOCKSAuthenticationFault)
-        /// What the proxy sent is not SOCKS 5.
+        /// The proxy's bytes are not SOCKS 5.
         case notSOCKS
-        /// What came back is not an HTTP/1.1 response.
+        /// The answer is not an HTTP/1.1 response.
         case notHTTP
-        /// The response's header section is over the limit.
+        /// The response's header section exceeds the limit.
         case headerSectionTooLarge(limit: Int)
         /// Status code 101 with a wrong or missing field, or an interim response where none can be (RFC 6455 4.1).
         case openingHandshakeInvalid(OpeningHandshakeFault)
         /// The peer broke RFC 6455 or RFC 7692; the close code that was sent to it.
         case protocolViolation(closeCode: UInt16)
-        /// A message or its inflated form is over the limit.
+        /// A message or its inflated form exceeds the limit.
         case messageTooLarge(limit: Int)
         /// A transfer coding other than `chunked` (RFC 9112 section 7).
         case unsupportedTransferCoding
         /// The body's framing cannot be read: a chunk, or the trailer section (RFC 9112 section 7.1).
         case malformedBody
-        /// The content coding is not one that was asked for.
+        /// The response has a content coding that the request did not list.
         case unsupportedContentCoding
         /// The compressed body is damaged or cut off.
         case corruptContentCoding
-        /// The connection ended in the middle: reset, or closed where more was announced.
+        /// The connection ended early: it was reset, or closed before the announced end.
         case connectionLost
         /// The peer answered neither data nor pings (`pingInterval`, `pongTimeout`).
         case peerUnresponsive
         /// `cancel()` was called.
         case cancelled
-        /// The process has no file descriptor left; how many it may have (`ulimit -n`).
+        /// The process has no file descriptor left; the number that it may have (`ulimit -n`).
         case descriptorsExhausted(limit: Int)
         /// The service could not be started or refused the connection: no memory, no threads.
         case unavailable
-        /// No connection can be opened in this environment, whatever the network does.
+        /// No connection can be opened in this environment, whatever the state of the network.
         case environmentUnusable(EnvironmentFault)
     }
 
@@ -110,15 +110,15 @@ package struct TransportFailure: Error, Sendable, Equatable {
 
     /// A SOCKS proxy's reason for refusing a client (RFC 1928 section 3, RFC 1929).
     package enum SOCKSAuthenticationFault: String, Sendable, Equatable, CaseIterable {
-        /// A login is wanted, and the proxy's URL has none.
+        /// A login is required, and the proxy's URL has none.
         case credentialMissing = "credential-missing"
         /// The user name or the password is wrong.
         case credentialRefused = "credential-refused"
-        /// Another method than a user name and a password is wanted, such as GSSAPI.
+        /// Another method than a user name and a password is required, such as GSSAPI.
         case methodsRefused = "methods-refused"
     }
 
-    /// What is wrong with an answer to the opening handshake (RFC 6455 section 4.1).
+    /// The fault of an answer to the opening handshake (RFC 6455 section 4.1).
     package enum OpeningHandshakeFault: String, Sendable, Equatable, CaseIterable {
         /// `Upgrade` is not `websocket`.
         case upgrade
@@ -126,7 +126,7 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case connection
         /// `Sec-WebSocket-Accept` is missing or wrong.
         case accept
-        /// `Sec-WebSocket-Extensions` has something that was not offered, or makes no sense.
+        /// `Sec-WebSocket-Extensions` has an extension that was not offered, or invalid parameters.
         case extensions
         /// `Sec-WebSocket-Protocol` was not asked for.
         case subprotocol
@@ -136,12 +136,12 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case interimResponse
     }
 
-    /// How far the attempt had come.
+    /// The progress of the attempt.
     package let phase: Phase
-    /// What went wrong.
+    /// The cause of the failure.
     package let cause: Cause
 
-    /// A failure.
+    /// Creates a failure.
     package init(phase: Phase, cause: Cause) {
         self.phase = phase
         self.cause = cause

@@ -1,8 +1,8 @@
-/// Everything a transport needs to make one attempt.
+/// The data that a transport needs for one attempt.
 package struct TransportRequest: Sendable {
-    /// What is exchanged.
+    /// The kind of exchange.
     package enum Exchange: Sendable {
-        /// A GET that asks for a WebSocket (RFC 6455 section 4.1), with an offer of permessage-deflate or without.
+        /// A GET that asks for a WebSocket (RFC 6455 section 4.1), with or without an offer of permessage-deflate.
         case webSocket(compression: MessageCompressionOffer?)
         /// A POST with this body, whose response streams.
         case post(body: [UInt8])
@@ -10,9 +10,9 @@ package struct TransportRequest: Sendable {
         case get
     }
 
-    /// Where to connect to.
+    /// The server and target of the request.
     package var endpoint: TransportEndpoint
-    /// What is exchanged.
+    /// The kind of exchange.
     package var exchange: Exchange
     /// Fields of the request beside those that the transport writes itself (`Host`, `Content-Length`, `Upgrade`, …).
     package var fields: [HTTPField]
@@ -20,21 +20,21 @@ package struct TransportRequest: Sendable {
     ///
     /// Other fields are not read.
     package var capturedFieldNames: [String]
-    /// What the peer may send at most.
+    /// The limits of what the peer may send.
     package var limits: TransportLimits
-    /// How long the transport waits by itself.
+    /// The time limits of the transport.
     package var timeouts: TransportTimeouts
     /// Indicates whether a POST waits for `TransportConnection.release()` once its connection is established.
     ///
-    /// Default false. Until then the server has no complete request, so that it cannot act on it. `connect` of the
-    /// timeouts ends with `TransportEvent.ready`; a held connection may wait for as long as it is left alone.
+    /// Default false. Until then the server has no complete request and cannot act on it. The `connect` timeout ends
+    /// with `TransportEvent.ready`; a held connection may wait without limit.
     package var isHeld = false
-    /// The lane of a WebSocket that carries several responses; nil is the one without a name.
+    /// The lane of a WebSocket that carries several responses; nil is the unnamed lane.
     ///
-    /// Default nil. Only a transport that shares sockets looks at it.
+    /// Default nil. Only a transport that shares sockets uses it.
     package var lane: String?
 
-    /// A request with the default limits and timeouts.
+    /// Creates a request with the default limits and timeouts.
     package init(
         endpoint: TransportEndpoint,
         exchange: Exchange,
@@ -61,12 +61,12 @@ package struct TransportEndpoint: Sendable, Hashable {
     package var isSecure: Bool
     /// A registered name, an IPv4 address, or an IPv6 address without brackets.
     package var host: String
-    /// 1–65,535.
+    /// The port, 1–65,535.
     package var port: UInt16
     /// The path and the query, as they stand in the request line.
     package var target: String
 
-    /// An endpoint.
+    /// Creates an endpoint.
     package init(isSecure: Bool, host: String, port: UInt16, target: String) {
         self.isSecure = isSecure
         self.host = host
@@ -75,51 +75,51 @@ package struct TransportEndpoint: Sendable, Hashable {
     }
 }
 
-/// What a peer may send at most, and what may wait for it; past a limit the connection fails.
+/// The limits of a peer's data and of queued messages; beyond a limit the connection fails.
 package struct TransportLimits: Sendable, Equatable {
-    /// One WebSocket message, inflated.
+    /// The size of one WebSocket message, inflated.
     ///
     /// Default 64 MiB.
     package var messageByteCount = 64 << 20
-    /// Unread bytes at which the connection stops reading.
+    /// The number of unread bytes at which the connection stops reading.
     ///
     /// Default 1 MiB.
     package var highWatermark = 1 << 20
-    /// Unread bytes at which it starts again.
+    /// The number of unread bytes at which it starts again.
     ///
     /// Default 256 KiB.
     package var lowWatermark = 256 << 10
-    /// Bytes of messages that were given to `TransportConnection.send` and are not with the socket yet: what passes
-    /// this fails the connection, in phase `send`.
+    /// The bytes of messages that were given to `TransportConnection.send` and not yet to the socket; a message beyond
+    /// it fails the connection, in phase `send`.
     ///
-    /// Default 64 MiB. They count until nothing is left to write.
+    /// Default 64 MiB. They count until no bytes are left to write.
     package var outboundByteCount = 64 << 20
 
-    /// The defaults.
+    /// Creates the default limits.
     package init() {}
 }
 
-/// How long a transport waits by itself.
+/// The time limits of a transport.
 ///
-/// Nil turns a wait's end off.
+/// Nil disables a limit.
 package struct TransportTimeouts: Sendable, Equatable {
-    /// Name resolution, TCP, TLS and, for a WebSocket, the answer to the upgrade, together.
+    /// The limit for name resolution, TCP, TLS and, for a WebSocket, the answer to the upgrade, together.
     ///
     /// Default 10 s.
     package var connect: Duration? = .seconds(10)
-    /// Quiet after which a ping is sent (WebSocket only).
+    /// The quiet time after which a ping is sent (WebSocket only).
     ///
     /// Default 20 s.
     package var pingInterval: Duration? = .seconds(20)
-    /// Quiet after that ping with which the peer counts as gone.
+    /// The quiet time after that ping at which the peer counts as gone.
     ///
     /// Default 10 s.
     package var pongTimeout: Duration = .seconds(10)
-    /// How long the peer may take to answer a close frame, or a request that it has stopped reading.
+    /// The time for the peer to answer a close frame, or a request that it has stopped reading.
     ///
     /// Default 2 s.
     package var close: Duration = .seconds(2)
 
-    /// The defaults.
+    /// Creates the default timeouts.
     package init() {}
 }

@@ -1,11 +1,11 @@
 // Base64 of a few bytes (RFC 4648 section 4), for the keys of the opening handshake.
-// Nobody owns it.
+// It has no state.
 
 /// Encodes bytes as base64 with padding.
 package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// The encoded bytes.
+    /// Returns the encoded bytes.
     package static func encode(_ bytes: [UInt8]) -> String {
         var output: [UInt8] = []
         output.reserveCapacity((bytes.count + 2) / 3 * 4)

@@ -1,9 +1,9 @@
 // Masking of client frames (RFC 6455 section 5.3).
-// The owner is whoever writes the frame.
+// The owner is the writer of the frame.
 
 /// The four random bytes that mask one frame.
 ///
-/// The caller makes them, from a source that the peer cannot predict (RFC 6455 section 10.3).
+/// The caller generates them, from a source that the peer cannot predict (RFC 6455 section 10.3).
 package struct MaskingKey: RawRepresentable, Hashable, Sendable {
     /// The key as a number whose most significant byte is the first on the wire.
     package let rawValue: UInt32
@@ -12,18 +12,18 @@ package struct MaskingKey: RawRepresentable, Hashable, Sendable {
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 }
 
-/// Masks or unmasks bytes that come in any number of runs.
+/// Masks or unmasks bytes in any number of runs.
 package struct ByteMask: Sendable {
-    /// The key twice, its next byte lowest.
+    /// The key twice, its next byte in the lowest place.
     private var pattern: UInt64
 
-    /// Begins at the first byte of the key.
+    /// Begins with the first byte of the key.
     package init(key: MaskingKey) {
         let word = UInt64(key.rawValue.byteSwapped)
         self.pattern = word << 32 | word
     }
 
-    /// Combines the bytes with the key where they stand, and remembers how far the key was used.
+    /// Combines the bytes with the key in place, and keeps the position in the key.
     package mutating func apply(to bytes: UnsafeMutableRawBufferPointer) {
         let count = bytes.count
         guard count > 0, let start = bytes.baseAddress else { return }
@@ -34,7 +34,7 @@ package struct ByteMask: Sendable {
             unsafe start.storeBytes(of: word ^ pattern, toByteOffset: index, as: UInt64.self)
             index &+= 8
         }
-        // Whole words leave the key where it was.
+        // Whole words do not change the position in the key.
         while index < count {
             let byte = unsafe start.load(fromByteOffset: index, as: UInt8.self)
             let masked = byte ^ UInt8(truncatingIfNeeded: self.pattern)

@@ -1,14 +1,14 @@
 // The status codes of the closing handshake (RFC 6455 section 7.4 and the IANA registry).
-// Values; nobody owns them.
+// Values without an owner.
 
-/// Why a WebSocket connection was closed.
+/// The status code with which a WebSocket connection was closed.
 ///
 /// Codes that are not named here are kept as they are: 3000–3999 are registered by libraries, 4000–4999 are private.
 package struct CloseCode: RawRepresentable, Hashable, Sendable {
     /// The number on the wire.
     package let rawValue: UInt16
 
-    /// Makes a code of any number, allowed on the wire or not.
+    /// Creates a code of any number, allowed on the wire or not.
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// 1000: the purpose of the connection has been fulfilled.

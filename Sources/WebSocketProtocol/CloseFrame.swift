@@ -1,5 +1,5 @@
 // The payload of a close frame, in both directions (RFC 6455 section 5.5.1).
-// A value; nobody owns it.
+// A value without an owner.
 
 /// The code and the reason of a close frame.
 package struct CloseFrame: Equatable, Sendable {
@@ -15,8 +15,8 @@ package struct CloseFrame: Equatable, Sendable {
 
     /// Makes a frame to send.
     ///
-    /// A code that must not be on the wire gives an empty payload, and without a code there is no reason. A reason
-    /// that is too long is cut before the scalar that passes the limit.
+    /// A code that must not be on the wire gives an empty payload, and without a code there is no reason. A longer
+    /// reason is cut before the scalar that exceeds the limit.
     package init(code: CloseCode?, reason: String = "") {
         guard let code, code.isAllowedInFrame else {
             self.code = nil
@@ -38,7 +38,7 @@ package struct CloseFrame: Equatable, Sendable {
         guard let low = rest.first else { throw .incompleteCloseCode }
         let code = CloseCode(rawValue: UInt16(high) << 8 | UInt16(low))
         guard code.isAllowedInFrame else { throw .closeCodeNotAllowed(code.rawValue) }
-        // The failable conversion is the check that the reason is UTF-8.
+        // The failable conversion checks that the reason is UTF-8.
         guard let reason = String(validating: rest.dropFirst(), as: UTF8.self) else { throw .closeReasonNotUTF8 }
         self.code = code
         self.reason = reason

@@ -1,24 +1,24 @@
 // The closing handshake of a client (RFC 6455 sections 5.5.1 and 7.1).
-// The owner is whoever owns the connection; it performs the actions.
+// The owner is the owner of the connection, which performs the actions.
 
-/// Decides who closes, what is sent, and which code is reported.
+/// Decides which side closes, which frames are sent, and which code is reported.
 ///
 /// It performs no I/O and reads no clock: the driver arms a timer when it has sent a close frame, and reports
 /// `timedOut` when the peer does not end the connection.
 package struct ClosingHandshake: Sendable {
-    /// Who ended the connection.
+    /// The side that ended the connection.
     package enum Initiator: Equatable, Sendable {
-        /// We did: a close of our own, or a failed connection.
+        /// The client: a close that the owner requested, or a failed connection.
         case client
-        /// The server did, with a close frame.
+        /// The server, with a close frame.
         case server
-        /// Nobody did: the connection was lost.
+        /// Neither side: the connection was lost.
         case network
     }
 
-    /// How the connection ended.
+    /// The way in which the connection ended.
     package struct Outcome: Equatable, Sendable {
-        /// Who began.
+        /// The side that began to close.
         package let initiator: Initiator
         /// The code that was received: 1005 when the close frame had none, 1006 when there was no close frame
         /// (RFC 6455 section 7.1.5).
@@ -30,7 +30,7 @@ package struct ClosingHandshake: Sendable {
         /// Indicates whether both sides sent a close frame (RFC 6455 section 7.1.4).
         package let isClean: Bool
 
-        /// Makes an outcome; the default of every part is that of a connection that was lost.
+        /// Makes an outcome; the defaults are those of a lost connection.
         package init(
             initiator: Initiator = .network, code: CloseCode = .abnormalClosure, reason: String = "",
             sentCode: CloseCode? = nil, isClean: Bool = false
@@ -43,7 +43,7 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// What the driver must do after one input.
+    /// The driver's task after one input.
     package enum Action: Equatable, Sendable {
         /// Send the frame, nothing after it, and arm the timer. The server ends the connection
         /// (RFC 6455 section 7.1.1); until then keep reading.
@@ -56,7 +56,7 @@ package struct ClosingHandshake: Sendable {
         case disconnect
         /// The connection has ended.
         case finish(Outcome)
-        /// Nothing.
+        /// Do nothing.
         case ignore
     }
 
@@ -81,7 +81,7 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// The owner wants to close.
+    /// Begins to close, because the owner has asked for it.
     package mutating func closeRequested(_ frame: CloseFrame) -> Action {
         switch self.state {
         case .open:
@@ -93,7 +93,7 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// A close frame arrived.
+    /// Handles a received close frame.
     package mutating func closeReceived(_ frame: CloseFrame) -> Action {
         switch self.state {
         case .open:
@@ -105,12 +105,12 @@ package struct ClosingHandshake: Sendable {
             self.state = .closeReceived(frame, sent: sent, initiator: .client)
             return .awaitDisconnect
         case .closeReceived, .failed, .closed:
-            // Bytes that were on their way when the connection was given up.
+            // These bytes were on their way when the connection was given up.
             return .ignore
         }
     }
 
-    /// The peer broke a rule, and the connection must be failed with that code.
+    /// Fails the connection with a code, because the peer broke a rule.
     package mutating func connectionFailed(_ code: CloseCode) -> Action {
         switch self.state {
         case .open:
@@ -126,7 +126,7 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// The peer has not ended the connection in time.
+    /// Ends the connection, because the peer has not done so in time.
     package mutating func timedOut() -> Action {
         switch self.state {
         case .closingSent, .closeReceived: .disconnect
@@ -135,7 +135,7 @@ package struct ClosingHandshake: Sendable {
         }
     }
 
-    /// The connection ended, whoever ended it.
+    /// Handles the end of the connection, by either side.
     package mutating func connectionEnded() -> Action {
         let state = self.state
         self.state = .closed

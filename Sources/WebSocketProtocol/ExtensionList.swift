@@ -1,5 +1,5 @@
 // The value of `Sec-WebSocket-Extensions` (RFC 6455 section 9.1).
-// Values; nobody owns them.
+// Values without an owner.
 
 /// One element of the value.
 package struct WebSocketExtension: Equatable, Sendable {
@@ -31,7 +31,7 @@ package struct WebSocketExtension: Equatable, Sendable {
 
 /// Reads the list of extensions.
 package struct ExtensionListParser {
-    /// The value does not follow the grammar.
+    /// The error of a value that does not follow the grammar.
     package struct SyntaxError: Error, Equatable, Sendable {}
 
     private let bytes: [UInt8]
@@ -39,15 +39,15 @@ package struct ExtensionListParser {
 
     private init(_ value: String) { self.bytes = Array(value.utf8) }
 
-    /// Reads a whole value; several fields are joined by commas before.
+    /// Reads a whole value; several field lines are joined by commas before.
     ///
-    /// An empty one has no elements.
+    /// An empty value has no elements.
     package static func parse(_ value: String) throws(SyntaxError) -> [WebSocketExtension] {
         var parser = Self(value)
         var extensions: [WebSocketExtension] = []
         while true {
             parser.skipWhitespace()
-            // An empty element is legal in a list that is received (RFC 9110 section 5.6.1.2).
+            // An empty element is legal in a received list (RFC 9110 section 5.6.1.2).
             if parser.take(",") { continue }
             guard !parser.isAtEnd else { return extensions }
             extensions.append(try parser.readExtension())
@@ -76,7 +76,7 @@ package struct ExtensionListParser {
         return WebSocketExtension(name: name, parameters: parameters)
     }
 
-    /// A token, or a quoted string whose content is one (RFC 6455 section 9.1).
+    /// Reads a token, or a quoted string whose content is one (RFC 6455 section 9.1).
     private mutating func readValue() throws(SyntaxError) -> String {
         guard self.take("\"") else { return try self.readToken() }
         var content: [UInt8] = []

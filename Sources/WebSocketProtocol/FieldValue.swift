@@ -1,11 +1,11 @@
-// Reading of field values, as far as the handshakes need it (RFC 9110 sections 5.5 and 5.6).
-// Values; nobody owns them.
+// Reading of field values for the handshakes (RFC 9110 sections 5.5 and 5.6).
+// It has no state.
 
-/// Questions about the value of an HTTP field.
+/// Parses the values of HTTP fields.
 package enum FieldValue {
-    /// The value without optional whitespace around it.
+    /// Returns the value without optional whitespace around it.
     ///
-    /// It goes by bytes: a space and the combining mark behind it are one character, and still only the space goes.
+    /// It compares bytes: of a space with a combining mark behind it, which is one character, the space is removed.
     package static func trimmed(_ value: Substring) -> Substring {
         let bytes = value.utf8
         guard let first = bytes.firstIndex(where: { !Self.isWhitespace($0) }),
@@ -14,7 +14,7 @@ package enum FieldValue {
         return value[first..<bytes.index(after: last)]
     }
 
-    /// The elements of a comma-separated list of tokens; empty ones do not count (RFC 9110 section 5.6.1.2).
+    /// Returns the elements of a comma-separated list of tokens; empty ones are left out (RFC 9110 section 5.6.1.2).
     package static func tokens(of value: String) -> [String] {
         value.utf8.split(separator: UInt8(ascii: ","))
             .map { String(Self.trimmed(Substring($0))) }
@@ -23,7 +23,7 @@ package enum FieldValue {
 
     /// Returns whether the value of `Content-Length`, several fields joined by commas, is one number.
     ///
-    /// RFC 9112 section 6.3: the same number several times is one; anything else is an error that nobody can mend.
+    /// RFC 9112 section 6.3: the same number several times counts as one; any other value is an unrecoverable error.
     package static func isContentLength(_ value: String) -> Bool {
         let numbers = value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
             .map { Self.number(Self.trimmed(Substring($0))) }
@@ -31,7 +31,7 @@ package enum FieldValue {
         return numbers.allSatisfy { $0 == first }
     }
 
-    /// Compares without regard to the case of ASCII letters, and of no others.
+    /// Compares without regard to the case of ASCII letters.
     package static func isEqual(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
         left.utf8.elementsEqual(right.utf8) { Self.lowercased($0) == Self.lowercased($1) }
     }

@@ -1,11 +1,11 @@
-// What a server can do wrong in its frames.
-// Values; nobody owns them.
+// The errors of a server's frames.
+// Values without an owner.
 
-/// Why the connection must be failed (RFC 6455 section 7.1.7).
+/// The reason for which the connection must be failed (RFC 6455 section 7.1.7).
 package enum FrameError: Error, Equatable, Sendable {
     /// A frame from the server was masked (RFC 6455 section 5.1).
     case maskedFrame
-    /// A reserved bit was set that no negotiated extension gives a meaning, or at a place where it has none.
+    /// A reserved bit was set to which no negotiated extension gives a meaning in this frame.
     case reservedBitSet
     /// An opcode that RFC 6455 section 5.2 reserves.
     case reservedOpcode(UInt8)
@@ -13,15 +13,15 @@ package enum FrameError: Error, Equatable, Sendable {
     case fragmentedControlFrame
     /// A control frame of more than 125 bytes.
     case controlFrameTooLong
-    /// A continuation frame although no message was begun.
+    /// A continuation frame outside a fragmented message.
     case unexpectedContinuation
-    /// A text or binary frame before the last fragment of the message that was begun.
+    /// A text or binary frame before the last fragment of the current message.
     case unfinishedMessage
     /// A 64-bit length with the most significant bit set.
     case lengthOutOfRange
     /// A length that was not encoded in the fewest bytes.
     case nonMinimalLength
-    /// A message that passes the limit, told by its frame headers or while it was collected.
+    /// A message over the limit, by its frame headers or while it was collected.
     case messageTooBig(limit: Int)
     /// A close frame with a payload of one byte.
     case incompleteCloseCode

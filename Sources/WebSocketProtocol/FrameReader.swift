@@ -1,20 +1,20 @@
-// Server frames from bytes, in chunks of any size (RFC 6455 section 5). No I/O, and nothing is copied but the
-// payloads of control frames.
+// Server frames, read from bytes in chunks of any size (RFC 6455 section 5). No I/O, and only the payloads of control
+// frames are copied.
 // The owner is the thread that receives the connection's bytes.
 
 /// Reads the frames of a server and checks every rule of RFC 6455 section 5.
 ///
-/// Everything depends on the bytes alone, not on how they are cut into chunks, except the cuts between the pieces of
+/// The result depends only on the bytes, not on how they are cut into chunks, except for the cuts between the pieces of
 /// one message.
 package struct FrameReader: Sendable {
     /// The default limit of a message: 64 MiB.
     package static let defaultMessageByteLimit = 67_108_864
 
-    /// What was agreed for the connection.
+    /// The agreements of the connection that affect its frames.
     package struct Configuration: Equatable, Sendable {
         /// Indicates whether permessage-deflate was negotiated, which gives RSV1 its meaning.
         package var isCompressionNegotiated: Bool
-        /// The most payload bytes of a message, all fragments together, as they are on the wire.
+        /// The largest payload of a message in bytes, all fragments together, as transmitted.
         package var messageByteLimit: Int
 
         /// Makes a configuration.
@@ -28,15 +28,15 @@ package struct FrameReader: Sendable {
         }
     }
 
-    /// What the bytes say, in their order.
+    /// The parts of the received bytes, in order.
     package enum Element: Equatable, Sendable {
-        /// Payload of a data message: where it stands in its message, and in the chunk.
+        /// Payload of a data message: its place in the message, and in the chunk.
         case data(MessagePiece, Range<Int>)
         /// A ping, to be answered with `controlPayload`.
         case ping
         /// A pong with `controlPayload`.
         case pong
-        /// The close frame, `closeFrame`. Nothing follows it: bytes after it are discarded.
+        /// The close frame, `closeFrame`. It is the last element: bytes after it are discarded.
         case close
     }
 
@@ -75,7 +75,7 @@ package struct FrameReader: Sendable {
     /// Begins right after the head of the answer to the opening handshake.
     package init(configuration: Configuration) { self.configuration = configuration }
 
-    /// Reads on from `position`, and returns nil when the chunk is used up.
+    /// Reads from `position` on, and returns nil when the chunk is used up.
     ///
     /// Call it until it returns nil, then with the next chunk at position 0. After an error, every call throws it again.
     package mutating func next(
@@ -121,9 +121,9 @@ package struct FrameReader: Sendable {
         return nil
     }
 
-    /// The common case at once: a message of one frame of less than 64 KiB, all of it in the chunk.
+    /// Takes a message of one frame of less than 64 KiB that lies whole in the chunk, the common case, in one step.
     ///
-    /// Everything else, every error included, is left to the byte-by-byte states. A message of 250 bytes takes 157
+    /// All other input, errors included, is left to the byte-by-byte states. A message of 250 bytes takes 157
     /// instructions this way and 360 the other, as callgrind counts them.
     private func takeWholeMessage(of chunk: UnsafeRawBufferPointer, at position: inout Int) -> Element? {
         guard self.message == nil, chunk.count - position >= 4 else { return nil }
@@ -201,7 +201,7 @@ package struct FrameReader: Sendable {
         return try self.beginPayload(byteCount: byteCount, at: position)
     }
 
-    /// Decides with the header alone whether the payload may come.
+    /// Decides by the header alone whether the payload is allowed.
     private mutating func beginPayload(byteCount: Int, at position: Int) throws(FrameError) -> Element? {
         self.missingPayload = byteCount
         if self.opcode.isControl {

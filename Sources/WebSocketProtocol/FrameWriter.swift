@@ -3,7 +3,7 @@
 
 /// The first byte of a frame, as a value.
 package struct FrameHeader: Equatable, Sendable {
-    /// What the frame is.
+    /// The opcode of the frame.
     package var opcode: Opcode
     /// Indicates whether the message ends with the frame.
     package var isFinal: Bool
@@ -20,7 +20,7 @@ package struct FrameHeader: Equatable, Sendable {
 
 /// Writes masked frames, as a client must (RFC 6455 section 5.1).
 package enum FrameWriter {
-    /// How many bytes stand before a payload of that size: 6, 8 or 14.
+    /// Returns the number of bytes before a payload of that size: 6, 8 or 14.
     package static func headerByteCount(payloadByteCount: Int) -> Int {
         switch payloadByteCount {
         case ...125: 6
@@ -64,7 +64,7 @@ package enum FrameWriter {
         Self.append(FrameHeader(opcode: .close), payload: close.payload, maskingKey: maskingKey, to: &output)
     }
 
-    /// Writes a whole frame into memory of the caller and returns how many bytes it took.
+    /// Writes a whole frame into the caller's memory and returns its number of bytes.
     ///
     /// - Precondition: `output` holds at least `headerByteCount(payloadByteCount:)` bytes more than the payload, and
     ///   does not overlap it.
@@ -88,7 +88,7 @@ package enum FrameWriter {
         return count
     }
 
-    /// Appends everything that stands before the payload, for a caller that masks the payload itself.
+    /// Appends the bytes before the payload, for a caller that masks the payload itself.
     package static func appendHeader(
         _ header: FrameHeader,
         payloadByteCount: Int,

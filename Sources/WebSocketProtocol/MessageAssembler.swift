@@ -1,26 +1,26 @@
-// Puts the pieces of data messages together, without a copy when there is nothing to put together.
+// Assembles the pieces of data messages, without a copy when a message has one piece.
 // The owner is the one consumer of the connection's messages.
 
 /// A whole message whose bytes are borrowed.
 @unsafe package struct AssembledMessage {
-    /// What the message is.
+    /// The kind of the message.
     package let kind: MessageKind
     /// Indicates whether the bytes are compressed.
     package let isCompressed: Bool
     /// The payload.
     ///
-    /// The memory is the piece's when the message came in one, and the assembler's otherwise; then it is valid until
+    /// The memory is the piece's when the message came in one, and the assembler's otherwise; the latter is valid until
     /// the next piece, and 64 bytes past its end are readable.
     package let bytes: UnsafeRawBufferPointer
 }
 
-/// Makes messages of pieces.
+/// Assembles messages from pieces.
 package struct MessageAssembler {
-    /// The most bytes a message may have.
+    /// The largest number of bytes of a message.
     package let limit: Int
 
     private let buffer = PaddedBuffer()
-    /// Nil between messages.
+    /// The last piece of the current message; nil between messages.
     private var current: MessagePiece?
 
     /// Makes an assembler for messages of at most `limit` bytes.
@@ -49,12 +49,12 @@ package struct MessageAssembler {
         return unsafe AssembledMessage(kind: piece.kind, isCompressed: piece.isCompressed, bytes: self.buffer.bytes)
     }
 
-    /// Gives back the memory of a large message, unless one is in hand; the message that was lent last is gone.
+    /// Frees the memory of a large message, unless one is incomplete; the bytes that were lent last become invalid.
     package func trim() {
         if self.current == nil { self.buffer.trim() }
     }
 
-    /// Forgets a message that will not be completed, as when the connection was lost.
+    /// Discards a message that will not be completed, as after a lost connection.
     package mutating func reset() {
         self.current = nil
         self.buffer.removeAll()

@@ -1,7 +1,7 @@
-// What is known of a piece of a data message besides its bytes.
-// Values; nobody owns them.
+// The properties of a piece of a data message besides its bytes.
+// Values without an owner.
 
-/// What the payload of a data message is.
+/// The type of a data message's payload.
 package enum MessageKind: Sendable {
     /// UTF-8 text.
     case text
@@ -9,10 +9,10 @@ package enum MessageKind: Sendable {
     case binary
 }
 
-/// Where a run of payload bytes stands in its message.
+/// The place of a run of payload bytes in its message.
 ///
-/// A message is one or more pieces, in order and never mixed with another message's. The first says `isFirst`,
-/// the last `isLast`; a piece is empty only when it is the last.
+/// A message is one or more pieces, in order and never interleaved with another message's. The first has `isFirst`, the
+/// last `isLast`; a piece is empty only when it is the last.
 package struct MessagePiece: Equatable, Sendable {
     /// The kind of the whole message.
     package var kind: MessageKind

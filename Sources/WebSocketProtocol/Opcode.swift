@@ -1,7 +1,7 @@
 // The opcodes of RFC 6455 section 5.2.
-// Values; nobody owns them.
+// Values without an owner.
 
-/// What a frame is.
+/// The type of a frame.
 package enum Opcode: UInt8, Sendable {
     /// A further fragment of a message.
     case continuation = 0x0
@@ -13,7 +13,7 @@ package enum Opcode: UInt8, Sendable {
     case close = 0x8
     /// A ping.
     case ping = 0x9
-    /// A pong, asked for or not.
+    /// A pong, solicited or not.
     case pong = 0xA
 
     /// Indicates whether this is a control frame: never fragmented, never longer than 125 bytes (RFC 6455 section 5.5).

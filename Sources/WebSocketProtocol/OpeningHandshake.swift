@@ -1,7 +1,7 @@
 // The opening handshake of a client, without I/O, hash or randomness (RFC 6455 section 4.1).
-// The owner is whoever opens the connection.
+// The owner is the opener of the connection.
 
-/// Makes the fields of the request and judges the answer.
+/// Makes the fields of the request and validates the answer.
 package struct OpeningHandshake: Equatable, Sendable {
     /// The 16 random bytes of a handshake.
     package struct Nonce: Hashable, Sendable {
@@ -30,7 +30,7 @@ package struct OpeningHandshake: Equatable, Sendable {
         package let value: String
     }
 
-    /// What of the answer decides.
+    /// The parts of the answer that are validated.
     ///
     /// Values of a field that was sent several times are joined with `, `.
     package struct Response: Equatable, Sendable {
@@ -64,11 +64,11 @@ package struct OpeningHandshake: Equatable, Sendable {
         }
     }
 
-    /// What was agreed.
+    /// The agreements of the handshake.
     package struct Agreement: Equatable, Sendable {
         /// The extensions of the answer, each with a name that was offered.
         ///
-        /// Their parameters are not judged here.
+        /// Their parameters are not validated here.
         package let extensions: [WebSocketExtension]
         /// The subprotocol, one of those offered; nil when the server chose none.
         package let subprotocol: String?
@@ -80,7 +80,7 @@ package struct OpeningHandshake: Equatable, Sendable {
         }
     }
 
-    /// What is wrong with an answer.
+    /// The fault of an answer.
     package enum Failure: Error, Equatable, Sendable {
         /// The status code is not 101: the answer is an ordinary response.
         case statusCode(Int)
@@ -102,8 +102,8 @@ package struct OpeningHandshake: Equatable, Sendable {
         case extensionNotOffered
         /// A subprotocol that was not offered, or several.
         case subprotocolNotOffered
-        /// `Content-Length` or `Transfer-Encoding`: an answer with status code 101 has no content
-        /// (RFC 9110 section 8.6, RFC 9112 section 6.1), and where the frames begin is not certain.
+        /// `Content-Length` or `Transfer-Encoding`: an answer with status code 101 has no content (RFC 9110 section
+        /// 8.6, RFC 9112 section 6.1), and the beginning of the frames is uncertain.
         case contentAnnounced
     }
 
@@ -123,7 +123,7 @@ package struct OpeningHandshake: Equatable, Sendable {
         self.subprotocols = subprotocols
     }
 
-    /// What the SHA-1 digest is taken of; base64 of the digest is the accept value to expect.
+    /// The input of the SHA-1 digest; base64 of the digest is the accept value to expect.
     package var acceptInput: String { self.key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" }
 
     /// The fields to add to a GET request over HTTP/1.1 that has its `Host`.
@@ -143,7 +143,7 @@ package struct OpeningHandshake: Equatable, Sendable {
         return fields
     }
 
-    /// Judges the answer, in the order of RFC 6455 section 4.1.
+    /// Validates the answer, in the order of RFC 6455 section 4.1.
     ///
     /// `expectedAccept` is base64 of the SHA-1 digest of `acceptInput`.
     package func validate(_ response: Response, expectedAccept: String) throws(Failure) -> Agreement {
@@ -174,7 +174,7 @@ package struct OpeningHandshake: Equatable, Sendable {
 
     private func offeredSubprotocol(of value: String?) throws(Failure) -> String? {
         guard let value else { return nil }
-        // Subprotocols are compared as they are: RFC 6455 section 4.1 gives them no other rule.
+        // Subprotocols are compared exactly: RFC 6455 section 4.1 has no other rule for them.
         let chosen = String(FieldValue.trimmed(value[...]))
         guard self.subprotocols.contains(chosen) else { throw .subprotocolNotOffered }
         return chosen

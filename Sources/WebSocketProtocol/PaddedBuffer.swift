@@ -1,28 +1,27 @@
-// Growable memory that a vectorised JSON parser may read past the end of.
+// Growable memory that a vectorised JSON parser may read past its end.
 // The owner is one task or one thread at a time.
 
 /// Bytes with at least 64 more readable bytes after the last one.
 ///
-/// Parsers that read whole vectors look past the end of what they were given; those bytes are readable, and their
-/// values are unspecified. The memory is kept for the next message, unless a giant one made it grow past
-/// `keptCapacity`.
+/// Parsers that read whole vectors read past the end of their input; those bytes are readable, and their values are
+/// unspecified. The memory is kept for the next message, unless a very large one made it grow past `keptCapacity`.
 @safe package final class PaddedBuffer {
-    /// How many bytes may be read after the last one.
+    /// The number of bytes that may be read after the last one.
     package static let paddingByteCount = 64
-    /// What `trim()` leaves.
+    /// The capacity that `trim()` keeps.
     private static let smallCapacity = 16_384
 
-    /// How many bytes it holds.
+    /// The number of bytes in the buffer.
     package private(set) var count: Int {
         get { unsafe self.state.pointee.count }
         set { unsafe self.state.pointee.count = newValue }
     }
-    /// How many bytes it can hold before it grows.
+    /// The number of bytes that fit before it grows.
     package private(set) var capacity: Int {
         get { unsafe self.state.pointee.capacity }
         set { unsafe self.state.pointee.capacity = newValue }
     }
-    /// The greatest capacity that outlives `removeAll()`.
+    /// The greatest capacity that `removeAll()` keeps.
     package let keptCapacity: Int
 
     private var memory: UnsafeMutableRawPointer {
@@ -36,8 +35,8 @@
         var memory: UnsafeMutableRawPointer
     }
 
-    /// Behind a pointer: as properties of a class they would be checked for exclusive access each time, which takes
-    /// longer than what is done with them.
+    /// A pointer, because properties of a class would be checked for exclusive access each time, which takes longer
+    /// than the operations on them.
     private let state: UnsafeMutablePointer<State>
 
     /// Makes an empty buffer.
@@ -68,7 +67,7 @@
         self.count += bytes.count
     }
 
-    /// Lends free memory after the last byte and counts as many bytes as `fill` says it wrote.
+    /// Lends free memory after the last byte and adds as many bytes as `fill` returns that it wrote.
     ///
     /// At least `minimum` bytes are lent, growing when necessary, or as many as are left until `limit`; never so many
     /// that the buffer would hold more than `limit`.
@@ -81,41 +80,41 @@
         self.keep(written)
     }
 
-    /// Lends free memory as `append(atLeast:upTo:_:)` does, without a call in between.
+    /// Lends free memory as `append(atLeast:upTo:_:)` does, without a closure.
     ///
-    /// Valid until the buffer is changed or released. `keep(_:)` counts what was written to its beginning.
+    /// Valid until the buffer is changed or released. `keep(_:)` adds the bytes that were written to its beginning.
     package func lend(atLeast minimum: Int = 1, upTo limit: Int = .max) -> UnsafeMutableRawBufferPointer {
         self.reserve(min(minimum, max(0, limit - self.count)), upTo: limit)
         let free = max(0, min(self.capacity, limit) - self.count)
         return unsafe UnsafeMutableRawBufferPointer(start: self.memory.advanced(by: self.count), count: free)
     }
 
-    /// Where bytes begin that lie in the free memory; nil for bytes that lie elsewhere.
+    /// Returns the offset of bytes that lie in the free memory; nil for bytes that lie elsewhere.
     package func freePlace(of bytes: UnsafeRawBufferPointer) -> Int? {
         guard let start = bytes.baseAddress else { return nil }
         let place = unsafe Int(bitPattern: start) &- Int(bitPattern: self.memory)
         return place >= self.count && place <= self.capacity && bytes.count <= self.capacity - place ? place : nil
     }
 
-    /// Counts bytes that were written to memory that is lent.
+    /// Adds bytes that were written to lent memory.
     package func keep(_ byteCount: Int) {
         precondition(byteCount >= 0 && byteCount <= self.capacity - self.count, "there is no room for so many bytes")
         self.count += byteCount
     }
 
-    /// Forgets the last bytes.
+    /// Removes the last bytes.
     package func removeLast(_ byteCount: Int) {
         precondition(byteCount >= 0 && byteCount <= self.count, "there are not that many bytes")
         self.count -= byteCount
     }
 
-    /// Forgets the bytes; the memory of a giant message is given back.
+    /// Removes the bytes; the memory of a very large message is freed.
     package func removeAll() {
         self.count = 0
         if self.capacity > self.keptCapacity { self.reset() }
     }
 
-    /// Forgets the bytes, and gives the memory back unless it is small.
+    /// Removes the bytes, and frees the memory unless it is small.
     package func trim() {
         self.count = 0
         if self.capacity > Self.smallCapacity { self.reset() }
@@ -127,8 +126,8 @@
         self.capacity = 0
     }
 
-    /// Doubles, so that appending costs a constant per byte, but never past `limit`: a bounded message has bounded
-    /// memory.
+    /// Doubles the capacity, so that appending costs a constant per byte, but never past `limit`: a bounded message has
+    /// bounded memory.
     private func reserve(_ byteCount: Int, upTo limit: Int) {
         let needed = self.count + byteCount
         guard needed > self.capacity else { return }

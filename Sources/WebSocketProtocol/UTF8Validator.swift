@@ -1,12 +1,12 @@
 // Decides whether bytes are UTF-8 (RFC 3629), over any number of runs.
-// The owner is whoever reads the message.
+// The owner is the reader of the message.
 
 /// Checks that the runs of a message together are UTF-8, and fails at the first byte that cannot be.
 ///
-/// RFC 6455 section 8.1 asks for no more than a check of the whole message; failing at the first impossible byte
-/// spares the rest of a long one.
+/// RFC 6455 section 8.1 requires only a check of the whole message; failing at the first invalid byte avoids reading
+/// the rest of a long one.
 package struct UTF8Validator: Sendable {
-    /// How many continuation bytes the begun scalar still needs.
+    /// The number of continuation bytes that the current scalar still needs.
     private var missing = 0
     /// The least and greatest value the next continuation byte may have.
     ///
@@ -18,7 +18,7 @@ package struct UTF8Validator: Sendable {
     /// Begins a message.
     package init() {}
 
-    /// Takes the next run, and says whether all bytes until here can be the beginning of UTF-8.
+    /// Takes the next run; returns whether all bytes so far can be the beginning of valid UTF-8.
     ///
     /// After a refusal every answer is a refusal, until `reset()`.
     package mutating func validate(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -41,7 +41,7 @@ package struct UTF8Validator: Sendable {
         return true
     }
 
-    /// Ends the message: false when a byte was refused or the last scalar is cut.
+    /// Ends the message; returns false when a byte was refused or the last scalar is incomplete.
     ///
     /// The next run begins a new message.
     package mutating func finish() -> Bool {
@@ -50,7 +50,7 @@ package struct UTF8Validator: Sendable {
         return isComplete
     }
 
-    /// Forgets the message.
+    /// Discards the message.
     package mutating func reset() { self = Self() }
 
     private static func skipASCII(_ start: UnsafeRawPointer, count: Int, from index: inout Int) {

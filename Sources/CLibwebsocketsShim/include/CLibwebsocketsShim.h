@@ -1,8 +1,8 @@
-// A flat C interface over what carries connections: libwebsockets' loop with one set of sockets in it, sockets, and TLS
-// over memory. No type of libwebsockets or OpenSSL appears in it.
+// A flat C interface to libwebsockets' loop with one set of sockets in it, to sockets, and to TLS over memory. No type
+// of libwebsockets or OpenSSL appears in it.
 //
-// Every function belongs to the service thread, `clws_service_wake`, `clws_trust_create` and the digests excepted, which
-// any thread may call. Several services, each on its thread, share nothing but trust anchors.
+// Every function belongs to the service thread, except `clws_service_wake`, `clws_trust_create` and the digests, which
+// any thread may call. Several services, each on its thread, share only trust anchors.
 #pragma once
 
 #include <stdbool.h>
@@ -28,9 +28,9 @@ typedef struct clws_service clws_service;
 
 /// An event of the service.
 typedef enum CLWS_CLOSED_ENUM clws_event {
-    /// `clws_service_wake` was called, once or more.
+    /// `clws_service_wake` was called at least once.
     CLWS_EVENT_WOKEN CLWS_SWIFT_NAME("woken"),
-    /// The time that `clws_service_set_timer` has set is over.
+    /// The time set by `clws_service_set_timer` is over.
     CLWS_EVENT_TIMER_FIRED CLWS_SWIFT_NAME("timerFired"),
     /// A socket is ready: `token` is its own, and `readiness` a set of `CLWS_READABLE` and `CLWS_WRITABLE`.
     CLWS_EVENT_SOCKET_READY CLWS_SWIFT_NAME("socketReady"),
@@ -39,92 +39,95 @@ typedef enum CLWS_CLOSED_ENUM clws_event {
 } clws_event;
 
 enum {
-    /// There are bytes, or the end of them, or an error.
+    /// Bytes, the end of the stream, or an error can be read.
     CLWS_READABLE = 1,
-    /// Bytes can be written, or a connection attempt has come to its end, or there is an error.
+    /// Bytes can be written, or a connection attempt has succeeded or failed, or there is an error.
     CLWS_WRITABLE = 2,
 };
 
 enum {
-    /// The descriptors that a service opens, and some for other threads that open theirs at the same time.
+    /// The number of descriptors that a service opens, and some for other threads that open theirs at the same time.
     CLWS_SERVICE_DESCRIPTOR_COUNT = 12,
 };
 
-/// Receives every event, on the service thread. `token` and `readiness` are 0 but for a socket's event.
+/// Receives every event, on the service thread. `token` and `readiness` are 0 except for a socket's event.
 typedef void (*clws_callback)(void *owner, clws_event event, uint64_t token, unsigned readiness);
 
 /// Makes the loop and the context; NULL when the system has no resources.
 ///
-/// The caller makes sure of `CLWS_SERVICE_DESCRIPTOR_COUNT` descriptors first: from 4.3.6 on libwebsockets does not
-/// survive the lack of one.
+/// The caller ensures that `CLWS_SERVICE_DESCRIPTOR_COUNT` descriptors are available: from 4.3.6 on libwebsockets
+/// crashes when it gets none.
 clws_service *clws_service_create(clws_callback callback, void *owner);
-/// Runs for ever.
+/// Runs the loop; does not return.
 void clws_service_run(clws_service *service);
 /// Makes the service thread report `CLWS_EVENT_WOKEN`. From any thread.
 void clws_service_wake(clws_service *service);
-/// Sets the one timer: `CLWS_EVENT_TIMER_FIRED` follows once, so many microseconds from now. 0 or less stops it.
+/// Sets the one timer: `CLWS_EVENT_TIMER_FIRED` follows once, after `microseconds`. 0 or less stops it.
 void clws_service_set_timer(clws_service *service, int64_t microseconds);
-/// Changes what a socket is waited for, from one set of `CLWS_READABLE` and `CLWS_WRITABLE` to another; both may be 0.
+/// Changes a socket's awaited events, from one set of `CLWS_READABLE` and `CLWS_WRITABLE` to another; both may be 0.
 ///
-/// `token` is not 0, and comes back with each event. A socket that is waited for has to be taken out, with 0, before it
-/// is closed. False when the system has no memory.
+/// `token` is not 0, and is passed with each event. A socket in the set has to be removed, with 0, before it is closed.
+/// False when the system has no memory.
 bool clws_service_watch(clws_service *service, int descriptor, uint64_t token, unsigned before, unsigned after);
 
-/// The linked libwebsockets' own word on its version.
+/// Returns the linked libwebsockets' version, as the library gives it.
 const char *clws_version(void);
 
 // MARK: Sockets
 
-/// Starts a TCP connection to a numeric address; the descriptor, or a negated `errno`.
+/// Starts a TCP connection to a numeric address; returns the descriptor, or a negated `errno`.
 ///
-/// The socket does not block. It is writable when the attempt has come to its end; `clws_socket_error` says to which.
-/// `has_socket` says whether the system has made a socket: an error without one is not the address's.
+/// The socket does not block. It is writable when the attempt has succeeded or failed; `clws_socket_error` returns
+/// which. `has_socket` tells whether the system has made a socket: an error without one does not concern the address.
 int clws_socket_connect(const char *address, uint16_t port, bool *has_socket);
-/// The `errno` with which the socket has failed, once; 0 for none.
+/// Returns the `errno` with which the socket has failed, once; 0 for none.
 int clws_socket_error(int descriptor);
-/// Reads what is there; how many bytes, 0 at the end of the stream, or a negated `errno` (`-EAGAIN`: nothing is there).
+/// Reads the available bytes; returns their number, 0 at the end of the stream, or a negated `errno` (`-EAGAIN`: no
+/// bytes are available).
 ptrdiff_t clws_socket_read(int descriptor, void *bytes, size_t count);
-/// Writes what fits; how many bytes, or a negated `errno`. A peer that has gone is an error, and never a signal.
+/// Writes as many bytes as fit; returns their number, or a negated `errno`. A peer that has gone is an error, and never
+/// a signal.
 ptrdiff_t clws_socket_write(int descriptor, const void *bytes, size_t count);
 /// Returns whether bytes would fit now.
 bool clws_socket_is_writable(int descriptor);
-/// Has TCP ask the peer after so many seconds of quiet, and again after so many, and give it up when it has not answered
-/// for so many milliseconds, or has not acknowledged for as long what was sent. What a system cannot do is left out.
+/// Has TCP probe the peer after `idle_seconds` of quiet, and again every `probe_seconds`, and end the connection when
+/// the peer has not answered, or not acknowledged sent bytes, for `silence_milliseconds`. Options that the system lacks
+/// are left out.
 void clws_socket_watch_peer(int descriptor, int idle_seconds, int probe_seconds, int silence_milliseconds);
 /// Closes the socket at once: with a reset when `is_abrupt`, or when the system could not send everything yet.
 void clws_socket_close(int descriptor, bool is_abrupt);
 
 // MARK: TLS
 
-/// An authority for certificates; any routes of any services share it.
+/// The trust anchors of certificates; any routes of any services share them.
 typedef struct clws_trust clws_trust;
 /// The settings of TLS that connections share, and the sessions that they resume.
 typedef struct clws_route clws_route;
 /// One TLS connection, without a socket: bytes in, bytes out.
 typedef struct clws_tls clws_tls;
 
-/// Reads a PEM file of trust anchors, or with NULL prepares the system's; NULL when there is no certificate in it.
+/// Reads a PEM file of trust anchors, or with NULL prepares the system's; NULL when it has no certificate.
 ///
-/// The file's and no others: a certificate in it is trusted whether it is a root or not. The system's are those that
+/// With a file, its certificates and no others are trusted, whether they are roots or not. The system's are those that
 /// `SSL_CERT_FILE` and `SSL_CERT_DIR` name, where they are set. Never freed. From any thread.
 clws_trust *clws_trust_create(const char *file);
 
-/// How connections are secured. Everything but the trust anchors is copied.
+/// The TLS settings of a route. Everything but the trust anchors is copied.
 typedef struct clws_tls_options {
     const clws_trust *trust;
-    /// A PEM file with the client's certificate and those between it and its authority; NULL for none.
+    /// A PEM file with the client's certificate and its intermediate certificates; NULL for none.
     const char *certificate;
     /// A PEM file with the private key of the client's certificate.
     const char *private_key;
     /// SHA-256 digests of keys, one after the other; NULL for none.
     const uint8_t *pinned_keys;
-    /// How many digests there are.
+    /// The number of digests.
     size_t pinned_key_count;
-    /// Indicates whether TLS 1.2 is not enough.
+    /// Indicates whether TLS 1.3 is required.
     bool requires_tls13;
 } clws_tls_options;
 
-/// Why a route cannot be used.
+/// The reason for which a route cannot be used.
 typedef enum CLWS_CLOSED_ENUM clws_route_fault {
     CLWS_ROUTE_FAULT_NONE CLWS_SWIFT_NAME("none"),
     /// The client's certificate or its key cannot be read, or they do not belong together.
@@ -143,7 +146,7 @@ enum {
     CLWS_HOST_LIMIT = 255,
     /// The most bytes of an issuer's name.
     CLWS_ISSUER_LIMIT = 256,
-    /// The most bytes by which what comes out of one step exceeds what went in: a handshake's messages, or records.
+    /// The most bytes by which the output of one step exceeds its input: messages of a handshake, or records.
     CLWS_TLS_OVERHEAD = 65536,
 };
 
@@ -155,12 +158,12 @@ clws_tls *clws_tls_create(clws_route *route, const char *host, uint16_t port);
 /// Frees a connection.
 void clws_tls_free(clws_tls *tls);
 
-/// How far a connection is.
+/// The state of a connection.
 typedef enum CLWS_CLOSED_ENUM clws_tls_state {
     CLWS_TLS_HANDSHAKING CLWS_SWIFT_NAME("handshaking"),
     /// The handshake is complete.
     CLWS_TLS_OPEN CLWS_SWIFT_NAME("open"),
-    /// The peer sends no more (close_notify, RFC 8446 section 6.1).
+    /// The peer sends no more data (close_notify, RFC 8446 section 6.1).
     CLWS_TLS_ENDED CLWS_SWIFT_NAME("ended"),
     /// A rule was broken, or a fatal alert was received: see `clws_tls_details`.
     CLWS_TLS_FAILED CLWS_SWIFT_NAME("failed"),
@@ -169,24 +172,24 @@ typedef enum CLWS_CLOSED_ENUM clws_tls_state {
 /// The result of one step.
 typedef struct clws_tls_step {
     clws_tls_state state;
-    /// How many bytes of plaintext were written.
+    /// The number of bytes of plaintext that were written.
     size_t plaintext_count;
-    /// How many bytes of ciphertext were written, to be sent to the peer in every state.
+    /// The number of bytes of ciphertext that were written, to be sent to the peer in every state.
     size_t ciphertext_count;
 } clws_tls_step;
 
 /// Begins the handshake.
 clws_tls_step clws_tls_start(clws_tls *tls, uint8_t *ciphertext, size_t capacity);
-/// Takes ciphertext from the peer, all of it.
+/// Takes all of the peer's `count` bytes of ciphertext.
 ///
 /// `plaintext` has room for `count` bytes and a record, which is `CLWS_TLS_OVERHEAD` at most; `ciphertext` for that.
 clws_tls_step clws_tls_receive(
     clws_tls *tls, const uint8_t *bytes, size_t count, uint8_t *plaintext, size_t plaintext_capacity,
     uint8_t *ciphertext, size_t ciphertext_capacity);
-/// Secures plaintext for the peer. `ciphertext` has room for `count` bytes and `CLWS_TLS_OVERHEAD`.
+/// Encrypts plaintext for the peer. `ciphertext` has room for `count` bytes and `CLWS_TLS_OVERHEAD`.
 clws_tls_step clws_tls_send(
     clws_tls *tls, const uint8_t *bytes, size_t count, uint8_t *ciphertext, size_t capacity);
-/// Tells the peer that nothing more comes, where it can still be told.
+/// Announces the end of this side's data to the peer, where that can still be sent.
 clws_tls_step clws_tls_end(clws_tls *tls, uint8_t *ciphertext, size_t capacity);
 /// Returns whether the handshake has resumed a session.
 bool clws_tls_is_resumed(const clws_tls *tls);
@@ -197,9 +200,9 @@ typedef struct clws_details {
     int certificate_code;
     /// The fatal TLS alert that was sent or received (RFC 8446 section 6).
     int alert;
-    /// Indicates whether the chain has no key that is pinned.
+    /// Indicates whether no key of the chain is a pinned one.
     bool is_key_not_pinned;
-    /// The issuer of the rejected certificate, as it says itself (RFC 4514), NUL-terminated and maybe cut anywhere.
+    /// The issuer of the rejected certificate, as the certificate names it (RFC 4514), NUL-terminated and possibly cut.
     char issuer[CLWS_ISSUER_LIMIT + 1];
 } clws_details;
 
@@ -210,9 +213,9 @@ const char *clws_tls_version(void);
 
 // MARK: Digests
 
-/// SHA-1 (RFC 3174), as RFC 6455 section 1.3 wants it; `digest` is 20 bytes.
+/// Computes SHA-1 (RFC 3174), for RFC 6455 section 1.3; `digest` is 20 bytes.
 void clws_sha1(const uint8_t *bytes, size_t count, uint8_t *digest);
-/// SHA-256 (FIPS 180-4); `digest` is 32 bytes. False when OpenSSL has none.
+/// Computes SHA-256 (FIPS 180-4); `digest` is 32 bytes. False when OpenSSL has none.
 bool clws_sha256(const uint8_t *bytes, size_t count, uint8_t *digest);
 
 #ifdef __cplusplus
