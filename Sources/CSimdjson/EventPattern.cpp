@@ -1,4 +1,4 @@
-// Compares an event with the one before, and reads what stands in the gaps.
+// Compares an event with the previous one, and reads the values in its gaps.
 #include "EventPattern.hpp"
 #include "Unescaper.hpp"
 
@@ -35,7 +35,7 @@ uintptr_t SlotMemory::number_of(const csj_event &event) noexcept {
 
 // MARK: Learning
 
-/// Returns whether a value differs from what stood there in the event that is kept, or did so before.
+/// Returns whether a value differs from that of the stored event, or has differed before.
 bool EventPattern::was_other(size_t index, const EventOutline &outline, bool is_item_id) const noexcept {
     const Candidate &candidate = this->candidates[index];
     const csj_text contents = outline.gaps[index].contents;
@@ -82,7 +82,7 @@ void EventPattern::learn(
     this->has_fitted = false;
     this->literals[gap_count] = {static_cast<uint16_t>(start), static_cast<uint16_t>(count - start)};
     std::memcpy(this->text, bytes, count);
-    // Names in escapes would stand elsewhere than in the event.
+    // Escaped names would have other offsets than in the event.
     this->literal_count = 0;
     for (uint8_t index = 0; index <= gap_count; ++index) {
         const Range literal = this->literals[index];
@@ -99,16 +99,16 @@ void EventPattern::learn(
 
 namespace {
 
-/// The bytes of a step in which the end of a text is looked for.
+/// The number of bytes in which the end of a text is searched for at once.
 constexpr size_t step = 16;
 
-/// Marks the bytes of a step that are no plain text: quotes, backslashes, control characters, all but ASCII.
+/// Marks the bytes of a step that are special: quotes, backslashes, control characters, and all but ASCII.
 ///
 /// Returns the offset of the first of them, or `step`.
 inline size_t first_special(const uint8_t *bytes) noexcept {
 #if defined(__SSE2__)
     const __m128i contents = _mm_loadu_si128(reinterpret_cast<const __m128i *>(bytes));
-    // As a signed number everything but ASCII is negative.
+    // As a signed number every byte outside ASCII is negative.
     const __m128i special = _mm_or_si128(
         _mm_or_si128(_mm_cmpeq_epi8(contents, _mm_set1_epi8('"')), _mm_cmpeq_epi8(contents, _mm_set1_epi8('\\'))),
         _mm_cmpgt_epi8(_mm_set1_epi8(0x20), contents));
@@ -123,7 +123,7 @@ inline size_t first_special(const uint8_t *bytes) noexcept {
 #endif
 }
 
-/// The end of a text that is not plain, from a byte of it on; null when it has none, or is no JSON.
+/// Returns the end of a text with special bytes, from one of them on; null when it has none, or is not JSON.
 const uint8_t *end_byte_by_byte(
     const uint8_t *start, const uint8_t *byte, const uint8_t *end, bool &has_any_escape
 ) noexcept {
@@ -142,7 +142,7 @@ const uint8_t *end_byte_by_byte(
     return byte;
 }
 
-/// The quote that ends the text; null when it has none, or is no JSON. Up to 15 bytes past the end are read.
+/// Returns the quote that ends the text; null when it has none, or is not JSON. Up to 15 bytes past the end are read.
 inline const uint8_t *end_of_text(const uint8_t *start, const uint8_t *end, bool &has_any_escape) noexcept {
     for (const uint8_t *byte = start; byte < end; byte += step) {
         const size_t offset = first_special(byte);
@@ -154,7 +154,7 @@ inline const uint8_t *end_of_text(const uint8_t *start, const uint8_t *end, bool
     return nullptr;
 }
 
-/// Where a non-negative integer ends that is not too long; null when there is none.
+/// Returns the end of a non-negative integer that is not too long; null when there is none.
 inline const uint8_t *read_integer(const uint8_t *start, const uint8_t *end, int64_t &number) noexcept {
     const uint8_t *byte = start;
     const uint8_t *const limit = static_cast<size_t>(end - start) < longest_integer ? end : start + longest_integer;

@@ -1,4 +1,4 @@
-// One event: its members in whatever order they stand, taken in one pass, then judged by the event's type.
+// One event: its members in any order, taken in one pass, then checked by the event's type.
 #include "EventPattern.hpp"
 #include "EventTypes.hpp"
 #include "ItemScan.hpp"
@@ -7,7 +7,7 @@
 namespace csj {
 namespace {
 
-/// Collects what one event says.
+/// Collects the members of one event.
 class EventScan : private MemberScan {
 public:
     EventScan(const Walk &walk, csj_scanner &scanner, csj_event &event) noexcept
@@ -87,7 +87,7 @@ private:
         return this->take_other(value, token);
     }
 
-    /// A value that no turn needs. A text may change from one delta to the next.
+    /// Takes a value that no turn needs. A text may change from one delta to the next.
     csj_status take_other(ondemand::value &value, csj_text token) noexcept {
         if (token.bytes[0] == '"') {
             csj_text text;
@@ -98,7 +98,7 @@ private:
         return this->walk.check(value, token, 1);
     }
 
-    /// A text that a delta has no use for: there it is one like any other.
+    /// Takes a text that a delta does not need: there it is one like any other.
     csj_status take_closing_text(ondemand::value &value, csj_text token, TextField &field) noexcept {
         const csj_status status = this->take_text(value, token, field, 1);
         if (field.contents.bytes != nullptr) { this->outline.add(EventGap::Kind::text, field.contents); }
@@ -135,7 +135,7 @@ private:
         return status;
     }
 
-    /// A position, where a number that is none must not be taken for a missing one.
+    /// Takes a position; an invalid number is distinguished from a missing one.
     csj_status take_index(ondemand::value &value, csj_text token, int64_t &field) noexcept {
         const csj_status status = this->take_integer(value, token, field, 1);
         const bool is_number = token.bytes[0] == '-' || (token.bytes[0] >= '0' && token.bytes[0] <= '9');
@@ -153,7 +153,7 @@ bool is_delta(csj_event_type type) noexcept {
     return type >= csj_event_text_delta && type <= csj_event_custom_input_delta;
 }
 
-/// The text of an event that closes a slot. Servers leave it out: that is no error.
+/// Takes the text of an event that closes a slot. Servers may leave it out, which is not an error.
 void take_closing_text(const EventScan &scan, csj_event &event, Unescaper &unescaper) noexcept {
     const csj_part &part = scan.part;
     const auto close = [&](csj_part_kind kind, csj_text text) noexcept {
@@ -182,7 +182,7 @@ void take_closing_text(const EventScan &scan, csj_event &event, Unescaper &unesc
     }
 }
 
-/// Keeps what the event's type needs, and says what of it is missing.
+/// Keeps the members that the event's type needs, and reports a missing one.
 csj_status finish(EventScan &scan, csj_scanner &scanner, csj_event &event, Unescaper &unescaper) noexcept {
     event.type_name = scan.type.contents;
     if (event.type_name.bytes == nullptr) { return csj_no_type; }
@@ -204,7 +204,7 @@ csj_status finish(EventScan &scan, csj_scanner &scanner, csj_event &event, Unesc
     switch (event.type) {
     case csj_event_item_added:
     case csj_event_item_done:
-        // An absent item was not cleared: it still is the one of an event before.
+        // An absent item was not cleared: it is still that of an earlier event.
         event.wrong_field = scan.has_item && event.item.wrong_texts == 0 ? csj_field_none : csj_field_item;
         if (event.wrong_field == csj_field_none) { unescape(event.item, scanner.parts.data(), unescaper); }
         break;
@@ -230,7 +230,7 @@ csj_status finish(EventScan &scan, csj_scanner &scanner, csj_event &event, Unesc
     return event.wrong_field == csj_field_none ? csj_ok : csj_wrong_field;
 }
 
-/// Takes an event apart, whatever it is. Inlined, it would cost a delta that fits some instructions.
+/// Scans an event of any type. Inlined, it would cost a delta that fits the pattern some instructions.
 simdjson_never_inline csj_status scan_whole(
     csj_scanner &scanner, const uint8_t *bytes, size_t count, size_t readable_count, csj_event &event
 ) noexcept {
@@ -254,7 +254,7 @@ simdjson_never_inline csj_status scan_whole(
             Unescaper unescaper(scanner, count, walk.has_backslash);
             const csj_status judgement = finish(scan, scanner, event, unescaper);
             if (unescaper.status != csj_ok) { return unescaper.status; }
-            // Only a delta may be learned: the pattern takes any text in the delta's place for a delta.
+            // Only a delta may be learned, because the pattern accepts any text in the delta's place.
             if (judgement == csj_ok && is_delta(event.type)) {
                 scanner.pattern.learn(bytes, count, event, scan.outline);
             }
@@ -270,7 +270,7 @@ csj_status csj_scan_event(
     csj_scanner *scanner, const uint8_t *bytes, size_t count, size_t readable_count, csj_event *event
 ) {
     if (readable_count < count || readable_count - count < CSJ_PADDING) { return csj_no_padding; }
-    // The text of the event before: reading a tree in between leaves it alone.
+    // The text of the previous event: reading a tree in between does not change it.
     scanner->text_count = 0;
     if (scanner->text_capacity > csj::retained_byte_count) {
         scanner->text.reset();

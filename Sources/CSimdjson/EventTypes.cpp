@@ -1,4 +1,4 @@
-// The table of event types: a perfect hash, made by the compiler, and one comparison that proves the name.
+// The table of event types: a perfect hash, made by the compiler, and one comparison that verifies the name.
 #include "EventTypes.hpp"
 
 #include <array>
@@ -12,7 +12,7 @@ struct Entry {
     csj_event_type type;
 };
 
-/// Sorted by length, for the eye; the order means nothing.
+/// Sorted by length for readability; the order has no effect.
 constexpr Entry entries[] = {
     {"error", csj_event_error},
     {"keepalive", csj_event_keepalive},
@@ -96,11 +96,12 @@ constexpr size_t length_of_longest() {
 
 constexpr size_t longest_name = length_of_longest();
 
-/// Seven times as many as there are names, so that a multiplier is found after some dozens.
+/// Seven times as many slots as names, so that a multiplier is found after some dozens of attempts.
 constexpr unsigned slot_bits = 9;
 constexpr size_t slot_count = size_t{1} << slot_bits;
 
-/// What tells two names of the table apart: the length, the last byte, and one from the middle of each half.
+/// Returns the bytes that distinguish the names of the table: the length, the last byte, and one from the middle of
+/// each half.
 template <class Byte>
 constexpr uint32_t digest(const Byte *name, size_t count) {
     const auto byte = [name](size_t index) { return static_cast<uint32_t>(static_cast<uint8_t>(name[index])); };
@@ -114,7 +115,7 @@ constexpr size_t slot_of(uint32_t digest, uint32_t multiplier) {
 struct Table {
     /// 0 when none was found.
     uint32_t multiplier = 0;
-    /// At a name's slot, its place in `entries` plus one; 0 for a slot of no name.
+    /// At a name's slot, its place in `entries` plus one; 0 for an empty slot.
     std::array<uint8_t, slot_count> slots{};
 };
 

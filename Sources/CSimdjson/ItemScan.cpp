@@ -1,15 +1,15 @@
-// Takes items apart: their texts, and the texts of their parts, in whatever order the members stand.
+// Scans items: their texts, and the texts of their parts, with members in any order.
 #include "ItemScan.hpp"
 
 namespace csj {
 namespace {
 
-/// The members of a part that say which text it holds.
+/// The members of a part that determine its text.
 struct PartMembers {
     TextField type, text, refusal;
 };
 
-/// The kind of a part, by its type, whose name may be written with escapes.
+/// Returns the kind of a part by its type, whose name may be written with escapes.
 csj_part_kind kind_of(const Walk &walk, const TextField &type) noexcept {
     if (type.has_wrong_type) { return csj_part_none; }
     if (type.contents.bytes == nullptr) { return csj_part_untyped; }
@@ -42,7 +42,7 @@ csj_status ItemScan::take_list(ondemand::value &value, csj_text token, size_t de
     this->scanner.items.clear();
     const csj_status status = this->take_elements(
         value, token, depth, [&](ondemand::value &element, csj_text inner) noexcept {
-            // An element of a byte or two is listed as two hundred.
+            // An element of one or two bytes takes two hundred in the list.
             if (this->scanner.items.count() == CSJ_MAXIMUM_OUTPUT_COUNT) {
                 return this->walk.check(element, inner, depth + 1);
             }
@@ -77,7 +77,7 @@ csj_status ItemScan::take_member(
     return this->walk.check(value, token, depth);
 }
 
-/// Some servers send a call's arguments as an object and not as text: its JSON is that text.
+/// Takes a call's arguments; some servers send an object instead of a text, whose JSON is then the text.
 csj_status ItemScan::take_payload(ondemand::value &value, csj_text token, size_t depth, csj_item &item) noexcept {
     if (token.bytes[0] == '"') {
         item.has_json_payload = false;
@@ -112,7 +112,7 @@ csj_status ItemScan::take_agent(ondemand::value &value, csj_text token, size_t d
 // MARK: Parts
 
 csj_status ItemScan::take_parts(ondemand::value &value, csj_text token, size_t depth, csj_range &parts) noexcept {
-    // Of two lists with the same name the last one counts: the parts of the first are left where they are.
+    // Of two lists with the same name the last one is used; the parts of the first stay unused.
     const size_t start = this->scanner.parts.count();
     int64_t index = 0;
     if (token.bytes[0] == '"') {

@@ -1,4 +1,4 @@
-// Takes a response apart: identity, outcome, usage, output.
+// Scans a response: identity, outcome, usage, output.
 #include "ResponseScan.hpp"
 
 namespace csj {

@@ -18,7 +18,7 @@ csj_kind kind_of(csj_text token) noexcept {
     }
 }
 
-/// Lists values in document order, down to a depth; deeper ones are checked only.
+/// Lists values in document order, down to a depth; deeper ones are only checked.
 class TreeReader {
 public:
     TreeReader(csj_scanner &scanner, const Walk &walk, size_t listed_depth) noexcept

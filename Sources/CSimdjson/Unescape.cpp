@@ -1,4 +1,4 @@
-// From the text between a JSON string's quotes to what it means. Pure; the string was checked before.
+// Converts the text between a JSON string's quotes to its characters. Pure; the string was checked before.
 #include "CSimdjson.h"
 
 #include <cstring>
@@ -16,7 +16,7 @@ uint32_t hexadecimal(const uint8_t *digits) noexcept {
     return value;
 }
 
-/// Writes at most four bytes: never more than the escape that they stand for.
+/// Writes at most four bytes: never more than the escape that they replace.
 uint8_t *append(uint32_t scalar, uint8_t *output) noexcept {
     if (scalar < 0x80) {
         *output++ = static_cast<uint8_t>(scalar);
@@ -37,7 +37,7 @@ uint8_t *append(uint32_t scalar, uint8_t *output) noexcept {
     return output;
 }
 
-/// Takes `\uXXXX`, with its second half if it is the first of a pair. Half of a pair alone has no scalar value.
+/// Takes `\uXXXX`, with the second half if it is the first of a pair. Half of a pair alone has no scalar value.
 uint32_t take_unicode(const uint8_t *&byte, const uint8_t *end) noexcept {
     const uint32_t first = hexadecimal(byte + 2);
     byte += 6;
@@ -71,7 +71,7 @@ uint32_t csj_surrogate_halves(const uint8_t *bytes, size_t count) {
     }
     const size_t start = count - 6;
     if (bytes[start] != '\\' || bytes[start + 1] != 'u') { return halves; }
-    // A backslash behind an odd number of others is a character and no escape.
+    // A backslash behind an odd number of backslashes is a character, not an escape.
     size_t backslashes = 0;
     while (backslashes < start && bytes[start - 1 - backslashes] == '\\') { ++backslashes; }
     const uint32_t last = hexadecimal(bytes + start + 2);

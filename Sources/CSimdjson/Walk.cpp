@@ -1,4 +1,4 @@
-// The parts of the walk that do not depend on who asks: strings, numbers, nesting, memory.
+// The parts of the walk that are common to all scans: strings, numbers, nesting, memory.
 #include "Walk.hpp"
 
 #include <new>
@@ -19,7 +19,7 @@ csj_status status_of(simdjson::error_code error) noexcept {
 
 namespace {
 
-/// Makes room, in powers of two, so that slowly growing events do not reallocate each time.
+/// Makes room, in powers of two, so that slowly growing events do not cause a reallocation each time.
 csj_status make_room(ondemand::parser &parser, size_t count) noexcept {
     if (parser.capacity() >= count) { return csj_ok; }
     size_t wanted = 4096;
@@ -79,7 +79,7 @@ csj_status Walk::check_other_root(csj_text whole) const noexcept {
     while (token.count > 1 && is_space(token.bytes[0])) { token = {token.bytes + 1, token.count - 1}; }
     if (token.bytes[0] != '[') {
         if (token.bytes[0] != '"') { return is_scalar(token) ? csj_not_object : csj_not_json; }
-        // The first token ends where the next one begins: a string that is all there is ends the document.
+        // The first token ends where the next one begins: a string that is the whole text ends the document.
         std::string_view first;
         if (this->document.raw_json_token().get(first)) { return csj_not_json; }
         const bool is_whole = token.count >= 2 && reinterpret_cast<const uint8_t *>(first.data()) == token.bytes
@@ -110,7 +110,7 @@ csj_text Walk::unescaped_key(csj_text key, uint8_t (&buffer)[longest_key]) noexc
 
 static bool is_digit(uint8_t byte) noexcept { return byte >= '0' && byte <= '9'; }
 
-/// RFC 8259 section 6.
+/// Returns whether a token is a number (RFC 8259 section 6).
 static bool is_number(csj_text token) noexcept {
     const uint8_t *byte = token.bytes;
     const uint8_t *const end = byte + token.count;
@@ -146,7 +146,7 @@ bool is_scalar(csj_text token) noexcept {
 
 // MARK: Escapes
 
-/// The value of four hexadecimal digits, or -1.
+/// Returns the value of four hexadecimal digits, or -1.
 static int32_t hexadecimal(const uint8_t *digits) noexcept {
     int32_t value = 0;
     for (size_t index = 0; index < 4; ++index) {

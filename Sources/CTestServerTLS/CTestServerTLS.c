@@ -80,7 +80,7 @@ static int add_extension(X509 *certificate, X509 *issuer, int nid, const char *v
     return added;
 }
 
-// Names and times of a certificate.
+// The names and times of a certificate.
 typedef struct {
     const char *name;
     X509 *issuer; // NULL: itself
@@ -168,7 +168,7 @@ static char *key_text(EVP_PKEY *key) {
     return memory == NULL ? NULL : text_of(memory, PEM_write_bio_PrivateKey(memory, key, NULL, NULL, 0, NULL, NULL));
 }
 
-// A client of the CA's, and the demand for it.
+// Issues a client certificate of the CA, and makes the server require one.
 static int require_client(ctts_identity *identity, X509 *ca, EVP_PKEY *ca_key) {
     EVP_PKEY *key = EVP_EC_gen("P-256");
     description wanted = {.name = "client", .issuer = ca, .first_day = -2, .last_day = 30};
@@ -176,7 +176,7 @@ static int require_client(ctts_identity *identity, X509 *ca, EVP_PKEY *ca_key) {
     int made = client != NULL && add_leaf_extensions(client, ca, "", "clientAuth") &&
         X509_sign(client, ca_key, EVP_sha256()) > 0 &&
         X509_STORE_add_cert(SSL_CTX_get_cert_store(identity->context), ca) == 1 &&
-        // Or no session could be resumed (SSL_CTX_set_session_id_context's documentation).
+        // Without it no session could be resumed (SSL_CTX_set_session_id_context's documentation).
         SSL_CTX_set_session_id_context(identity->context, (const unsigned char *)"test", 4) == 1;
     if (made) {
         SSL_CTX_set_verify(identity->context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
@@ -188,7 +188,7 @@ static int require_client(ctts_identity *identity, X509 *ca, EVP_PKEY *ca_key) {
     return identity->client_pem != NULL && identity->client_key_pem != NULL;
 }
 
-// Both transports are HTTP/1.1 here: a client that offers ALPN gets that or nothing.
+// Both transports use HTTP/1.1 here: a client that offers ALPN gets that protocol or none.
 static int select_protocol(
     SSL *ssl, const unsigned char **out, unsigned char *out_count, const unsigned char *offered, unsigned int count,
     void *unused
@@ -204,7 +204,7 @@ static SSL_CTX *make_context(int version, X509 *leaf, EVP_PKEY *key) {
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     if (context == NULL) return NULL;
     SSL_CTX_set_alpn_select_cb(context, select_protocol, NULL);
-    // What came before 1.2 has signatures that are not allowed above this level.
+    // Versions before 1.2 have signatures that are not allowed above this level.
     if (version != 0 && version < TLS1_2_VERSION) SSL_CTX_set_security_level(context, 0);
     if (SSL_CTX_set_min_proto_version(context, version == 0 ? TLS1_2_VERSION : version) == 1 &&
         SSL_CTX_set_max_proto_version(context, version) == 1 && SSL_CTX_use_certificate(context, leaf) == 1 &&
@@ -290,7 +290,7 @@ const char *ctts_server_name(ctts_connection *connection) {
 bool ctts_is_resumed(ctts_connection *connection) { return SSL_session_reused(connection->ssl) == 1; }
 
 void ctts_send_alert(ctts_connection *connection) {
-    // OpenSSL sends no alert that it is asked for. It sends this one when a record is damaged, so it is given one.
+    // OpenSSL has no function that sends an alert. It sends this one for a damaged record, so it is given one.
     static const char damaged[5 + 32] = {0x17, 0x03, 0x03, 0x00, 0x20};
     BIO *input = BIO_new_mem_buf(damaged, sizeof damaged);
     if (input == NULL) return;

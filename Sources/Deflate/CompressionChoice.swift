@@ -1,12 +1,12 @@
-// Whether a message to the server is worth compressing (RFC 7692 section 6: any message may be sent as it is).
-// Values; nobody owns them.
+// Decides whether a message to the server is worth compressing (RFC 7692 section 6: any message may be sent
+// uncompressed). It has no state.
 
 internal import WebSocketProtocol
 
 /// Decides whether a message is compressed before it is sent.
 ///
-/// What decides is the message alone: its size, and how well a sample of it compresses. Text and JSON become a third
-/// to two thirds of their size; base64 three quarters, at a third of the speed, and images nothing.
+/// The decision depends on the message alone: its size, and how well a sample of it compresses. Text and JSON shrink to
+/// a third to two thirds of their size; base64 to three quarters, at a third of the speed, and images do not shrink.
 package enum CompressionChoice {
     /// Shorter messages are not compressed.
     ///

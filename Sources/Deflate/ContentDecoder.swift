@@ -3,11 +3,11 @@
 
 package import WebSocketProtocol
 
-/// Decodes content that arrives in pieces, and lets no byte wait that can be known.
+/// Decodes content in pieces, and outputs every byte as soon as it can be determined.
 ///
-/// The output is pulled: one call gives at most as much as the caller has room for, so that a small piece which
-/// inflates to a thousand times its size needs no memory of that size. It reads a slice of the input at most: what says
-/// nothing, such as a gzip member's comment, takes no longer than what says something.
+/// The output is pulled: one call gives at most as much as the caller has room for, so that a small piece that inflates
+/// to a thousand times its size needs no memory of that size. A call reads at most a slice of the input, so that input
+/// without output, such as a gzip member's comment, takes no longer than other input.
 package final class ContentDecoder {
     /// The most codings one after the other.
     ///
@@ -24,7 +24,7 @@ package final class ContentDecoder {
     private var hasInput = false
     private var failure: DeflateError?
 
-    /// Makes a decoder for the value of `Content-Encoding`, several fields joined by commas; nil when there is none.
+    /// Creates a decoder for the value of `Content-Encoding`, several fields joined by commas; nil when there is none.
     ///
     /// Throws `unknownContentCoding`, and `tooManyContentCodings` for more than one besides `identity`.
     package init(contentEncoding: String?) throws(DeflateError) {

@@ -1,15 +1,15 @@
-// What can go wrong with compressed data.
-// Values; nobody owns them.
+// The errors of compressed data.
+// Values without an owner.
 
-/// Why compressed data could not be used.
+/// The reason for which compressed data could not be used.
 ///
-/// An object that threw one throws it again at every further call.
+/// An object that threw an error throws it again at every further call.
 package enum DeflateError: Error, Equatable, Sendable {
     /// The data do not follow their format, or their checksum does not match.
     case corruptData
     /// The data end before their format does.
     case truncatedData
-    /// Something follows the end of the compressed data.
+    /// Bytes follow the end of the compressed data.
     case trailingData
     /// The output passes the limit; no more was inflated.
     case outputTooLarge(limit: Int)

@@ -4,23 +4,23 @@
 internal import CZlib
 package import WebSocketProtocol
 
-/// Compresses bytes that come in pieces.
+/// Compresses bytes in pieces.
 ///
 /// It takes about 256 KiB with a window of 15 bits.
 package final class Deflater {
-    /// How the deflate data are wrapped.
+    /// The wrapping of the deflate data.
     package enum Format: Equatable, Sendable {
-        /// Not at all (RFC 1951), with a window of 2 to the power of `windowBits`, 9 to 15. zlib has no raw deflate with 8.
+        /// None (RFC 1951), with a window of 2 to the power of `windowBits`, 9 to 15. zlib has no raw deflate with 8.
         case raw(windowBits: Int)
-        /// As one gzip member (RFC 1952).
+        /// One gzip member (RFC 1952).
         case gzip
-        /// As zlib (RFC 1950).
+        /// The zlib format (RFC 1950).
         case zlib
     }
 
-    /// How much of the input the output must contain.
+    /// The part of the input that the output must contain.
     package enum Flush: Equatable, Sendable {
-        /// As much as compresses well.
+        /// As much as makes compression efficient.
         case none
         /// All of it, ending with an empty stored block on a byte boundary.
         case sync
@@ -32,7 +32,7 @@ package final class Deflater {
     private let stream: UnsafeMutablePointer<z_stream>
     private var isInitialized = false
 
-    /// Makes a compressor; the level is zlib's, 0 to 9, or its default.
+    /// Creates a compressor; the level is zlib's, 0 to 9, or its default.
     package init(format: Format, level: Int = Int(Z_DEFAULT_COMPRESSION)) throws(DeflateError) {
         precondition((-1...9).contains(level), "a level is 0 to 9, or -1 for the default")
         self.stream = .allocate(capacity: 1)
@@ -45,7 +45,7 @@ package final class Deflater {
         case .gzip: windowBits = 15 + 16
         case .zlib: windowBits = 15
         }
-        // `deflateInit2` is a macro around this; 8 is its default memory level.
+        // `deflateInit2` is a macro around this function; 8 is its default memory level.
         let result = deflateInit2_(
             self.stream, CInt(level), Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
             CInt(MemoryLayout<z_stream>.size))
@@ -58,7 +58,7 @@ package final class Deflater {
         self.stream.deallocate()
     }
 
-    /// Appends what the input compresses to.
+    /// Appends the compressed form of the input.
     package func deflate(_ input: UnsafeRawBufferPointer, flush: Flush, into output: PaddedBuffer) {
         var position = 0
         repeat {
@@ -79,8 +79,8 @@ package final class Deflater {
         let start = input.baseAddress.map { UnsafeMutableRawPointer(mutating: $0) }
         self.stream.pointee.next_in = start?.assumingMemoryBound(to: Bytef.self)
         self.stream.pointee.avail_in = uInt(input.count)
-        // Room for a small message at once, the marker of a flush included: zlib repeats the marker when the room is
-        // used up just behind it.
+        // Room for a small message at once, the marker of a flush included: zlib repeats the marker when the room ends
+        // right behind it.
         let minimum = min(65_536, Int(deflateBound(self.stream, uLong(input.count))) + 16)
         repeat {
             output.append(atLeast: minimum) { room in

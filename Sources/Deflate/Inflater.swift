@@ -1,4 +1,4 @@
-// zlib's inflate as a Swift type: compressed bytes in, bytes out, as soon as they can be known.
+// zlib's inflate as a Swift type: it outputs bytes as soon as they can be determined.
 // The owner is one task or one thread at a time.
 
 internal import CZlib
@@ -6,25 +6,25 @@ package import WebSocketProtocol
 
 /// Inflates a stream that arrives in pieces.
 package final class Inflater {
-    /// How the deflate data are wrapped.
+    /// The wrapping of the deflate data.
     package enum Format: Equatable, Sendable {
-        /// Not at all (RFC 1951), with a window of 2 to the power of `windowBits`, 8 to 15.
+        /// None (RFC 1951), with a window of 2 to the power of `windowBits`, 8 to 15.
         case raw(windowBits: Int)
-        /// As gzip members, one or more (RFC 1952 section 2.2).
+        /// One or more gzip members (RFC 1952 section 2.2).
         case gzip
-        /// As zlib (RFC 1950).
+        /// The zlib format (RFC 1950).
         case zlib
-        /// As zlib, or not at all: what servers send as the content coding `deflate`. RFC 9110 section 8.4.1.2 asks for
-        /// zlib and notes that some do without; the first byte tells which.
+        /// The zlib format or none: both are sent as the content coding `deflate`. RFC 9110 section 8.4.1.2 requires
+        /// zlib and notes that some senders omit it; the first byte tells which.
         case zlibOrRaw
     }
 
-    /// zlib's own word on its version, at run time.
+    /// zlib's version at run time, as the library gives it.
     package static var libraryVersion: String { String(cString: zlibVersion()) }
 
-    /// Why a call returned.
+    /// The reason for which a call returned.
     package enum Progress: Equatable, Sendable {
-        /// All input is used, and everything it says is in the output.
+        /// All input is used, and all of its output is written.
         case needsInput
         /// The output has reached its limit; there may be more.
         case outputFull
@@ -43,15 +43,15 @@ package final class Inflater {
         var isAtStreamEnd = false
     }
 
-    /// Behind a pointer: as properties of a class they would be checked for exclusive access each time.
+    /// A pointer, because properties of a class would be checked for exclusive access each time.
     private let state: UnsafeMutablePointer<State>
 
-    /// Indicates whether the deflate stream has ended and nothing was begun after it.
+    /// Indicates whether the deflate stream has ended and no other was begun after it.
     var isAtStreamEnd: Bool { self.state.pointee.isAtStreamEnd }
 
-    /// Makes an inflater.
+    /// Creates an inflater.
     ///
-    /// It takes about 10 KiB from the first byte on, and the window besides once there is output.
+    /// It takes about 10 KiB from the first byte on, and the window in addition once there is output.
     package init(format: Format) {
         if case .raw(let windowBits) = format {
             precondition((8...15).contains(windowBits), "a window has 8 to 15 bits")
@@ -69,8 +69,8 @@ package final class Inflater {
         self.state.deallocate()
     }
 
-    /// Inflates from `input[position...]`, moves `position` past what was used, and appends to `output` until that holds
-    /// `limit` bytes.
+    /// Inflates from `input[position...]`, moves `position` past the used bytes, and appends to `output` until that
+    /// holds `limit` bytes.
     package func inflate(
         _ input: UnsafeRawBufferPointer,
         at position: inout Int,
@@ -99,13 +99,13 @@ package final class Inflater {
         if self.state.pointee.isInitialized { inflateReset(self.stream) }
     }
 
-    /// Begins a new stream with an empty window, and has no memory until the first byte of it comes.
+    /// Begins a new stream with an empty window, and allocates no memory until its first byte arrives.
     func releaseMemory() {
         if self.state.pointee.isInitialized { inflateEnd(self.stream) }
         self.state.pointee = State()
     }
 
-    /// Begins a new deflate stream that may refer to the output of the one before.
+    /// Begins a new deflate stream that may refer to the output of the previous one.
     ///
     /// The call keeps zlib's window where it is. `inflateGetDictionary` and `inflateSetDictionary` would copy 32 KiB
     /// twice, for a stream that may be two bytes long.
@@ -114,9 +114,9 @@ package final class Inflater {
         if self.state.pointee.isInitialized { inflateResetKeep(self.stream) }
     }
 
-    /// Indicates whether the last byte used was the last of a block, and of no block that says it is the final one.
+    /// Indicates whether the last byte used was the last of a block that is not marked as final.
     var isBetweenBlocks: Bool {
-        // zlib.h, `data_type`: 128 after a block, 64 in the final one, and how many bits of the last byte are not used.
+        // zlib.h, `data_type`: 128 after a block, 64 in the final one, and the number of unused bits of the last byte.
         self.stream.pointee.data_type & 0xFF == 128
     }
 
@@ -125,20 +125,20 @@ package final class Inflater {
             switch self.format {
             // Some servers' zlib makes a window of 9 bits when 8 were agreed; reading with 9 costs 256 bytes.
             case .raw(let windowBits): -CInt(max(9, windowBits))
-            // 16 more than the bits of the window is how zlib is told gzip.
+            // For zlib, 16 added to the bits of the window means gzip.
             case .gzip: 15 + 16
             case .zlib: 15
-            // RFC 1950 section 2.2: the low four bits are 8, the high four at most 7. A raw stream can only begin so with
-            // a stored block whose padding is not zero, which no compressor writes.
+            // RFC 1950 section 2.2: the low four bits are 8, the high four at most 7. A raw stream can begin with these
+            // bits only if its first block is stored and has non-zero padding, which no compressor writes.
             case .zlibOrRaw: firstByte & 0x8F == 0x08 ? 15 : -15
             }
-        // `inflateInit2` is a macro around this.
+        // `inflateInit2` is a macro around this function.
         let result = inflateInit2_(self.stream, windowBits, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
         guard result == Z_OK else { throw .outOfMemory }
         self.state.pointee.isInitialized = true
     }
 
-    /// One call of zlib; nil when another is needed.
+    /// Calls zlib once; nil when another call is needed.
     private func step(
         _ input: UnsafeRawBufferPointer,
         at position: inout Int,
@@ -151,14 +151,14 @@ package final class Inflater {
         let offered = min(input.count - position, 1 << 30)
         let room = output.lend(upTo: limit)
         let roomByteCount = min(room.count, 1 << 30)
-        // Without a base address there is nothing to read; zlib wants a pointer all the same.
+        // Without a base address there is no input; zlib requires a non-null pointer nevertheless.
         let source = input.baseAddress.map { $0 + position } ?? UnsafeRawPointer(self.stream)
         self.stream.pointee.next_in = UnsafeMutablePointer(
             mutating: source.assumingMemoryBound(to: Bytef.self))
         self.stream.pointee.avail_in = uInt(offered)
         self.stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: Bytef.self)
         self.stream.pointee.avail_out = uInt(roomByteCount)
-        // With a flush mode other than Z_FINISH zlib writes all it knows, so nothing waits for more input.
+        // With a flush mode other than Z_FINISH zlib writes all available output, so that none waits for more input.
         let result = CZlib.inflate(self.stream, Z_SYNC_FLUSH)
         let isOutputUsedUp = self.stream.pointee.avail_out == 0
         output.keep(roomByteCount - Int(self.stream.pointee.avail_out))
@@ -173,7 +173,7 @@ package final class Inflater {
         case Z_OK:
             return isOutputUsedUp || position < input.count ? nil : .needsInput
         case Z_BUF_ERROR:
-            // Not an error: zlib could do nothing with what it was given.
+            // Not an error: zlib could make no progress with its input and output.
             return .needsInput
         case Z_MEM_ERROR:
             throw .outOfMemory

@@ -1,23 +1,24 @@
 // Compressed messages of a client (RFC 7692 section 7.2.1).
-// The owner is whoever writes the connection's messages.
+// The owner is the writer of the connection's messages.
 
 package import WebSocketProtocol
 
 /// Compresses the messages of one connection, one after the other.
 ///
 /// A sender may begin a message with an empty window whatever was agreed (RFC 7692 section 7.1.1), so a compressor may
-/// also serve for one message and be thrown away: it takes about 256 KiB.
+/// also be used for one message only: it takes about 256 KiB.
 package final class MessageDeflater {
-    /// zlib's level: a request in JSON comes to 0.30 of its size at 120 MB/s; at 3 to 0.27 at 90, at 6 to 0.24 at 40.
+    /// zlib's level: at 1 a JSON request shrinks to 0.30 of its size at 120 MB/s; at 3 to 0.27 at 90, at 6 to 0.24 at
+    /// 40.
     private static let level = 1
 
     private let deflater: Deflater
     private let keepsWindow: Bool
 
-    /// Makes a compressor for a client that agreed to these parameters; nil when zlib cannot keep to them.
+    /// Creates a compressor for a client that agreed to these parameters; nil when zlib cannot comply with them.
     ///
-    /// That is a client's window of 8 bits. Messages may always be sent uncompressed (RFC 7692 section 6), so the
-    /// agreement stands.
+    /// That is the case for a client's window of 8 bits. Messages may always be sent uncompressed (RFC 7692 section 6),
+    /// so the agreement remains valid.
     package init?(agreement: PerMessageDeflateAgreement) throws(DeflateError) {
         guard agreement.allowsClientCompression else { return nil }
         self.keepsWindow = !agreement.clientNoContextTakeover
@@ -27,7 +28,7 @@ package final class MessageDeflater {
     /// Appends the payload of a whole compressed message.
     package func deflate(_ message: UnsafeRawBufferPointer, into output: PaddedBuffer) {
         guard !message.isEmpty else {
-            // RFC 7692 section 7.2.3.6. zlib would write nothing for a second flush with nothing between.
+            // RFC 7692 section 7.2.3.6. zlib would write no output for a second flush in a row.
             [UInt8(0)].withUnsafeBytes { output.append($0) }
             return
         }

@@ -5,21 +5,21 @@ package import WebSocketProtocol
 
 /// Inflates the messages of one connection, one after the other.
 package final class MessageInflater {
-    /// What RFC 7692 section 7.2.1 removes from the end of each message.
+    /// The bytes that RFC 7692 section 7.2.1 removes from the end of each message.
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
 
     /// The most bytes an inflated message may have.
     package let limit: Int
 
     private let keepsWindow: Bool
-    /// It has no memory until the first byte comes, because not every connection that may compress does.
+    /// Its memory is allocated with the first byte, because many connections with compression never use it.
     private let inflater: Inflater
-    /// Of the current message.
+    /// The inflated byte count of the current message.
     private var inflatedByteCount = 0
     private var isMessageStart = true
     private var failure: DeflateError?
 
-    /// Makes an inflater for the messages of a server that agreed to these parameters.
+    /// Creates an inflater for the messages of a server that agreed to these parameters.
     package init(
         agreement: PerMessageDeflateAgreement,
         limit: Int = FrameReader.defaultMessageByteLimit
@@ -30,18 +30,18 @@ package final class MessageInflater {
         self.inflater = Inflater(format: .raw(windowBits: agreement.serverMaxWindowBits))
     }
 
-    /// Indicates whether no message was begun and not ended.
+    /// Indicates whether no message is incomplete.
     package var isBetweenMessages: Bool { self.isMessageStart }
 
-    /// Gives the memory for the window back, unless a message in hand or the next one may refer to it.
+    /// Frees the memory of the window, unless the current message or the next one may refer to it.
     package func releaseWindow() {
         if self.isMessageStart, !self.keepsWindow { self.inflater.releaseMemory() }
     }
 
-    /// Appends what the next piece of a message inflates to, which the limit stops while it is inflated.
+    /// Appends the inflated form of the next piece of a message; inflation stops at the limit.
     ///
-    /// The output is the message's own part of `output`: the caller may take it away between the pieces, and the limit
-    /// counts it all the same.
+    /// `output` receives the message's bytes: the caller may remove them between the pieces, and they count towards the
+    /// limit nevertheless.
     package func inflate(
         _ piece: UnsafeRawBufferPointer, isLast: Bool, into output: PaddedBuffer
     ) throws(DeflateError) {
@@ -58,10 +58,10 @@ package final class MessageInflater {
         }
     }
 
-    /// Appends what a whole message inflates to, in one call of zlib, which takes a quarter less time than two.
+    /// Appends the inflated form of a whole message, in one call of zlib, which takes a quarter less time than two.
     ///
-    /// The four bytes behind the message must be the caller's too: its tail stands there meanwhile, and what stood
-    /// there is put back.
+    /// The four bytes behind the message must belong to the caller too: the message's tail is written there
+    /// temporarily, and the original bytes are restored.
     package func inflateWhole(_ message: UnsafeMutableRawBufferPointer, into output: PaddedBuffer) throws(DeflateError)
     {
         guard self.isMessageStart, let start = message.baseAddress, !message.isEmpty else {
@@ -88,26 +88,28 @@ package final class MessageInflater {
         _ input: UnsafeRawBufferPointer, tailPosition: Int, into output: PaddedBuffer
     ) throws(DeflateError) {
         let position = try self.inflateAll(input, upTo: tailPosition, into: output)
-        // Ended by BFINAL at the end of the message's own bytes, it needs no tail; ended in the tail, it was cut off.
+        // A stream that BFINAL ended at the end of the message's own bytes needs no tail; one that ended in the tail
+        // was cut off.
         let isAtEnd = self.inflater.isAtStreamEnd ? position == tailPosition : self.inflater.isBetweenBlocks
         guard isAtEnd else { throw .truncatedData }
     }
 
-    /// Inflates to the end of the input, or to the end of a deflate stream that lies at or behind `end`; how far it has
-    /// come.
+    /// Inflates to the end of the input, or to the end of a deflate stream that lies at or behind `end`; returns the
+    /// position that it reached.
     @discardableResult
     private func inflateAll(
         _ input: UnsafeRawBufferPointer, upTo end: Int, into output: PaddedBuffer
     ) throws(DeflateError) -> Int {
         var position = 0
         repeat {
-            // RFC 7692 section 7.2.3.4: a block with BFINAL ends the deflate stream, not the message, and not the window.
+            // RFC 7692 section 7.2.3.4: a block with BFINAL ends the deflate stream, but neither the message nor the
+            // window.
             if self.inflater.isAtStreamEnd {
                 if position >= end { return position }
                 self.inflater.resetKeepingWindow()
             }
             let countBefore = output.count
-            // One byte more than allowed is room enough to see that there is more.
+            // Room for one byte more than allowed shows whether the limit is exceeded.
             let room = self.limit - self.inflatedByteCount
             let (outputLimit, isUnbounded) = countBefore.addingReportingOverflow(room)
             let progress: Inflater.Progress
@@ -116,7 +118,7 @@ package final class MessageInflater {
                     input, at: &position, into: output,
                     upTo: isUnbounded || outputLimit == .max ? .max : outputLimit + 1)
             } catch {
-                // zlib may have written the byte over the limit before it saw that the data are corrupt.
+                // zlib may have written the byte over the limit before it found that the data are corrupt.
                 try self.count(output, since: countBefore)
                 throw error
             }
@@ -126,7 +128,7 @@ package final class MessageInflater {
         return position
     }
 
-    /// Counts what was appended, and takes back what passes the limit.
+    /// Counts the appended bytes, and removes those that exceed the limit.
     private func count(_ output: PaddedBuffer, since countBefore: Int) throws(DeflateError) {
         self.inflatedByteCount += output.count - countBefore
         guard self.inflatedByteCount > self.limit else { return }
@@ -135,16 +137,16 @@ package final class MessageInflater {
     }
 
     private func endMessage(into output: PaddedBuffer) throws(DeflateError) {
-        // A compressed message has at least one byte. None at all can only mean that the message is empty, and a tail
-        // alone would leave zlib in the middle of a block.
+        // A compressed message has at least one byte. An empty payload can only mean an empty message, and a tail alone
+        // would leave zlib in the middle of a block.
         if !self.isMessageStart { try self.endStream(into: output) }
         self.isMessageStart = true
         self.inflatedByteCount = 0
     }
 
     private func endStream(into output: PaddedBuffer) throws(DeflateError) {
-        // A sender that ended with BFINAL owes an empty block after it (RFC 7692 section 7.2.3.4). Without that block
-        // the message is complete, and the tail would be the beginning of another one.
+        // A sender that ended with BFINAL must append an empty block (RFC 7692 section 7.2.3.4). Without that block the
+        // message is complete, and the tail would be the beginning of another one.
         if !self.inflater.isAtStreamEnd {
             _ = try Self.tail.withUnsafeBufferPointer { bytes throws(DeflateError) in
                 try self.inflateAll(UnsafeRawBufferPointer(bytes), upTo: bytes.count, into: output)

@@ -1,33 +1,33 @@
 // Negotiation of permessage-deflate, the client's side (RFC 7692 section 7.1).
-// Values; nobody owns them.
+// Values without an owner.
 
 package import WebSocketProtocol
 
-/// What a client offers.
+/// The offer of a client.
 package struct PerMessageDeflateOffer: Equatable, Sendable {
     /// The name of the extension.
     package static let extensionName = "permessage-deflate"
 
-    /// What the offer says of the client's own window (RFC 7692 section 7.1.2.2).
+    /// The offer's parameter for the client's own window (RFC 7692 section 7.1.2.2).
     package enum ClientWindow: Equatable, Sendable {
-        /// Nothing: the server must not limit it.
+        /// No parameter: the server must not limit it.
         case notOffered
         /// The server may limit it.
         case limitedByServer
-        /// It will not pass that many bits, and the server may limit it further.
+        /// The window has at most this many bits, and the server may limit it further.
         case bits(Int)
     }
 
     /// Asks the server to begin every message with an empty window.
     package var serverNoContextTakeover: Bool
-    /// Says that the client will begin every message with an empty window.
+    /// Announces that the client will begin every message with an empty window.
     package var clientNoContextTakeover: Bool
     /// Asks the server for a window of at most that many bits, 8 to 15.
     package var serverMaxWindowBits: Int?
     /// The client's own window.
     package var clientWindow: ClientWindow
 
-    /// Makes an offer; the default asks for nothing and lets the server limit the client's window.
+    /// Creates an offer; the default only lets the server limit the client's window.
     package init(
         serverNoContextTakeover: Bool = false, clientNoContextTakeover: Bool = false,
         serverMaxWindowBits: Int? = nil, clientWindow: ClientWindow = .limitedByServer
@@ -55,24 +55,24 @@ package struct PerMessageDeflateOffer: Equatable, Sendable {
     }
 }
 
-/// What the server made of the offer.
+/// The agreement that results from the server's answer.
 package struct PerMessageDeflateAgreement: Equatable, Sendable {
-    /// What is wrong with the server's answer: the connection is failed, with no close code of its own
-    /// (RFC 7692 section 5.2 and RFC 6455 section 4.1).
+    /// The fault of the server's answer: the connection is failed, with no close code of its own (RFC 7692 section 5.2
+    /// and RFC 6455 section 4.1).
     package enum Failure: Error, Equatable, Sendable {
         /// An extension that is not permessage-deflate.
         case unknownExtension
         /// More than one extension.
         case severalExtensions
-        /// A parameter that RFC 7692 does not know.
+        /// A parameter that RFC 7692 does not define.
         case unknownParameter
-        /// The same parameter twice.
+        /// A parameter that occurs twice.
         case duplicateParameter(Parameter)
-        /// A value that the parameter cannot have, a missing one included.
+        /// A value that is invalid for the parameter, a missing one included.
         case invalidValue(Parameter)
         /// A parameter that is only allowed in answer to an offer of it, or a greater value than offered.
         case notOffered(Parameter)
-        /// The offer asked for it, and the answer accepts the offer without it.
+        /// A parameter that the offer asked for, which is missing in the answer.
         case missing(Parameter)
     }
 
@@ -145,7 +145,7 @@ package struct PerMessageDeflateAgreement: Equatable, Sendable {
         }
     }
 
-    /// 8 to 15 in decimal, without a leading zero (RFC 7692 section 7.1.2.1).
+    /// Reads 8 to 15 in decimal, without a leading zero (RFC 7692 section 7.1.2.1).
     private static func windowBits(_ value: String?, of name: Parameter) throws(Failure) -> Int {
         switch value {
         case "8": 8

@@ -1,21 +1,21 @@
-// Text that lies in somebody else's memory, so that an event is decoded without an allocation. Owned by nobody: it is
-// valid until the decoder that returned it is used again.
+// Text that lies in memory of another owner, so that an event is decoded without an allocation. It is valid until the
+// decoder that returned it is used again.
 
 import CSimdjson
 
 /// Valid UTF-8 in memory that belongs to a decoder or to the bytes it was given.
 ///
-/// It is valid until the next call of the decoder that returned it, and only while the bytes that were decoded are
-/// unchanged. Make a `String` of what must live longer.
+/// It is valid until the next call of the decoder that returned it, and only while the decoded bytes are unchanged. A
+/// copy that must live longer is made with `String`.
 @usableFromInline package struct BorrowedText {
     /// The UTF-8 code units.
     @usableFromInline package let utf8: UnsafeBufferPointer<UInt8>
 
-    /// Lends bytes that are known to be valid UTF-8.
+    /// Borrows bytes that are known to be valid UTF-8.
     @inlinable @inline(__always)
     package init(validatedUTF8 utf8: UnsafeBufferPointer<UInt8>) { self.utf8 = utf8 }
 
-    /// Lends bytes if they are valid UTF-8.
+    /// Borrows bytes if they are valid UTF-8.
     package init?(validating utf8: UnsafeBufferPointer<UInt8>) {
         guard csj_validate_utf8(utf8.baseAddress, utf8.count) else { return nil }
         self.init(validatedUTF8: utf8)
@@ -24,15 +24,15 @@ import CSimdjson
     /// The number of UTF-8 code units.
     package var byteCount: Int { self.utf8.count }
 
-    /// Indicates whether there is no text at all.
+    /// Indicates whether the text is empty.
     package var isEmpty: Bool { self.utf8.isEmpty }
 
-    /// The text without its beginning, which must end where a scalar does.
+    /// Returns the text without its first bytes, which must end at a scalar boundary.
     package func dropping(first byteCount: Int) -> Self {
         Self(validatedUTF8: UnsafeBufferPointer(rebasing: self.utf8[byteCount...]))
     }
 
-    /// Returns whether the text is, byte for byte, this one.
+    /// Returns whether the text has the same bytes as another one.
     package func equals(_ other: StaticString) -> Bool {
         other.withUTF8Buffer { $0.elementsEqual(self.utf8) }
     }

@@ -4,7 +4,7 @@ extension CanonicalJSON {
     /// A number other than zero: 0.d₁d₂d₃… times ten to a power, without zeroes at either end.
     private struct Decimal {
         var digits: [UInt8]
-        /// Where the decimal point stands, counted from the first digit.
+        /// The position of the decimal point, counted from the first digit.
         var point: Int
         let isNegative: Bool
     }
@@ -20,7 +20,7 @@ extension CanonicalJSON {
         self.append(decimal, to: &output)
     }
 
-    /// Nil when the exponent is too long to be calculated with; no digits for zero.
+    /// Parses a number, of which zero has no digits; nil when the exponent is too long to be calculated with.
     private static func decimal(_ written: UnsafeBufferPointer<UInt8>) -> Decimal? {
         let isNegative = written.first == UInt8(ascii: "-")
         let mark = written.firstIndex { $0 | 0x20 == UInt8(ascii: "e") } ?? written.endIndex
@@ -44,7 +44,7 @@ extension CanonicalJSON {
         return isNegative ? -value : value
     }
 
-    /// ECMA-262, Number::toString.
+    /// Appends a number in the form of ECMA-262, Number::toString.
     private static func append(_ decimal: Decimal, to output: inout [UInt8]) {
         let (digits, point) = (decimal.digits, decimal.point)
         let zero = UInt8(ascii: "0")

@@ -1,8 +1,8 @@
-// Strings without escapes, in order, and with the escapes that must be. Pure.
+// Canonical strings: unescaping, ordering, and the required escapes. Pure.
 
-/// Strings are held as UTF-8, in which half a surrogate pair has the three bytes that it would have if it were a scalar.
+/// Strings are held as UTF-8; half of a surrogate pair has the three bytes that it would have as a scalar.
 extension CanonicalJSON {
-    /// What stood between the quotes of a checked JSON string, with its escapes undone.
+    /// Returns the content of a checked JSON string, unescaped.
     static func unescaped(_ escaped: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         guard escaped.contains(UInt8(ascii: "\\")) else { return Array(escaped) }
         var output: [UInt8] = []
@@ -25,23 +25,23 @@ extension CanonicalJSON {
         return output
     }
 
-    /// Returns whether a name comes before another by their UTF-16 code units; nil when they are the same.
+    /// Returns whether a name precedes another in the order of UTF-16 code units; nil when they are equal.
     static func order(_ left: [UInt8], _ right: [UInt8]) -> Bool? {
         guard let place = zip(left, right).enumerated().first(where: { $1.0 != $1.1 })?.offset else {
             return left.count == right.count ? nil : left.count < right.count
         }
-        // A half stands among the first halves of the scalars above U+FFFF, which no byte tells.
+        // A half sorts among the first halves of the scalars above U+FFFF, which bytes alone do not show.
         if self.isHalf(left, at: place) && right[place] >= 0xF0 || self.isHalf(right, at: place) && left[place] >= 0xF0
         {
-            // Two units decide: the half is the first one of a pair at most, and what follows it no second one. They
-            // are in seven bytes. More of a long name would be looked at again in each comparison.
+            // At most two code units decide, because the half is the first of a pair at most and no second half follows
+            // it. They are in seven bytes. A longer part of a long name would be examined again in each comparison.
             return self.codeUnits(left[place...].prefix(7)).lexicographicallyPrecedes(
                 self.codeUnits(right[place...].prefix(7)))
         }
         return self.rank(left[place]) < self.rank(right[place])
     }
 
-    /// Returns whether half a surrogate pair begins there.
+    /// Returns whether half of a surrogate pair begins at a place.
     private static func isHalf(_ string: [UInt8], at place: Int) -> Bool {
         string[place] == 0xED && string[place + 1] >= 0xA0
     }
@@ -59,7 +59,7 @@ extension CanonicalJSON {
         return units
     }
 
-    /// Appends what stood between the quotes of a checked JSON string, with quotes.
+    /// Appends the content of a checked JSON string, with quotes.
     static func appendString(escaped: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         guard escaped.contains(UInt8(ascii: "\\")) else {
             output.append(UInt8(ascii: "\""))
@@ -69,7 +69,7 @@ extension CanonicalJSON {
         self.appendString(self.unescaped(escaped)[...], to: &output)
     }
 
-    /// Appends a string with its quotes, and with the escapes that it needs.
+    /// Appends a string with its quotes and the required escapes.
     static func appendString(_ string: ArraySlice<UInt8>, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         var index = string.startIndex
@@ -96,7 +96,8 @@ extension CanonicalJSON {
         output.append(UInt8(ascii: "\""))
     }
 
-    /// In UTF-16 the scalars above U+FFFF come before those from U+E000 on, because they begin with a surrogate.
+    /// Returns the rank of a byte: in UTF-16 the scalars above U+FFFF precede those from U+E000 on, because they begin
+    /// with a surrogate.
     private static func rank(_ byte: UInt8) -> UInt8 { byte == 0xEE || byte == 0xEF ? byte + 0x10 : byte }
 
     private static func meaning(of letter: UInt8) -> UInt8 {
@@ -110,7 +111,7 @@ extension CanonicalJSON {
         }
     }
 
-    /// Takes `\uXXXX`, with its second half if it is the first of a pair.
+    /// Takes `\uXXXX`, with the second half if it is the first of a pair.
     private static func scalar(in escaped: UnsafeBufferPointer<UInt8>, at index: inout Int) -> UInt32 {
         let first = self.hexadecimal(escaped, at: index + 2)
         index += 6

@@ -1,29 +1,30 @@
-// One spelling for each JSON value, so that two spellings of one value are equal byte for byte. Pure.
+// The canonical form of JSON values: equal values are equal byte for byte. Pure.
 
 import CSimdjson
 
-/// Brings JSON text into a canonical form, in which values that are equal have the same bytes.
+/// Converts JSON text to a canonical form, in which values that are equal have the same bytes.
 ///
-/// It follows RFC 8785: no white space; members in the order of their names' UTF-16 code units, with escapes undone;
-/// in strings only the escapes that must be, the short ones where there are any; numbers as ECMAScript writes them.
+/// It follows RFC 8785: no white space; members in the order of their names' UTF-16 code units, with escapes undone; in
+/// strings only the required escapes, in their short form where there is one; numbers as ECMAScript writes them.
 ///
-/// It differs where that RFC would refuse a value, or make two values equal that a tool may tell apart:
+/// It differs where that RFC would refuse a value, or make two values equal that a tool may distinguish:
 ///
-/// - A number keeps all its digits. RFC 8785 rounds to a double, by which 9007199254740993 would become
-///   9007199254740992. What a double holds exactly is written as the RFC says: 1.0, 1e0 and 10E-1 are 1, and -0 is 0.
-/// - An exponent of more than 18 digits is left as it is written, with its number.
-/// - Members with the same name stay, in their order.
-/// - Half a surrogate pair stays, as an escape in lower case, and so does a text that holds one.
+/// - A number keeps all its digits. RFC 8785 rounds to a double, so that 9007199254740993 would become
+///   9007199254740992. A number that a double represents exactly is written as in the RFC: 1.0, 1e0 and 10E-1 are 1,
+///   and -0 is 0.
+/// - An exponent of more than 18 digits is left as written, with its number.
+/// - Members with the same name are kept, in their order.
+/// - Half of a surrogate pair is kept, as an escape in lower case.
 ///
-/// What is no JSON text, or is nested deeper than 511 levels, is returned as it is: a model may write anything. The time
-/// is linear in the size of the text, the sorting of members aside.
+/// Text that is not JSON, or is nested deeper than 511 levels, is returned unchanged, because a model may write any
+/// text. The time is linear in the size of the text, except for the sorting of members.
 package enum CanonicalJSON {
-    /// How deep values may be nested; the scanner's own limit, less the object that a text is put into.
+    /// The deepest nesting of values: the scanner's own limit, less the object that encloses a text.
     package static let maximumDepth = Int(CSJ_MAXIMUM_DEPTH) - 1
 
-    /// The canonical form of a JSON text, or the text itself when it is not JSON.
+    /// Returns the canonical form of a JSON text, or the text itself when it is not JSON.
     package static func bytes(of text: some Collection<UInt8>) -> [UInt8] {
-        // The scanner reads objects.
+        // The scanner reads only objects.
         var object = Array("{\"a\":".utf8)
         object.reserveCapacity(text.count + 6)
         object += text
@@ -31,7 +32,7 @@ package enum CanonicalJSON {
         let scanner = JSONScanner()
         let canonical = PaddedBytes(object).withBytes { bytes -> [UInt8]? in
             guard let nodes = try? scanner.nodes(of: bytes, depth: Int(CSJ_MAXIMUM_DEPTH)) else { return nil }
-            // A text like `1,"b":2` would be an object's inside without being a value.
+            // A text like `1,"b":2` would be valid inside an object without being one value.
             guard nodes.count > 1, nodes[1].next == nodes.count else { return nil }
             var writer = Writer(nodes: nodes, byteCount: bytes.count)
             writer.append(1)
@@ -40,14 +41,14 @@ package enum CanonicalJSON {
         return canonical ?? Array(text)
     }
 
-    /// The canonical form of a JSON text, or the text itself when it is not JSON.
+    /// Returns the canonical form of a JSON text, or the text itself when it is not JSON.
     package static func text(of text: String) -> String {
         String(decoding: self.bytes(of: text.utf8), as: UTF8.self)
     }
 
-    /// The canonical form of a function's arguments.
+    /// Returns the canonical form of a function's arguments.
     ///
-    /// Text of white space alone is `{}`: many models call a function without parameters so.
+    /// Text of white space alone becomes `{}`: many models write it for functions without parameters.
     package static func arguments(_ text: String) -> String {
         let isBlank = text.utf8.allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
         return isBlank ? "{}" : self.text(of: text)
@@ -55,7 +56,7 @@ package enum CanonicalJSON {
 }
 
 extension CanonicalJSON {
-    /// Writes values that the scanner has found.
+    /// Writes the values that the scanner has found.
     private struct Writer {
         /// A member of an object, ready to be sorted.
         struct Member {
@@ -105,7 +106,7 @@ extension CanonicalJSON {
             self.output.append(UInt8(ascii: "]"))
         }
 
-        /// Of members with the same name the one that stands first in the text comes first.
+        /// Returns whether a member precedes another; of members with the same name the first in the text is first.
         private static func precedes(_ left: Member, _ right: Member) -> Bool {
             CanonicalJSON.order(left.name, right.name) ?? (left.node < right.node)
         }

@@ -1,10 +1,10 @@
-// Finished output items as input of the next request: so that only what is unfinished is made again.
+// Finished output items as input of the next request, so that only unfinished output is generated again.
 
 extension ResponseRequestBody {
-    /// The same request with finished output items and outputs of tools behind its input.
+    /// Returns the same request with finished output items and outputs of tools appended to its input.
     ///
-    /// Each is one JSON object, in order, and goes in as `InputItem` has it; what has no such form is left out. Nil when
-    /// the input is neither a text nor an array.
+    /// Each is one JSON object, in order, and is added in the form of `InputItem`; items without such a form are left
+    /// out. Nil when the input is neither a text nor an array.
     package func appendingInput(_ items: [[UInt8]]) -> Self? {
         guard let own = self.inputItems else { return nil }
         let carried = items.compactMap { InputItem($0)?.json }

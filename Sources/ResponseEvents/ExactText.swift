@@ -3,19 +3,19 @@
 /// Text that is compared and hashed by its UTF-8.
 ///
 /// JSON compares names code point by code point (RFC 8259 section 8.3), and Swift's `String` by canonical equivalence:
-/// it would take two names for one, and sorts combining marks to find that out, in time that is quadratic in their
-/// number. Both take time that is linear in the length here.
+/// it would equate two different names, and sorts combining marks for that in time quadratic in their number. Comparing
+/// and hashing take time linear in the length here.
 package struct ExactText: Hashable, Sendable {
     /// The text.
     package let text: String
 
-    /// The text as a key.
+    /// Creates a key of a text.
     package init(_ text: String) { self.text = text }
 
-    /// True when every byte is the same.
+    /// Returns whether every byte is the same.
     package static func == (left: Self, right: Self) -> Bool { left.text.isExactly(right.text) }
 
-    /// Feeds the bytes.
+    /// Feeds the bytes into a hasher.
     package func hash(into hasher: inout Hasher) {
         var text = self.text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -29,12 +29,12 @@ extension String {
         self.utf8.count == other.utf8.count && self.utf8.elementsEqual(other.utf8)
     }
 
-    /// The longest word for programs that is kept, in bytes: a type, a code, the name of a plan.
+    /// The largest byte count of a machine-readable word that is kept: a type, a code, the name of a plan.
     package static let maximumWordByteCount = 256
 
-    /// The text as a word for programs: its first 256 bytes at most, cut in front of a scalar.
+    /// The text as a machine-readable word: its first 256 bytes at most, cut at a scalar.
     ///
-    /// Words are compared with those that are known, which are short.
+    /// Words are compared with known ones, which are short.
     var word: String {
         guard self.utf8.count > Self.maximumWordByteCount else { return self }
         var end = self.utf8.index(self.startIndex, offsetBy: Self.maximumWordByteCount)

@@ -1,10 +1,10 @@
-// Dates as header fields write them, without a calendar library. Pure.
+// Dates in header fields, parsed without a calendar library. Pure.
 
 /// The three forms of a date in RFC 9110 section 5.6.7.
 enum HTTPDate {
-    /// Seconds since 1970, or nil.
+    /// Returns seconds since 1970, or nil for a text that is not a date.
     ///
-    /// `now` decides which century a two-digit year means: the latest in which the date is at most 50 years ahead.
+    /// `now` determines the century of a two-digit year: the latest in which the date is at most 50 years ahead.
     static func secondsSince1970(_ text: String, now: Int) -> Int? {
         let words = text.split { " ,-".contains($0) }
         switch words.count {
@@ -40,7 +40,7 @@ enum HTTPDate {
         let latestYear = 1970 + latest / 31_556_952 + 1
         guard let short = self.number(year, digits: 2...2) else { return nil }
         let candidate = latestYear - (latestYear - short) % 100
-        // At most three centuries in a row begin without a leap day.
+        // Three consecutive centuries at most begin without a leap day.
         return stride(from: candidate, through: candidate - 400, by: -100).lazy.compactMap(seconds).first {
             $0 <= latest
         }
@@ -51,7 +51,7 @@ enum HTTPDate {
         return Int(text)
     }
 
-    /// A leap second is allowed, as the grammar does.
+    /// Returns the time of day in seconds; a leap second is allowed, as in the grammar.
     private static func timeOfDay(_ text: Substring) -> Int? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let hour = self.number(parts[0], digits: 2...2),
@@ -73,7 +73,7 @@ enum HTTPDate {
         }
     }
 
-    /// Days from 1970-01-01 in the proleptic Gregorian calendar.
+    /// Returns the number of days from 1970-01-01 in the proleptic Gregorian calendar.
     private static func days(year: Int, month: Int, day: Int) -> Int {
         // The calendar repeats after 400 years, and the year before 0 must not be negative.
         let before = year + 399

@@ -1,7 +1,7 @@
-// Reading header fields and the words that stand in them. Pure.
+// Reading of header fields and the words in them. Pure.
 
 extension Collection where Element == (name: String, value: String) {
-    /// The value of the first field with this name, in any case; `name` is in lower case.
+    /// Returns the value of the first field with this name, in any case; `name` is in lower case.
     package func firstValue(named name: String) -> String? {
         self.first { $0.name.utf8.count == name.utf8.count && $0.name.lowercased() == name }?.value
     }
@@ -10,7 +10,7 @@ extension Collection where Element == (name: String, value: String) {
 extension StringProtocol {
     /// The text without the white space around it that RFC 9110 section 5.5 allows.
     ///
-    /// It goes by bytes: a space and the combining mark behind it are one character, and still the space goes.
+    /// It compares bytes: of a space with a combining mark behind it, which is one character, the space is removed.
     var withoutSurroundingSpace: Substring {
         let text = Substring(self)
         let isContent: (UInt8) -> Bool = { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
@@ -21,7 +21,7 @@ extension StringProtocol {
 }
 
 extension Bool {
-    /// `true`, `false`, `1` or `0` in any case; anything else is nil.
+    /// Reads `true`, `false`, `1` or `0` in any case; nil for any other text.
     init?(lenient text: String) {
         let text = text.withoutSurroundingSpace
         guard text.utf8.count <= 5 else { return nil }
@@ -34,7 +34,7 @@ extension Bool {
 }
 
 extension Int {
-    /// An integer, or a number without a fractional part such as `300.0`.
+    /// Reads an integer, or a number without a fractional part such as `300.0`.
     init?(lenient text: String) {
         let text = text.withoutSurroundingSpace
         if let integer = Int(text) {
@@ -50,7 +50,7 @@ extension Int {
 }
 
 extension Double {
-    /// A finite number in decimal digits; hexadecimal, `inf` and `nan` are nil.
+    /// Reads a finite number in decimal digits; nil for hexadecimal, `inf` and `nan`.
     init?(finite text: String) {
         let text = text.withoutSurroundingSpace
         guard text.utf8.allSatisfy({ "0123456789.+-eE".utf8.contains($0) }) else { return nil }

@@ -1,12 +1,12 @@
-// Output items as input items, the way a server takes them back. Values; nobody owns them.
+// Output items in the form in which a server accepts them as input. Values without an owner.
 
 import CSimdjson
 
-/// An item of a request's input: the JSON text of one object, and what a turn needs to know of it.
+/// An item of a request's input: the JSON text of one object, and the facts about it that a turn needs.
 package struct InputItem: Equatable, Sendable {
-    /// A call of a tool that is not the server's own.
+    /// A call of a tool that the caller runs.
     package struct Call: Equatable, Sendable {
-        /// What the call's output refers to; nil when the server gave no name to it.
+        /// The identifier that the call's output refers to; nil when the server assigned none.
         package let callID: String?
         /// The tool's name; empty when absent.
         package let name: String
@@ -17,32 +17,33 @@ package struct InputItem: Equatable, Sendable {
         /// Arguments that a server sent as a JSON value are that value's JSON text; absent ones are `null`, and an absent
         /// input is empty.
         package let payload: String
-        /// True for a tool whose input is any text.
+        /// Indicates whether the tool's input is free text.
         package let isCustom: Bool
-        /// True when the server says that the model was cut off in the middle of it.
+        /// Indicates whether the server reports that the model was cut off in the middle of the call.
         package var isIncomplete = false
     }
 
-    /// What an item is to the calls beside it.
+    /// The role of an item among the calls and outputs.
     package enum Part: Equatable, Sendable {
-        /// A call that wants an output.
+        /// A call that requires an output.
         case call(Call)
         /// The output of a call.
         case output(callID: String)
-        /// Neither.
+        /// An item that is neither.
         case other
     }
 
     /// The item as JSON text.
     package let json: [UInt8]
-    /// What the item is to the calls beside it.
+    /// The role of the item among the calls and outputs.
     package let part: Part
 
-    /// An output item as it is given back; nil for one that no server takes back, and for what is no JSON object.
+    /// Creates the input form of an output item; nil for one that no server accepts, and for text that is not a JSON
+    /// object.
     ///
     /// Identifiers and statuses are left out: without storage a server knows none of them. So are members that are
-    /// `null`, and what the parts of an assistant's message hold beside the text: log probabilities and annotations.
-    /// Reasoning that is not encrypted has no such form. Everything else keeps the text it was written in. An item that
+    /// `null`, and the members of an assistant's message parts other than the text: log probabilities and annotations.
+    /// Unencrypted reasoning has no such form. All other members keep the text they were written in. An item that
     /// another one refers to by its identifier keeps it.
     package init?(_ json: some Sequence<UInt8>) {
         guard var item = try? JSONObjectText(Array(json)) else { return nil }
@@ -61,10 +62,10 @@ package struct InputItem: Equatable, Sendable {
         self.part = Self.part(of: item, type: type, isIncomplete: isIncomplete)
     }
 
-    /// Items that are nothing without their identifiers.
+    /// The types of items that are meaningless without their identifiers.
     private static let typesWithIdentifier: Set<String> = ["item_reference", "mcp_approval_request"]
 
-    /// A part of an assistant's message.
+    /// Returns the input form of a part of an assistant's message.
     private static func messagePart(_ json: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard var part = try? JSONObjectText(Array(json)) else { return json }
         part["logprobs"] = nil
@@ -98,7 +99,7 @@ package struct InputItem: Equatable, Sendable {
 }
 
 extension JSONObjectText {
-    /// The text of a member that is a string.
+    /// Returns the text of a member that is a string.
     func string(_ name: String) -> String? {
         guard let json = self[name], json.count >= 2, json.first == UInt8(ascii: "\"") else { return nil }
         return json.dropFirst().dropLast().withUnsafeBufferPointer { text in
@@ -106,7 +107,7 @@ extension JSONObjectText {
         }
     }
 
-    /// Takes out the members that are `null`.
+    /// Removes the members that are `null`.
     fileprivate mutating func removeNulls() {
         self.removeMembers { $0.json.elementsEqual("null".utf8) }
     }

@@ -1,9 +1,9 @@
 // The members of an output item that a turn needs. Items begin and end rarely, so their strings are copied; long texts
-// are lent.
+// are borrowed.
 
-/// What a turn needs of an output item.
+/// The members of an output item that a turn needs.
 package struct ItemSummary {
-    /// What an item is.
+    /// The type of an item.
     package enum Kind: Sendable {
         /// Text for the user.
         case message
@@ -13,11 +13,11 @@ package struct ItemSummary {
         case functionCall
         /// A call of a tool whose input is any text.
         case customToolCall
-        /// Anything else, tools that the server runs itself among it.
+        /// Any other item, such as the call of a tool that the server runs itself.
         case other
     }
 
-    /// What the item is.
+    /// The type of the item.
     package let kind: Kind
     /// The item's `type` as it was sent, at most 256 bytes of it; empty when absent.
     package let typeName: String
@@ -25,11 +25,11 @@ package struct ItemSummary {
     ///
     /// Some servers change it between events.
     package let id: String?
-    /// How far the item is: `in_progress`, `completed`, `incomplete`.
+    /// The status of the item: `in_progress`, `completed`, `incomplete`.
     package let status: String?
-    /// What a call's result refers to.
+    /// The identifier that a call's result refers to.
     package let callID: String?
-    /// A call's function or tool.
+    /// The name of a call's function or tool.
     package let name: String?
     /// The namespace of a call's function or tool.
     package let namespace: String?
@@ -37,15 +37,15 @@ package struct ItemSummary {
     ///
     /// Arguments that a server sent as a JSON value are that value's JSON text.
     package let payload: String?
-    /// The author of a message: `assistant`, or for an item of the request that a server repeats `user` and others.
+    /// The author of a message: `assistant`, or `user` and others for an item of the request that a server repeats.
     package let role: String?
     /// The name of the agent that made the item: `agent.agent_name`.
     package let agentName: String?
     /// The texts of the item, by the slots whose deltas they repeat; valid until the decoder is used again.
     ///
-    /// Of a message the parts of `content`, of reasoning those of `summary` and then those of `content`, of a call
-    /// `payload`. Parts without a text, or of an unknown type, are left out. A message whose `content` is a text has that
-    /// one part.
+    /// For a message the parts of `content`, for reasoning those of `summary` and then those of `content`, for a call
+    /// `payload`. Parts without a text, or of an unknown type, are left out. A message whose `content` is a text has
+    /// that one part.
     package let parts: [ItemPart]
     /// The item as it was sent, valid until the decoder is used again.
     package let json: BorrowedText
@@ -53,7 +53,7 @@ package struct ItemSummary {
 
 /// The text of one slot of an item.
 package struct ItemPart {
-    /// The kind of text: that of the deltas which it repeats.
+    /// The kind of text: that of the deltas that it repeats.
     package let kind: ResponseEvent.DeltaKind
     /// The place in `content` or `summary`; 0 for a call.
     package let index: Int

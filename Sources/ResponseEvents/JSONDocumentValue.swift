@@ -1,10 +1,10 @@
-// A small JSON document as values, for what comes rarely: error bodies, usage limits, metadata. Pure.
+// A small JSON document as values, for rare data: error bodies, usage limits, metadata. Pure.
 
 import CSimdjson
 
 /// A JSON value of a small document.
 ///
-/// Of members with the same name the last one counts.
+/// Of members with the same name the last one is used.
 package enum JSONDocumentValue: Equatable {
     /// Members in order.
     case object([Member])
@@ -19,7 +19,7 @@ package enum JSONDocumentValue: Equatable {
     /// `null`.
     case null
 
-    /// A name and what it stands for.
+    /// A member: a name and its value.
     package struct Member: Equatable {
         /// The name, unescaped.
         package let name: String
@@ -27,14 +27,14 @@ package enum JSONDocumentValue: Equatable {
         package let value: JSONDocumentValue
     }
 
-    /// Reads any JSON text, as RFC 8259 has it; nil for anything else, and for values more than 511 deep.
+    /// Reads any JSON text (RFC 8259); nil for other text, and for values nested more than 511 deep.
     package init?(text: some Collection<UInt8>) {
-        // The scanner reads objects.
+        // The scanner reads only objects.
         let padded = PaddedBytes(Array("{\"a\":".utf8) + Array(text) + Array("}".utf8))
         let scanner = JSONScanner()
         let value = padded.withBytes { bytes -> JSONDocumentValue? in
             guard let nodes = try? scanner.nodes(of: bytes, depth: Int(CSJ_MAXIMUM_DEPTH)) else { return nil }
-            // A text like `1,"b":2` would be an object's inside without being a value.
+            // A text like `1,"b":2` would be valid inside an object without being one value.
             guard nodes.count > 1, nodes[1].next == nodes.count else { return nil }
             return JSONDocumentValue(nodes: nodes, at: 1)
         }
@@ -42,7 +42,7 @@ package enum JSONDocumentValue: Equatable {
         self = value
     }
 
-    /// The largest document that is read this way.
+    /// The largest byte count of a document that is read this way.
     static let maximumByteCount = 64 << 10
 
     init(nodes: UnsafeBufferPointer<csj_node>, at index: Int) {
@@ -73,20 +73,20 @@ package enum JSONDocumentValue: Equatable {
         self = value
     }
 
-    /// The value of a member; nil for a value that is no object, and for a member that is `null`.
+    /// Returns the value of a member; nil for a value that is not an object, and for a member that is `null`.
     subscript(name: String) -> JSONDocumentValue? {
         guard case .object(let members) = self else { return nil }
         guard let value = members.last(where: { $0.name.isExactly(name) })?.value, value != .null else { return nil }
         return value
     }
 
-    /// A string that says something.
+    /// The string, if it is one and not empty.
     var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// A string, or another scalar as it is written.
+    /// The string, or another scalar as it is written.
     var scalarText: String? {
         switch self {
         case .string(let text), .number(let text): text
@@ -95,17 +95,17 @@ package enum JSONDocumentValue: Equatable {
         }
     }
 
-    /// An integer, written as a number or as text.
+    /// The integer, written as a number or as text.
     var integer: Int? { self.scalarText.flatMap(Int.init(lenient:)) }
 
-    /// A finite number, written as a number or as text.
+    /// The finite number, written as a number or as text.
     var double: Double? { self.scalarText.flatMap(Double.init(finite:)) }
 
     var bool: Bool? { self.scalarText.flatMap(Bool.init(lenient:)) }
 
-    /// The fields of an object that stands for a header section.
+    /// The fields of an object that represents a header section.
     ///
-    /// Of an array the first element counts.
+    /// The first element of an array is used.
     var headerFields: [(name: String, value: String)] {
         guard case .object(let members) = self else { return [] }
         return members.compactMap { member in

@@ -1,9 +1,9 @@
-// From what C found of items and responses to their summaries.
+// The conversion of the C scanner's items and responses to summaries.
 
 import CSimdjson
 
 extension ItemSummary {
-    /// Copies what C found; the texts of the parts stay where they are, and `parts` are those of all items.
+    /// Copies an item of the scanner; the texts of the parts stay in place, and `parts` are those of all items.
     init(_ item: csj_item, parts: UnsafePointer<csj_part>?) {
         let typeName = String(item.type)?.word ?? ""
         let kind = Kind(typeName: typeName)
@@ -43,7 +43,7 @@ extension ItemSummary {
 }
 
 extension csj_range {
-    /// The elements of a list that C has.
+    /// Returns the elements of a C list.
     fileprivate func elements<Element>(of list: UnsafePointer<Element>?) -> UnsafeBufferPointer<Element> {
         guard self.count > 0, let list else { return UnsafeBufferPointer(start: nil, count: 0) }
         return UnsafeBufferPointer(start: list + self.start, count: self.count)
@@ -51,7 +51,7 @@ extension csj_range {
 }
 
 extension ItemPart {
-    /// Nil for a part of another kind.
+    /// Creates a part; nil for a part of another kind.
     fileprivate init?(_ part: csj_part, of kinds: [ResponseEvent.DeltaKind]) {
         guard let kind = ResponseEvent.DeltaKind(part.kind), kinds.contains(kind), let text = BorrowedText(part.text)
         else { return nil }
@@ -60,12 +60,12 @@ extension ItemPart {
 }
 
 extension ResponseEvent.DeltaKind {
-    /// Nil for a part of which no text is known.
+    /// Creates a kind; nil for a part without a known text.
     init?(_ kind: csj_part_kind) {
         switch kind {
         case csj_part_text: self = .text
         case csj_part_refusal: self = .refusal
-        // Only in a summary a text needs no type.
+        // Only in a summary does a text need no type.
         case csj_part_reasoning_summary, csj_part_untyped: self = .reasoningSummary
         case csj_part_reasoning_text: self = .reasoningText
         case csj_part_function_arguments: self = .functionArguments
@@ -88,7 +88,7 @@ extension ItemSummary.Kind {
 }
 
 extension ResponseSummary {
-    /// Copies what C found of the event's response.
+    /// Copies the event's response from the scanner.
     init(_ response: csj_response, items: UnsafePointer<csj_item>?, parts: UnsafePointer<csj_part>?) {
         let usage = TokenUsage(
             inputTokens: Int(presence: response.input_tokens),

@@ -1,30 +1,30 @@
-// The module's way to the C scanner: memory, statuses, and the values that C hands over. Owned by whoever holds it.
+// The module's interface to the C scanner: memory, statuses, and the values that C returns. It belongs to its holder.
 
 import CSimdjson
 
 /// A simdjson parser and the memory of its results, which are valid until its next call.
 struct JSONScanner: ~Copyable {
-    /// Nil when there was no memory for it.
+    /// The C scanner; nil when there was no memory for it.
     private let scanner: OpaquePointer?
 
     init() { self.scanner = csj_scanner_create() }
 
     deinit { csj_scanner_destroy(self.scanner) }
 
-    /// Scans one event; 64 bytes past its end must be readable.
+    /// Scans one event; the 64 bytes past its end must be readable.
     func scan(_ bytes: UnsafeBufferPointer<UInt8>, into event: UnsafeMutablePointer<csj_event>) -> csj_status {
         guard let scanner = self.scanner else { return csj_no_memory }
         guard let start = bytes.baseAddress else { return csj_not_json }
         return csj_scan_event(scanner, start, bytes.count, bytes.count + Int(CSJ_PADDING), event)
     }
 
-    /// Reads an object with all it contains; 64 bytes past its end must be readable.
+    /// Reads an object with all it contains; the 64 bytes past its end must be readable.
     func readValue(_ bytes: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) -> JSONDocumentValue {
         let nodes = try self.nodes(of: bytes, depth: Int(CSJ_MAXIMUM_DEPTH))
         return JSONDocumentValue(nodes: nodes, at: 0)
     }
 
-    /// Lists an object's values down to `depth` levels; 64 bytes past its end must be readable.
+    /// Lists an object's values down to `depth` levels; the 64 bytes past its end must be readable.
     func nodes(
         of bytes: UnsafeBufferPointer<UInt8>, depth: Int
     ) throws(ResponseEventError) -> UnsafeBufferPointer<csj_node> {
@@ -41,7 +41,7 @@ struct JSONScanner: ~Copyable {
 }
 
 extension UnsafeBufferPointer<csj_node> {
-    /// The indices of the values that stand directly inside the container at `index`.
+    /// Returns the indices of the values directly inside the container at `index`.
     func children(of index: Int) -> UnfoldSequence<Int, Int> {
         let end = self[index].next
         return sequence(state: index + 1) { next in
@@ -53,7 +53,7 @@ extension UnsafeBufferPointer<csj_node> {
 }
 
 extension ResponseEventError {
-    /// Translates what C found out.
+    /// Creates the error for a status of the scanner.
     init(_ status: csj_status, field: csj_field) {
         switch status {
         case csj_invalid_utf8: self = .invalidUTF8
@@ -72,7 +72,7 @@ extension ResponseEventError {
 extension BorrowedText {
     static var empty: BorrowedText { BorrowedText(validatedUTF8: UnsafeBufferPointer(start: nil, count: 0)) }
 
-    /// Nil when the member is absent or `null`.
+    /// Creates the borrowed text; nil when the member is absent or `null`.
     init?(_ text: csj_text) {
         guard let bytes = text.bytes else { return nil }
         self.init(validatedUTF8: UnsafeBufferPointer(start: bytes, count: text.count))
@@ -80,13 +80,13 @@ extension BorrowedText {
 }
 
 extension String {
-    /// Nil when the member is absent or `null`.
+    /// Creates the string; nil when the member is absent or `null`.
     init?(_ text: csj_text) {
         guard let text = BorrowedText(text) else { return nil }
         self.init(text)
     }
 
-    /// What stands between the quotes of a checked JSON string.
+    /// Creates a string from the content of a checked JSON string.
     init(unescaping text: csj_text) {
         guard let bytes = text.bytes else {
             self = ""
@@ -100,7 +100,7 @@ extension String {
 }
 
 extension Int {
-    /// Nil for the -1 that means "absent".
+    /// Creates the number; nil for the -1 that means "absent".
     init?(presence: Int64) {
         guard presence >= 0 else { return nil }
         self.init(exactly: presence)

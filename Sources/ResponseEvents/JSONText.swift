@@ -1,4 +1,4 @@
-// Writing JSON by hand: strings with their escapes, objects whose members keep the text they came with. Pure.
+// Writing of JSON: strings with their escapes, and objects whose members keep their original text. Pure.
 
 import CSimdjson
 
@@ -6,7 +6,7 @@ import CSimdjson
 package enum JSONText {
     /// Appends a string with its quotes.
     ///
-    /// Only what RFC 8259 section 7 demands is escaped.
+    /// Only the characters that RFC 8259 section 7 requires are escaped.
     package static func append(_ string: String, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         for byte in string.utf8 {
@@ -26,7 +26,7 @@ package enum JSONText {
         output.append(UInt8(ascii: "\""))
     }
 
-    /// A string as JSON text, with its quotes.
+    /// Returns a string as JSON text, with its quotes.
     package static func string(_ string: String) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(string.utf8.count + 2)
@@ -37,9 +37,9 @@ package enum JSONText {
     private static let hexadecimal = Array("0123456789abcdef".utf8)
 }
 
-/// An object whose members' values are kept as the text they were written in.
+/// An object whose members' values keep the text they were written in.
 package struct JSONObjectText: Equatable, Sendable {
-    /// A name and what it stands for.
+    /// A member: a name and its value.
     package struct Member: Equatable, Sendable {
         /// The name, unescaped.
         package let name: String
@@ -47,15 +47,15 @@ package struct JSONObjectText: Equatable, Sendable {
         package var json: ArraySlice<UInt8>
     }
 
-    /// One for each name, in the order in which the names appeared.
+    /// The members, one for each name, in the order in which the names appeared.
     package private(set) var members: [Member] = []
 
-    /// An object without members.
+    /// Creates an object without members.
     package init() {}
 
     /// Reads an object.
     ///
-    /// Of members with the same name the last one counts, at the place of the first.
+    /// Of members with the same name the last value is used, at the place of the first.
     package init(_ json: [UInt8]) throws(ResponseEventError) {
         let padded = PaddedBytes(json)
         let scanner = JSONScanner()
@@ -93,13 +93,13 @@ package struct JSONObjectText: Equatable, Sendable {
         }
     }
 
-    /// Takes members out, in one pass.
+    /// Removes members in one pass.
     mutating func removeMembers(where isUnwanted: (Member) -> Bool) { self.members.removeAll(where: isUnwanted) }
 
     /// Appends members whose names are not there yet, in one pass.
     mutating func append(contentsOf newMembers: some Sequence<Member>) { self.members += newMembers }
 
-    /// Sets a member of a member that is an object, or becomes one.
+    /// Sets a member of a member; the outer member is made an object if it is not one.
     package mutating func set(_ name: String, in outer: String, to json: [UInt8]) {
         var inner = self[outer].flatMap { try? JSONObjectText(Array($0)) } ?? JSONObjectText()
         inner[name] = json[...]
@@ -124,7 +124,7 @@ package struct JSONObjectText: Equatable, Sendable {
 
 /// The elements of an array, each as the text it was written in.
 package struct JSONArrayText {
-    /// One of the values.
+    /// One element of the array.
     package struct Element {
         /// The value as it was written.
         package let json: ArraySlice<UInt8>
@@ -135,9 +135,9 @@ package struct JSONArrayText {
     /// The values in order.
     package let elements: [Element]
 
-    /// Reads an array; nil for anything else.
+    /// Reads an array; nil for any other text.
     package init?(_ json: some Collection<UInt8>) {
-        // The scanner reads objects.
+        // The scanner reads only objects.
         let object = Array("{\"a\":".utf8) + Array(json) + Array("}".utf8)
         let padded = PaddedBytes(object)
         let scanner = JSONScanner()
@@ -161,7 +161,7 @@ package struct JSONArrayText {
         self.elements = elements
     }
 
-    /// An array of values that are JSON text already.
+    /// Returns an array of values that are JSON text already.
     package static func json(_ elements: some Sequence<ArraySlice<UInt8>>) -> [UInt8] {
         var output = [UInt8(ascii: "[")]
         for element in elements {
@@ -174,7 +174,7 @@ package struct JSONArrayText {
 }
 
 extension csj_node {
-    /// Where the value stands, the quotes of a string included.
+    /// Returns the place of the value, including the quotes of a string.
     fileprivate func range(in bytes: UnsafeBufferPointer<UInt8>) -> Range<Int> {
         guard let start = bytes.baseAddress, let value = self.json.bytes else { return 0..<0 }
         let offset = value - start

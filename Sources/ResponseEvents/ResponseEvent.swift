@@ -1,14 +1,14 @@
-// One event of a response stream, as far as a turn is driven by it. The same over WebSocket and over HTTP.
+// One event of a response stream, with the data that a turn needs. It is the same over WebSocket and over HTTP.
 
 /// One event of a response stream.
 ///
-/// Texts that are borrowed are valid until the next call of the decoder; strings live as long as anyone wants.
+/// Borrowed texts are valid until the next call of the decoder; strings are copies.
 package struct ResponseEvent {
-    /// What the event says.
+    /// The kind of the event, with its data.
     package let kind: Kind
     /// The event's number within its response; nil when absent, negative or not an integer.
     ///
-    /// Numbers may skip.
+    /// Numbers may be skipped.
     package let sequenceNumber: Int?
     /// The event's `type` as it was sent.
     package let typeName: BorrowedText
@@ -21,14 +21,14 @@ package struct ResponseEvent {
     /// The halves of surrogate pairs at the ends of a delta's text.
     package let deltaHalves: SurrogateHalves
 
-    /// What an event says.
+    /// The kind of an event, with its data.
     package enum Kind {
         /// The server began a response.
         case created(responseID: String?)
-        /// More text of one slot. `partIndex` is the content or the summary index; an absent index is 0,
-        /// and a number that is no position is -1.
+        /// More text of one slot. `partIndex` is the content or the summary index; an absent index is 0, and a number
+        /// that is not a valid position is -1.
         case delta(DeltaKind, outputIndex: Int, partIndex: Int, text: BorrowedText)
-        /// The whole text of one slot, as the event that closes the slot says it. The indices are those of `delta`.
+        /// The whole text of one slot, from the event that closes the slot. The indices are those of `delta`.
         case partDone(DeltaKind, outputIndex: Int, partIndex: Int, text: BorrowedText)
         /// An output item begins.
         indirect case outputItemAdded(outputIndex: Int, ItemSummary)
@@ -42,21 +42,21 @@ package struct ResponseEvent {
         indirect case incomplete(ResponseSummary)
         /// The request or the response ended with an error outside a response object.
         indirect case error(ErrorEvent)
-        /// How much of a usage limit is used.
+        /// The used part of a usage limit.
         indirect case rateLimits(UsageLimitSnapshot)
-        /// What would be header fields if there were a header section for each response.
+        /// The data that header fields would contain if each response had a header section.
         indirect case metadata(turnState: String?, model: String?)
-        /// Nothing but a sign of life.
+        /// A sign of life without data.
         case keepalive
-        /// A step without content: queued, in progress, a part that begins, timing, and the end of a part without the
-        /// part's text. Only queued and in progress name their response.
+        /// A step without content: queued, in progress, the beginning of a part, timing, and the end of a part without
+        /// the part's text. Only queued and in progress name their response.
         case contentFree(responseID: String?)
-        /// A known event that no turn needs.
+        /// A known event that a turn does not need.
         case other
-        /// An event of a type that is not known here.
+        /// An event of an unknown type.
         case unknown
 
-        /// Indicates whether a response that produced nothing but such events can be requested again at no loss.
+        /// Indicates whether a response that produced only such events can be requested again at no loss.
         package var isContentFree: Bool {
             switch self {
             case .created, .outputItemAdded, .rateLimits, .metadata, .keepalive, .contentFree: true
@@ -75,13 +75,13 @@ package struct ResponseEvent {
         }
     }
 
-    /// More text of one slot, as `Kind.delta` has it.
+    /// More text of one slot, with the fields of `Kind.delta`.
     package struct Delta {
-        /// What kind of text it continues.
+        /// The kind of text that it continues.
         package let kind: DeltaKind
-        /// The item's position; 0 when absent, and -1 for a number that is none.
+        /// The item's position; 0 when absent, and -1 for a number that is not a valid position.
         package let outputIndex: Int
-        /// The content or the summary index; 0 when absent, and -1 for a number that is no position.
+        /// The content or the summary index; 0 when absent, and -1 for a number that is not a valid position.
         package let partIndex: Int
         /// The text.
         package let text: BorrowedText
@@ -92,15 +92,15 @@ package struct ResponseEvent {
         /// A number that two deltas of one decoder share only if their kind, indices and `itemID` are the same; 0 when
         /// that is not known.
         ///
-        /// Deltas with different numbers may be of the same slot.
+        /// Deltas with different numbers may still be of the same slot.
         package let shape: UInt
     }
 
-    /// What kind of text a delta continues.
+    /// The kind of text that a delta continues.
     package enum DeltaKind: UInt8, CaseIterable, Sendable {
         /// The response's text.
         case text
-        /// The words of a refusal.
+        /// The text of a refusal.
         case refusal
         /// A summary of the model's reasoning.
         case reasoningSummary

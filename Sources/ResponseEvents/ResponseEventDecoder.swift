@@ -1,30 +1,30 @@
-// From the bytes of one event to a `ResponseEvent`: one scan, and no allocation for a delta without escapes.
-// Owned by the stream's one consumer.
+// Decodes the bytes of one event to a `ResponseEvent`, in one scan, and without an allocation for a delta without
+// escapes. Owned by the stream's one consumer.
 
 import CSimdjson
 
 /// Decodes the events of a response stream, one at a time.
 ///
-/// Every byte of an event is checked: what is not JSON to the end is an error, and so is an event without the members
-/// that its type needs. Half of a surrogate pair in an escape becomes U+FFFD. Of members with the same name the last
-/// one counts.
+/// Every byte of an event is checked: text that is not JSON to the end is an error, and so is an event without the
+/// members that its type needs. Half of a surrogate pair in an escape becomes U+FFFD. Of members with the same name the
+/// last one is used.
 package struct ResponseEventDecoder: ~Copyable {
     /// Bytes that must be readable after the end of each event.
     ///
     /// Their content does not matter.
     package static let paddingByteCount = Int(CSJ_PADDING)
 
-    /// The largest event of the few types that are read whole: errors, usage limits, metadata.
+    /// The largest event of the few types that are read as whole documents: errors, usage limits, metadata.
     package static let maximumDocumentByteCount = 1 << 20
 
     private let scanner: JSONScanner
     private let maximumByteCount: Int
     /// The result of the last scan.
     ///
-    /// It lies on its own, because each question to the decoder would copy it.
+    /// It is allocated separately, because each call of the decoder would copy it.
     private let event: UnsafeMutablePointer<csj_event>
 
-    /// Makes a decoder that refuses events of more than `maximumByteCount` bytes.
+    /// Creates a decoder that refuses events of more than `maximumByteCount` bytes.
     package init(maximumByteCount: Int = 64 << 20) {
         self.scanner = JSONScanner()
         self.maximumByteCount = maximumByteCount
@@ -36,17 +36,17 @@ package struct ResponseEventDecoder: ~Copyable {
 
     /// Decodes one event.
     ///
-    /// 64 bytes past the end of `json` must be readable. Borrowed text in the result is valid until the next call,
+    /// The 64 bytes past the end of `json` must be readable. Borrowed text in the result is valid until the next call,
     /// and only while the bytes of `json` are unchanged.
     package mutating func decode(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
         _ = try self.scan(json)
         return try self.scannedEvent(json)
     }
 
-    /// Checks one event and finds what a turn needs of it: the first half of `decode`.
+    /// Checks one event and finds the data that a turn needs: the first half of `decode`.
     ///
-    /// - Returns: the delta, if it is one, names no lane and has no half of a surrogate pair at an end: what nearly every
-    ///   event is. `scannedEvent` tells of any other, until the next call.
+    /// - Returns: the delta, if it is one, names no lane and has no half of a surrogate pair at an end, as nearly every
+    ///   event. For any other, `scannedEvent` returns the event until the next call.
     package mutating func scan(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent.Delta? {
         guard json.count <= self.maximumByteCount else { throw .tooLarge }
         let status = self.scanner.scan(json.assumingMemoryBound(to: UInt8.self), into: self.event)
@@ -60,7 +60,7 @@ package struct ResponseEventDecoder: ~Copyable {
             shape: self.event.pointee.shape)
     }
 
-    /// The event that was scanned, whose bytes are `json`.
+    /// Returns the event that was scanned, whose bytes are `json`.
     package func scannedEvent(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
         ResponseEvent(
             kind: try self.kind(of: json.assumingMemoryBound(to: UInt8.self)),
@@ -72,9 +72,9 @@ package struct ResponseEventDecoder: ~Copyable {
         )
     }
 
-    /// simdjson's version, as it was compiled against.
+    /// simdjson's version at compile time.
     package static var libraryVersion: String {
-        // Later versions have quotation marks in the macro.
+        // Later versions include quotation marks in the macro.
         String(cString: csj_version()).filter { $0 != "\"" }
     }
 
@@ -117,13 +117,13 @@ package struct ResponseEventDecoder: ~Copyable {
 
     private var outputIndex: Int { Self.position(self.event.pointee.output_index) }
 
-    /// 0 for an absent index, and -1 for a number that is no position.
+    /// Returns 0 for an absent index, and -1 for a number that is not a valid position.
     private static func position(_ index: Int64) -> Int {
         // Both are below zero, one after the other.
         Int(exactly: index < 0 ? index + 1 : index) ?? -1
     }
 
-    /// Summaries are counted apart from contents.
+    /// Returns the part index; summaries are counted separately from contents.
     private func partIndex(of kind: ResponseEvent.DeltaKind) -> Int {
         Self.position(kind == .reasoningSummary ? self.event.pointee.summary_index : self.event.pointee.content_index)
     }
@@ -137,7 +137,7 @@ package struct ResponseEventDecoder: ~Copyable {
         )
     }
 
-    /// Servers leave the text out: then the event says nothing.
+    /// The event of a closed slot; servers may leave the text out, and the event is then without content.
     private var partDone: ResponseEvent.Kind {
         guard let text = BorrowedText(self.event.pointee.closing_text),
             let kind = ResponseEvent.DeltaKind(self.event.pointee.closing_kind)
@@ -145,7 +145,7 @@ package struct ResponseEventDecoder: ~Copyable {
         return .partDone(kind, outputIndex: self.outputIndex, partIndex: self.partIndex(of: kind), text: text)
     }
 
-    /// Only `response.metadata` hands out the turn state; the other spelling carries the model alone.
+    /// Returns the metadata event; only `response.metadata` carries the turn state, the other spelling only the model.
     private func metadata(
         _ bytes: UnsafeBufferPointer<UInt8>, hasTurnState: Bool
     ) throws(ResponseEventError) -> ResponseEvent.Kind {
@@ -156,18 +156,18 @@ package struct ResponseEventDecoder: ~Copyable {
         )
     }
 
-    /// Reads a whole event again, for the few types that come once in a turn and have members by the dozen.
+    /// Reads a whole event again, for the few types that come once in a turn and have many members.
     private func document(_ bytes: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) -> JSONDocumentValue {
-        // Such an event holds facts, not content: a large one would only be an attack on memory.
+        // Such an event holds facts, not content: a large one could only be an attack on memory.
         guard bytes.count <= Self.maximumDocumentByteCount else { throw .tooLarge }
         return try self.scanner.readValue(bytes)
     }
 }
 
 extension ResponseEvent.DeltaKind {
-    /// Nil when the type is not that of a delta.
+    /// Creates the kind; nil when the type is not that of a delta.
     fileprivate init?(_ type: csj_event_type) {
-        // C has them in the same order. The numbers of types below wrap around to large ones.
+        // C has them in the same order. The numbers of lower types wrap around to large ones.
         self.init(rawValue: UInt8(truncatingIfNeeded: type.rawValue &- csj_event_text_delta.rawValue))
     }
 }

@@ -1,8 +1,8 @@
-// Why an event could not be decoded. Holds no content of the event.
+// The errors of decoding an event. They hold no content of the event.
 
-/// Why the bytes of an event are not an event.
+/// The reason for which bytes are not an event.
 package enum ResponseEventError: Error, Equatable, Sendable {
-    /// The bytes are not JSON as RFC 8259 defines it: garbage, cut off, or followed by something else.
+    /// The bytes are not JSON as RFC 8259 defines it: they are malformed, cut off, or followed by other bytes.
     case notJSON
     /// The bytes are not UTF-8.
     case invalidUTF8

@@ -1,6 +1,6 @@
-// A request for a response, and its two forms: one message of a WebSocket, one body of an HTTP request. A value.
+// A request for a response, and its two forms: a message of a WebSocket, and the body of an HTTP request. A value.
 
-/// Why bytes are not a request body.
+/// The reason for which bytes are not a request body.
 package enum ResponseRequestBodyError: Error, Equatable, Sendable {
     /// The body is not a JSON object; the reason is the scanner's.
     case invalidBody(ResponseEventError)
@@ -11,11 +11,11 @@ package enum ResponseRequestBodyError: Error, Equatable, Sendable {
 /// A request for a response: the caller's JSON object with a few members replaced.
 ///
 /// Members that are not replaced keep the text they were written in, numbers to the last digit. Of members with the
-/// same name the last one counts.
+/// same name the last one is used.
 package struct ResponseRequestBody: Equatable, Sendable {
     private var members: JSONObjectText
 
-    /// Reads a whole JSON object and puts the overrides in.
+    /// Reads a whole JSON object and applies the overrides.
     package init(json: [UInt8], overrides: Overrides = Overrides()) throws(ResponseRequestBodyError) {
         do {
             self.members = try JSONObjectText(json)
@@ -25,9 +25,9 @@ package struct ResponseRequestBody: Equatable, Sendable {
         try self.apply(overrides)
     }
 
-    /// The message that asks for the response over a WebSocket.
+    /// Returns the message that asks for the response over a WebSocket.
     ///
-    /// It holds no `stream` and no `background`. With a continuation, the input is only what is new.
+    /// It has no `stream` and no `background`. With a continuation, the input is only the new part.
     package func webSocketMessage(_ options: WebSocketOptions = WebSocketOptions()) throws(ResponseRequestBodyError)
         -> [UInt8]
     {
@@ -53,10 +53,10 @@ package struct ResponseRequestBody: Equatable, Sendable {
         return message.json
     }
 
-    /// The body that asks for the response over HTTP, as an event stream.
+    /// Returns the body that asks for the response over HTTP, as an event stream.
     ///
-    /// It holds nothing that only a connection could remember; a `previous_response_id` of the caller's refers to a
-    /// stored response and stays.
+    /// It refers to no state of a connection; a `previous_response_id` of the caller refers to a stored response and is
+    /// kept.
     package func httpBody() -> [UInt8] {
         var body = self.members
         for name in ["type", "generate", "stream_id"] { body[name] = nil }
@@ -65,7 +65,7 @@ package struct ResponseRequestBody: Equatable, Sendable {
     }
 
     /// Indicates whether the server can be asked for the rest of a broken stream: the response is stored and made in
-    /// background.
+    /// the background.
     package var isResumable: Bool { self.isTrue("background") && self.isTrue("store") }
 
     /// The elements of `input`, each as JSON text; nil when the input is a text or absent.
@@ -73,18 +73,18 @@ package struct ResponseRequestBody: Equatable, Sendable {
         self.members["input"].flatMap { JSONArrayText($0) }?.elements.map { Array($0.json) }
     }
 
-    /// Indicates whether the response is made in background, which a WebSocket cannot ask for.
+    /// Indicates whether the response is made in the background, which a WebSocket cannot ask for.
     package var isBackground: Bool { self.isTrue("background") }
 
-    /// The lane that the caller asks for, on a connection that carries several responses.
+    /// The lane that the caller requests, on a connection that carries several responses.
     package var streamID: [UInt8]? {
-        // The characters that a lane's name may have need no escape.
+        // The characters of a lane's name need no escape.
         self.members["stream_id"].flatMap {
             $0.count > 2 && $0.first == UInt8(ascii: "\"") ? Array($0.dropFirst().dropLast()) : nil
         }
     }
 
-    /// Indicates whether the input can be one: see `JSONObjectText.hasAcceptableInput`.
+    /// Indicates whether the input is acceptable: see `JSONObjectText.hasAcceptableInput`.
     package var hasAcceptableInput: Bool { self.members.hasAcceptableInput }
 
     /// The input as items, each as JSON text; nil when it is neither a text nor an array, nor absent.
@@ -97,12 +97,12 @@ package struct ResponseRequestBody: Equatable, Sendable {
 
     mutating func replaceInput(with json: [UInt8]) { self.members["input"] = json[...] }
 
-    /// Returns whether two requests differ in nothing but their input and what concerns one sending only.
+    /// Returns whether two requests differ only in their input and in members that concern one transmission.
     package func isContinuation(of other: ResponseRequestBody) -> Bool {
         self.lastingMembers == other.lastingMembers
     }
 
-    /// The members that are about more than the input and one sending.
+    /// The members that concern more than the input and one transmission.
     private var lastingMembers: [ExactText: ArraySlice<UInt8>] {
         let passing: Set<ExactText> = [
             ExactText("type"), ExactText("input"), ExactText("previous_response_id"), ExactText("stream_options"),
@@ -112,13 +112,13 @@ package struct ResponseRequestBody: Equatable, Sendable {
         return Dictionary(members.filter { !passing.contains($0.0) }, uniquingKeysWith: { $1 })
     }
 
-    /// Indicates whether the request prepares the server only.
+    /// Indicates whether the request only prepares the server.
     package var isWarmUp: Bool { self.members["generate"].map { $0.elementsEqual("false".utf8) } ?? false }
 
-    /// How many bytes the request has at least, and about how many.
+    /// A lower bound of the request's byte count, close to it.
     package var approximateByteCount: Int { self.members.members.reduce(0) { $0 + $1.name.utf8.count + $1.json.count } }
 
-    /// Returns whether a member is there and says something.
+    /// Returns whether a member is present and not `null`.
     func hasValue(_ name: String) -> Bool { self.members[name].map { !$0.elementsEqual("null".utf8) } ?? false }
 
     private func isTrue(_ name: String) -> Bool { self.members[name].map { $0.elementsEqual("true".utf8) } ?? false }
@@ -136,7 +136,7 @@ package struct ResponseRequestBody: Equatable, Sendable {
         if let hasWebSearch = overrides.hasWebSearch { self.setWebSearch(hasWebSearch) }
     }
 
-    /// Adds the server's search tool if there is none, or takes every version of it out.
+    /// Adds the server's search tool if there is none, or removes every version of it.
     private mutating func setWebSearch(_ isWanted: Bool) {
         let tools = self.members["tools"].flatMap { JSONArrayText($0) }?.elements ?? []
         let others = tools.filter { $0.type?.hasPrefix("web_search") != true }
@@ -151,22 +151,22 @@ package struct ResponseRequestBody: Equatable, Sendable {
 }
 
 extension ResponseRequestBody {
-    /// Members to replace; nil leaves the caller's own.
+    /// The members to replace; nil keeps the caller's own.
     package struct Overrides: Equatable, Sendable {
         /// The model that answers.
         package var model: String?
-        /// The instructions that stand above the input.
+        /// The instructions that precede the input.
         package var instructions: String?
-        /// How much the model reasons: `reasoning.effort`.
+        /// The effort of the model's reasoning: `reasoning.effort`.
         package var reasoningEffort: String?
-        /// The speed that is paid for.
+        /// The service tier, which determines speed and price.
         package var serviceTier: String?
-        /// What the model is asked.
+        /// The input of the model.
         package var input: Input?
         /// Indicates whether the server's search tool is among the tools.
         package var hasWebSearch: Bool?
 
-        /// Replaces nothing unless told.
+        /// Creates overrides; the default replaces no member.
         package init(
             model: String? = nil, instructions: String? = nil, reasoningEffort: String? = nil,
             serviceTier: String? = nil, input: Input? = nil, hasWebSearch: Bool? = nil
@@ -180,7 +180,7 @@ extension ResponseRequestBody {
         }
     }
 
-    /// What the model is asked.
+    /// The input of the model.
     package enum Input: Equatable, Sendable {
         /// One message of the user.
         case text(String)
@@ -204,10 +204,10 @@ extension ResponseRequestBody {
     package struct Message: Equatable, Sendable {
         /// `user`, `assistant`, `system` or `developer`.
         package var role: String
-        /// What it says.
+        /// The text of the message.
         package var text: String
 
-        /// A message with its role.
+        /// Creates a message with its role.
         package init(role: String, text: String) {
             self.role = role
             self.text = text
@@ -215,7 +215,7 @@ extension ResponseRequestBody {
 
         /// The message as an input item.
         ///
-        /// What the model said itself goes back as output.
+        /// A message of the model itself is sent back as output.
         fileprivate var json: [UInt8] {
             let part = self.role == "assistant" ? "output_text" : "input_text"
             var output = Array(#"{"type":"message","role":"#.utf8)
@@ -229,20 +229,21 @@ extension ResponseRequestBody {
         }
     }
 
-    /// What concerns one sending over a WebSocket only.
+    /// The options of one transmission over a WebSocket.
     package struct WebSocketOptions: Equatable, Sendable {
-        /// Continues the response before on the same connection.
+        /// The continuation of the previous response on the same connection.
         package var continuation: Continuation?
-        /// The routing state of this turn, as the server handed it out.
+        /// The routing state of this turn, as the server issued it.
         package var turnState: String?
         /// The lane on a connection that carries several responses.
         package var streamID: String?
-        /// Prepares the model's state and generates nothing.
+        /// Indicates whether the model's state is prepared and no output is generated.
         package var isWarmUp: Bool
-        /// What would be a field of each request: members of `client_metadata`, which replace the caller's own.
+        /// The members of `client_metadata` that replace the caller's own; over HTTP they would be fields of each
+        /// request.
         package var metadata: [String: String]
 
-        /// Sends the whole request unless told otherwise.
+        /// Creates options; the default sends the whole request.
         package init(
             continuation: Continuation? = nil, turnState: String? = nil, streamID: String? = nil,
             isWarmUp: Bool = false,
@@ -256,14 +257,14 @@ extension ResponseRequestBody {
         }
     }
 
-    /// What is new since the response before.
+    /// The new part of a request since the previous response.
     package struct Continuation: Equatable, Sendable {
-        /// The response before.
+        /// The identifier of the previous response.
         package var previousResponseID: String
         /// A JSON array of the items that follow it.
         package var inputJSON: [UInt8]
 
-        /// Continues a response with further items.
+        /// Creates a continuation of a response with further items.
         package init(previousResponseID: String, inputJSON: [UInt8]) {
             self.previousResponseID = previousResponseID
             self.inputJSON = inputJSON
@@ -272,7 +273,7 @@ extension ResponseRequestBody {
 }
 
 extension JSONObjectText {
-    /// Indicates whether `input` is a text or an array, as far as its first byte tells, or is `null` or not there.
+    /// Indicates whether `input` is a text or an array, as far as its first byte shows, or is `null` or absent.
     package var hasAcceptableInput: Bool {
         guard let first = self["input"]?.first else { return true }
         return [UInt8(ascii: "\""), UInt8(ascii: "["), UInt8(ascii: "n")].contains(first)

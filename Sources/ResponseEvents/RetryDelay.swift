@@ -1,8 +1,8 @@
-// How long a server asks to wait: in header fields, or in the words of an ordinary rate limit. Pure; time comes in.
+// The delay that a server asks for: in header fields, or in the text of an ordinary rate limit. Pure; time comes in.
 
-/// How long a server asks to wait before the next attempt, in milliseconds from 0 to a year.
+/// The delay that a server asks for before the next attempt, in milliseconds from 0 to a year.
 package enum RetryDelay {
-    /// What anything longer counts as.
+    /// The longest delay; a longer one is reduced to it.
     package static let maximum = 365 * 24 * 3_600 * 1_000
 
     /// Reads `retry-after-ms`, or else `Retry-After` as decimal seconds or a date (RFC 9110 section 10.2.3).
@@ -31,11 +31,11 @@ package enum RetryDelay {
     private static func clamped(_ milliseconds: Double) -> Int? {
         guard !milliseconds.isNaN else { return nil }
         let whole = Int(min(max(milliseconds, 0), Double(self.maximum)))
-        // Waiting a part of a millisecond too short would be too early.
+        // A delay that was rounded down would be too short.
         return Double(whole) < milliseconds ? min(whole + 1, self.maximum) : whole
     }
 
-    /// Takes a number and its unit, in milliseconds; takes nothing when there is none.
+    /// Takes a number and its unit, in milliseconds; leaves `rest` unchanged when there is none.
     private static func takeQuantity(_ rest: inout Substring.UTF8View) -> (number: Double, unit: Double)? {
         var text = rest.drop { $0 == UInt8(ascii: " ") }
         var digits = text.prefix { $0.isDigit }

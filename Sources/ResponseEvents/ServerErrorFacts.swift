@@ -1,32 +1,32 @@
-// What a server says about an error, in whichever of its shapes. Pure, and never an error itself.
+// The facts that a server reports about an error, in any of its shapes. Pure, and never an error itself.
 
-/// What a server says about an error.
+/// The facts that a server reports about an error.
 ///
-/// Whatever it does not say is nil. A word for programs has 256 bytes at most: a longer one is cut.
+/// Facts that it does not report are nil. A machine-readable word has 256 bytes at most: a longer one is cut.
 package struct ServerErrorFacts: Equatable, Sendable {
     /// The largest body that is read for facts.
     package static let maximumBodyByteCount = JSONDocumentValue.maximumByteCount
 
     /// The family of the error.
     package var type: String?
-    /// The error, in a word for programs.
+    /// The machine-readable code of the error.
     package var code: String?
-    /// The error, in words for people.
+    /// The description of the error, for people.
     ///
-    /// May hold content; it is never parsed, save for the delay hint.
+    /// It may contain content; it is never parsed, except for the delay hint.
     package var message: String?
     /// The parameter of the request that the error is about.
     package var parameter: String?
     /// The plan, as the server writes it.
     package var planType: String?
-    /// When a usage limit ends, in seconds since 1970.
+    /// The time at which a usage limit ends, in seconds since 1970.
     package var resetsAt: Int?
-    /// In how many seconds a usage limit ends.
+    /// The number of seconds until a usage limit ends.
     package var resetsInSeconds: Int?
-    /// How long the window of a usage limit is.
+    /// The length of the window of a usage limit, in minutes.
     package var limitWindowMinutes: Int?
 
-    /// Knows nothing yet.
+    /// Creates facts of which none is known.
     package init() {}
 
     /// The error of a response that has failed.
@@ -38,7 +38,7 @@ package struct ServerErrorFacts: Equatable, Sendable {
 
     /// Reads the body of a refusal: `{"error": …}`, `{"detail": …}`, or the facts themselves.
     ///
-    /// Nil for HTML, for what is cut off or longer than `maximumBodyByteCount`, and for JSON without such facts.
+    /// Nil for HTML, for a body that is cut off or longer than `maximumBodyByteCount`, and for JSON without such facts.
     package init?(body: some Collection<UInt8>) {
         guard let root = JSONDocumentValue(object: body) else { return nil }
         self.init(root: root)
@@ -48,7 +48,7 @@ package struct ServerErrorFacts: Equatable, Sendable {
     /// Reads a whole error body or error event.
     init(root: JSONDocumentValue) {
         self.init(facts: root["error"] ?? root["detail"] ?? root)
-        // The type of an event is no fact about the error.
+        // The type of an event is not a fact about the error.
         if root["error"] == nil, self.type == "error" { self.type = nil }
     }
 
@@ -67,7 +67,7 @@ package struct ServerErrorFacts: Equatable, Sendable {
         self.limitWindowMinutes = facts["limit_window_minutes"]?.nonNegativeInteger
     }
 
-    /// How long the message of an ordinary rate limit asks to wait, in milliseconds.
+    /// The delay that the message of an ordinary rate limit asks for, in milliseconds.
     package var retryDelay: Int? {
         guard self.code == "rate_limit_exceeded", let message = self.message else { return nil }
         return RetryDelay.milliseconds(message: message)
@@ -82,7 +82,7 @@ extension JSONDocumentValue {
 package struct ErrorEvent {
     /// The status code that an HTTP response would have had, from 100 to 999.
     package let statusCode: Int?
-    /// What the server says about the error.
+    /// The facts that the server reports about the error.
     package let facts: ServerErrorFacts
     /// The fields that an HTTP response would have had.
     package let headers: [(name: String, value: String)]
@@ -103,15 +103,15 @@ package struct ErrorEvent {
 }
 
 extension ServerErrorFacts {
-    /// The member `error` of an object as JSON text, cut to so many bytes of UTF-8.
+    /// Returns the member `error` of an object as JSON text, cut to `byteCountLimit` bytes of UTF-8.
     ///
-    /// Where there is none, it is the object itself with `orWhole`, and otherwise nil.
+    /// Without that member the result is the object itself with `orWhole`, and otherwise nil.
     package static func payload(of object: [UInt8], byteCountLimit: Int, orWhole: Bool) -> String? {
         let members = try? JSONObjectText(object)
         let error = members?["error"].flatMap { $0.elementsEqual("null".utf8) ? nil : $0 }
         guard let json = error ?? (orWhole ? object[...] : nil) else { return nil }
         guard json.count > byteCountLimit else { return String(decoding: json, as: UTF8.self) }
-        // A scalar is not cut in two (RFC 3629 section 3): what is left out begins with a first byte.
+        // A scalar is not cut in two (RFC 3629 section 3): the omitted part begins with the first byte of a scalar.
         var end = json.startIndex + max(0, byteCountLimit)
         while end > json.startIndex, json[end] & 0xC0 == 0x80 { end -= 1 }
         return String(decoding: json[..<end], as: UTF8.self)

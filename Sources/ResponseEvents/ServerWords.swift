@@ -1,13 +1,13 @@
-// What the body of an answer says to people, in whichever of its shapes. Pure, and never an error itself.
+// The readable text of an answer's body, in any of its shapes. Pure, and never an error itself.
 
 extension ServerErrorFacts {
-    /// What a body of JSON says to people; nil when it is not JSON.
+    /// Returns the readable text of a JSON body; nil when it is not JSON.
     ///
-    /// Of `error.message` (or an `error` that is text), `detail`, `message` and `title` the first that is there, and
-    /// otherwise the JSON text itself. A body that is cut off or longer than `maximumBodyByteCount` is not JSON.
+    /// The first of `error.message` (or an `error` that is text), `detail`, `message` and `title`, and otherwise the
+    /// JSON text itself. A body that is cut off or longer than `maximumBodyByteCount` is not JSON.
     package static func words(inJSON body: some Collection<UInt8>) -> String? {
         guard body.count <= Self.maximumBodyByteCount else { return nil }
-        // RFC 8259 section 8.1: a byte order mark may be passed over.
+        // RFC 8259 section 8.1: a byte order mark may be ignored.
         let body = body.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(body.dropFirst(3)) : Array(body)
         guard let value = JSONDocumentValue(text: body) else { return nil }
         switch value {
@@ -29,7 +29,7 @@ extension JSONDocumentValue {
 
     private var nonEmptyString: String? { self.string.flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// A `detail`: text, an object with a message, or the list of what FastAPI finds wrong with a request.
+    /// The text of a `detail`: text, an object with a message, or FastAPI's list of a request's faults.
     private var detailWords: String? {
         switch self {
         case .string: return self.nonEmptyString

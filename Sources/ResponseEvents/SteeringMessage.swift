@@ -1,25 +1,25 @@
-// What puts items into a response that is being made. Pure.
+// The message that adds items to a response that is being generated. Pure.
 
 /// The message of a WebSocket that steers a response.
 package enum SteeringMessage {
-    /// What the server tells of a steering.
+    /// The answer of the server to a steering message.
     package enum Answer: Equatable, Sendable {
-        /// It is taken: the response ends, and another one goes on from it.
+        /// The message is accepted: the response ends, and another one continues from it.
         case accepted
-        /// It waits for something that the next request has to bring.
+        /// The message waits for items that the next request has to bring.
         case pending
-        /// It is refused; the code of the error, if it is one that the protocol has.
+        /// The message is refused; the code of the error, if it is one of the protocol's.
         case failed(code: String?)
     }
 
-    /// One message of the user, as an input.
+    /// Returns an input of one message of the user.
     package static func input(_ text: String) -> [UInt8] {
         var input = Array(#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"#.utf8)
         JSONText.append(text, to: &input)
         return input + Array("}]}]".utf8)
     }
 
-    /// The items of an input, each as JSON text; nil when it is not an array of objects, or an empty one.
+    /// Returns the items of an input, each as JSON text; nil when it is not an array of objects, or an empty one.
     package static func items(of input: [UInt8]) -> [[UInt8]]? {
         guard let elements = JSONArrayText(input)?.elements, !elements.isEmpty,
             elements.allSatisfy({ $0.json.first == UInt8(ascii: "{") })
@@ -27,7 +27,7 @@ package enum SteeringMessage {
         return elements.map { Array($0.json) }
     }
 
-    /// The message; the input is an array of items.
+    /// Returns the message; the input is an array of items.
     package static func json(previousResponseID: String, input: [UInt8]) -> [UInt8] {
         var message = JSONObjectText()
         message["type"] = JSONText.string("response.steer")[...]
@@ -36,7 +36,7 @@ package enum SteeringMessage {
         return message.json
     }
 
-    /// What an event says about a steering; nil for any other event.
+    /// Returns the answer in an event; nil for any other event.
     package static func answer(type: String, json: UnsafeRawBufferPointer) -> Answer? {
         switch type {
         case "response.steer.accepted": return .accepted

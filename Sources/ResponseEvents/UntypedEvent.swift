@@ -1,24 +1,24 @@
-// Events without a type, and events of other APIs. They are rare, and read as whole documents. Pure.
+// Events without a type, and events of other APIs. They are rare, and are read as whole documents. Pure.
 
-/// An event without a type that a turn knows: an error of a gateway's, or the events of another API.
+/// An event without a known type: an error of a gateway, or an event of another API.
 ///
-/// Gateways put an error into a stream of status code 200 as they put it into a body: `{"error": …}`.
+/// Gateways write an error into a stream of status code 200 as they write it into a body: `{"error": …}`.
 package enum UntypedEvent {
     /// The server's error.
     case error(ErrorEvent)
     /// An event of another API.
     case otherAPI(API)
 
-    /// Another API than the Responses API.
+    /// An API other than the Responses API.
     package enum API: Equatable, Sendable {
-        /// OpenAI's Chat Completions, or the completions before them.
+        /// OpenAI's Chat Completions, or the older completions.
         case chatCompletions
         /// Anthropic's Messages.
         case messages
     }
 
-    /// Reads an object without a type; nil for one that says nothing, with which some servers pad their streams, and
-    /// for what is no object or longer than 64 KiB.
+    /// Reads an object without a type; nil for one without data, with which some servers pad their streams, and for
+    /// text that is not an object or longer than 64 KiB.
     package init?(_ json: UnsafeRawBufferPointer) {
         guard let root = JSONDocumentValue(object: json) else { return nil }
         if Self.hasError(root) {
@@ -30,10 +30,10 @@ package enum UntypedEvent {
         }
     }
 
-    /// Reads the data of a server-sent event whose event type is `error`; nil for JSON with a type of the Responses API,
-    /// which says the same by itself.
+    /// Reads the data of a server-sent event whose event type is `error`; nil for JSON with a type of the Responses
+    /// API, which is decoded by that type.
     ///
-    /// The data may be facts, `{"error": …}`, words, or nothing.
+    /// The data may be facts, `{"error": …}`, plain text, or empty.
     package init?(dataOfError data: UnsafeRawBufferPointer) {
         guard let root = JSONDocumentValue(object: data) else {
             self = .error(
@@ -44,7 +44,7 @@ package enum UntypedEvent {
         self = .error(ErrorEvent(untyped: root))
     }
 
-    /// Reads an event of a type that the Responses API does not have; nil for one that is nothing but unknown.
+    /// Reads an event of a type that the Responses API does not have; nil for one of an unknown API without an error.
     ///
     /// The type may be an error's, such as `BadRequestError` or `rate_limit_error`.
     package init?(_ json: UnsafeRawBufferPointer, ofUnknownType type: BorrowedText) {
@@ -105,7 +105,7 @@ extension ErrorEvent {
         self.init(statusCode: event.statusCode ?? number, facts: event.facts, headers: event.headers)
     }
 
-    /// An error that is nothing but words.
+    /// Creates an error that consists of text only.
     fileprivate init(words: String) {
         var facts = ServerErrorFacts()
         facts.message = words.isEmpty ? nil : words

@@ -1,26 +1,26 @@
-// A refusal that says that a plan, a quota or an organisation's budget is used up. Pure.
+// The refusal of a request because a plan, a quota or an organisation's budget is used up. Pure.
 
 /// A usage limit that was reached.
 ///
-/// Sending again before it ends is useless.
+/// Sending the request again before the limit ends is useless.
 package struct UsageLimitError: Error, Equatable, Sendable {
-    /// What was reached, such as `usage_limit_reached`.
+    /// The limit that was reached, such as `usage_limit_reached`.
     package let type: String
-    /// A further word for programs.
+    /// A further machine-readable word.
     package let code: String?
-    /// The server's words; empty when it has none.
+    /// The server's description; empty when it has none.
     package let message: String
     /// The plan, as the server writes it.
     package let planType: String?
-    /// When the limit ends, in seconds since 1970.
+    /// The time at which the limit ends, in seconds since 1970.
     package let resetsAt: Int?
-    /// In how many seconds the limit ends.
+    /// The number of seconds until the limit ends.
     package let resetsInSeconds: Int?
 
     /// Reads the facts of an error; nil when they are not about a usage limit.
     ///
     /// - Parameters:
-    ///   - facts: what the server says.
+    ///   - facts: the facts that the server reports.
     ///   - isLimit: whether a type or a code means a limit, and not a throttle.
     package init?(_ facts: ServerErrorFacts, where isLimit: (String) -> Bool) {
         guard let type = [facts.type, facts.code].compactMap({ $0 }).first(where: isLimit) else { return nil }
@@ -32,7 +32,8 @@ package struct UsageLimitError: Error, Equatable, Sendable {
         self.resetsInSeconds = facts.resetsInSeconds
     }
 
-    /// When the limit ends, in seconds since 1970: as the server says it, else counted from `now`, else the window's.
+    /// Returns the time at which the limit ends, in seconds since 1970: the server's, else counted from `now`, else the
+    /// window's.
     package func resetsAt(now: Int, headers: UsageLimitHeaders? = nil) -> Int? {
         if let resetsAt = self.resetsAt { return resetsAt }
         if let seconds = self.resetsInSeconds {
@@ -53,9 +54,9 @@ package enum PlanName {
         "guest": "Guest", "free_workspace": "Free Workspace", "quorum": "Quorum", "k12": "K12",
     ]
 
-    /// Returns whether a plan is one of those that are known, whatever the case it is written in.
+    /// Returns whether a plan is a known one, compared without regard to case.
     package static func isKnown(planType: String) -> Bool { self.names[planType.lowercased()] != nil }
 
-    /// The name of a plan, whatever the case it is written in; a plan that is not known keeps what the server wrote.
+    /// Returns the name of a plan, compared without regard to case; an unknown plan keeps the server's name.
     package static func displayName(planType: String) -> String { self.names[planType.lowercased()] ?? planType }
 }

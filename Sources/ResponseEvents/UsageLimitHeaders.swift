@@ -1,21 +1,21 @@
-// Usage limits as header fields tell them: of an HTTP response, or inside an error event. Pure.
+// Usage limits in header fields: those of an HTTP response, or inside an error event. Pure.
 
-/// What the header fields of one response say about usage limits.
+/// The usage limits in the header fields of one response.
 ///
 /// A family of fields begins with `x-` and the limit's name: `x-codex-primary-used-percent` belongs to `codex`.
 package struct UsageLimitHeaders: Equatable, Sendable {
     /// One snapshot for each family.
     ///
-    /// The default limit comes first and is always there, even if nothing is known.
+    /// The default limit comes first and is always present, even without known values.
     package let snapshots: [UsageLimitSnapshot]
     /// The limit that a refusal refers to.
     package let activeLimitID: String?
     /// The plan, as the server writes it.
     package let planType: String?
-    /// Which of several limits was reached, in a word for programs.
+    /// The limit that was reached, as a machine-readable word.
     package let reachedType: String?
 
-    /// The names of the default limit's fields, in lower case, for those who have to ask for fields by name.
+    /// The names of the default limit's fields, in lower case, for callers that request fields by name.
     package static let fieldNames =
         ["primary", "secondary"].flatMap { window in
             ["used-percent", "window-minutes", "reset-at"].map { "x-codex-\(window)-\($0)" }
@@ -26,7 +26,7 @@ package struct UsageLimitHeaders: Equatable, Sendable {
 
     /// Reads header fields; names in any case.
     ///
-    /// Of fields with the same name the first one counts. A name of more than 256 bytes is no name of these fields.
+    /// Of fields with the same name the first one is used. A name of more than 256 bytes is ignored.
     package init(_ headers: [(name: String, value: String)]) {
         let headers = headers.filter { $0.name.utf8.count <= String.maximumWordByteCount }
         let fields = Dictionary(
@@ -48,7 +48,7 @@ package struct UsageLimitHeaders: Equatable, Sendable {
         return active ?? self.snapshots[0]
     }
 
-    /// The beginnings of the fields' names, the default one first.
+    /// Returns the beginnings of the fields' names, the default one first.
     private static func families(_ headers: [(name: String, value: String)]) -> [String] {
         let ending = "-primary-used-percent"
         var families = ["x-" + UsageLimitSnapshot.defaultLimitID]
@@ -86,7 +86,7 @@ extension UsageLimitWindow {
 }
 
 extension UsageLimitCredits {
-    /// Both flags must be there, or nothing is known.
+    /// Creates the credits; nil unless both flags are present.
     fileprivate init?(fields: [String: String]) {
         guard let hasCredits = fields["x-codex-credits-has-credits"].flatMap(Bool.init(lenient:)),
             let isUnlimited = fields["x-codex-credits-unlimited"].flatMap(Bool.init(lenient:))
@@ -101,7 +101,7 @@ extension String? {
 }
 
 extension String {
-    /// The text without spaces and tabs at its end: a field's value has none there, but it may be cut behind one.
+    /// The text without spaces and tabs at its end: a whole field value has none there, but a cut one may.
     fileprivate var withoutBlanksAtEnd: String {
         var rest = self[...]
         while let last = rest.utf8.last, last == 0x20 || last == 0x09 { rest.removeLast() }

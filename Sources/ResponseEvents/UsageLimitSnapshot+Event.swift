@@ -1,10 +1,10 @@
-// Usage limits as the `codex.rate_limits` event tells them. Pure.
+// Usage limits in the `codex.rate_limits` event. Pure.
 
 extension UsageLimitSnapshot {
-    /// Reads an event; what is missing, `null` or of another type is not known.
+    /// Reads an event; members that are missing, `null` or of another type are unknown.
     init(rateLimitsEvent event: JSONDocumentValue) {
         let windows = event["rate_limits"]
-        // Either member names the limit; the second one is also its name for people.
+        // Either member names the limit; the second one is also its display name.
         let name = event["metered_limit_name"]?.string ?? event["limit_name"]?.string
         self.init(
             limitID: name.map(Self.limitID(named:)) ?? Self.defaultLimitID,
@@ -16,7 +16,7 @@ extension UsageLimitSnapshot {
         )
     }
 
-    /// The form of a limit's name in which limits are compared.
+    /// Returns a limit's name in the form in which limits are compared.
     static func limitID(named name: String) -> String {
         let limitID = String(name.word.withoutSurroundingSpace).lowercased()
         let normalized = String(limitID.map { $0 == "-" ? "_" : $0 })

@@ -1,15 +1,15 @@
-// How much of a usage limit is used, wherever the server said so. A value; whoever keeps it merges newer ones into it.
+// The state of a usage limit, from any source. A value; its holder merges newer ones into it.
 
 /// A span of time with a budget.
 package struct UsageLimitWindow: Equatable, Sendable {
-    /// How much of the budget is used; may pass 100.
+    /// The used part of the budget in percent; may exceed 100.
     package var usedPercent: Double
-    /// How long the span is, in minutes.
+    /// The length of the span, in minutes.
     package var windowMinutes: Int?
-    /// When the budget is whole again, in seconds since 1970.
+    /// The time at which the budget is full again, in seconds since 1970.
     package var resetsAt: Int?
 
-    /// A window; nil when nothing is used and nothing else is known, which is how a server says "no such window".
+    /// Creates a window; nil when 0 % is used and no other value is known, by which a server reports "no such window".
     package init?(usedPercent: Double, windowMinutes: Int? = nil, resetsAt: Int? = nil) {
         guard usedPercent.isFinite else { return nil }
         self.usedPercent = usedPercent
@@ -18,7 +18,7 @@ package struct UsageLimitWindow: Equatable, Sendable {
         if usedPercent == 0, (self.windowMinutes ?? 0) == 0, self.resetsAt == nil { return nil }
     }
 
-    /// This window with what `newer` says; what `newer` leaves out stays.
+    /// Returns this window with the values of `newer`; values that `newer` leaves out are kept.
     package func merging(_ newer: UsageLimitWindow) -> UsageLimitWindow {
         var merged = newer
         merged.windowMinutes = newer.windowMinutes ?? self.windowMinutes
@@ -27,16 +27,16 @@ package struct UsageLimitWindow: Equatable, Sendable {
     }
 }
 
-/// What can be used beyond the windows.
+/// The credits that can be used beyond the windows.
 package struct UsageLimitCredits: Equatable, Sendable {
-    /// Indicates whether there are any.
+    /// Indicates whether there are any credits.
     package var hasCredits: Bool
-    /// Indicates whether there is no end to them.
+    /// Indicates whether the credits are unlimited.
     package var isUnlimited: Bool
-    /// How many there are, as the server writes it.
+    /// The number of credits, as the server writes it.
     package var balance: String?
 
-    /// Collects what is known about credits.
+    /// Creates credits.
     package init(hasCredits: Bool, isUnlimited: Bool, balance: String? = nil) {
         self.hasCredits = hasCredits
         self.isUnlimited = isUnlimited
@@ -46,23 +46,23 @@ package struct UsageLimitCredits: Equatable, Sendable {
 
 /// The state of one usage limit.
 package struct UsageLimitSnapshot: Equatable, Sendable {
-    /// The limit that everything counts against.
+    /// The limit that every request counts against.
     package static let defaultLimitID = "codex"
 
-    /// Which limit it is, in lower case with underscores.
+    /// The identifier of the limit, in lower case with underscores.
     package var limitID: String
     /// The limit's name for people.
     package var limitName: String?
-    /// The window that the server calls the first; which span it is differs between plans.
+    /// The server's first window, whose length differs between plans.
     package var primary: UsageLimitWindow?
-    /// The window that the server calls the second.
+    /// The server's second window.
     package var secondary: UsageLimitWindow?
-    /// What can be used beyond the windows.
+    /// The credits that can be used beyond the windows.
     package var credits: UsageLimitCredits?
     /// The plan, as the server writes it.
     package var planType: String?
 
-    /// A snapshot that knows nothing yet, unless it is given.
+    /// Creates a snapshot; values are unknown by default.
     package init(
         limitID: String = Self.defaultLimitID, limitName: String? = nil, primary: UsageLimitWindow? = nil,
         secondary: UsageLimitWindow? = nil, credits: UsageLimitCredits? = nil, planType: String? = nil
@@ -75,14 +75,14 @@ package struct UsageLimitSnapshot: Equatable, Sendable {
         self.planType = planType
     }
 
-    /// Indicates whether the snapshot says anything but its name.
+    /// Indicates whether the snapshot has no values but its name.
     package var isEmpty: Bool {
         self.primary == nil && self.secondary == nil && self.credits == nil && self.planType == nil
     }
 
-    /// Takes over what a newer snapshot of the same limit says.
+    /// Merges the values of a newer snapshot of the same limit.
     ///
-    /// What it does not say stays: silence erases nothing.
+    /// Values that the newer one lacks are kept.
     package mutating func merge(_ newer: UsageLimitSnapshot) {
         self.limitName = newer.limitName ?? self.limitName
         self.primary = Self.merge(self.primary, newer.primary)
@@ -99,19 +99,19 @@ package struct UsageLimitSnapshot: Equatable, Sendable {
 
 /// The newest known state of every limit.
 package struct UsageLimits: Equatable, Sendable {
-    /// How many limits are kept; a server that invents names cannot fill the memory.
+    /// The largest number of limits that are kept, so that a server that invents names cannot fill the memory.
     package static let maximumCount = 64
 
     /// One snapshot for each limit, in the order in which the limits appeared.
     package private(set) var snapshots: [UsageLimitSnapshot] = []
 
-    /// Knows nothing yet.
+    /// Creates the state without known limits.
     package init() {}
 
     /// The newest state of one limit.
     package subscript(limitID: String) -> UsageLimitSnapshot? { self.snapshots.first { $0.limitID == limitID } }
 
-    /// Takes over what a snapshot says about its limit.
+    /// Merges a snapshot of one limit.
     package mutating func merge(_ snapshot: UsageLimitSnapshot) {
         if let index = self.snapshots.firstIndex(where: { $0.limitID == snapshot.limitID }) {
             self.snapshots[index].merge(snapshot)

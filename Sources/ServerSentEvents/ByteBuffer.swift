@@ -2,24 +2,24 @@
 
 /// Bytes with room behind them.
 ///
-/// All of its memory is initialised, so that bytes are added by writing them, and 64 bytes past the last one can always
-/// be read.
+/// All of its memory is initialised, so that bytes are added by writing them, and the 64 bytes past the last one can
+/// always be read.
 struct ByteBuffer: Sendable {
     /// The bytes, and the room behind them.
     private var memory: [UInt8] = []
-    /// How many bytes there are.
+    /// The number of bytes.
     private(set) var count = 0
 
-    /// How much room there is at least behind the bytes, once there are any.
+    /// The least room behind the bytes, once there are any.
     static var slackByteCount: Int { 64 }
 
-    /// How many bytes fit without more memory; 0 when there is none.
+    /// The number of bytes that fit without more memory; 0 when there is none.
     var capacity: Int { max(0, self.memory.count &- Self.slackByteCount) }
 
-    /// An empty buffer, without memory.
+    /// Creates an empty buffer, without memory.
     init() {}
 
-    /// A buffer of the bytes of a string.
+    /// Creates a buffer of the bytes of a string.
     init(_ text: String) {
         self.memory = Array(text.utf8)
         self.count = self.memory.count
@@ -65,13 +65,13 @@ struct ByteBuffer: Sendable {
         self.count = 0
     }
 
-    /// Gives the memory back.
+    /// Frees the memory.
     mutating func release() {
         self.memory = []
         self.count = 0
     }
 
-    /// Makes the 64 bytes past the last one zero: what an earlier value left there is nobody's business.
+    /// Fills the 64 bytes past the last one with zeros, so that no part of an earlier value can be read.
     mutating func clearSlack() {
         guard !self.memory.isEmpty else { return self.grow(toHold: 0) }
         unsafe self.memory.withUnsafeMutableBytes { memory in
@@ -89,7 +89,7 @@ struct ByteBuffer: Sendable {
         }
     }
 
-    /// Twice the memory at least, so that bytes are moved a bounded number of times.
+    /// Allocates at least twice the memory, so that bytes are moved a bounded number of times.
     @inline(never)
     private mutating func grow(toHold byteCount: Int) {
         let wanted = max(2 &* self.memory.count, byteCount &+ Self.slackByteCount, 2 &* Self.slackByteCount)

@@ -1,26 +1,26 @@
-// The chunk that one call of the parser works on. Nobody owns it: the caller lends its bytes for the call.
+// The chunk that one call of the parser reads. The caller lends its bytes for the call.
 
 import CLineTerminatorScan
 
-/// The bytes of one chunk, and how many bytes of the stream came before it.
+/// The bytes of one chunk, and the number of bytes of the stream before it.
 ///
 /// - Safety: it lives no longer than the call that lends the bytes, and only ranges that the scanner found are read.
 @safe
 struct Chunk {
     /// The first byte.
     let base: UnsafeRawPointer
-    /// How many bytes there are.
+    /// The number of bytes.
     let count: Int
-    /// How many bytes of the stream came before.
+    /// The number of bytes of the stream before the chunk.
     let streamOffset: Int
 
-    /// The byte at an offset.
+    /// Returns the byte at an offset.
     @inline(__always)
     subscript(offset: Int) -> UInt8 {
         unsafe self.base.load(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// The bytes of a range, where they are.
+    /// Returns the bytes of a range in place.
     @inline(__always)
     func bytes(_ range: ChunkRange) -> UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(start: self.base + range.start, count: range.count)
@@ -40,10 +40,10 @@ struct Chunk {
     @inline(__always)
     var isShortAndHasTerminator: Bool { unsafe clts_short_mask(self.base, self.count) != 0 }
 
-    /// Copies bytes to where at least 64 more than they are may be written.
+    /// Copies bytes to memory with room for at least 64 more bytes.
     @inline(__always)
     func copy(_ range: ChunkRange, to target: UnsafeMutableRawPointer) {
-        // Four moves of sixteen bytes each cost less than to find out how many are needed.
+        // Four moves of sixteen bytes cost less than computing the number of moves that are needed.
         if range.count <= 64, range.start &+ 64 <= self.count {
             unsafe target.copyMemory(from: self.base + range.start, byteCount: 64)
         } else {
@@ -65,24 +65,24 @@ struct Chunk {
             && self.base.loadUnaligned(fromByteOffset: offset &+ 4, as: UInt16.self) == UInt16(bigEndian: 0x743A)
     }
 
-    /// The value between a colon and the end of its line, without the one leading space that is not part of it.
+    /// Returns the value between a colon and the end of its line, without the one leading space that is not part of it.
     @inline(__always)
     func value(from start: Int, to end: Int) -> ChunkRange {
         let first = start < end && self[start] == .space ? start &+ 1 : start
         return ChunkRange(start: first, count: end &- first)
     }
 
-    /// Where a byte first stands in a range.
+    /// Returns the first offset of a byte in a range.
     func firstOffset(of byte: UInt8, in range: ChunkRange) -> Int? {
         unsafe self.bytes(range).firstIndex(of: byte).map { range.start + $0 }
     }
 }
 
-/// Bytes of a chunk, by their place.
+/// A range of bytes in a chunk.
 struct ChunkRange: Sendable {
     /// The offset of the first byte.
     var start: Int
-    /// How many bytes there are.
+    /// The number of bytes.
     var count: Int
 
     /// The offset after the last byte.

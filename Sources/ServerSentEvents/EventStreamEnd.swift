@@ -1,20 +1,20 @@
-// How a stream ended, as a value that a transport can turn into "truncated" or "complete".
+// The end of a stream, as a value that a transport can map to "truncated" or "complete".
 
-/// Where in its grammar an event stream ended.
+/// The place in its grammar at which an event stream ended.
 ///
-/// WHATWG HTML section 9.2.6 discards an incomplete event, and so does the parser. Whether that is a loss is for the
-/// caller to say, so it is told.
+/// WHATWG HTML section 9.2.6 discards an incomplete event, and so does the parser. The caller decides whether that is a
+/// loss.
 public enum EventStreamEnd: Hashable, Sendable {
     /// After a blank line, or after lines that belong to no event: comments, unknown fields, reconnection times.
     case clean
 
     /// Inside a line that has no terminator.
     ///
-    /// - Parameter pendingByteCount: how many bytes of the incomplete event's values were discarded
+    /// - Parameter pendingByteCount: the number of discarded bytes of the incomplete event's values
     case insideLine(pendingByteCount: Int)
 
     /// After a whole line of an event whose blank line did not arrive.
     ///
-    /// - Parameter pendingByteCount: how many bytes of the incomplete event's values were discarded
+    /// - Parameter pendingByteCount: the number of discarded bytes of the incomplete event's values
     case insideEvent(pendingByteCount: Int)
 }

@@ -1,16 +1,16 @@
-// What the parser throws. Values only; nothing of the stream's content is in it.
+// The errors of the parser. They contain no content of the stream.
 
-/// Why an event stream cannot be parsed any further.
+/// The reason for which an event stream cannot be parsed any further.
 ///
-/// No bytes are malformed in an event stream: WHATWG HTML section 9.2.6 gives every input a meaning. Only a limit can be
-/// broken.
+/// An event stream has no malformed bytes: WHATWG HTML section 9.2.6 gives every input a meaning. Only a limit can be
+/// exceeded.
 public enum EventStreamError: Error, Hashable, Sendable {
     /// One event needs more memory than ``EventStreamParser/init(maximumEventByteCount:maximumLineByteCount:lastEventID:)``
     /// allows.
     ///
     /// - Parameters:
-    ///   - maximumByteCount: the limit that was broken
-    ///   - byteOffset: how many bytes of the stream stand before the first byte that did not fit; it does not depend on
+    ///   - maximumByteCount: the limit that was exceeded
+    ///   - byteOffset: the number of bytes of the stream before the first byte that did not fit; it does not depend on
     ///     how the stream was cut into chunks
     case eventTooLarge(maximumByteCount: Int, byteOffset: Int)
 
@@ -18,8 +18,8 @@ public enum EventStreamError: Error, Hashable, Sendable {
     /// ``EventStreamParser/init(maximumEventByteCount:maximumLineByteCount:lastEventID:)`` allows.
     ///
     /// - Parameters:
-    ///   - maximumByteCount: the limit that was broken
-    ///   - byteOffset: how many bytes of the stream stand before the first byte that did not fit; it does not depend on
+    ///   - maximumByteCount: the limit that was exceeded
+    ///   - byteOffset: the number of bytes of the stream before the first byte that did not fit; it does not depend on
     ///     how the stream was cut into chunks
     case lineTooLong(maximumByteCount: Int, byteOffset: Int)
 }

@@ -1,4 +1,4 @@
-// Parses lines in pieces: those that a chunk's end cut, and the rare ones. Nothing is held but the values themselves.
+// Parses lines in pieces: those that a chunk's end cut, and the rare ones. Only the values themselves are stored.
 
 extension EventStreamParser {
     /// Takes the last piece of a line, and ends the line.
@@ -66,7 +66,7 @@ extension EventStreamParser {
 
     /// Takes the digits of a reconnection time.
     ///
-    /// WHATWG HTML section 9.2.6: the value counts when it consists of ASCII digits only. One that no `Int` holds is
+    /// WHATWG HTML section 9.2.6: the value is used when it consists of ASCII digits only. One that exceeds `Int` is
     /// ignored.
     private mutating func takeRetry(_ piece: ChunkRange, of chunk: Chunk) {
         for offset in piece.start..<piece.end {
@@ -81,7 +81,7 @@ extension EventStreamParser {
         }
     }
 
-    /// Does what the end of a line does.
+    /// Applies the effect of a line at its end.
     private mutating func endLine(
         at offset: Int, of chunk: Chunk, _ receive: (EventStreamItem) -> Void
     ) throws(EventStreamError) {

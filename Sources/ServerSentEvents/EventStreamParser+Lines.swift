@@ -1,7 +1,7 @@
-// Cuts a chunk into lines, and dispatches events. The lines that most streams consist of are handled here, whole.
+// Cuts a chunk into lines, and dispatches events. The lines of most streams are handled here, whole.
 
 extension EventStreamParser {
-    /// Parses every line that ends in the chunk, and takes what follows the last of them.
+    /// Parses every line that ends in the chunk, and takes the bytes after the last of them.
     mutating func parseLines(of chunk: Chunk, _ receive: (EventStreamItem) -> Void) throws(EventStreamError) {
         var lines = LineCursor(chunk: chunk, start: self.beginning(of: chunk))
         if lines.isAtLine, self.isInsideLine {
@@ -24,8 +24,8 @@ extension EventStreamParser {
 
     /// Parses events that consist of an `event` and a `data` line, or of one of them, and lie whole in the chunk.
     ///
-    /// It returns when the event at hand is another one, and has moved what it found of it to where events are put
-    /// together piece by piece.
+    /// It returns at any other event, after moving the parts that it found to where events are assembled piece by
+    /// piece.
     @inline(__always)
     private mutating func parseWholeEvents(
         _ lines: inout LineCursor, of chunk: Chunk, _ receive: (EventStreamItem) -> Void
@@ -58,7 +58,7 @@ extension EventStreamParser {
         }
     }
 
-    /// Parses a line that lies whole in the chunk, of an event that is put together piece by piece.
+    /// Parses a line that lies whole in the chunk, of an event that is assembled piece by piece.
     @inline(never)
     private mutating func parseHeldLine(
         _ line: ChunkRange, of chunk: Chunk, _ receive: (EventStreamItem) -> Void
@@ -75,7 +75,7 @@ extension EventStreamParser {
         }
     }
 
-    /// Parses a chunk of a few bytes, for which masks would cost more than they find.
+    /// Parses a chunk of a few bytes, for which masks would cost more than they save.
     mutating func parseBytes(of chunk: Chunk, _ receive: (EventStreamItem) -> Void) throws(EventStreamError) {
         var start = self.beginning(of: chunk)
         while start < chunk.count {
@@ -88,7 +88,7 @@ extension EventStreamParser {
         }
     }
 
-    /// Hands out an event of which all lines lay in the chunk.
+    /// Dispatches an event of which all lines lay in the chunk.
     @inline(__always)
     private func handOut(
         _ type: ChunkRange, _ data: ChunkRange, of chunk: Chunk, _ receive: (EventStreamItem) -> Void
@@ -99,7 +99,7 @@ extension EventStreamParser {
         }
     }
 
-    /// Hands out the event that a blank line completes.
+    /// Dispatches the event that a blank line completes.
     ///
     /// WHATWG HTML section 9.2.6: the last event ID is set first, even when there is no data and so no event.
     mutating func dispatch(from chunk: Chunk, _ receive: (EventStreamItem) -> Void) {
@@ -119,7 +119,7 @@ extension EventStreamParser {
         self.event.clear()
     }
 
-    /// Skips what belongs to what came before: a byte order mark, or the LF of a CRLF that was cut.
+    /// Skips bytes that belong to the previous chunk's end: a byte order mark, or the LF of a CRLF that was cut.
     private mutating func beginning(of chunk: Chunk) -> Int {
         if self.skipsLineFeed {
             self.skipsLineFeed = false
@@ -128,7 +128,7 @@ extension EventStreamParser {
         return self.byteOrderMarkCount == 3 ? 0 : self.skipByteOrderMark(of: chunk)
     }
 
-    /// The offset after a line terminator.
+    /// Returns the offset after a line terminator.
     ///
     /// A chunk may end between CR and LF, which is noted for the next one. The CR has ended its line already: waiting for the byte after it would delay an event.
     @inline(__always)
@@ -142,7 +142,7 @@ extension EventStreamParser {
         return chunk[next] == .lineFeed ? next &+ 1 : next
     }
 
-    /// Steps over the byte order mark that a stream may begin with, however it is cut.
+    /// Skips the byte order mark at the beginning of a stream, however it is cut.
     private mutating func skipByteOrderMark(of chunk: Chunk) -> Int {
         var offset = 0
         while offset < chunk.count, self.byteOrderMarkCount < 3 {
@@ -153,7 +153,7 @@ extension EventStreamParser {
                 default: 0xBF
                 }
             guard chunk[offset] == expected else {
-                // A mark that breaks off is the beginning of a field name, and of no known one.
+                // A mark that breaks off is the beginning of an unknown field name.
                 if self.byteOrderMarkCount > 0 { self.line = .ignored }
                 self.byteOrderMarkCount = 3
                 break

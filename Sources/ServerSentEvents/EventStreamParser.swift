@@ -1,10 +1,10 @@
-// The public face of the parser, and its state. Owned by whoever reads the stream; a value, without I/O or tasks.
+// The public interface of the parser, and its state. Owned by the reader of the stream; a value, without I/O or tasks.
 
 /// Parses an event stream as it arrives, in chunks of any size: WHATWG HTML section 9.2.6.
 ///
-/// Every event is handed out with the byte that completes it, a lone CR included, and does not depend on how the stream
+/// Every event is dispatched with the byte that completes it, a lone CR included, and does not depend on how the stream
 /// is cut into chunks. The work is linear in the bytes. An event that lies in one chunk is not copied; comments and
-/// unknown fields are never held.
+/// unknown fields are never stored.
 ///
 /// ```swift
 /// var parser = EventStreamParser()
@@ -15,9 +15,9 @@
 ///
 /// After an error the parser throws the same error until ``reset(lastEventID:)``.
 public struct EventStreamParser: Sendable {
-    /// What has been seen of the line that the chunk's end cut.
+    /// The parsed part of the line that the chunk's end cut.
     enum Line: Sendable {
-        /// Nothing: a line begins here.
+        /// None: a line begins here.
         case start
         /// Bytes that may be the name of a known field.
         case name(FieldName)
@@ -27,7 +27,7 @@ public struct EventStreamParser: Sendable {
         case value(Field)
         /// A comment's colon, or more of it.
         case comment
-        /// Something that has no meaning whatever follows.
+        /// A line that is ignored, whatever follows.
         case ignored
     }
 
@@ -37,15 +37,15 @@ public struct EventStreamParser: Sendable {
     var event: PendingEvent
     /// The reconnection time of a `retry` line that has not ended; nil before its first digit.
     var retry: Int?
-    /// Indicates whether a LF would belong to the CR that ended the line before.
+    /// Indicates whether a LF would belong to the CR that ended the previous line.
     var skipsLineFeed = false
-    /// How many bytes of a leading byte order mark have been seen; three when that is settled.
+    /// The number of bytes of a leading byte order mark so far; three when that is settled.
     var byteOrderMarkCount = 0
-    /// How many bytes of the stream came before the chunk.
+    /// The number of bytes of the stream before the chunk.
     var streamOffset = 0
     private var failure: EventStreamError?
 
-    /// From how many bytes on a chunk is searched with masks.
+    /// The smallest byte count of a chunk that is searched with masks.
     private static var maskedByteCount: Int { 16 }
 
     /// Indicates whether the chunk's end cut a line.
@@ -53,10 +53,10 @@ public struct EventStreamParser: Sendable {
 
     /// The reconnection time that the stream set last; nil when it has set none.
     ///
-    /// It outlives the stream.
+    /// It is kept when the stream ends.
     public internal(set) var reconnectionTime: Duration?
 
-    /// The last event ID that a blank line committed: what a `Last-Event-ID` header carries after a reconnect.
+    /// The last event ID that a blank line committed: the value of `Last-Event-ID` after a reconnect.
     ///
     /// Invalid UTF-8 in it becomes U+FFFD.
     public var lastEventID: String {
@@ -66,10 +66,10 @@ public struct EventStreamParser: Sendable {
     /// Creates a parser at the beginning of a stream.
     ///
     /// - Parameters:
-    ///   - maximumEventByteCount: how many bytes the values of one event may have: its data with the LFs that join the
+    ///   - maximumEventByteCount: the largest byte count of one event's values: its data with the LFs that join the
     ///     lines, its type and its ID. A negative limit counts as zero.
-    ///   - maximumLineByteCount: how many bytes the value in one of its lines may have; nil for as many as the event. A
-    ///     negative limit counts as zero.
+    ///   - maximumLineByteCount: the largest byte count of the value in one of its lines; nil for as many as the event.
+    ///     A negative limit counts as zero.
     ///   - lastEventID: the last event ID of the stream that this one continues
     public init(
         maximumEventByteCount: Int = 64 << 20, maximumLineByteCount: Int? = nil, lastEventID: String = ""
@@ -79,15 +79,15 @@ public struct EventStreamParser: Sendable {
             maximumLineByteCount: max(0, maximumLineByteCount ?? Int.max), lastEventID: ByteBuffer(lastEventID))
     }
 
-    /// Parses the next bytes of the stream, and calls `receive` for each thing they complete, in order.
+    /// Parses the next bytes of the stream, and calls `receive` for each element that they complete, in order.
     ///
-    /// What is handed out points into `chunk` or into the parser, and is valid only during that call.
+    /// The bytes of an element lie in `chunk` or in the parser, and are valid only during that call.
     ///
     /// - Parameters:
     ///   - chunk: the next bytes; it may be empty
     ///   - receive: takes one event, reconnection time or comment
-    /// - Throws: ``EventStreamError`` when the event that is being put together breaks the limit. What the chunk completed
-    ///   before that was handed out; the rest of the chunk was not parsed.
+    /// - Throws: ``EventStreamError`` when the current event exceeds the limit. The elements that the chunk completed
+    ///   before that were passed to `receive`; the rest of the chunk was not parsed.
     public mutating func parse(
         _ chunk: UnsafeRawBufferPointer, _ receive: (EventStreamItem) -> Void
     ) throws(EventStreamError) {
@@ -117,9 +117,9 @@ public struct EventStreamParser: Sendable {
         self.streamOffset += lent.count
     }
 
-    /// Ends the stream, and says where that was.
+    /// Ends the stream, and returns the place where it ended.
     ///
-    /// The event that was not complete is discarded. After an error, that is the line in which the error was found.
+    /// An incomplete event is discarded. After an error, the place is the line in which the error was found.
     ///
     /// The parser is then at the beginning of another stream, as after ``reset(lastEventID:)``.
     ///
@@ -132,10 +132,10 @@ public struct EventStreamParser: Sendable {
         return self.event.hasStarted ? .insideEvent(pendingByteCount: self.event.byteCount) : .clean
     }
 
-    /// Forgets the stream, and an error, and begins with another one.
+    /// Discards the stream, and an error, and begins with another one.
     ///
     /// - Parameter lastEventID: the last event ID to begin with; nil keeps the one that was committed, as a client does
-    ///   that connects again
+    ///   that reconnects
     public mutating func reset(lastEventID: String? = nil) {
         self.line = .start
         self.event.reset(lastEventID: lastEventID.map { ByteBuffer($0) })

@@ -1,9 +1,9 @@
-// The borrowing face for code that has spans: nothing is copied, and the compiler keeps the bytes from being kept.
+// The borrowing interface for code that has spans: no bytes are copied, and the compiler prevents them from escaping.
 
-/// One thing that a stream says, in the order in which it says it, as spans.
+/// One element of a stream, in the order of the stream, as spans.
 ///
-/// The spans point into the caller's chunk or into the parser. They cannot leave the call that receives them: the
-/// compiler refuses it.
+/// The spans point into the caller's chunk or into the parser. The compiler prevents them from escaping the call that
+/// receives them.
 public enum EventStreamSpanItem: ~Escapable {
     /// An event was dispatched.
     ///
@@ -18,12 +18,12 @@ public enum EventStreamSpanItem: ~Escapable {
     /// A `retry` line set the reconnection time. It acts at the end of its line, with or without an event.
     case reconnectionTime(milliseconds: Int)
 
-    /// A comment line ended. It carries nothing but the news that the peer is alive.
+    /// A comment line ended. It only shows that the peer is alive.
     case comment
 }
 
 extension EventStreamParser {
-    /// Parses the next bytes of the stream, and calls `receive` for each thing they complete, in order.
+    /// Parses the next bytes of the stream, and calls `receive` for each element that they complete, in order.
     ///
     /// ```swift
     /// try parser.parse(chunk.span) { item in
@@ -38,8 +38,8 @@ extension EventStreamParser {
     /// - Parameters:
     ///   - chunk: the next bytes; it may be empty
     ///   - receive: takes one event, reconnection time or comment
-    /// - Throws: ``EventStreamError`` when the event that is being put together breaks the limit. What the chunk completed
-    ///   before that was handed out; the rest of the chunk was not parsed.
+    /// - Throws: ``EventStreamError`` when the current event exceeds the limit. The elements that the chunk completed
+    ///   before that were passed to `receive`; the rest of the chunk was not parsed.
     public mutating func parse(
         _ chunk: Span<UInt8>, _ receive: (borrowing EventStreamSpanItem) -> Void
     ) throws(EventStreamError) {

@@ -1,6 +1,6 @@
 // The fields of an event stream, and a field name that may still be incomplete.
 
-/// A field that WHATWG HTML section 9.2.6 gives a meaning.
+/// A field to which WHATWG HTML section 9.2.6 gives a meaning.
 enum Field: Sendable {
     /// A line of the event's data.
     case data
@@ -14,12 +14,12 @@ enum Field: Sendable {
 
 /// The bytes of a field name, as far as they have arrived.
 ///
-/// A name longer than the longest known one is never held: its line is ignored.
+/// A name longer than the longest known one is never stored: its line is ignored.
 struct FieldName: Sendable {
-    /// The bytes, first highest, below a one that keeps leading NULs apart from nothing.
+    /// The bytes, the first one highest, below a one bit that makes leading NULs distinct from absent bytes.
     private var bits: UInt64 = 1
 
-    /// Takes one more byte, or refuses it because no known name is that long.
+    /// Adds one more byte; returns false because no known name is that long.
     mutating func append(_ byte: UInt8) -> Bool {
         guard self.bits < 1 << 40 else { return false }
         self.bits = self.bits << 8 | UInt64(byte)

@@ -1,12 +1,12 @@
-// Where in its chunk a call of the parser is: the line at hand, and the search for the next. Owned by that call.
+// The position of a parser's call in its chunk: the current line, and the search for the next. Owned by that call.
 
 /// Steps through the lines of a chunk.
 struct LineCursor {
     private let chunk: Chunk
     private var terminators: LineTerminatorScanner
-    /// Where the line at hand begins.
+    /// The beginning of the current line.
     private(set) var start: Int
-    /// Where it ends: at its terminator, or at the end of the chunk when that comes first.
+    /// Its end: its terminator, or the end of the chunk when that comes first.
     private var end: Int
 
     /// Begins with the line that begins at `start`.
@@ -16,34 +16,34 @@ struct LineCursor {
         self.start = start
         self.terminators = unsafe LineTerminatorScanner(bytes: chunk.base, count: chunk.count)
         self.end = self.terminators.next()
-        // A LF that belongs to the chunk before ends no line of this one.
+        // A LF that belongs to the previous chunk does not end a line of this one.
         if self.end < start { self.end = self.terminators.next() }
     }
 
-    /// Indicates whether the line at hand ends in the chunk.
+    /// Indicates whether the current line ends in the chunk.
     @inline(__always)
     var isAtLine: Bool { self.end < self.chunk.count }
 
-    /// Indicates whether the line at hand is empty.
+    /// Indicates whether the current line is empty.
     @inline(__always)
     var isAtBlankLine: Bool { self.end == self.start && self.isAtLine }
 
-    /// Indicates whether the line at hand is a comment.
+    /// Indicates whether the current line is a comment.
     @inline(__always)
     var isAtComment: Bool { self.isAtLine && self.chunk[self.start] == .colon }
 
-    /// The line at hand, without its terminator.
+    /// The current line, without its terminator.
     @inline(__always)
     var line: ChunkRange { ChunkRange(start: self.start, count: self.end &- self.start) }
 
-    /// The value of the `data` field that the line at hand is; nil when it is none with a colon.
+    /// The value of the current line as a `data` field; nil when it is not one with a colon.
     @inline(__always)
     var dataValue: ChunkRange? {
         guard self.end &- self.start >= 5, self.isAtLine, self.chunk.hasDataField(at: self.start) else { return nil }
         return self.chunk.value(from: self.start &+ 5, to: self.end)
     }
 
-    /// The value of the `event` field that the line at hand is; nil when it is none with a colon.
+    /// The value of the current line as an `event` field; nil when it is not one with a colon.
     @inline(__always)
     var eventValue: ChunkRange? {
         guard self.end &- self.start >= 6, self.isAtLine, self.chunk.hasEventField(at: self.start) else { return nil }

@@ -1,15 +1,15 @@
-// Finds CR and LF in one chunk, 64 bytes at a time. Owned by one call of the parser; holds no memory.
+// Finds CR and LF in one chunk, 64 bytes at a time. Owned by one call of the parser; allocates no memory.
 
 import CLineTerminatorScan
 
-/// Walks the line terminators of a chunk in order, and touches each byte once.
+/// Steps through the line terminators of a chunk in order, and reads each byte once.
 ///
 /// CR and LF are searched together: searching for one of them alone rescans the chunk when the other is rare.
 ///
 /// - Safety: it reads only inside the bytes it was created over, and lives no longer than the call that owns them.
 @safe
 struct LineTerminatorScanner {
-    /// How many bytes are looked at together.
+    /// The number of bytes that are searched together.
     static var blockByteCount: Int { 64 }
 
     private let bytes: UnsafeRawPointer
@@ -24,10 +24,10 @@ struct LineTerminatorScanner {
         self.count = count
     }
 
-    /// The offset of the next CR or LF, or the byte count when there is none left.
+    /// Returns the offset of the next CR or LF, or the byte count when there is none left.
     @inline(__always)
     mutating func next() -> Int {
-        // The state goes by value, so that it stays in registers between blocks.
+        // The state is passed by value, so that it stays in registers between blocks.
         if self.mask == 0 {
             (self.block, self.mask) = unsafe Self.nextBlock(after: self.block, of: self.bytes, count: self.count)
         }
@@ -36,9 +36,9 @@ struct LineTerminatorScanner {
         return offset
     }
 
-    /// The next block that has a CR or LF, with their bits.
+    /// Returns the next block that has a CR or LF, with their bits.
     ///
-    /// At the end, again and again, it is the byte after the last, with one bit.
+    /// At the end it repeatedly returns the byte after the last, with one bit.
     @inline(never)
     private static func nextBlock(
         after block: Int, of bytes: UnsafeRawPointer, count: Int

@@ -1,9 +1,9 @@
-// The event that is being put together. Owned by the parser; knows fields and limits, not lines.
+// The event that is being assembled. Owned by the parser; it handles fields and limits, not lines.
 
 /// The values of an event whose blank line has not arrived, and the last event IDs around it.
 ///
-/// A value that lies whole in the chunk is only remembered by its place. It moves to a buffer when a second value joins
-/// it or when the chunk ends first.
+/// A value that lies whole in the chunk is represented by its place. It moves to a buffer when a second value joins it
+/// or when the chunk ends first.
 struct PendingEvent: Sendable {
     /// The data, and the event type.
     var data = PendingValue(), type = PendingValue()
@@ -18,7 +18,7 @@ struct PendingEvent: Sendable {
 
     private let maximumByteCount: Int
     private let maximumLineByteCount: Int
-    /// The smaller of the two.
+    /// The smaller of the two limits.
     private let smallerLimit: Int
     private var remainingByteCount: Int
     private var remainingLineByteCount: Int
@@ -26,7 +26,7 @@ struct PendingEvent: Sendable {
     /// Creates an empty event with limits for the bytes of all its values, and of the value in one line.
     init(maximumByteCount: Int, maximumLineByteCount: Int, lastEventID: ByteBuffer) {
         self.maximumByteCount = maximumByteCount
-        // A value that is too large for the event is not the line's fault.
+        // A value that is too large for the event exceeds the event's limit, not the line's.
         self.maximumLineByteCount = maximumLineByteCount < maximumByteCount ? maximumLineByteCount : Int.max
         self.smallerLimit = min(maximumByteCount, maximumLineByteCount)
         self.remainingByteCount = maximumByteCount
@@ -34,26 +34,26 @@ struct PendingEvent: Sendable {
         self.lastEventID = lastEventID
     }
 
-    /// Indicates whether a line has given the event anything that its blank line would use.
+    /// Indicates whether a line has set a value of the event that its blank line would use.
     var hasStarted: Bool { self.hasID || self.data.isPresent || self.type.isPresent }
 
-    /// How many bytes the values of the event have.
+    /// The number of bytes of the event's values.
     var byteCount: Int { self.maximumByteCount - self.remainingByteCount }
 
-    /// Indicates whether an event cannot be handed out without coming here.
+    /// Indicates whether an event must be dispatched through this type.
     ///
-    /// That is so while something is held, and once more to give the memory of a large value back.
+    /// That is so while a value is stored, and once more to free the memory of a large value.
     @inline(__always)
     var isNeeded: Bool { self.hasStarted || self.data.isLarge || self.type.isLarge }
 
-    /// Returns whether an event with these values keeps to the limits for certain; a count of -1 says that there is no
+    /// Returns whether an event with these values is certainly within the limits; a count of -1 means that there is no
     /// value.
     @inline(__always)
     func hasRoom(for type: ChunkRange, _ data: ChunkRange) -> Bool {
         max(0, type.count) &+ max(0, data.count) <= self.smallerLimit
     }
 
-    /// Takes over what was found of an event; a count of -1 says that there is no value.
+    /// Takes over the values that were found of an event; a count of -1 means that there is no value.
     @inline(never)
     mutating func hold(_ type: ChunkRange, _ data: ChunkRange, of chunk: Chunk) throws(EventStreamError) {
         if type.count >= 0 { try self.setType(type, of: chunk) }
@@ -78,11 +78,11 @@ struct PendingEvent: Sendable {
         }
     }
 
-    /// Begins a `data` value that does not lie whole in the chunk, or that has none.
+    /// Begins a `data` value that does not lie whole in the chunk, or that is absent.
     mutating func beginDataLine(nameEnd: Int, of chunk: Chunk) throws(EventStreamError) {
         if self.data.isPresent {
-            // The LF between two values belongs to the limit. It is charged where the name ends, which is the same byte
-            // of the stream whether or not the value has begun.
+            // The LF between two values counts towards the limit. It is counted where the name ends, which is the same
+            // byte of the stream whether or not the value has begun.
             self.remainingLineByteCount = 1
             try self.spend(ChunkRange(start: nameEnd, count: 1), of: chunk)
             self.data.moveToBuffer(from: chunk)
@@ -99,9 +99,9 @@ struct PendingEvent: Sendable {
         self.data.buffer.append(place, of: chunk)
     }
 
-    /// Adds a short chunk that lies whole in a `data` value, and says false for any other.
+    /// Adds a short chunk that lies whole in a `data` value; returns false for any other.
     ///
-    /// Most chunks of a stream that drips are of this kind.
+    /// Most chunks of a slow stream are of this kind.
     @inline(__always)
     mutating func continueData(with chunk: Chunk) -> Bool {
         guard chunk.count < LineTerminatorScanner.blockByteCount,
@@ -127,7 +127,7 @@ struct PendingEvent: Sendable {
 
     /// Takes a whole `event` value that lies in the chunk.
     ///
-    /// The last one of an event counts.
+    /// The last one of an event is used.
     @inline(__always)
     mutating func setType(_ place: ChunkRange, of chunk: Chunk) throws(EventStreamError) {
         if self.type.isPresent { self.beginType() }
@@ -136,7 +136,7 @@ struct PendingEvent: Sendable {
         self.type.location = .chunk(place)
     }
 
-    /// Begins an `event` value that does not lie whole in the chunk, or that has none.
+    /// Begins an `event` value that does not lie whole in the chunk, or that is absent.
     mutating func beginType() {
         self.remainingByteCount += self.type.count
         self.type.clear()
@@ -152,13 +152,13 @@ struct PendingEvent: Sendable {
 
     /// Begins an `id` value.
     mutating func beginID() {
-        // A large one that served an earlier value comes here by and by, and is given back.
+        // A large buffer of an earlier value is exchanged into this place eventually, and is freed.
         if self.idLine.capacity > PendingValue.smallByteCount { self.idLine.release() }
         self.idLine.removeAll()
         self.remainingLineByteCount = self.maximumLineByteCount
     }
 
-    /// Adds bytes to the `id` value, and says false when they void the line.
+    /// Adds bytes to the `id` value; returns false when they void the line.
     ///
     /// WHATWG HTML section 9.2.6: an `id` value that contains U+0000 NULL is ignored, as a whole.
     mutating func appendID(_ place: ChunkRange, of chunk: Chunk) throws(EventStreamError) -> Bool {
@@ -188,7 +188,7 @@ struct PendingEvent: Sendable {
         self.hasID = false
     }
 
-    /// Empties everything but the last event ID.
+    /// Empties all values except the last event ID.
     @inline(__always)
     mutating func clear() {
         self.data.clear()
@@ -197,7 +197,7 @@ struct PendingEvent: Sendable {
         self.remainingByteCount = self.maximumByteCount
     }
 
-    /// Gives the memory of the values back, and keeps what ``byteCount`` and ``hasStarted`` say.
+    /// Frees the memory of the values, and keeps the results of ``byteCount`` and ``hasStarted``.
     mutating func releaseMemory() {
         self.data.releaseBuffer()
         self.type.releaseBuffer()
@@ -205,14 +205,14 @@ struct PendingEvent: Sendable {
         self.idLine.release()
     }
 
-    /// Drops the event, and replaces the last event ID when one is given.
+    /// Discards the event, and replaces the last event ID when one is given.
     mutating func reset(lastEventID: ByteBuffer?) {
         self.clear()
         self.releaseMemory()
         if let lastEventID { self.lastEventID = lastEventID }
     }
 
-    /// Moves what lies in the chunk to the buffers, because the chunk ends.
+    /// Moves values that lie in the chunk to the buffers, because the chunk ends.
     mutating func moveToBuffers(from chunk: Chunk) {
         self.data.moveToBuffer(from: chunk)
         self.type.moveToBuffer(from: chunk)
@@ -224,7 +224,7 @@ struct PendingEvent: Sendable {
         guard place.count <= room else {
             let offset = chunk.streamOffset + place.start + room
             let isLineTooLong = self.remainingLineByteCount < self.remainingByteCount
-            // As many bytes as fit are charged, as they are when they arrive one by one.
+            // As many bytes as fit are counted, as when they arrive one by one.
             self.remainingByteCount -= room
             throw isLineTooLong
                 ? .lineTooLong(maximumByteCount: self.maximumLineByteCount, byteOffset: offset)

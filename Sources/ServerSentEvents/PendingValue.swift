@@ -1,8 +1,8 @@
-// One value of the event that is being put together, in the chunk or in a buffer of its own.
+// One value of the event that is being assembled, in the chunk or in a buffer of its own.
 
-/// A value, and where its bytes are.
+/// A value, and the place of its bytes.
 struct PendingValue: Sendable {
-    /// Where the bytes of a value are.
+    /// The place of a value's bytes.
     enum Location: Sendable {
         /// There is no value.
         case absent
@@ -12,22 +12,22 @@ struct PendingValue: Sendable {
         case buffer
     }
 
-    /// Where the bytes are.
+    /// The place of the bytes.
     var location = Location.absent
     /// The bytes, when they could not stay in the chunk.
     ///
     /// It is used again for the next value.
     var buffer = ByteBuffer()
 
-    /// Indicates whether the buffer is so large that an event which does not need it gives it back.
+    /// Indicates whether the buffer is so large that an event that does not need it frees it.
     private(set) var isLarge = false
 
     /// A buffer up to this size is always kept for the next event.
     static var smallByteCount: Int { 64 << 10 }
     /// A buffer above this size is never kept.
     ///
-    /// Between the two it is kept as long as events need it: to grow and fault in a buffer anew for each event of 1 MiB
-    /// was measured to take six times as long as parsing it.
+    /// Between the two it is kept as long as events need it: growing and faulting in a new buffer for each event of 1
+    /// MiB was measured to take six times as long as parsing it.
     static var largestKeptByteCount: Int { 4 << 20 }
 
     /// Indicates whether there is a value, an empty one included.
@@ -36,7 +36,7 @@ struct PendingValue: Sendable {
         if case .absent = self.location { false } else { true }
     }
 
-    /// How many bytes the value has.
+    /// The number of bytes of the value.
     var count: Int {
         switch self.location {
         case .absent: 0
@@ -53,7 +53,7 @@ struct PendingValue: Sendable {
         self.location = .buffer
     }
 
-    /// Makes the 64 bytes behind a value in the buffer zeros, before it is handed out.
+    /// Fills the 64 bytes behind a value in the buffer with zeros, before it is dispatched.
     mutating func padBuffer() {
         guard case .buffer = self.location else { return }
         self.buffer.clearSlack()
@@ -70,7 +70,7 @@ struct PendingValue: Sendable {
         self.location = .absent
     }
 
-    /// Gives the buffer's memory back.
+    /// Frees the buffer's memory.
     mutating func releaseBuffer() {
         self.buffer.release()
         self.isLarge = false

@@ -1,4 +1,4 @@
-// Events as values that can be kept. This is where bytes become strings, and nowhere else.
+// Events as values that can be kept. Only here are bytes converted to strings.
 
 /// An event of a stream, with strings of its own.
 public struct ServerSentEvent: Hashable, Sendable {
@@ -20,7 +20,7 @@ public struct ServerSentEvent: Hashable, Sendable {
 
     /// Copies the bytes of an event.
     ///
-    /// Invalid UTF-8 becomes U+FFFD, as WHATWG Encoding's UTF-8 decode does it.
+    /// Invalid UTF-8 becomes U+FFFD, as in WHATWG Encoding's UTF-8 decode.
     public init(_ bytes: ServerSentEventBytes) {
         self.type = unsafe String(decoding: bytes.type, as: UTF8.self)
         self.data = unsafe String(decoding: bytes.data, as: UTF8.self)
@@ -29,7 +29,7 @@ public struct ServerSentEvent: Hashable, Sendable {
 }
 
 extension ServerSentEvent: EventStreamOutput {
-    /// Copies an event, and nothing else.
+    /// Copies an event; nil for other items.
     @usableFromInline static func copy(of item: EventStreamItem) -> Self? {
         if case .event(let bytes) = unsafe item { unsafe ServerSentEvent(bytes) } else { nil }
     }
@@ -56,7 +56,7 @@ extension EventStreamParser {
     ///
     /// - Parameters:
     ///   - bytes: the next bytes, in any collection; an array's are not copied
-    ///   - events: what the events are appended to
+    ///   - events: the array to which the events are appended
     /// - Throws: ``EventStreamError`` when an event breaks the limit. The events before it have been appended.
     @inlinable public mutating func parse(
         _ bytes: some Sequence<UInt8>, appendingTo events: inout [ServerSentEvent]
@@ -66,7 +66,7 @@ extension EventStreamParser {
         }
     }
 
-    /// Parses the next bytes of the stream, and calls `receive` for each thing they complete, in order.
+    /// Parses the next bytes of the stream, and calls `receive` for each element that they complete, in order.
     @inlinable mutating func parse(
         contentsOf bytes: some Sequence<UInt8>, _ receive: (EventStreamItem) -> Void
     ) throws(EventStreamError) {
@@ -77,7 +77,7 @@ extension EventStreamParser {
         try result.get()
     }
 
-    /// Makes the error a value.
+    /// Converts the error to a value.
     ///
     /// A typed error does not pass through `withContiguousStorageIfAvailable`.
     @inlinable mutating func result(

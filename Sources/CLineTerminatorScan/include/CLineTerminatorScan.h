@@ -1,5 +1,5 @@
 // Finds CR and LF in bytes, many at a time. Functions of a few instructions that are compiled into their callers: no
-// library, no state, nothing to choose at run time.
+// library, no state, no choice at run time.
 //
 // There are four forms of the same three functions: AVX2 and SSE2 for x86-64 (SSE2 is part of every x86-64; the other is
 // used where the compiler is told that the machine has it), NEON for arm64, and words of 64 bits elsewhere.
@@ -23,10 +23,10 @@
 #include <arm_neon.h>
 #endif
 
-/// How many bytes one mask describes.
+/// The number of bytes that one mask describes.
 enum { CLTS_BLOCK = 64 };
 
-/// The word at `bytes`, its first byte lowest.
+/// Returns the word at `bytes`, its first byte lowest.
 static inline uint64_t clts_word(const uint8_t *bytes) {
     uint64_t word;
     memcpy(&word, bytes, sizeof word);
@@ -36,13 +36,13 @@ static inline uint64_t clts_word(const uint8_t *bytes) {
     return word;
 }
 
-/// The high bit of each byte is set where the byte is zero; the other bits are zero.
+/// Returns a word with the high bit of each byte set where the byte is zero; the other bits are zero.
 static inline uint64_t clts_zero_bytes(uint64_t word) {
     const uint64_t low = 0x7F7F7F7F7F7F7F7F;
     return ~(((word & low) + low) | word | low);
 }
 
-/// One bit for each of the eight bytes of a word, the first byte's lowest: set where it is CR or LF.
+/// Returns one bit for each of the eight bytes of a word, the first byte's lowest: set where it is CR or LF.
 static inline uint64_t clts_word_mask(uint64_t word) {
     const uint64_t bits = clts_zero_bytes(word ^ 0x0A0A0A0A0A0A0A0A) | clts_zero_bytes(word ^ 0x0D0D0D0D0D0D0D0D);
     // The eight high bits, side by side: no two products of the multiplication meet.
@@ -50,7 +50,7 @@ static inline uint64_t clts_word_mask(uint64_t word) {
 }
 
 #if defined(CLTS_SSE2) || defined(CLTS_AVX2)
-/// The same for sixteen bytes.
+/// Returns the same for sixteen bytes.
 static inline uint64_t clts_mask16(const uint8_t *bytes) {
     const __m128i text = _mm_loadu_si128((const __m128i *)bytes);
     const __m128i hits =
@@ -58,7 +58,7 @@ static inline uint64_t clts_mask16(const uint8_t *bytes) {
     return (uint64_t)(uint32_t)_mm_movemask_epi8(hits);
 }
 #else
-/// The same for sixteen bytes.
+/// Returns the same for sixteen bytes.
 static inline uint64_t clts_mask16(const uint8_t *bytes) {
     return clts_word_mask(clts_word(bytes)) | clts_word_mask(clts_word(bytes + 8)) << 8;
 }
@@ -66,7 +66,7 @@ static inline uint64_t clts_mask16(const uint8_t *bytes) {
 
 #if defined(CLTS_AVX2)
 
-/// The same for thirty-two bytes.
+/// Returns the same for thirty-two bytes.
 static inline uint64_t clts_mask32(const uint8_t *bytes) {
     const __m256i text = _mm256_loadu_si256((const __m256i *)bytes);
     const __m256i hits = _mm256_or_si256(
@@ -106,7 +106,7 @@ static inline bool clts_block_has_control(const uint8_t *bytes) {
 
 #elif defined(CLTS_NEON)
 
-/// Each byte is all ones where the text has CR or LF.
+/// Returns bytes that are all ones where the text has CR or LF.
 static inline uint8x16_t clts_hits(const uint8_t *bytes) {
     const uint8x16_t text = vld1q_u8(bytes);
     return vorrq_u8(vceqq_u8(text, vdupq_n_u8('\n')), vceqq_u8(text, vdupq_n_u8('\r')));
@@ -152,15 +152,15 @@ static inline bool clts_block_has_control(const uint8_t *bytes) {
 
 #endif
 
-/// One bit for each of 64 bytes, the first byte's lowest: set where the byte is CR or LF.
+/// Returns one bit for each of 64 bytes, the first byte's lowest: set where the byte is CR or LF.
 static inline uint64_t clts_mask(const void *bytes) { return clts_block_mask((const uint8_t *)bytes); }
 
 /// Returns whether any of 64 bytes is below 0x0E: where none is, there is neither CR nor LF.
 ///
-/// Nearly every block of text has none, and this costs a third of the exact question.
+/// Nearly every block of text has none, and this costs a third of the exact search.
 static inline bool clts_has_control(const void *bytes) { return clts_block_has_control((const uint8_t *)bytes); }
 
-/// The mask of fewer than 64 bytes; nothing past them is read.
+/// Returns the mask of fewer than 64 bytes, without reading past them.
 static inline uint64_t clts_short_mask(const void *start, size_t count) {
     const uint8_t *const bytes = (const uint8_t *)start;
     uint64_t mask = 0;

@@ -3,9 +3,9 @@
 // A scanner is owned by one task at a time. No simdjson type leaves this target. Results point into the caller's bytes
 // or into the scanner; they are valid until the scanner's next call and while the caller's bytes are.
 //
-// Every byte of an input is checked: what is accepted is JSON as RFC 8259 defines it, in valid UTF-8, at most
-// `CSJ_MAXIMUM_DEPTH` containers deep. Members that nobody asks for are no exception. Of members with the same name
-// the last one counts. Half of a surrogate pair in an escape is legal JSON and becomes U+FFFD in unescaped text.
+// Every byte of an input is checked: accepted text is JSON as RFC 8259 defines it, in valid UTF-8, at most
+// `CSJ_MAXIMUM_DEPTH` containers deep, members that the caller does not use included. Of members with the same name the
+// last one is used. Half of a surrogate pair in an escape is legal JSON and becomes U+FFFD in unescaped text.
 #ifndef CSIMDJSON_H
 #define CSIMDJSON_H
 
@@ -17,13 +17,13 @@
 extern "C" {
 #endif
 
-/// Bytes that must be readable after the end of every input. Their content does not matter.
+/// The number of bytes that must be readable after the end of every input. Their content does not matter.
 #define CSJ_PADDING 64
 
-/// How many arrays and objects may be nested, the outermost one included.
+/// The deepest nesting of arrays and objects, the outermost one included.
 #define CSJ_MAXIMUM_DEPTH 512
 
-/// What a call found out about its input.
+/// The result of a call.
 typedef enum csj_status {
     csj_ok = 0,
     csj_not_json,
@@ -40,7 +40,7 @@ typedef enum csj_status {
     csj_no_padding,
 } csj_status;
 
-/// The event types that a turn is driven by; all others are `known_other` or `unknown`.
+/// The event types that a turn uses; all others are `known_other` or `unknown`.
 typedef enum csj_event_type {
     csj_event_unknown = 0,
     csj_event_known_other,
@@ -91,7 +91,7 @@ typedef struct csj_text {
 
 /// The kind of text that a part holds.
 typedef enum csj_part_kind {
-    /// No text that is known.
+    /// No known text.
     csj_part_none = 0,
     /// A text in a part without a type: in a summary that is the summary's text.
     csj_part_untyped,
@@ -105,7 +105,7 @@ typedef enum csj_part_kind {
 
 /// The text of one part of an item.
 typedef struct csj_part {
-    /// The place in the array that the part stands in.
+    /// The place of the part in its array.
     int64_t index;
     csj_part_kind kind;
     csj_text text;
@@ -116,49 +116,49 @@ typedef struct csj_range {
     size_t start, count;
 } csj_range;
 
-/// What an output item says that a turn needs. Texts are unescaped, `json` is not.
+/// The members of an output item that a turn needs. Texts are unescaped, `json` is not.
 typedef struct csj_item {
     csj_text json, type, id, status, call_id, name, namespace_name;
     /// `agent.agent_name`.
     csj_text agent_name;
-    /// Of a message; null when absent or no text.
+    /// The role of a message; null when absent or not a text.
     csj_text role;
-    /// Of a call: `arguments` or `input`. A value that is no string is given as JSON text.
+    /// The `arguments` or `input` of a call. A value that is not a string is given as JSON text.
     csj_text payload;
-    /// The texts of `content` and of `summary`, in `csj_event.parts`: of any item that has such arrays. A text in the
+    /// The texts of `content` and of `summary`, in `csj_event.parts`, for any item that has such arrays. A text in the
     /// place of an array is its one part.
     csj_range content, summary;
-    /// Indicates whether `payload` is the JSON text of a value that is no string.
+    /// Indicates whether `payload` is the JSON text of a value that is not a string.
     bool has_json_payload;
     /// A bit for each text that has another type; the text is null then.
     uint8_t wrong_texts;
 } csj_item;
 
-/// The most elements of a response's `output` that are listed; those behind them are checked only.
+/// The most elements of a response's `output` that are listed; later ones are only checked.
 #define CSJ_MAXIMUM_OUTPUT_COUNT 16384
 
-/// What a response object says that a turn needs. Texts are unescaped, `json` is not. Integers are -1 when absent.
+/// The members of a response object that a turn needs. Texts are unescaped, `json` is not. Integers are -1 when absent.
 typedef struct csj_response {
     csj_text json, id, status, model, error_code, error_type, error_message, incomplete_reason;
     int64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens;
-    /// The elements of `output`, in `csj_event.items`; one that is no object is an item without members.
+    /// The elements of `output`, in `csj_event.items`; one that is not an object is an item without members.
     csj_range output;
     /// `end_turn`: 1 or 0, -1 when absent.
     int32_t end_turn;
 } csj_response;
 
-/// An index that is a number and no position: negative, fractional, or past 18 digits.
+/// An index that is a number but not a valid position: negative, fractional, or past 18 digits.
 enum { csj_no_position = -2 };
 
-/// One event. Integers are -1 when absent, negative, fractional, or past 18 digits; for an index that is a number,
-/// `csj_no_position` says so.
+/// One event. Integers are -1 when absent, negative, fractional, or past 18 digits; an index that is such a number is
+/// `csj_no_position`.
 typedef struct csj_event {
-    // The members before `delta` are taken over as a whole from one delta to the next (DeltaFacts).
+    // The members before `delta` are copied as a whole from one delta to the next (DeltaFacts).
     csj_event_type type;
     csj_field wrong_field;
     csj_text type_name, stream_id, item_id;
     int64_t sequence_number, output_index, content_index, summary_index;
-    /// Of a delta: a number that other deltas of the same scanner have only if type, indices and `item_id` are the
+    /// A number of a delta that other deltas of the same scanner share only if type, indices and `item_id` are the
     /// same; 0 when that is not known.
     uintptr_t shape;
     /// The text of the six kinds of delta, unescaped.
@@ -166,7 +166,7 @@ typedef struct csj_event {
     /// The halves of surrogate pairs that stand alone at the ends of `delta`, where they became U+FFFD: a second half at
     /// its beginning (the low 16 bits), a first half at its end (the high 16 bits); 0 for none.
     uint32_t delta_halves;
-    /// The whole text of a slot as an event that closes it has it, unescaped; null where it has none.
+    /// The whole text of a slot in the event that closes it, unescaped; null where it has none.
     csj_text closing_text;
     /// The kind of `closing_text`, where there is one.
     csj_part_kind closing_kind;
@@ -190,11 +190,11 @@ typedef enum csj_kind {
     csj_kind_null,
 } csj_kind;
 
-/// One value of a document, in document order: a container stands before what it contains.
+/// One value of a document, in document order: a container precedes its contents.
 typedef struct csj_node {
     /// The member's name as written between its quotes; null in arrays and for the outermost value.
     csj_text key;
-    /// The value as written; of a string what is between its quotes.
+    /// The value as written; for a string the text between its quotes.
     csj_text json;
     /// The index of the first node after this value and all it contains.
     size_t next;
@@ -203,12 +203,13 @@ typedef struct csj_node {
 
 typedef struct csj_scanner csj_scanner;
 
-/// Returns null when there is no memory.
+/// Creates a scanner; null when there is no memory.
 csj_scanner *csj_scanner_create(void);
 
 void csj_scanner_destroy(csj_scanner *scanner);
 
-/// Checks one event and finds what a turn needs of it. `readable_count` counts from `bytes` and includes the padding.
+/// Checks one event and finds the members that a turn needs. `readable_count` counts from `bytes` and includes the
+/// padding.
 csj_status csj_scan_event(
     csj_scanner *scanner, const uint8_t *bytes, size_t count, size_t readable_count, csj_event *event
 );
@@ -219,15 +220,15 @@ csj_status csj_read_tree(
     const csj_node **nodes, size_t *node_count
 );
 
-/// Unescapes what stood between the quotes of a checked string. `output` holds at least `count` bytes.
+/// Unescapes the content of a checked string. `output` holds at least `count` bytes.
 size_t csj_unescape(const uint8_t *bytes, size_t count, uint8_t *output);
 
-/// The halves of surrogate pairs at the ends of what stood between the quotes of a checked string, as `delta_halves`.
+/// Returns the halves of surrogate pairs at the ends of a checked string's content, as `delta_halves`.
 uint32_t csj_surrogate_halves(const uint8_t *bytes, size_t count);
 
 bool csj_validate_utf8(const uint8_t *bytes, size_t count);
 
-/// simdjson's version, such as `3.0.1`.
+/// Returns simdjson's version, such as `3.0.1`.
 const char *csj_version(void);
 
 #ifdef __cplusplus

@@ -1,14 +1,14 @@
-// TLS for the test server: a certificate made on the spot and a blocking server side over a connected socket.
+// TLS for the test server: a generated certificate and a blocking server side over a connected socket.
 //
-// A flat C interface over OpenSSL 3. No OpenSSL type appears here. Sockets stay the caller's; everything else
-// is freed by the function that names it.
+// A flat C interface over OpenSSL 3. No OpenSSL type appears here. Sockets belong to the caller; every other object is
+// freed by the function that names it.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/// What the leaf certificate looks like to a client that trusts the CA.
+/// The validity of the leaf certificate for a client that trusts the CA.
 typedef enum {
     /// Valid for localhost, 127.0.0.1 and ::1.
     CTTS_CERTIFICATE_VALID = 0,
@@ -18,11 +18,11 @@ typedef enum {
     CTTS_CERTIFICATE_WRONG_NAME = 2,
     /// The right names, but its validity begins tomorrow.
     CTTS_CERTIFICATE_NOT_YET_VALID = 3,
-    /// The right names, signed by itself and by nobody else.
+    /// The right names, but self-signed.
     CTTS_CERTIFICATE_SELF_SIGNED = 4,
 } ctts_certificate_kind;
 
-/// What an identity is made of.
+/// The parameters of an identity.
 typedef struct {
     ctts_certificate_kind kind;
     /// Subject alternative names in OpenSSL's form, such as `DNS:a.example,IP:::1`; empty for none, null for the kind's.
@@ -31,7 +31,7 @@ typedef struct {
     const char *_Nullable common_name;
     /// The CA's common name, in UTF-8; null for the usual.
     const char *_Nullable ca_name;
-    /// The only version that is spoken, such as 0x0303 for TLS 1.2; 0 for 1.2 and 1.3.
+    /// The only version that is accepted, such as 0x0303 for TLS 1.2; 0 for 1.2 and 1.3.
     int version;
     /// Indicates whether a client without a certificate of the CA is refused.
     bool requires_client_certificate;
@@ -43,7 +43,8 @@ typedef struct ctts_identity ctts_identity;
 /// The server side of one TLS connection.
 typedef struct ctts_connection ctts_connection;
 
-/// Makes EC P-256 keys and the certificates; null when OpenSSL fails. A client's is made for a server that wants one.
+/// Makes EC P-256 keys and the certificates; null when OpenSSL fails. A client's is made for a server that requires
+/// one.
 ctts_identity *_Nullable ctts_identity_create(const ctts_identity_options *_Nonnull options);
 
 /// Frees the identity; every connection made from it must be gone.

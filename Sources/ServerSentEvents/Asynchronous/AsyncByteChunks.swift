@@ -1,12 +1,12 @@
-// Single bytes to chunks, without holding back any byte that could complete an event. Compiled into the caller's module.
+// Gathers single bytes into chunks, without delaying a byte that could complete an event. Compiled into the caller's
+// module.
 
 /// The bytes of a sequence of single bytes, gathered into chunks.
 ///
-/// A chunk ends with every CR and every LF: nothing of an event stream is complete before one of them, and everything
-/// that is complete is so with one of them (WHATWG HTML section 9.2.6). It is made by
-/// `serverSentEvents()` of a sequence of bytes.
+/// A chunk ends with every CR and every LF, because each part of an event stream is completed by one of them (WHATWG
+/// HTML section 9.2.6). It is made by `serverSentEvents()` of a sequence of bytes.
 public struct AsyncByteChunks<Base: AsyncSequence>: AsyncSequence where Base.Element == UInt8 {
-    /// A few bytes, never none.
+    /// A few bytes, at least one.
     public typealias Element = [UInt8]
 
     /// Errors of the base.
@@ -24,36 +24,36 @@ public struct AsyncByteChunks<Base: AsyncSequence>: AsyncSequence where Base.Ele
 extension AsyncByteChunks {
     /// Reads the base.
     ///
-    /// It is inlinable because the call for each byte is what reading single bytes costs.
+    /// It is inlinable because the call for each byte dominates the cost of reading single bytes.
     public struct Iterator: AsyncIteratorProtocol {
-        /// A few bytes, never none.
+        /// A few bytes, at least one.
         public typealias Element = [UInt8]
 
         /// Errors of the base.
         public typealias Failure = Base.Failure
 
-        /// What the next call does first.
+        /// The first step of the next call.
         @usableFromInline enum State {
             /// Reads the base.
             case reading
             /// Throws the error of the base that came behind the bytes of a chunk.
             case failed(Failure)
-            /// Nothing more: the base has ended.
+            /// Returns nil, because the base has ended.
             case finished
         }
 
         @usableFromInline var base: Base.AsyncIterator
         @usableFromInline var state = State.reading
-        /// The chunk; its memory is used again when the caller has let go of it.
+        /// The chunk; its memory is used again when the caller has released it.
         @usableFromInline var chunk: [UInt8] = []
 
-        /// A longer line is handed out in pieces.
+        /// The largest chunk; a longer line is returned in pieces.
         @usableFromInline static var largestByteCount: Int { 1_024 }
 
         /// Creates an iterator at the beginning of the base.
         @inlinable init(base: Base.AsyncIterator) { self.base = base }
 
-        /// The next chunk; nil when the base has ended.
+        /// Returns the next chunk; nil when the base has ended.
         ///
         /// - Throws: what the base throws, after the bytes before it
         @inlinable public mutating func next(
@@ -69,7 +69,7 @@ extension AsyncByteChunks {
             }
         }
 
-        /// Reads until a byte may have completed something.
+        /// Reads until a byte may have completed a part of the stream.
         @inlinable mutating func gather(isolation actor: isolated (any Actor)?) async {
             do throws(Failure) {
                 while let byte = try await self.base.next(isolation: actor) {

@@ -1,4 +1,4 @@
-// The second asynchronous sequence: everything the stream says, for liveness timers and for clients that connect again.
+// The second asynchronous sequence: all elements of the stream, for liveness timers and for clients that reconnect.
 
 /// The events, comments, reconnection times and the end of an event stream, in the order of the stream.
 ///
@@ -42,7 +42,7 @@ extension AsyncEventStreamElements {
         @usableFromInline var reader: EventStreamReader<Base, EventStreamElement>
         @usableFromInline var hasTakenEnd = false
 
-        /// The last event ID at the latest element that was taken: what a `Last-Event-ID` header carries after a reconnect.
+        /// The last event ID at the latest element that was taken: the value of `Last-Event-ID` after a reconnect.
         ///
         /// When all elements have been taken, it is the one that the latest blank line committed, with or without an event.
         public var lastEventID: String { self.reader.lastEventID }
@@ -50,7 +50,7 @@ extension AsyncEventStreamElements {
         /// Creates an iterator at the beginning of a stream.
         @inlinable init(reader: EventStreamReader<Base, EventStreamElement>) { self.reader = reader }
 
-        /// The next element; nil after the end.
+        /// Returns the next element; nil after the end.
         ///
         /// - Throws: what the base throws, and ``EventStreamError``
         @inlinable public mutating func next(
@@ -60,7 +60,7 @@ extension AsyncEventStreamElements {
             return try await self.reader.fillQueue(isolation: actor) ? self.reader.takeQueued() : self.takeEnd()
         }
 
-        /// Tells the end, once.
+        /// Returns the end, once.
         @inlinable mutating func takeEnd() -> EventStreamElement? {
             guard !self.hasTakenEnd, let end = self.reader.end else { return nil }
             self.hasTakenEnd = true

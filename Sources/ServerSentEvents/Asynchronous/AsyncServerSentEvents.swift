@@ -1,4 +1,4 @@
-// The comfortable face of the parser: events in a `for try await` loop, from whatever delivers the bytes.
+// The asynchronous interface of the parser: events in a `for try await` loop, from any source of bytes.
 
 /// The events of an event stream whose bytes arrive asynchronously: WHATWG HTML section 9.2.6.
 ///
@@ -8,13 +8,13 @@
 /// }
 /// ```
 ///
-/// An event is handed out with the byte that completes it. The base is asked for a chunk when all events of the chunk
-/// before have been taken: nothing is read ahead, and no task runs beside the reader's.
+/// An event is returned with the byte that completes it. The base is asked for a chunk when all events of the previous
+/// chunk have been taken: no bytes are read ahead, and no task runs beside the reader's.
 ///
 /// - An error of the base is thrown as it is, after every event that was complete before it; and so is
-///   ``EventStreamError``, when an event breaks the limit. Then the sequence is over.
-/// - Cancellation is the base's affair: what it throws or returns when its task is cancelled is treated as always.
-/// - Where the bytes ended, the last event ID and the reconnection time are properties of the ``Iterator``.
+///   ``EventStreamError``, when an event exceeds the limit. Then the sequence is over.
+/// - Cancellation is left to the base: the values or errors of a cancelled base are treated like any others.
+/// - The place where the bytes ended, the last event ID and the reconnection time are properties of the ``Iterator``.
 /// - ``elements`` has comments, reconnection times and the end as elements, in the order of the stream.
 public struct AsyncServerSentEvents<Base: AsyncSequence>: AsyncSequence where Base.Element: Sequence<UInt8> {
     /// One event.
@@ -40,7 +40,7 @@ public struct AsyncServerSentEvents<Base: AsyncSequence>: AsyncSequence where Ba
     /// Begins to read the base.
     @inlinable public func makeAsyncIterator() -> Iterator { Iterator(reader: self.makeReader()) }
 
-    /// Begins to read the base, for a queue of any kind.
+    /// Begins to read the base, for outputs of either kind.
     @inlinable func makeReader<Output: EventStreamOutput>() -> EventStreamReader<Base, Output> {
         EventStreamReader(
             base: self.base.makeAsyncIterator(), maximumEventByteCount: self.maximumEventByteCount,
@@ -49,9 +49,9 @@ public struct AsyncServerSentEvents<Base: AsyncSequence>: AsyncSequence where Ba
 }
 
 extension AsyncServerSentEvents {
-    /// Reads the base, and knows what the events alone do not tell.
+    /// Reads the base, and has the state that the events alone do not contain.
     ///
-    /// A client that connects again asks it, whether the loop ended or threw:
+    /// A client that reconnects reads it, whether the loop ended or threw:
     ///
     /// ```swift
     /// var events = chunks.serverSentEvents(lastEventID: lastEventID).makeAsyncIterator()
@@ -70,7 +70,7 @@ extension AsyncServerSentEvents {
 
         @usableFromInline var reader: EventStreamReader<Base, ServerSentEvent>
 
-        /// The last event ID at the latest event that was taken: what a `Last-Event-ID` header carries after a reconnect.
+        /// The last event ID at the latest event that was taken: the value of `Last-Event-ID` after a reconnect.
         ///
         /// When all events have been taken, it is the one that the latest blank line committed, with or without an event.
         public var lastEventID: String { self.reader.lastEventID }
@@ -80,15 +80,15 @@ extension AsyncServerSentEvents {
         /// A `retry` line acts at its end, and so does not wait for the events of the same chunk to be taken.
         public var reconnectionTime: Duration? { self.reader.parser.reconnectionTime }
 
-        /// Where the stream ended; nil while it goes on, and when it ended with an error.
+        /// The place where the stream ended; nil before that, and when it ended with an error.
         ///
-        /// An event that was not complete has been discarded, as WHATWG HTML section 9.2.6 wants it.
+        /// An incomplete event has been discarded, as WHATWG HTML section 9.2.6 requires.
         public var end: EventStreamEnd? { self.reader.end }
 
         /// Creates an iterator at the beginning of a stream.
         @inlinable init(reader: EventStreamReader<Base, ServerSentEvent>) { self.reader = reader }
 
-        /// The next event; nil when the base has ended.
+        /// Returns the next event; nil when the base has ended.
         ///
         /// - Throws: what the base throws, and ``EventStreamError``
         @inlinable public mutating func next(
@@ -106,10 +106,10 @@ extension AsyncServerSentEvents: Sendable where Base: Sendable {}
 extension AsyncServerSentEvents.Iterator: Sendable {}
 
 extension AsyncSequence where Element: Sequence<UInt8> {
-    /// The events of an event stream that arrives in chunks: arrays, slices, `Data`, or any other sequence of bytes.
+    /// Returns the events of an event stream in chunks: arrays, slices, `Data`, or any other sequence of bytes.
     ///
     /// - Parameters:
-    ///   - maximumEventByteCount: how many bytes the values of one event may have: its data with the LFs that join the
+    ///   - maximumEventByteCount: the largest byte count of one event's values: its data with the LFs that join the
     ///     lines, its type and its ID. A negative limit counts as zero.
     ///   - lastEventID: the last event ID of the stream that this one continues
     /// - Returns: a sequence of events, to be read once if this one can be read once
@@ -121,12 +121,12 @@ extension AsyncSequence where Element: Sequence<UInt8> {
 }
 
 extension AsyncSequence where Element == UInt8 {
-    /// The events of an event stream that arrives in single bytes.
+    /// Returns the events of an event stream in single bytes.
     ///
-    /// Chunks cost far less, where they can be had: here each byte is a call of the base.
+    /// Chunks cost far less, where they are available: here each byte is a call of the base.
     ///
     /// - Parameters:
-    ///   - maximumEventByteCount: how many bytes the values of one event may have: its data with the LFs that join the
+    ///   - maximumEventByteCount: the largest byte count of one event's values: its data with the LFs that join the
     ///     lines, its type and its ID. A negative limit counts as zero.
     ///   - lastEventID: the last event ID of the stream that this one continues
     /// - Returns: a sequence of events, to be read once if this one can be read once

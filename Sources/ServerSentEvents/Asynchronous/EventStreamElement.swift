@@ -1,8 +1,8 @@
-// Everything that a stream says, as values that can be kept: for readers to whom the events alone are not enough.
+// The elements of a stream as values that can be kept, for readers that need more than the events.
 
-/// One thing that a stream says, or its end.
+/// One element of a stream, or its end.
 ///
-/// ``AsyncServerSentEvents/elements`` hands them out in the order of the stream.
+/// ``AsyncServerSentEvents/elements`` returns them in the order of the stream.
 public enum EventStreamElement: Hashable, Sendable {
     /// An event was dispatched.
     case event(ServerSentEvent)
@@ -10,18 +10,18 @@ public enum EventStreamElement: Hashable, Sendable {
     /// A `retry` line set the reconnection time. It acts at the end of its line, with or without an event.
     case reconnectionTime(Duration)
 
-    /// A comment line ended. It carries nothing but the news that the peer is alive.
+    /// A comment line ended. It only shows that the peer is alive.
     case comment
 
-    /// The bytes ended, and where: always the last element.
+    /// The bytes ended, at this place: always the last element.
     ///
-    /// An event that was not complete has been discarded, as WHATWG HTML section 9.2.6 wants it. A stream that fails has
-    /// no end: it throws.
+    /// An incomplete event has been discarded, as WHATWG HTML section 9.2.6 requires. A stream that fails has no end:
+    /// it throws.
     case end(EventStreamEnd)
 }
 
 extension EventStreamElement: EventStreamOutput {
-    /// Copies what the parser lends.
+    /// Copies the borrowed item.
     @usableFromInline static func copy(of item: EventStreamItem) -> Self? {
         switch unsafe item {
         case .event(let bytes): unsafe .event(ServerSentEvent(bytes))

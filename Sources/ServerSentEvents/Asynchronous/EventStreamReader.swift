@@ -1,46 +1,47 @@
-// The loop behind the asynchronous sequences: a chunk in, a queue of what it completed out. Owned by one iterator.
+// The loop of the asynchronous sequences: it takes a chunk and queues the elements that it completes. Owned by one
+// iterator.
 
-/// What a reader hands out: events alone, or everything that the stream says.
+/// The outputs of a reader: events alone, or all elements of the stream.
 @usableFromInline protocol EventStreamOutput {
-    /// Copies what the parser lends; nil when it is not handed out.
+    /// Copies the borrowed item; nil when it is not an output.
     static func copy(of item: EventStreamItem) -> Self?
 
-    /// The last event ID that comes with it; nil when it brings none.
+    /// The last event ID of the output; nil when it has none.
     var broughtLastEventID: String? { get }
 }
 
-/// Reads chunks, parses them, and hands out what they complete, one value at a time.
+/// Reads chunks, parses them, and returns the elements that they complete, one value at a time.
 ///
-/// It waits once for each chunk. The next chunk is asked for when everything of the one before has been handed out, so
-/// that nothing which was complete is lost to a failure or a cancellation, and the queue never holds more than one chunk
-/// gives.
+/// It waits once for each chunk. The next chunk is requested when all elements of the previous one have been returned,
+/// so that no complete element is lost to a failure or a cancellation, and the queue holds the elements of one chunk at
+/// most.
 ///
 /// It is inlinable so that it is compiled for its base: single bytes were measured to take 6 ns each then, and 110 ns
 /// otherwise; an event in chunks 20 ns more than the parser itself, and 600 ns otherwise.
 @usableFromInline struct EventStreamReader<Base: AsyncSequence, Output: EventStreamOutput>
 where Base.Element: Sequence<UInt8> {
-    /// What the next value needs.
+    /// The need of the next value.
     @usableFromInline enum State {
-        /// Another chunk.
+        /// Another chunk is needed.
         case reading
-        /// Nothing: the parser refused a part of the chunk, which is told after what came before it.
+        /// None: the parser refused a part of the chunk, which is thrown after the elements before it.
         case failed(EventStreamError)
-        /// Nothing: the bytes ended, or an error was told.
+        /// None: the bytes ended, or an error was thrown.
         case finished
     }
 
     @usableFromInline var base: Base.AsyncIterator
     @usableFromInline var parser: EventStreamParser
     @usableFromInline var state = State.reading
-    /// What the chunk completed, the next value last.
+    /// The elements that the chunk completed, the next value last.
     @usableFromInline var queue: [Output] = []
 
-    /// The last event ID at the latest value that was handed out.
+    /// The last event ID at the latest returned value.
     @usableFromInline var lastEventID: String
-    /// Where the stream ended; nil before that, and when it failed.
+    /// The place where the stream ended; nil before that, and when it failed.
     @usableFromInline var end: EventStreamEnd?
 
-    /// A queue with room for more values is not kept for the next chunk.
+    /// The largest capacity of a queue that is kept for the next chunk.
     @usableFromInline static var largestKeptCapacity: Int { 4_096 }
 
     /// Creates a reader at the beginning of a stream.
@@ -50,10 +51,10 @@ where Base.Element: Sequence<UInt8> {
         self.lastEventID = lastEventID
     }
 
-    /// Takes the next value from the queue, and notes the last event ID that it brings.
+    /// Takes the next value from the queue, and notes its last event ID.
     ///
-    /// The parser is ahead of the queue. A caller who stops in mid-chunk must not skip what it has not seen, so the
-    /// parser's last event ID counts only when the queue is empty.
+    /// The parser is ahead of the queue. A caller that stops in the middle of a chunk must not skip elements it has not
+    /// taken, so the parser's last event ID is used only when the queue is empty.
     @inlinable mutating func takeQueued() -> Output? {
         guard let output = self.queue.popLast() else { return nil }
         if self.queue.isEmpty {
@@ -64,7 +65,7 @@ where Base.Element: Sequence<UInt8> {
         return output
     }
 
-    /// Reads until the queue has something; false when the stream has ended.
+    /// Reads until the queue has an element; returns false when the stream has ended.
     @inlinable mutating func fillQueue(isolation actor: isolated (any Actor)?) async throws -> Bool {
         while self.queue.isEmpty {
             switch self.state {
@@ -80,9 +81,9 @@ where Base.Element: Sequence<UInt8> {
         return true
     }
 
-    /// Asks the base once, and parses what it has.
+    /// Reads one chunk of the base, and parses it.
     @inlinable mutating func readChunk(isolation actor: isolated (any Actor)?) async throws {
-        // One enormous chunk must not leave its queue's memory behind.
+        // The memory of a very large queue is not kept after one enormous chunk.
         if self.queue.capacity > Self.largestKeptCapacity { self.queue = [] }
         do {
             if let chunk = try await self.base.next(isolation: actor) {
@@ -97,7 +98,7 @@ where Base.Element: Sequence<UInt8> {
         }
     }
 
-    /// Fills the queue with what a chunk completes.
+    /// Fills the queue with the elements that a chunk completes.
     @inlinable mutating func parse(_ chunk: Base.Element) {
         do throws(EventStreamError) {
             unsafe try self.parser.parse(contentsOf: chunk) { item in

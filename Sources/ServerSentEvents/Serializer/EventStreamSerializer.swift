@@ -1,4 +1,4 @@
-// The other direction: events to bytes, for servers and for tests. A value, owned by whoever writes the stream.
+// The opposite direction: events to bytes, for servers and for tests. A value, owned by the writer of the stream.
 
 /// Writes an event stream that every conforming parser reads back: WHATWG HTML section 9.2.5 and 9.2.6.
 ///
@@ -7,27 +7,27 @@
 /// let bytes = try serializer.bytes(for: ServerSentEvent(type: "greeting", data: "hello"))
 /// ```
 ///
-/// What a parser makes of the bytes is what was written, but for what the format cannot carry:
+/// A parser of the bytes returns the written values, except for what the format cannot carry:
 ///
 /// - A CRLF or a CR in the data ends a line, as LF does, and is read back as LF.
 /// - An empty event type is read back as `message`.
 ///
-/// Anything else that cannot be carried is refused with an ``EventStreamSerializerError``. Terminators are LF.
+/// Any other value that cannot be carried is refused with an ``EventStreamSerializerError``. Terminators are LF.
 public struct EventStreamSerializer: Sendable {
     /// The last event ID that a reader of the bytes has: the one that was written last.
     public private(set) var lastEventID: String
 
     /// Creates a serializer at the beginning of a stream.
     ///
-    /// - Parameter lastEventID: what the reader begins with, which its request says in `Last-Event-ID`: an event that has
-    ///   the same one needs no `id` line
+    /// - Parameter lastEventID: the ID that the reader begins with, the value of `Last-Event-ID` in its request: an
+    ///   event with the same ID needs no `id` line
     public init(lastEventID: String = "") {
         self.lastEventID = lastEventID
     }
 
-    /// The bytes of an event.
+    /// Returns the bytes of an event.
     ///
-    /// - Parameter event: the event; an `id` line is written when its last event ID is not the one before
+    /// - Parameter event: the event; an `id` line is written when its last event ID differs from the previous one
     /// - Returns: the lines of the event, and the blank line that dispatches it
     /// - Throws: ``EventStreamSerializerError`` when the type or the ID cannot be written
     public mutating func bytes(for event: ServerSentEvent) throws(EventStreamSerializerError) -> [UInt8] {
@@ -39,9 +39,10 @@ public struct EventStreamSerializer: Sendable {
     /// Appends the bytes of an event.
     ///
     /// - Parameters:
-    ///   - event: the event; an `id` line is written when its last event ID is not the one before
-    ///   - bytes: what the lines of the event, and the blank line that dispatches it, are appended to
-    /// - Throws: ``EventStreamSerializerError`` when the type or the ID cannot be written. Then nothing was appended.
+    ///   - event: the event; an `id` line is written when its last event ID differs from the previous one
+    ///   - bytes: the buffer to which the lines of the event, and the blank line that dispatches it, are appended
+    /// - Throws: ``EventStreamSerializerError`` when the type or the ID cannot be written. In that case no byte was
+    ///   appended.
     public mutating func serialize(
         _ event: ServerSentEvent, appendingTo bytes: inout [UInt8]
     ) throws(EventStreamSerializerError) {
@@ -56,12 +57,12 @@ public struct EventStreamSerializer: Sendable {
         self.lastEventID = event.lastEventID
     }
 
-    /// Appends an ID that no event comes with: the reader asks for what follows it when it connects again.
+    /// Appends an ID without an event: a reader that reconnects asks for the events after it.
     ///
     /// - Parameters:
-    ///   - lastEventID: the ID; empty to withdraw the one before
-    ///   - bytes: what the `id` line and a blank line are appended to
-    /// - Throws: ``EventStreamSerializerError`` when the ID cannot be written. Then nothing was appended.
+    ///   - lastEventID: the ID; empty to withdraw the previous one
+    ///   - bytes: the buffer to which the `id` line and a blank line are appended
+    /// - Throws: ``EventStreamSerializerError`` when the ID cannot be written. In that case no byte was appended.
     public mutating func serialize(
         lastEventID: String, appendingTo bytes: inout [UInt8]
     ) throws(EventStreamSerializerError) {
@@ -72,11 +73,11 @@ public struct EventStreamSerializer: Sendable {
         self.lastEventID = lastEventID
     }
 
-    /// Appends how long the reader is to wait before it connects again.
+    /// Appends the time that the reader is to wait before it reconnects.
     ///
     /// - Parameters:
     ///   - reconnectionTime: the time, of which whole milliseconds are written and the rest is dropped
-    ///   - bytes: what the `retry` line is appended to
+    ///   - bytes: the buffer to which the `retry` line is appended
     /// - Throws: ``EventStreamSerializerError`` when the time is negative, or more milliseconds than an `Int` holds
     public func serialize(
         reconnectionTime: Duration, appendingTo bytes: inout [UInt8]
@@ -90,16 +91,16 @@ public struct EventStreamSerializer: Sendable {
         appendLine("retry", String(milliseconds).utf8, to: &bytes)
     }
 
-    /// Appends a comment, which a reader takes as a sign of life.
+    /// Appends a comment, which a reader treats as a sign of life.
     ///
     /// - Parameters:
     ///   - comment: any text; one with several lines becomes several comments
-    ///   - bytes: what the comment lines are appended to
+    ///   - bytes: the buffer to which the comment lines are appended
     public func serialize(comment: String, appendingTo bytes: inout [UInt8]) {
         appendLines("", comment, to: &bytes)
     }
 
-    /// The line that changes the last event ID; empty when it stays.
+    /// Returns the line that changes the last event ID; empty when it is unchanged.
     private func idLine(for lastEventID: String) throws(EventStreamSerializerError) -> [UInt8] {
         // Canonically equivalent IDs are equal strings and different bytes.
         guard !lastEventID.utf8.elementsEqual(self.lastEventID.utf8) else { return [] }
@@ -114,7 +115,7 @@ public struct EventStreamSerializer: Sendable {
 
 /// Appends a field, or a comment when it has no name.
 ///
-/// One space is written before the value, so that a parser does not take the value's own.
+/// One space is written before the value, because a parser removes one.
 private func appendLine(_ name: StaticString, _ value: some Collection<UInt8>, to bytes: inout [UInt8]) {
     name.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
     bytes.append(.colon)
@@ -141,7 +142,7 @@ private func appendLines(_ name: StaticString, _ text: String, to bytes: inout [
     }
 }
 
-/// Where a text has a byte that its field cannot carry.
+/// Returns the offset of the first byte of a text that its field cannot carry.
 private func offset(in text: String, where isForbidden: (UInt8) -> Bool) -> Int? {
     text.utf8.firstIndex(where: isForbidden).map { text.utf8.distance(from: text.utf8.startIndex, to: $0) }
 }

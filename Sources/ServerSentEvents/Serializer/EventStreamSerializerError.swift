@@ -1,18 +1,18 @@
-// What the serializer throws. Values only; nothing of the event's content is in it.
+// The errors of the serializer. They contain no content of the event.
 
-/// Why something cannot be written as an event stream.
+/// The reason for which a value cannot be written as an event stream.
 ///
 /// The format has no escapes: a value that would end its own line, or that WHATWG HTML section 9.2.6 tells a parser to
 /// ignore, cannot be carried.
 public enum EventStreamSerializerError: Error, Hashable, Sendable {
     /// The event type has a CR or a LF.
     ///
-    /// - Parameter byteOffset: where its first one is, in the UTF-8 of the type
+    /// - Parameter byteOffset: the offset of the first one, in the UTF-8 of the type
     case invalidType(byteOffset: Int)
 
     /// The last event ID has a CR, a LF or a NUL.
     ///
-    /// - Parameter byteOffset: where its first one is, in the UTF-8 of the ID
+    /// - Parameter byteOffset: the offset of the first one, in the UTF-8 of the ID
     case invalidLastEventID(byteOffset: Int)
 
     /// The reconnection time is negative, or too long.
