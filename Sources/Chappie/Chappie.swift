@@ -1,19 +1,19 @@
-// The client, and everything of the engine below it, with one import.
+// The client, and the modules of the engine below it, with one import.
 @_exported public import ChappieTransport
 
-/// Where a program begins: it makes clients.
+/// The entry point of a program: it creates clients.
 ///
 /// ```swift
 /// let client = Chappie.client()
 /// print(try await client.send("Why is the sky blue?"))
 /// ```
 public enum Chappie {
-    /// A client; no connection is made before it is used.
+    /// Creates a client; no connection is made before it is used.
     public static func client(configuration: ChappieConfiguration = ChappieConfiguration()) -> ChappieClient {
         ChappieClient(configuration: configuration)
     }
 
-    /// A client with a harness, tools and policies, and everything else as it is by default.
+    /// Creates a client with a harness, tools and policies, and defaults for all other settings.
     ///
     /// No connection is made before it is used.
     public static func client(

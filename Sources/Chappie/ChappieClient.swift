@@ -6,12 +6,12 @@
 
 /// A conversation with a model, and the connection that carries it.
 ///
-/// Each message is a turn: the model answers, calls tools, reads what they give back, and answers again, until it has
-/// said everything. What was said is the context of the next turn. A conversation has one turn at a time: reading a
-/// second one throws `ChappieClientError.alreadyRunning`, and the first goes on. Nothing happens before a turn is read.
+/// Each message is a turn: the model answers, calls tools, reads their outputs, and answers again, until it is done.
+/// The messages of a turn are the context of the next one. A conversation has one turn at a time: reading a second one
+/// throws `ChappieClientError.alreadyRunning`, and the first continues. A turn begins when it is read.
 ///
-/// A turn that fails or is cancelled before any response of it was complete leaves the conversation as it was, so that
-/// the same message can be sent again. After that, what was complete stays, and a call that has no output gets the text
+/// A turn that fails or is cancelled before its first complete response leaves the conversation unchanged, so that the
+/// same message can be sent again. After that, complete responses are kept, and a call without an output gets the text
 /// `aborted`.
 ///
 /// ```swift
@@ -23,15 +23,15 @@
 ///
 /// It may be used from any task.
 public final class ChappieClient: Sendable {
-    /// What the client was told.
+    /// The client's configuration.
     public let configuration: ChappieConfiguration
-    /// The engine, shared with the conversations beside this one.
+    /// The engine, shared with the client's lanes and forks.
     let transport: ChappieStreamingTransport
-    /// What was said.
+    /// The conversation's context and state.
     let conversation: Conversation
     private let setup: TurnSetup
 
-    /// A client with an engine of its own.
+    /// Creates a client with an engine of its own.
     convenience init(configuration: ChappieConfiguration) {
         let transport = ChappieStreamingTransport(configuration: configuration.transport)
         self.init(
@@ -49,36 +49,36 @@ public final class ChappieClient: Sendable {
 
     // MARK: Turns
 
-    /// Says something, and returns the whole text of the answer.
+    /// Sends a message, and returns the whole text of the answer.
     ///
-    /// Of a turn with tools it is the text of all its responses, one behind the other: every `textDelta` that a stream
-    /// would have had.
+    /// For a turn with tools it is the text of all its responses, concatenated: every `textDelta` that a stream would
+    /// have had.
     public func send(_ prompt: String) async throws -> String { try await self.send(ChappieResponseRequest(prompt)) }
 
-    /// Says something, and returns the whole text of the answer.
+    /// Sends a message, and returns the whole text of the answer.
     public func send(_ message: ChappieInputMessage) async throws -> String {
         try await self.send(ChappieResponseRequest(message))
     }
 
-    /// Asks for something, and returns the whole text of the answer.
+    /// Sends a request, and returns the whole text of the answer.
     public func send(_ request: ChappieResponseRequest) async throws -> String {
         try await self.response(request).outputText
     }
 
-    /// Says something, and returns the answer with its status and what it cost.
+    /// Sends a message, and returns the answer with its status and its usage.
     public func response(_ prompt: String) async throws -> ChappieResponse {
         try await self.response(ChappieResponseRequest(prompt))
     }
 
-    /// Says something, and returns the answer with its status and what it cost.
+    /// Sends a message, and returns the answer with its status and its usage.
     public func response(_ message: ChappieInputMessage) async throws -> ChappieResponse {
         try await self.response(ChappieResponseRequest(message))
     }
 
-    /// Asks for something, and returns the answer with its status and what it cost.
+    /// Sends a request, and returns the answer with its status and its usage.
     ///
-    /// Of a turn with tools, `outputText` is the text of all its responses, `usage` their sum, and everything else is
-    /// the last one's.
+    /// For a turn with tools, `outputText` is the text of all its responses, `usage` their sum, and all other
+    /// properties are those of the last response.
     public func response(_ request: ChappieResponseRequest) async throws -> ChappieResponse {
         let turn = self.turn(request)
         var text = ""
@@ -88,38 +88,38 @@ public final class ChappieClient: Sendable {
         return turn.summary.response(text: text)
     }
 
-    /// The events of a turn that says something.
+    /// Returns the events of a turn that sends a message.
     ///
     /// Dropping the stream, and cancelling the task that reads it, end the turn. A stream cancelled while its consumer
     /// waits throws `CancellationError`; a task that is cancelled between two elements may see the stream end without
-    /// an error, which is the standard library's doing.
+    /// an error, because of the standard library.
     public func stream(_ prompt: String) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {
         self.streamResponse(ChappieResponseRequest(prompt))
     }
 
-    /// The events of a turn that says something.
+    /// Returns the events of a turn that sends a message.
     public func stream(_ message: ChappieInputMessage) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {
         self.streamResponse(ChappieResponseRequest(message))
     }
 
-    /// The events of a turn.
+    /// Returns the events of a turn.
     public func streamResponse(
         _ request: ChappieResponseRequest
     ) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {
         self.streamHandle(request).events
     }
 
-    /// The events of a turn that says something, with a handle that can stop it and report on it.
+    /// Returns a handle on the events of a turn that sends a message, which can stop the turn and report on it.
     public func streamHandle(_ prompt: String) -> ChappieStreamHandle {
         self.streamHandle(ChappieResponseRequest(prompt))
     }
 
-    /// The events of a turn that says something, with a handle that can stop it and report on it.
+    /// Returns a handle on the events of a turn that sends a message, which can stop the turn and report on it.
     public func streamHandle(_ message: ChappieInputMessage) -> ChappieStreamHandle {
         self.streamHandle(ChappieResponseRequest(message))
     }
 
-    /// The events of a turn, with a handle that can stop it and report on it.
+    /// Returns a handle on the events of a turn, which can stop the turn and report on it.
     public func streamHandle(_ request: ChappieResponseRequest) -> ChappieStreamHandle {
         ChappieStreamHandle(turn: self.turn(request))
     }
@@ -128,11 +128,10 @@ public final class ChappieClient: Sendable {
         ConversationTurn(setup: self.setup, request: request, conversation: self.conversation)
     }
 
-    /// Opens the connection that the next turn will use, and lets the server prepare what the conversation holds.
+    /// Opens the connection that the next turn will use, and lets the server prepare the conversation's context.
     ///
-    /// Nothing is generated. It does nothing where there is no WebSocket, and while a turn is under way; a failure has
-    /// no consequences: the turn that follows meets it again. When the task is cancelled it returns, and the connection
-    /// is closed.
+    /// No output is generated. It has no effect where there is no WebSocket, and during a turn; a failure has no
+    /// consequences: the next turn meets it again. When the task is cancelled it returns, and the connection is closed.
     ///
     /// ```swift
     /// await client.prewarm()   // while the person still types
@@ -142,7 +141,7 @@ public final class ChappieClient: Sendable {
         await self.transport.prewarm(request)
     }
 
-    /// The models that the server offers.
+    /// Returns the models that the server offers.
     ///
     /// It fails as a turn does: with `ChappieClientError`.
     public func models() async throws -> [ChappieModel] {
@@ -151,10 +150,10 @@ public final class ChappieClient: Sendable {
         return models
     }
 
-    /// How much of the account's usage limits is spent.
+    /// Returns the used part of the account's usage limits.
     ///
-    /// Servers tell signed-in accounts; keys have no such limits. It fails as a turn does: with `ChappieClientError`,
-    /// which is `invalidResponse` for a document that makes no sense.
+    /// Servers report limits for signed-in accounts; keys have none. It fails as a turn does: with
+    /// `ChappieClientError`, which is `invalidResponse` for a document that cannot be decoded.
     public func usage() async throws -> ChappieUsage {
         let document = try await self.transport.fetch(path: self.configuration.endpoint.usagePathOrDefault)
         guard let usage = ChappieUsage(body: document.body, now: Date()) else {
@@ -165,33 +164,32 @@ public final class ChappieClient: Sendable {
 
     // MARK: The conversation
 
-    /// What was said so far.
+    /// The messages and outputs so far.
     ///
-    /// A turn that is under way is no part of it. Setting it begins from there; a turn that is under way then leaves
-    /// nothing.
+    /// A running turn is not part of it. Setting it replaces the context; a running turn then adds nothing to it.
     public var context: ChappieClientContext {
         get { self.conversation.context }
         set { self.conversation.context = newValue }
     }
 
-    /// Forgets what was said.
+    /// Clears the context.
     ///
-    /// A turn that is under way goes on, and leaves nothing.
+    /// A running turn continues, and adds nothing to it.
     public func clearContext() { self.conversation.context = ChappieClientContext() }
 
-    /// Another, empty conversation over the same engine.
+    /// Returns another, empty conversation over the same engine.
     ///
-    /// With `ChappieConfiguration.usesLanes`, it uses the one of this name on the same WebSocket: 1 to 256 of
-    /// `A–Z a–z 0–9 _ . -`. Elsewhere each running response has a connection of its own.
+    /// With `ChappieConfiguration.usesLanes`, it uses the lane of this name on the same WebSocket: 1 to 256 of `A–Z a–z
+    /// 0–9 _ . -`. Elsewhere each running response has a connection of its own.
     public func lane(_ name: String) -> ChappieClient {
         ChappieClient(
             configuration: self.configuration, transport: self.transport,
             conversation: Conversation(context: ChappieClientContext(), lane: name))
     }
 
-    /// Another conversation over the same engine, which begins with what was said in this one.
+    /// Returns another conversation over the same engine, which begins with this one's context.
     ///
-    /// From there on the two go their own ways. See `lane(_:)` for the name.
+    /// Later turns of the two are independent. See `lane(_:)` for the name.
     public func fork(lane name: String) -> ChappieClient {
         ChappieClient(
             configuration: self.configuration, transport: self.transport,

@@ -6,7 +6,7 @@ import Foundation
 #endif
 
 extension ChappieConfiguration {
-    /// What the engine is told.
+    /// The engine's configuration.
     var transport: ChappieTransportConfiguration {
         var transport = ChappieTransportConfiguration(
             baseURL: self.endpoint.baseURL,
@@ -36,7 +36,7 @@ extension ChappieConfiguration {
         return transport
     }
 
-    /// The key in the environment, read each time, or the account that is signed in.
+    /// The default source: the environment's key, read each time, or the account that is signed in.
     private var credentialByDefault: ChappieTransportConfiguration.CredentialSource {
         let endpoint = self.endpoint
         let usesAccount = self.credentialStorage != nil || endpoint.requiresAccountID
@@ -56,7 +56,7 @@ extension ChappieConfiguration {
 }
 
 extension ChappieEndpoint {
-    /// The source of credentials, with what the endpoint demands of them.
+    /// Returns the source of credentials, with the endpoint's requirements on them.
     fileprivate func checked(
         _ source: @escaping ChappieTransportConfiguration.CredentialSource
     ) -> ChappieTransportConfiguration.CredentialSource {
@@ -71,7 +71,7 @@ extension ChappieEndpoint {
         }
     }
 
-    /// The credential that an environment holds for the endpoint.
+    /// Returns the credential that an environment holds for the endpoint.
     func credential(in environment: [String: String]) -> ChappieCredential? {
         guard let variable = self.apiKeyVariable, let key = environment[variable], !key.isEmpty else { return nil }
         return ChappieCredential(bearerToken: key)

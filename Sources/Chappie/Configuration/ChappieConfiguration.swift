@@ -1,4 +1,4 @@
-/// Everything a client is told.
+/// The settings of a client.
 ///
 /// Immutable once the client is made.
 ///
@@ -8,62 +8,62 @@
 /// let client = Chappie.client(configuration: configuration)
 /// ```
 public struct ChappieConfiguration: Sendable {
-    /// The model that answers, unless a request names another.
+    /// The model of requests that name none.
     public var model: String
-    /// What stands around the model.
+    /// The instructions, capabilities and tools of the model.
     public var harness: ChappieHarness
     /// The tools that the program runs.
     ///
-    /// Of tools with the same name the last one counts.
+    /// Of tools with the same name the last one is used.
     public var tools: [ChappieHostTool]
     /// Answers calls of tools whose policy is `ask`.
     ///
-    /// Default none, and then such a call ends the turn with `ChappieClientError.toolApprovalDenied`.
+    /// Default nil, in which case such a call ends the turn with `ChappieClientError.toolApprovalDenied`.
     public var toolApprovalHandler: ChappieToolApprovalHandler?
-    /// How far a turn may go.
+    /// The limits of a turn.
     public var limits = ChappieRunLimits.default
-    /// Where the requests go.
+    /// The server of the requests.
     public var endpoint: ChappieEndpoint
-    /// Gives the credential, once at the beginning of each response, and once more when the server rejects it.
+    /// Returns the credential, once at the beginning of each response, and once more when the server rejects it.
     ///
     /// Default: the key in the environment variable that the endpoint names (`ChappieEndpoint.apiKeyVariable`), and
     /// otherwise the account that is signed in, where `credentialStorage` is set or the endpoint is for accounts alone
     /// (`ChappieEndpoint.requiresAccountID`).
     public var credential: ChappieTransportConfiguration.CredentialSource?
-    /// How people sign in; see `Chappie.authSession(configuration:)`.
+    /// The settings of sign-ins; see `Chappie.authSession(configuration:)`.
     public var signIn = ChappieSignInConfiguration()
-    /// Where the credentials of accounts are kept.
+    /// The storage of the accounts' credentials.
     ///
-    /// Default nil: files in the person's home (`ChappieFileCredentialStorage`).
+    /// Default nil: files in the user's home directory (`ChappieFileCredentialStorage`).
     public var credentialStorage: (any ChappieCredentialStorage)?
-    /// How much the model reasons, unless a request says otherwise.
+    /// The effort of the model's reasoning, for requests that name none.
     ///
     /// Default nil: the model's own default.
     public var reasoningEffort: ChappieReasoningEffort?
-    /// The speed that is paid for, unless a request says otherwise.
+    /// The service tier, for requests that name none.
     ///
     /// Default nil: the account's.
     public var serviceTier: ChappieServiceTier?
     /// Indicates whether several responses share one WebSocket, each conversation on its lane.
     ///
-    /// Default false: each running response has a WebSocket of its own, which costs nothing for the events of others, and
-    /// is not slowed by their readers. Where the endpoint does not support lanes (`ChappieEndpoint.supportsLanes`), it
-    /// stays so.
+    /// Default false: each running response has a WebSocket of its own, so that it does not process the events
+    /// of others, and is not delayed by their readers. Where the endpoint does not support lanes (`ChappieEndpoint.supportsLanes`),
+    /// true has no effect.
     public var usesLanes = false
 
-    /// How turns choose and change their transport.
+    /// The rules by which turns choose and change their transport.
     public var streamingTransportPolicy: ChappieStreamingTransportPolicy
-    /// How status code 429 is treated.
+    /// The treatment of status code 429.
     public var rateLimitBackoff: ChappieRateLimitBackoffPolicy
-    /// When turns fail without being tried.
+    /// The conditions under which turns fail without an attempt.
     public var circuitBreaker = ChappieCircuitBreakerPolicy.default
-    /// How long the engine waits, and for what.
+    /// The time limits of the engine.
     ///
     /// `total` is for one response; `limits.duration` is for the whole turn.
     public var timeouts = ChappieTimeouts()
-    /// What a server may send at most.
+    /// The largest sizes of a server's data.
     public var transportLimits = ChappieLimits()
-    /// How often a failed HTTP/SSE attempt is tried again for one response.
+    /// The number of retries of a failed HTTP/SSE attempt for one response.
     ///
     /// Default 5.
     public var maxHTTPRetries = 5
@@ -71,28 +71,28 @@ public struct ChappieConfiguration: Sendable {
     ///
     /// Default 200 ms.
     public var reconnectDelay: Duration = .milliseconds(200)
-    /// How connections are secured, and whom they trust.
+    /// The TLS settings of connections, the trusted authorities among them.
     public var tls = ChappieTLSPolicy()
-    /// Which proxy connections go through.
+    /// The choice of a proxy for connections.
     ///
     /// Default `.environment`.
     public var proxy = ChappieProxyPolicy.environment
-    /// Fields that go with every request, beside the endpoint's; of fields with the same name these count.
+    /// Fields of every request, beside the endpoint's, which they replace where the names are equal.
     public var additionalFields: [ChappieEndpoint.Field] = []
     /// Indicates whether permessage-deflate (RFC 7692) and gzip are offered.
     ///
     /// Default true.
     public var offersCompression = true
-    /// What of permessage-deflate is offered.
+    /// The offered parameters of permessage-deflate.
     ///
     /// Default `.enabled`.
     public var webSocketCompression: ChappieWebSocketCompression = .enabled
-    /// How many threads of the process read and write for the client's connections, 1 to 64.
+    /// The number of threads of the process that read and write for the client's connections, 1 to 64.
     ///
     /// Default 1.
     public var serviceThreadCount = 1
 
-    /// Which events of the wire are passed on unparsed.
+    /// The events of the wire that are passed on unparsed.
     ///
     /// Default `.unsurfaced`: those that no other case carries. Calls of host tools are carried.
     public var rawEvents: ChappieRawEvents = .unsurfaced
@@ -100,17 +100,17 @@ public struct ChappieConfiguration: Sendable {
     ///
     /// Default false.
     public var reportsDiagnostics = false
-    /// Is given a line for whatever happens to a turn; see `ChappieTransportConfiguration.log`.
+    /// Receives a line for each step of a turn; see `ChappieTransportConfiguration.log`.
     public var log: (@Sendable (ChappieLogEntry) -> Void)?
-    /// Is given durations and outcomes; see `ChappieTransportConfiguration.metrics`.
+    /// Receives durations and outcomes; see `ChappieTransportConfiguration.metrics`.
     public var metrics: (@Sendable (ChappieMetric) -> Void)?
-    /// Looks at each request before it goes out, and may refuse it; see `ChappieTransportConfiguration.willSend`.
+    /// Inspects each request before it is sent, and may refuse it; see `ChappieTransportConfiguration.willSend`.
     public var willSend: (@Sendable (ChappieOutgoingRequest) async throws -> Void)?
 
-    /// The model that is asked unless another is named.
+    /// The default model.
     public static let defaultModel = "gpt-5.5"
 
-    /// A configuration; everything has a default.
+    /// Creates a configuration; every parameter has a default.
     public init(
         model: String = Self.defaultModel,
         harness: ChappieHarness = .default,
@@ -131,7 +131,7 @@ public struct ChappieConfiguration: Sendable {
         self.credential = credential
     }
 
-    /// A configuration with a key.
+    /// Creates a configuration with a key.
     public init(apiKey: String, model: String = Self.defaultModel, endpoint: ChappieEndpoint = .openAI) {
         self.init(model: model, endpoint: endpoint, credential: { _ in ChappieCredential(bearerToken: apiKey) })
     }

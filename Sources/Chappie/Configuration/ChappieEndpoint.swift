@@ -6,43 +6,43 @@ import ChappieTransport
     public import Foundation
 #endif
 
-/// A server of the Responses API, and what it can do.
+/// A server of the Responses API, and its capabilities.
 ///
-/// The presets say what is documented by their operators or commonly known; what is uncertain is left off, and their
-/// documentation says so. Every property can be changed:
+/// The presets contain what their operators document or what is commonly known; uncertain capabilities are left off, as
+/// their documentation notes. Every property can be changed:
 ///
 /// ```swift
 /// var endpoint = ChappieEndpoint.xAI
 /// endpoint.supportsWebSocket = true
 /// ```
 public struct ChappieEndpoint: Sendable, Equatable {
-    /// What the requests go to; `/responses` is appended to its path, and its query stays.
+    /// The base URL of the requests; `/responses` is appended to its path, and its query is kept.
     public var baseURL: URL
     /// Indicates whether turns may use a WebSocket.
     ///
-    /// Where false, they use HTTP/SSE whatever the policy says.
+    /// Where false, they use HTTP/SSE whatever the policy.
     public var supportsWebSocket = true
     /// Indicates whether several responses can share one WebSocket, each on its lane.
     public var supportsLanes = false
-    /// What requests say about storing responses; nil to say nothing.
+    /// The value of `store` in requests; nil to leave it out.
     ///
-    /// False makes the conversation the client's alone.
+    /// With false, only the client has the conversation.
     public var storesResponses: Bool?
-    /// Indicates whether reasoning comes back encrypted, so that the next request can carry it.
+    /// Indicates whether reasoning is returned encrypted, so that the next request can carry it.
     ///
-    /// It is what keeps a model's reasoning between the calls of a turn when responses are not stored. Servers refuse
-    /// it for models that do not reason.
+    /// It keeps a model's reasoning between the calls of a turn when responses are not stored. Servers refuse it for
+    /// models without reasoning.
     public var returnsEncryptedReasoning = false
     /// Indicates whether the server keeps `client_metadata` of requests.
     public var sendsClientMetadata = false
     /// Indicates whether an upgrade to a WebSocket carries `OpenAI-Beta`.
     public var sendsBetaField = false
-    /// Where models are listed, behind the base URL.
+    /// The path of the list of models, relative to the base URL.
     public var modelsPath = "/models"
-    /// Where an account's usage is told, behind the base URL; a path that begins with `/../` leaves segments of it out.
+    /// The path of an account's usage, relative to the base URL; a path that begins with `/../` removes segments of it.
     ///
-    /// Default nil: `/wham/usage` behind `/backend-api` where that stands in the base URL's path, and otherwise
-    /// `/api/codex/usage` behind the whole.
+    /// Default nil: `/wham/usage` after `/backend-api` if the base URL's path contains that, and otherwise
+    /// `/api/codex/usage` after the whole base URL.
     public var usagePath: String?
     /// Indicates whether requests name their conversation as the key of the prompt cache.
     public var takesPromptCacheKey = false
@@ -67,17 +67,18 @@ public struct ChappieEndpoint: Sendable, Equatable {
         /// Its value.
         public let value: String
 
-        /// A field.
+        /// Creates a field.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// Any server; nothing is sent that some of them refuse, and a credential only if there is one.
+    /// Returns an endpoint for any server; members that some servers refuse are not sent, and a credential only if
+    /// there is one.
     ///
-    /// Most compatible servers have no WebSocket. The engine finds that out by itself and goes on over HTTP/SSE; to
-    /// save the attempt, set `supportsWebSocket` to false.
+    /// Most compatible servers have no WebSocket. The engine detects that and continues over HTTP/SSE; to save the
+    /// attempt, set `supportsWebSocket` to false.
     public static func other(_ baseURL: URL) -> Self {
         var endpoint = Self(baseURL)
         endpoint.requiresCredential = false
@@ -86,7 +87,7 @@ public struct ChappieEndpoint: Sendable, Equatable {
 
     private init(_ baseURL: URL) { self.baseURL = baseURL }
 
-    /// The path that was given, or the one that the base URL's path suggests.
+    /// The given path, or the default for the base URL's path.
     var usagePathOrDefault: String {
         if let path = self.usagePath { return path }
         let segments = self.baseURL.path(percentEncoded: true).split(separator: "/")
@@ -113,9 +114,9 @@ extension ChappieEndpoint {
 
     /// The service behind ChatGPT's own programs, for signed-in accounts.
     ///
-    /// It refuses to store, wants every answer streamed, and takes no `max_output_tokens`. Whether it knows lanes is
-    /// not known. A credential has to name its account; `originator` says which program asks. Its list of models wants
-    /// a version of the program that asks; which versions it serves is not known.
+    /// It refuses to store, requires every answer to be streamed, and accepts no `max_output_tokens`. Its support of
+    /// lanes is unknown. A credential has to name its account; `originator` names the requesting program. Its list of
+    /// models requires a version of that program; the accepted versions are unknown.
     public static let chatGPT: Self = {
         var endpoint = Self(Self.url(host: "chatgpt.com", path: "/backend-api/codex"))
         endpoint.storesResponses = false
@@ -130,11 +131,11 @@ extension ChappieEndpoint {
         return endpoint
     }()
 
-    /// Azure OpenAI: the name of a resource, and a version of its API.
+    /// Returns an endpoint of Azure OpenAI, for the name of a resource and a version of its API.
     ///
     /// Without a version, and with `preview` or `latest`, requests go to `/openai/v1`; with a dated version to
     /// `/openai`. Models are named by their deployments, and keys go into `api-key`; for a token of Entra ID set
-    /// `credentialFieldName` to nil. Whether it has WebSockets is not known: they are off.
+    /// `credentialFieldName` to nil. Its support of WebSockets is unknown: they are off.
     public static func azureOpenAI(resource: String, apiVersion: String? = nil) -> Self {
         let isDated = apiVersion?.first?.isNumber ?? false
         var endpoint = Self(
@@ -152,7 +153,7 @@ extension ChappieEndpoint {
 
     /// xAI.
     ///
-    /// Responses are not stored, and reasoning comes back encrypted. WebSockets and the key of the prompt cache are
+    /// Responses are not stored, and reasoning is returned encrypted. WebSockets and the key of the prompt cache are
     /// uncertain: they are off.
     public static let xAI: Self = {
         var endpoint = Self(Self.url(host: "api.x.ai", path: "/v1"))
@@ -165,8 +166,8 @@ extension ChappieEndpoint {
 
     /// Vercel's AI Gateway, where models are named `creator/model`.
     ///
-    /// Whether it has WebSockets, stores responses or encrypts reasoning depends on what stands behind it: they are
-    /// off, or not mentioned.
+    /// WebSockets, storage and encrypted reasoning depend on the server behind the gateway: they are off, or not
+    /// mentioned.
     public static let vercelAIGateway: Self = {
         var endpoint = Self(Self.url(host: "ai-gateway.vercel.sh", path: "/v1"))
         endpoint.supportsWebSocket = false
@@ -174,7 +175,7 @@ extension ChappieEndpoint {
         return endpoint
     }()
 
-    /// An address of these parts; characters that no host may have make one that the engine refuses.
+    /// Returns a URL of these parts; characters that are invalid in a host make a URL that the engine refuses.
     private static func url(host: String, path: String, query: (name: String, value: String)? = nil) -> URL {
         var components = URLComponents()
         components.scheme = "https"

@@ -1,30 +1,30 @@
-/// What a turn has to do, first in, first out.
+/// The pending actions of a turn, first in, first out.
 ///
 /// A value; its owner is the turn.
 struct ActionQueue: Sendable {
     private var actions: [ToolLoopStateMachine.Action] = []
     private var head = 0
 
-    /// Indicates whether nothing is to be done.
+    /// Indicates whether no action is pending.
     var isEmpty: Bool { self.head == self.actions.count }
 
-    /// What is to be done next.
+    /// The next action.
     var first: ToolLoopStateMachine.Action? { self.isEmpty ? nil : self.actions[self.head] }
 
-    /// Puts something at the end.
+    /// Appends an action.
     mutating func append(_ action: ToolLoopStateMachine.Action) { self.actions.append(action) }
 
-    /// Puts several things at the end.
+    /// Appends several actions.
     mutating func append(contentsOf actions: [ToolLoopStateMachine.Action]) { self.actions += actions }
 
-    /// Takes what is to be done next out.
+    /// Removes the next action.
     mutating func removeFirst() {
         self.head += 1
         guard self.isEmpty else { return }
         self.removeAll()
     }
 
-    /// Forgets everything.
+    /// Removes all actions.
     mutating func removeAll() {
         self.actions.removeAll(keepingCapacity: true)
         self.head = 0

@@ -6,9 +6,9 @@ import ResponseEvents
     public import Foundation
 #endif
 
-/// What a conversation has come to: everything that the next request carries.
+/// The state of a conversation: its identifier and items, which the next request carries.
 ///
-/// A value that can be kept in a file, and that another client can go on from:
+/// A value that can be stored in a file, and from which another client can continue:
 ///
 /// ```swift
 /// try client.context.data().write(to: file)
@@ -16,26 +16,26 @@ import ResponseEvents
 /// other.context = try ChappieClientContext(data: Data(contentsOf: file))
 /// ```
 ///
-/// It holds the whole conversation as it was said: keep it like a secret.
+/// It holds the whole content of the conversation: keep it like a secret.
 public struct ChappieClientContext: Sendable, Equatable {
     /// The version of the form that `encode(to:)` writes.
     public static let version = 1
 
-    /// Names the conversation; the key of the prompt cache.
+    /// The identifier of the conversation; the key of the prompt cache.
     public let id: String
     /// The items in order, each the JSON text of an input item.
     var itemTexts: [[UInt8]]
 
-    /// An empty conversation.
+    /// Creates an empty conversation.
     public init() { self.init(id: UUID().uuidString.lowercased(), itemTexts: []) }
 
-    /// A conversation with a name, and its items.
+    /// Creates a conversation with an identifier and items.
     init(id: String, itemTexts: [[UInt8]]) {
         self.id = id
         self.itemTexts = itemTexts
     }
 
-    /// Reads what `data()` has written; every failure is a `ChappieContextError`.
+    /// Reads the output of `data()`; every failure is a `ChappieContextError`.
     public init(data: Data) throws {
         do {
             self = try JSONDecoder().decode(Self.self, from: data)
@@ -46,7 +46,7 @@ public struct ChappieClientContext: Sendable, Equatable {
         }
     }
 
-    /// The context as JSON text in UTF-8.
+    /// Returns the context as JSON text in UTF-8.
     public func data() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -58,7 +58,7 @@ public struct ChappieClientContext: Sendable, Equatable {
         self.itemTexts.compactMap { ChappieJSONValue(jsonText: String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// Indicates whether nothing was said.
+    /// Indicates whether the context has no items.
     public var isEmpty: Bool { self.itemTexts.isEmpty }
 }
 
@@ -69,7 +69,7 @@ extension ChappieClientContext: Codable {
         case items
     }
 
-    /// Reads a context; throws `ChappieContextError` for one of another version, and for one that is damaged.
+    /// Reads a context; throws `ChappieContextError` for one of another version, and for a damaged one.
     public init(from decoder: any Decoder) throws {
         let container: KeyedDecodingContainer<CodingKeys>
         let version: Int
@@ -87,7 +87,7 @@ extension ChappieClientContext: Codable {
         guard self.itemTexts.allSatisfy({ Self.isItem($0) }) else { throw ChappieContextError.damaged }
     }
 
-    /// Writes each item as the text it came in, so that nothing of it is lost.
+    /// Writes each item with its original text, so that no part of it is lost.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(Self.version, forKey: .version)
@@ -98,11 +98,11 @@ extension ChappieClientContext: Codable {
     private static func isItem(_ text: [UInt8]) -> Bool { (try? JSONObjectText(text)) != nil }
 }
 
-/// Why a context cannot be read.
+/// The reason for which a context cannot be read.
 public enum ChappieContextError: Error, Sendable, Equatable, LocalizedError {
-    /// It was written in a form that is not known here; its version.
+    /// It was written in an unknown version of the form; that version.
     case unsupportedVersion(Int)
-    /// It is not what this package writes, or not all of it.
+    /// It was not written by this package, or is incomplete.
     case damaged
 
     /// A sentence fit for a log.

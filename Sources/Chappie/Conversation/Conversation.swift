@@ -1,8 +1,8 @@
 import StreamTransport
 
-/// What was said, and whether a turn is under way.
+/// The context of a conversation, and its running turn.
 ///
-/// Shared by the client and its turns, behind a lock. A turn leaves something here once, when it is over.
+/// Shared by the client and its turns, behind a lock. A turn adds its items once, when it ends.
 final class Conversation: Sendable {
     private struct State {
         var context: ChappieClientContext
@@ -11,41 +11,41 @@ final class Conversation: Sendable {
     }
 
     private let state: LockedValue<State>
-    /// The lane that its requests use.
+    /// The lane of its requests.
     let lane: String?
     /// The lane that it was forked from.
     let forkedFrom: String?
 
-    /// A conversation that goes on from a context.
+    /// Creates a conversation that continues from a context.
     init(context: ChappieClientContext, lane: String? = nil, forkedFrom: String? = nil) {
         self.state = LockedValue(State(context: context))
         self.lane = lane
         self.forkedFrom = forkedFrom
     }
 
-    /// What was said before the turn that is under way; setting it takes the place of what such a turn would leave.
+    /// The context before the running turn; setting it discards what that turn would add.
     var context: ChappieClientContext {
         get { self.state.withLock { $0.context } }
         set {
             self.state.withLock { state in
                 state.context = newValue
-                // A turn that is under way still keeps others out, but its number is not the one that counts.
+                // A running turn still excludes others, but its number is no longer the current one.
                 state.turnCount += 1
             }
         }
     }
 
-    /// Indicates whether a turn is under way.
+    /// Indicates whether a turn is running.
     var isRunning: Bool { self.state.withLock { $0.running != nil } }
 
-    /// The right to have a turn.
+    /// The right to run a turn.
     struct Turn: Sendable {
         fileprivate let number: UInt64
-        /// What was said before it.
+        /// The context before the turn.
         let context: ChappieClientContext
     }
 
-    /// Begins a turn; throws `alreadyRunning` when there is one.
+    /// Begins a turn; throws `alreadyRunning` when one is running.
     func begin() throws(ChappieClientError) -> Turn {
         let turn: Turn? = self.state.withLock { state in
             guard state.running == nil else { return nil }
@@ -57,12 +57,12 @@ final class Conversation: Sendable {
         return turn
     }
 
-    /// Ends a turn, and adds what it leaves.
+    /// Ends a turn, and adds its items.
     func end(_ turn: Turn, adding items: [[UInt8]]) {
         self.state.withLock { state in
             guard state.running == turn.number else { return }
             state.running = nil
-            // The conversation may have been cleared in the meantime: then nothing of the turn belongs to it.
+            // The context may have been replaced during the turn, whose items are then discarded.
             if state.turnCount == turn.number { state.context.itemTexts += items }
         }
     }

@@ -8,11 +8,11 @@ import StreamTransport
     import Foundation
 #endif
 
-/// What a turn does: asks the model, runs tools, asks for approvals.
+/// The actions of a turn: requests to the model, tools, and approvals.
 extension ConversationTurn {
     // MARK: Responses
 
-    /// Takes the conversation's one turn, and asks the model.
+    /// Begins the conversation's turn, and sends its first request.
     func begin() throws {
         if self.shared.withLock({ $0.isCancelled }) { throw CancellationError() }
         let items = self.setup.composer.items(of: self.request)
@@ -23,7 +23,7 @@ extension ConversationTurn {
             shared.journal = TurnJournal(input: items)
             return false
         }
-        // Cancelled between the two: nobody else knows of the turn.
+        // Cancelled in between: the turn has to be ended here, because no other call would.
         guard !isCancelled else {
             self.conversation.end(turn, adding: [])
             throw CancellationError()
@@ -32,7 +32,7 @@ extension ConversationTurn {
         self.askModel(behind: turn.context)
     }
 
-    /// Makes the next request out of everything so far.
+    /// Makes the next request from the context and the turn's items.
     private func askModel(behind context: ChappieClientContext) {
         let items = self.shared.withLock { shared in
             shared.journal?.close()
@@ -55,7 +55,7 @@ extension ConversationTurn {
         self.respond(self.setup.transport.turn(request))
     }
 
-    /// The request that lets the server prepare what a conversation holds; nil while a turn is under way.
+    /// Returns the request that lets the server prepare a conversation's context; nil during a turn.
     static func warmUp(setup: TurnSetup, conversation: Conversation) -> ChappieTransportRequest? {
         guard !conversation.isRunning else { return nil }
         let context = conversation.context
@@ -81,7 +81,7 @@ extension ConversationTurn {
         self.phase = .responding(driver)
     }
 
-    /// Notes what a complete response leaves behind, and finds out what comes next.
+    /// Records the items of a complete response, and returns the next actions.
     func responseCompleted(_ driver: TurnDriver) -> [ToolLoopStateMachine.Action] {
         guard let response = driver.completedResponse else { return [.fail(.invalidResponse)] }
         self.phase = .answering
@@ -93,7 +93,7 @@ extension ConversationTurn {
 
     // MARK: Actions
 
-    /// Does one thing that is no event.
+    /// Performs an action that is not an event.
     func perform(_ action: ToolLoopStateMachine.Action) throws {
         switch action {
         case .deliver: preconditionFailure("events go to the consumer")
@@ -115,14 +115,14 @@ extension ConversationTurn {
 
     private func finish() {
         self.phase = .over
-        // Whoever hears of the end may say the next thing at once.
+        // A consumer that receives the end may begin the next turn at once.
         self.settle()
         self.actions.append(.deliver(.completed))
     }
 
     // MARK: Tools
 
-    /// Asks whether a call may run, in a task of its own.
+    /// Asks for the approval of a call, in a task of its own.
     private func ask(_ number: Int) {
         guard let handler = self.setup.approvalHandler else { return }
         let call = self.machine.call(number)
@@ -150,7 +150,7 @@ extension ConversationTurn {
         let byteCount = self.setup.limits.toolOutputByteCount
         let shownCallID = self.redaction.words(call.callID)
         let task = ProgramTask {
-            // What was cancelled does not begin.
+            // A cancelled call does not begin.
             guard inbox.isOpen else { throw CancellationError() }
             let result = try await tool.handler(
                 ChappieToolCall(callID: shownCallID, name: call.name, arguments: call.payload))
@@ -158,7 +158,7 @@ extension ConversationTurn {
         } then: { [weak self] result in
             switch result {
             case .success(let output):
-                // It is written down at once: a turn that ends before it hears of it has done it all the same.
+                // The output is recorded at once, because it was produced even if the turn ends first.
                 self?.shared.withLock { $0.journal?.answered(call.callID, with: output.item) }
                 inbox.post(.ended(number, .returned(output)))
             case .failure(let error):
@@ -168,12 +168,12 @@ extension ConversationTurn {
         inbox.hold(for: number) { task.giveUp() }
     }
 
-    /// What an error says: to the caller, and to whoever reads the log.
+    /// Returns the text of an error, for the caller and for the log.
     private static func words(of error: any Error) -> String {
         (error as? any LocalizedError)?.errorDescription ?? String(describing: error)
     }
 
-    /// Waits until a tool or an approval has something to say.
+    /// Waits until a tool or an approval has reported.
     func waitForTools() async throws {
         await self.inbox.wait()
         if self.shared.withLock({ $0.isCancelled }) || Task.isCancelled { throw CancellationError() }
@@ -193,9 +193,9 @@ extension ConversationTurn {
 
     // MARK: Calls that a broken response carries
 
-    /// The output of a finished call that is given back to the server in the middle of a response.
+    /// Returns the output of a finished call that is sent to the server in the middle of a response.
     ///
-    /// The engine asks for it inside `next()`, so what the consumer hears of it comes with the next event.
+    /// The engine asks for it inside `next()`, so its events for the consumer come with the next event.
     private func output(ofCarriedCall json: String) async throws -> [UInt8] {
         guard let item = InputItem(Array(json.utf8)), case .call(let call) = item.part, let callID = call.callID else {
             throw ChappieClientError.invalidResponse
@@ -212,7 +212,7 @@ extension ConversationTurn {
         }
     }
 
-    /// Does what is to be done, and keeps events for later.
+    /// Performs the pending actions, and keeps events for later.
     private func performAtOnce(_ actions: [ToolLoopStateMachine.Action]) throws {
         for action in actions {
             if case .deliver = action { self.actions.append(action) } else { try self.perform(action) }

@@ -4,72 +4,72 @@ import Synchronization
 
 /// A turn of a conversation: responses and tools in between, as one stream.
 ///
-/// It reads a `TurnDriver` for each response, asks `ToolLoopStateMachine` what comes next, and does it. It has no
-/// policy. `next()` belongs to the stream's one consumer, whose task does the work; tools run in tasks of their own,
-/// and report to `inbox`. `cancel()` and `report` may be called from anywhere.
-/// - Safety: everything but `shared` and `inbox`, which have locks, is touched inside `next()` only, and `isBusy` lets one
-/// task in at a time.
+/// It reads a `TurnDriver` for each response, asks `ToolLoopStateMachine` for the next actions, and performs them. It
+/// has no policy. `next()` belongs to the stream's one consumer, whose task does the work; tools run in tasks of their
+/// own, and report to `inbox`. `cancel()` and `report` may be called from any task.
+/// - Safety: all state but `shared` and `inbox`, which have locks, is used inside `next()` only, and `isBusy` admits
+///   one task at a time.
 final class ConversationTurn: StreamedTurn, @unchecked Sendable {
-    /// What other tasks may touch.
+    /// The state that other tasks may use.
     struct Shared {
-        /// Indicates whether somebody has ended the turn.
+        /// Indicates whether the turn was cancelled.
         var isCancelled = false
-        /// Indicates whether the conversation has what the turn leaves.
+        /// Indicates whether the turn's items were added to the conversation.
         var isOver = false
-        /// Indicates whether the turn has taken as long as it may.
+        /// Indicates whether the turn has exceeded its time limit.
         var isLate = false
         /// The newest response.
         var driver: TurnDriver?
-        /// The reports of the responses before.
+        /// The reports of the earlier responses.
         var finishedReport: ChappieStreamReport?
-        /// Nil before the turn has begun, and after it has ended.
+        /// The turn's items; nil before the turn has begun, and after it has ended.
         var journal: TurnJournal?
         /// The conversation's turn, from the first read to the end.
         var turn: Conversation.Turn?
     }
 
-    /// Where the turn is.
+    /// The phase of the turn.
     enum Phase {
-        /// Nobody has read.
+        /// The turn was not read yet.
         case notBegun
-        /// A response is under way.
+        /// A response is being received.
         case responding(TurnDriver)
         /// Tools run, or are about to.
         case answering
-        /// The turn ends with an error, behind the events that came before it.
+        /// The turn ends with an error, after the events before it.
         case failing(any Error)
-        /// Nothing comes any more.
+        /// The turn is over.
         case over
     }
 
-    /// What the client's turns have in common.
+    /// The common settings of the client's turns.
     let setup: TurnSetup
-    /// What is asked.
+    /// The request of the turn.
     let request: ChappieResponseRequest
-    /// What was said before, and who may speak.
+    /// The conversation of the turn.
     let conversation: Conversation
-    /// Tells the program's sinks of tools, and has the caller's name for every request of the turn.
+    /// Passes tool events to the program's sinks, and has the caller's identifier for every request of the turn.
     let watch: RequestWatch
-    /// What other tasks may touch.
+    /// The state that other tasks may use.
     let shared = LockedValue(Shared())
-    /// What tools and the timer say.
+    /// The reports of tools and of the timer.
     let inbox = ToolInbox()
     /// Indicates whether a task is inside `next()` or `nextBatch()`.
     private let isBusy = Atomic(false)
-    /// Where the turn is.
+    /// The phase of the turn.
     var phase = Phase.notBegun
-    /// Decides what comes next.
+    /// Decides the next actions.
     var machine: ToolLoopStateMachine
-    /// What is to be done before anything else, in order.
+    /// The pending actions, in order.
     var actions = ActionQueue()
-    /// What the server wants to have echoed.
+    /// The routing state that the server asks to have echoed.
     var turnState: String?
-    /// What the turn comes to as a response.
+    /// The turn's result as a response.
     var summary = TurnSummary()
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
 
-    /// A turn that nobody reads yet.
+    /// Creates a turn that was not read yet.
     init(setup: TurnSetup, request: ChappieResponseRequest, conversation: Conversation) {
         self.setup = setup
         self.request = request
@@ -79,7 +79,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         self.start = self.clock.now
     }
 
-    /// Takes the credentials of the turn out of what the server calls things.
+    /// Removes the credentials of the turn from the server's identifiers.
     ///
     /// It belongs to the stream's one consumer.
     var redaction: SecretRedaction { self.shared.withLock { $0.driver }?.redaction ?? SecretRedaction([]) }
@@ -89,7 +89,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     // MARK: The consumer
 
-    /// The next event; nil after `.completed`.
+    /// Returns the next event; nil after `.completed`.
     nonisolated(nonsending) func next() async throws -> ChappieStreamEvent? {
         self.beginReading()
         defer { self.isBusy.store(false, ordering: .releasing) }
@@ -114,7 +114,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         }
     }
 
-    /// The events that are ready, never none; nil after the batch with `.completed`.
+    /// Returns the available events, at least one; nil after the batch with `.completed`.
     nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]? {
         self.beginReading()
         defer { self.isBusy.store(false, ordering: .releasing) }
@@ -141,14 +141,14 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         }
     }
 
-    /// Lets one reader in at a time; what is touched inside has no lock.
+    /// Admits one reader at a time; the state that is used inside has no lock.
     @inline(__always)
     private func beginReading() {
         precondition(
             !self.isBusy.exchange(true, ordering: .acquiring), "a stream is read by one task at a time")
     }
 
-    /// Returns whether an event of a response is one of the turn.
+    /// Returns whether an event of a response is passed on as an event of the turn.
     private func isForConsumer(_ event: ChappieStreamEvent) -> Bool {
         switch event {
         case .completed: false
@@ -158,18 +158,18 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         }
     }
 
-    /// Puts an event of a response in line, or goes on when it is complete.
+    /// Queues an event of a response, or continues when the response is complete.
     private func received(_ event: ChappieStreamEvent?, from driver: TurnDriver) {
         if let event, self.isForConsumer(event) { self.actions.append(.deliver(event)) }
         if (event ?? .completed) == .completed { self.actions.append(contentsOf: self.responseCompleted(driver)) }
     }
 
-    /// The events of a response that the consumer gets at once; goes on when it is complete.
+    /// Returns the events of a response that the consumer receives at once; continues when the response is complete.
     private func received(_ events: [ChappieStreamEvent], from driver: TurnDriver) -> [ChappieStreamEvent] {
         var own = events
         own.removeAll { !self.isForConsumer($0) }
         if !self.actions.isEmpty {
-            // Calls that the response carries have left events that come first.
+            // The calls that the response carries have produced events that come first.
             for event in own { self.actions.append(.deliver(event)) }
             own = []
         }
@@ -179,7 +179,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         return own
     }
 
-    /// Does what is to be done, up to the next event for the consumer; nil when nothing is left.
+    /// Performs actions up to the next event for the consumer; nil when none is left.
     ///
     /// With `mayStart` false it stops before anything that is not an event.
     private func performActions(_ mayStart: Bool = true) throws -> ChappieStreamEvent? {
@@ -200,14 +200,14 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     // MARK: The end
 
-    /// A response has failed: what its carried calls have left for the consumer comes before the error.
+    /// Ends a failed response: the events of its carried calls come before the error.
     private func failed<Event>(with error: any Error) throws -> Event? {
         guard !(error is CancellationError), !self.actions.isEmpty else { throw error }
         self.phase = .failing(error)
         return nil
     }
 
-    /// Ends the turn because of an error: leaves what was complete to the conversation, and stops what runs.
+    /// Ends the turn with an error: adds complete responses to the conversation, and stops tools.
     private func ended(with error: any Error) -> any Error {
         self.phase = .over
         self.actions.removeAll()
@@ -219,9 +219,10 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         return ChappieClientError.runTimeLimitExceeded(limit)
     }
 
-    /// Leaves what the turn has come to to the conversation, once, and stops what runs.
+    /// Adds the turn's items to the conversation, once, and stops tools.
     ///
-    /// The conversation has it when any call of this returns, whoever was first: a consumer that hears of the end looks.
+    /// The conversation has them when any call of this returns, whichever was first, because a consumer may read it
+    /// after the end.
     func settle() {
         let driver = self.shared.withLock { shared in
             if let turn = shared.turn.take(), let journal = shared.journal.take() {
@@ -236,7 +237,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     // MARK: Anyone
 
-    /// Ends the turn with `CancellationError`: the connection is closed, tools that run are cancelled.
+    /// Ends the turn with `CancellationError`: the connection is closed, and running tools are cancelled.
     func cancel() {
         let isOver = self.shared.withLock { shared in
             if !shared.isOver { shared.isCancelled = true }
@@ -245,16 +246,16 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         if !isOver { self.settle() }
     }
 
-    /// Puts items into the response that is being made.
+    /// Adds items to the response that is being generated.
     func steer(_ input: [UInt8]) throws {
         guard let driver = self.shared.withLock({ $0.driver }) else { throw ChappieSteeringError.notRunning }
         try driver.steer(input)
     }
 
-    /// The server's own words about the error that ended the turn.
+    /// The server's own description of the error that ended the turn.
     var serverMessage: String? { self.shared.withLock { $0.driver }?.serverMessage }
 
-    /// What the turn went through so far: the attempts of all its responses.
+    /// The attempts of all responses so far.
     var report: ChappieStreamReport {
         let (finished, driver) = self.shared.withLock { ($0.finishedReport, $0.driver) }
         guard var report = finished else { return driver?.report ?? ChappieStreamReport() }
@@ -264,9 +265,9 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 }
 
 extension RequestWatch {
-    /// A tool call is over.
+    /// Logs the end of a tool call.
     ///
-    /// What a tool or a model says is nothing for a log, so that the line has numbers and fixed words alone.
+    /// The line has only numbers and fixed words, because the content of a tool or a model does not belong into a log.
     fileprivate func note(_ result: ChappieToolExecutionResult, _ redaction: SecretRedaction) {
         let (level, message, outcome): (ChappieLogEntry.Level, String, String) =
             switch result.status {

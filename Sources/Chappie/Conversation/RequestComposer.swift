@@ -7,20 +7,20 @@ import ResponseEvents
 struct RequestComposer: Sendable {
     /// The model of requests that name none.
     let model: String
-    /// What the model is told first.
+    /// The instructions before the input.
     let instructions: String?
     /// Tools by name and as JSON text, in order.
     let tools: [(name: String, json: [UInt8])]
-    /// What the server may do by itself.
+    /// The capabilities that the server may use.
     let capabilities: Set<ChappieHarnessCapability>
     /// The effort of requests that name none.
     let reasoningEffort: ChappieReasoningEffort?
-    /// The speed of requests that name none.
+    /// The service tier of requests that name none.
     let serviceTier: ChappieServiceTier?
-    /// What the server takes.
+    /// The endpoint, with the members that it accepts.
     let endpoint: ChappieEndpoint
 
-    /// What a configuration says about requests.
+    /// Takes the settings of requests from a configuration.
     init(_ configuration: ChappieConfiguration) {
         self.model = configuration.model
         self.instructions = configuration.harness.instructions
@@ -31,17 +31,17 @@ struct RequestComposer: Sendable {
         self.endpoint = configuration.endpoint
     }
 
-    /// The items that a request puts behind the conversation.
+    /// Returns the items that a request appends to the conversation.
     func items(of request: ChappieResponseRequest) -> [[UInt8]] {
         let own = request.bodyJSON.flatMap { try? ResponseRequestBody(json: $0) }?.inputItems ?? []
         return own + request.messages.map(\.json)
     }
 
-    /// The body of a request whose whole input is `items`.
+    /// Returns the body of a request whose whole input is `items`.
     func body(of request: ChappieResponseRequest, items: [[UInt8]], conversationID: String) -> [UInt8] {
         var object = JSONObjectText()
         if let bodyJSON = request.bodyJSON {
-            // The engine says what is wrong with a body or an input that is none.
+            // The engine reports the fault of an invalid body or input.
             guard let given = try? JSONObjectText(bodyJSON), given.hasAcceptableInput else { return bodyJSON }
             object = given
         }
@@ -66,7 +66,7 @@ struct RequestComposer: Sendable {
         return object.json
     }
 
-    /// The caller's tools come first, then those of the client that the caller does not name.
+    /// Sets the tools: the caller's first, then those of the client whose names the caller does not use.
     private func setTools(of request: ChappieResponseRequest, in object: inout JSONObjectText) {
         let given = object["tools"].flatMap { JSONArrayText($0) }?.elements ?? []
         let names = Set(given.compactMap { try? JSONObjectText(Array($0.json)).text(of: "name") })
@@ -89,7 +89,7 @@ struct RequestComposer: Sendable {
         }
     }
 
-    /// What the caller's body says itself stays.
+    /// Sets the members about storage, unless the caller's body has them.
     private func setStorage(in object: inout JSONObjectText) {
         if let isStored = self.endpoint.storesResponses, object["store"] == nil {
             object.setJSON(isStored ? "true" : "false", for: "store")
@@ -101,9 +101,9 @@ struct RequestComposer: Sendable {
 }
 
 extension ChappieConfiguration {
-    /// The tools that the model hears of, one for each name: the harness's in order, then the host's.
+    /// The tools that are declared to the model, one for each name: the harness's in order, then the host's.
     ///
-    /// A host tool takes the place of the harness's tool of its name.
+    /// A host tool replaces the harness's tool of the same name.
     var toolDeclarations: [ToolDeclaration] {
         var declarations: [ToolDeclaration] = []
         for declaration in self.harness.tools.map(\.declaration) + self.tools.map(\.declaration) {

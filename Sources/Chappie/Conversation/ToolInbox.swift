@@ -1,17 +1,17 @@
 import StreamTransport
 
-/// What running tools report to their turn, and the way to wake it.
+/// The reports of running tools to their turn, and the means to wake it.
 ///
-/// Shared by a turn, its tools' tasks and whoever cancels, behind a lock. It outlives the turn in the hands of tools
-/// that do not heed their cancellation: what they still say goes nowhere.
+/// Shared by a turn, its tools' tasks and cancelling tasks, behind a lock. It outlives the turn in tools that ignore
+/// their cancellation: their later reports are discarded.
 final class ToolInbox: Sendable {
-    /// Something that happened while the turn waited or worked.
+    /// An event that occurred while the turn waited or worked.
     enum Message: Sendable {
-        /// A tool is over.
+        /// A tool has ended.
         case ended(Int, ToolLoopStateMachine.Outcome)
-        /// Somebody has answered.
+        /// An approval was answered.
         case answered(Int, ToolLoopStateMachine.Answer)
-        /// The turn has taken as long as it may.
+        /// The turn has exceeded its time limit.
         case timeLimitPassed
     }
 
@@ -24,10 +24,10 @@ final class ToolInbox: Sendable {
 
     private let state = LockedValue(State())
 
-    /// Indicates whether the turn still listens.
+    /// Indicates whether the turn still accepts messages.
     var isOpen: Bool { self.state.withLock { !$0.isClosed } }
 
-    /// Says something to the turn.
+    /// Posts a message to the turn.
     func post(_ message: Message) {
         let waiter: CheckedContinuation<Void, Never>? = self.state.withLock { state in
             guard !state.isClosed else { return nil }
@@ -37,7 +37,7 @@ final class ToolInbox: Sendable {
         waiter?.resume()
     }
 
-    /// What was said since the last time.
+    /// Takes the messages since the last call.
     func take() -> [Message] {
         self.state.withLock { state in
             defer { state.messages.removeAll() }
@@ -62,7 +62,7 @@ final class ToolInbox: Sendable {
         }
     }
 
-    /// Keeps the way to give up a task, for the end of the turn; of one number the newest.
+    /// Keeps the closure that cancels a task, for the end of the turn; for one number the newest.
     func hold(for number: Int, _ giveUp: @escaping @Sendable () -> Void) {
         let isClosed = self.state.withLock { state in
             if !state.isClosed { state.tasks[number] = giveUp }
@@ -71,7 +71,7 @@ final class ToolInbox: Sendable {
         if isClosed { giveUp() }
     }
 
-    /// Gives all tasks up; nothing is taken from them any more, and none is waited for.
+    /// Cancels all tasks, without waiting for them; later messages are discarded.
     func close() {
         let (waiter, tasks) = self.state.withLock { state in
             state.isClosed = true

@@ -1,23 +1,23 @@
 import ChappieTransport
 
-/// What a client's turns have in common.
+/// The common settings of a client's turns.
 struct TurnSetup: Sendable {
     /// The engine.
     let transport: ChappieStreamingTransport
-    /// Makes the requests.
+    /// Composes the requests.
     let composer: RequestComposer
     /// The tools that the program runs, by name.
     let tools: [String: ChappieHostTool]
     /// Answers calls that wait for an approval.
     let approvalHandler: ChappieToolApprovalHandler?
-    /// How far a turn may go.
+    /// The limits of a turn.
     let limits: ChappieRunLimits
-    /// Which events of the wire are passed on.
+    /// The events of the wire that are passed on.
     let rawEvents: ChappieRawEvents
-    /// What the engine was told, the program's sinks among it.
+    /// The engine's configuration, with the program's sinks.
     let engine: ChappieTransportConfiguration
 
-    /// What a configuration says about turns.
+    /// Takes the settings of turns from a configuration.
     init(_ configuration: ChappieConfiguration, transport: ChappieStreamingTransport) {
         self.transport = transport
         self.composer = RequestComposer(configuration)

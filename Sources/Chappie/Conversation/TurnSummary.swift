@@ -1,6 +1,6 @@
 import ChappieTransport
 
-/// What a turn comes to as one response: what its responses cost together, and who answered last.
+/// The result of a turn as one response: the total usage of its responses, and the last of them.
 struct TurnSummary: Sendable, Equatable {
     private var id: String?
     private var model: String?
@@ -15,7 +15,7 @@ struct TurnSummary: Sendable, Equatable {
         self.requestID = response.requestID ?? self.requestID
     }
 
-    /// The turn as a response with its text.
+    /// Returns the turn as a response with its text.
     func response(text: String) -> ChappieResponse {
         var response = ChappieResponse(id: self.id, status: "completed")
         response.model = self.model
@@ -27,7 +27,7 @@ struct TurnSummary: Sendable, Equatable {
 }
 
 extension ChappieTokenUsage {
-    /// The sum; of a count that one side does not have, the other's.
+    /// Returns the sum; a count that one side lacks is the other's.
     fileprivate func adding(_ other: Self?) -> Self {
         guard let other else { return self }
         func sum(_ count: KeyPath<Self, Int?>) -> Int? {

@@ -6,29 +6,29 @@ import ChappieTransport
     import Foundation
 #endif
 
-/// Asks an authorization server, over the same transport as everything else.
+/// Sends requests to an authorization server, over the engine's transport.
 struct AuthorizationClient: Sendable {
-    /// What is posted, parameter by parameter.
+    /// The content of a POST, parameter by parameter.
     enum Body {
         /// `application/x-www-form-urlencoded`.
         case form([(name: String, value: String)])
-        /// A JSON object of texts.
+        /// A JSON object with string values.
         case json([(name: String, value: String)])
     }
 
-    /// An answer that is larger makes no sense.
+    /// The largest answer; a larger one is invalid.
     static let answerByteLimit = 1 << 20
-    /// So much of an error's answer is kept.
+    /// The largest part of an error's answer that is kept.
     static let errorByteLimit = 4 << 10
-    /// How long an answer may take, from the beginning of the request.
+    /// The time limit for an answer, from the beginning of the request.
     static let timeout: Duration = .seconds(30)
 
     private let transport: ChappieStreamingTransport
     private let originator: String
 
-    /// A client with the security, the proxy and the limit of time for connecting of a configuration.
+    /// Creates a client with the TLS settings, the proxy and the connect timeout of a configuration.
     ///
-    /// `timeout` is how long an answer may take, from the beginning of the request.
+    /// `timeout` is the time limit for an answer, from the beginning of the request.
     init(_ configuration: ChappieConfiguration, timeout: Duration = Self.timeout) {
         var settings = ChappieTransportConfiguration(baseURL: configuration.signIn.server.issuer)
         settings.tls = configuration.tls
@@ -43,7 +43,7 @@ struct AuthorizationClient: Sendable {
         self.originator = configuration.signIn.originator
     }
 
-    /// The answer to a POST, whatever its status code.
+    /// Posts a body, and returns the answer, whatever its status code.
     ///
     /// Throws `networkFailure`, `cancelledSignIn`, `invalidResponse` for an answer that is too large, and `unknown` for
     /// a URL that is neither https nor on this machine.
@@ -58,9 +58,9 @@ struct AuthorizationClient: Sendable {
         }
     }
 
-    /// The token endpoint's answer as tokens, or what it refused.
+    /// Returns the token endpoint's answer as tokens, or throws its refusal.
     ///
-    /// `secrets` are what was sent and has no place in an error.
+    /// `secrets` are sent values that must not appear in an error.
     static func grant(
         _ answer: FetchedDocument, secrets: [String]
     ) throws(ChappieAuthError) -> TokenGrant {
@@ -72,9 +72,9 @@ struct AuthorizationClient: Sendable {
         return grant
     }
 
-    /// What a server said, without what was sent to it, and no longer than anybody reads.
+    /// Returns the text of an answer, without the sent secrets, and cut to a readable length.
     static func words(_ body: [UInt8], without secrets: [String]) -> String {
-        // Some repeat the form that they were sent as it was.
+        // Some servers echo the form as it was sent.
         let written = secrets.flatMap { [$0, PercentEncoding.encode($0)] }
         return SecretRedaction(written).words(String(decoding: body.prefix(Self.errorByteLimit), as: UTF8.self))
     }

@@ -1,24 +1,24 @@
-/// What an authorization server says about a refusal, in whichever of its shapes.
+/// The refusal of an authorization server, in any of its shapes.
 ///
-/// Whatever it does not say is nil.
+/// Members that it lacks are nil.
 struct AuthorizationRefusal: Sendable, Equatable {
-    /// More of a message is not kept.
+    /// The longest message that is kept.
     static let messageCharacterLimit = 500
 
-    /// The error, in a word for programs: `error.code`, `error` where that is a text (RFC 6749 section 5.2), or `code`.
+    /// The machine-readable code: `error.code`, `error` where that is a text (RFC 6749 section 5.2), or `code`.
     var code: String?
-    /// The error, in the server's words: printable, and no longer than anybody reads.
+    /// The server's description: printable, and cut to a readable length.
     var message: String?
 
-    /// A refusal of these parts.
+    /// Creates a refusal of these parts.
     init(code: String?, message: String?) {
         self.code = code.flatMap { $0.isEmpty ? nil : $0 }
         self.message = message.flatMap { Self.printable($0) }
     }
 
-    /// Reads an answer; nothing is known of one that is no object of JSON.
+    /// Reads an answer; one that is not a JSON object yields no values.
     init(body: [UInt8]) {
-        // A message in another encoding than UTF-8 takes nothing away from the code.
+        // An invalid encoding of the message does not affect the code.
         let answer = ChappieJSONValue(jsonText: String(decoding: body, as: UTF8.self))
         let error = answer?["error"]
         self.init(
@@ -26,7 +26,7 @@ struct AuthorizationRefusal: Sendable, Equatable {
             message: (error?["message"] ?? answer?["error_description"] ?? answer?["message"])?.string)
     }
 
-    /// The code, where it is a word such as those of RFC 6749: fit to show.
+    /// The code, if it is a word such as those of RFC 6749, which is safe to show.
     var shownCode: String? {
         guard let code = self.code, code.utf8.count <= 64 else { return nil }
         let isWord = code.utf8.allSatisfy { byte in
@@ -35,7 +35,7 @@ struct AuthorizationRefusal: Sendable, Equatable {
         return isWord ? code : nil
     }
 
-    /// A text without what steers a terminal; nil when nothing is left.
+    /// Returns a text without control characters for terminals; nil when none is left.
     static func printable(_ text: String) -> String? {
         let scalars = text.unicodeScalars.lazy.filter { scalar in
             switch scalar.properties.generalCategory {

@@ -6,28 +6,28 @@ import ChappieTransport
     public import Foundation
 #endif
 
-/// What is known about an account that is signed in.
+/// The known facts about an account that is signed in.
 ///
-/// Read from its tokens, which the server has to verify: nothing here proves anything.
+/// They are read from its tokens without verification, which is the server's task.
 public struct ChappieAccount: Sendable, Equatable {
     /// The name under which it is stored.
     public let name: String
-    /// The server's name for it (`chatgpt_account_id`).
+    /// The server's identifier of the account (`chatgpt_account_id`).
     public let accountID: String?
-    /// The person's address.
+    /// The user's address.
     public let email: String?
     /// The plan, as the server spells it, such as `plus`.
     public let planType: String?
-    /// The server's name for the person.
+    /// The server's identifier of the user.
     public let userID: String?
-    /// When the access token ends; nil when that is not known.
+    /// The time at which the access token expires; nil when that is not known.
     public let expiresAt: Date?
     /// Indicates whether only a new sign-in helps: there is no refresh token, or the server has refused it for good.
     public let requiresReauthentication: Bool
 
     init(name: String, credential: ChappieStoredCredential) {
         let claims = credential.claims
-        // A server may write anything into a token, another token too, and what is here is shown.
+        // A token may contain any text, another token too, and these values are shown.
         let tokens = [credential.accessToken, credential.refreshToken, credential.idToken]
         let redaction = SecretRedaction(tokens.compactMap { $0 })
         self.name = name

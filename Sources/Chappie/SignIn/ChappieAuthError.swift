@@ -4,32 +4,32 @@
     public import Foundation
 #endif
 
-/// Why a sign-in, or the exchange of a token, failed.
+/// The failure of a sign-in, or of the exchange of a token.
 ///
-/// Its description holds no token, no code and none of the server's words; those are in the cases' own values, without
-/// the secrets that were sent.
+/// Its description holds no token, no code and no text of the server; those are in the cases' own values, without the
+/// secrets that were sent.
 public enum ChappieAuthError: Error, Sendable, Equatable {
-    /// The device code expired before anybody entered it (RFC 8628 section 3.5).
+    /// The device code expired before it was entered (RFC 8628 section 3.5).
     case expiredDeviceCode
-    /// The sign-in was cancelled: by the task, or by the person at the callback.
+    /// The sign-in was cancelled: by the task, or by the user at the callback.
     case cancelledSignIn
-    /// The authorization server cannot be reached, or the connection failed; why, in words that are fit to show.
+    /// The authorization server cannot be reached, or the connection failed; the reason, safe to show.
     case networkFailure(String)
-    /// Nobody entered the device code for as long as this side waits.
+    /// The device code was not entered within the client's time limit.
     case pollingTimeout
-    /// The browser did not come back for as long as this side waits.
+    /// The browser did not return within the client's time limit.
     case callbackTimeout
-    /// There is no refresh token: the server gave none, or none is stored.
+    /// There is no refresh token: the server issued none, or none is stored.
     case missingRefreshToken
     /// The token endpoint refused; its status code and its answer, 4 KiB at most.
     case tokenExchangeFailed(statusCode: Int, body: String)
-    /// The person or the server denied the authorization; the server's words.
+    /// The user or the server denied the authorization; the server's description.
     case authorizationDenied(String)
-    /// The system gave no random bytes; its status code (`errno`).
+    /// The system provided no random bytes; its error (`errno`).
     case secureRandomFailed(statusCode: Int32)
-    /// The server's answer makes no sense: it is no JSON, too large, cut short, or lacks a token.
+    /// The server's answer is invalid: it is not JSON, too large, truncated, or lacks a token.
     case invalidResponse
-    /// Something else; what, in words that are fit to show.
+    /// Another failure; its description, safe to show.
     case unknown(String)
 }
 
@@ -47,7 +47,7 @@ extension ChappieAuthError {
         }
     }
 
-    /// A stable name of what went wrong, such as `auth.polling-timeout`.
+    /// A stable name of the failure, such as `auth.polling-timeout`.
     public var tag: String {
         switch self {
         case .expiredDeviceCode: "auth.expired-device-code"
@@ -64,7 +64,7 @@ extension ChappieAuthError {
         }
     }
 
-    /// What kind of problem it is.
+    /// The category of the failure.
     public var category: ChappieErrorCategory {
         switch self {
         case .expiredDeviceCode, .cancelledSignIn, .pollingTimeout, .callbackTimeout, .missingRefreshToken: .auth
@@ -83,7 +83,7 @@ extension ChappieAuthError {
         }
     }
 
-    /// Indicates whether the same call may succeed later without anybody changing anything.
+    /// Indicates whether the same call may succeed later without any change.
     public var isRetryable: Bool {
         switch self {
         case .networkFailure: true
@@ -92,9 +92,9 @@ extension ChappieAuthError {
         }
     }
 
-    /// What the server said: to be logged with care, not to be shown.
+    /// The server's description: to be logged with care, not to be shown.
     ///
-    /// Secrets that were sent are taken out of it.
+    /// The sent secrets are removed from it.
     public var unsafeMessage: String? {
         switch self {
         case .tokenExchangeFailed(_, let body): body
@@ -105,16 +105,16 @@ extension ChappieAuthError {
 }
 
 extension ChappieAuthError: LocalizedError {
-    /// What went wrong and what to do, in sentences that are fit to show and to log.
+    /// The problem and the advice, in sentences that are safe to show and to log.
     public var errorDescription: String? { self.safeDescription }
 
     /// The same as `errorDescription`.
     public var safeDescription: String { "\(self.problem) \(self.advice)" }
 
-    /// What went wrong, without the advice.
+    /// The problem, without the advice.
     public var failureReason: String? { self.problem }
 
-    /// What to do about it.
+    /// The advice.
     public var recoverySuggestion: String? { self.advice }
 
     private var problem: String {

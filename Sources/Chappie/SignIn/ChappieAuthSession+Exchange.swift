@@ -1,10 +1,10 @@
-// The end that every way of signing in has in common: a code becomes tokens. It owns nothing.
+// The last step of every kind of sign-in: the exchange of a code for tokens.
 
 extension ChappieAuthSession {
     /// Exchanges an authorization code (RFC 6749 section 4.1.3, with RFC 7636 section 4.5).
     ///
-    /// Throws `ChappieAuthError`: `tokenExchangeFailed` for anything but 2xx, and `invalidResponse` where the access
-    /// token is missing, or the ID token of a scope that has `openid` (OpenID Connect Core section 3.1.3.3).
+    /// Throws `ChappieAuthError`: `tokenExchangeFailed` for any status code but 2xx, and `invalidResponse` where the
+    /// access token is missing, or the ID token of a scope that has `openid` (OpenID Connect Core section 3.1.3.3).
     func exchange(code: String, verifier: String, redirectURI: String) async throws(ChappieAuthError) -> TokenGrant {
         let server = self.configuration.signIn.server
         let answer = try await self.client.post(

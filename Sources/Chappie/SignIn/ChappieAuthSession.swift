@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// Signs people in, and keeps their credentials fresh.
+/// Signs users in, and keeps their credentials fresh.
 ///
 /// ```swift
 /// let session = Chappie.authSession(configuration: configuration)
@@ -36,25 +36,25 @@ public final class ChappieAuthSession: Sendable {
 
     // MARK: Signing in
 
-    /// Asks for a device code (RFC 8628 section 3.1), for a person with another device or browser.
+    /// Asks for a device code (RFC 8628 section 3.1), for a user with another device or browser.
     ///
     /// Throws `ChappieAuthError`: `networkFailure`, `invalidResponse`, `cancelledSignIn`, and `unknown` where there is
-    /// no client ID, or the server has no such way.
+    /// no client ID, or the server does not support device codes.
     public func startDeviceCodeSignIn() async throws -> ChappieDeviceCodeSignIn {
         try await ChappieDeviceCodeSignIn(session: self)
     }
 
     /// Prepares an authorization with PKCE (RFC 7636) in a browser on this machine, and listens for its return.
     ///
-    /// Throws `ChappieAuthError`: `secureRandomFailed`, and `unknown` where there is no client ID, no such way, or no
-    /// port.
+    /// Throws `ChappieAuthError`: `secureRandomFailed`, and `unknown` where there is no client ID, no support by the
+    /// server, or no free port.
     public func startBrowserSignIn() async throws -> ChappieBrowserSignIn {
         try await ChappieBrowserSignIn(session: self)
     }
 
-    /// Keeps what a token endpoint gave at the end of a sign-in.
+    /// Stores the tokens of a sign-in.
     func finish(_ grant: TokenGrant) async throws -> ChappieAccount {
-        // A token of a type that is not known must not be used (RFC 6749 section 7.1).
+        // A token of an unknown type must not be used (RFC 6749 section 7.1).
         guard let accessToken = grant.accessToken, grant.isBearer else { throw ChappieAuthError.invalidResponse }
         guard let refreshToken = grant.refreshToken else { throw ChappieAuthError.missingRefreshToken }
         let signIn = self.configuration.signIn
@@ -71,7 +71,7 @@ public final class ChappieAuthSession: Sendable {
         return ChappieAccount(name: signIn.account, credential: credential)
     }
 
-    /// The client ID that was given, or the environment's.
+    /// Returns the given client ID, or the environment's.
     func clientID() throws(ChappieAuthError) -> String {
         guard let known = self.configuration.signIn.knownClientID else {
             let variable = ChappieSignInConfiguration.clientIDVariable
@@ -82,31 +82,31 @@ public final class ChappieAuthSession: Sendable {
 
     // MARK: Signed in
 
-    /// The account that is signed in under the configuration's name; nil when there is none.
+    /// Returns the account that is signed in under the configuration's name; nil when there is none.
     ///
-    /// Throws what the storage throws.
+    /// Throws the storage's errors.
     public func account() throws -> ChappieAccount? {
         let name = self.configuration.signIn.account
         return try self.storage.credential(of: name).map { ChappieAccount(name: name, credential: $0) }
     }
 
-    /// All accounts that are signed in, by name.
+    /// Returns all accounts that are signed in, by name.
     ///
-    /// Throws what the storage throws.
+    /// Throws the storage's errors.
     public func accounts() throws -> [ChappieAccount] {
         try self.storage.accounts().compactMap { name in
             try self.storage.credential(of: name).map { ChappieAccount(name: name, credential: $0) }
         }
     }
 
-    /// The credential for a request, refreshed where it has to be: what `ChappieConfiguration.credential` wants.
+    /// Returns the credential for a request, refreshed if necessary, for `ChappieConfiguration.credential`.
     ///
-    /// New tokens are stored before they are given. While a refresh fails, the old token is used for as long as it is
-    /// good, and the next try is 30 s later; one that is needed is tried for 10 s. Throws `ChappieClientError`:
-    /// `missingCredential` when nobody is signed in, `missingRefreshToken` and `reauthenticationRequired` when only a
-    /// new sign-in helps; `ChappieAuthError` when the authorization server cannot be reached and the old token is of no
-    /// use; `CancellationError`, which does not end a refresh that is under way; and what the storage throws. Tokens
-    /// that the storage cannot keep stay in this session, which stores them when it is asked the next time.
+    /// New tokens are stored before they are returned. While a refresh fails, the old token is used until it expires,
+    /// and the next attempt is 30 s later; a necessary refresh is attempted for 10 s. Throws `ChappieClientError`:
+    /// `missingCredential` when no account is signed in, `missingRefreshToken` and `reauthenticationRequired` when only
+    /// a new sign-in helps; `ChappieAuthError` when the authorization server cannot be reached and the old token is
+    /// unusable; `CancellationError`, which does not end a running refresh; and the storage's errors. Tokens that the
+    /// storage cannot store stay in this session, which stores them at the next request.
     public func credential(
         for request: ChappieTransportConfiguration.CredentialRequest
     ) async throws -> ChappieCredential {
@@ -115,27 +115,27 @@ public final class ChappieAuthSession: Sendable {
 
     /// Refreshes the credential now.
     ///
-    /// Where a sibling has refreshed it since this session has seen it, the sibling's is taken, and nothing is sent.
-    /// Throws `ChappieAuthError`, `CancellationError`, and what the storage throws. A refusal that the server gave
-    /// before is remembered, until the next sign-in, as `tokenExchangeFailed` with status code 401 and its code.
+    /// If another session or process has refreshed it since this session read it, that credential is used, and no
+    /// request is sent. Throws `ChappieAuthError`, `CancellationError`, and the storage's errors. An earlier refusal of
+    /// the server is remembered, until the next sign-in, as `tokenExchangeFailed` with status code 401 and its code.
     @discardableResult
     public func refreshAuth() async throws -> ChappieAccount {
         ChappieAccount(name: self.configuration.signIn.account, credential: try await self.keeper.refresh())
     }
 
-    /// Revokes the tokens (RFC 7009) as far as the server can be reached within 10 s, and forgets the account.
+    /// Revokes the tokens (RFC 7009) as far as the server can be reached within 10 s, and removes the account.
     ///
-    /// Throws what the storage throws; the server's part is best effort.
+    /// Throws the storage's errors; the revocation is best effort.
     public func signOut() async throws { try await self.keeper.signOut() }
 }
 
 extension ChappieAuthSession: CustomReflectable {
-    /// The name of the account, and nothing of its credential.
+    /// The name of the account, without its credential.
     public var customMirror: Mirror { Mirror(self, children: ["account": self.configuration.signIn.account]) }
 }
 
 extension Chappie {
-    /// A session that signs people in; nothing is sent before it is used.
+    /// Creates a session that signs users in; no request is sent before it is used.
     public static func authSession(configuration: ChappieConfiguration = ChappieConfiguration()) -> ChappieAuthSession {
         ChappieAuthSession(configuration: configuration)
     }

@@ -4,22 +4,22 @@
     public import Foundation
 #endif
 
-/// Where an authorization server has its endpoints (RFC 6749 section 3), and which way of signing in it has.
+/// The endpoints of an authorization server (RFC 6749 section 3), and the kinds of sign-in that it supports.
 ///
 /// Every URL is https; plain http is used for loopback addresses alone.
 public struct ChappieAuthorizationServer: Sendable, Equatable {
-    /// How a device without a browser signs in.
+    /// The sign-in of a device without a browser.
     public enum DeviceGrant: Sendable, Equatable {
         /// RFC 8628: the endpoint of section 3.1; the token endpoint is polled.
         case standard(deviceAuthorization: URL)
-        /// A server that hands out an authorization code with its verifier when the person has agreed, which is then
+        /// A server that issues an authorization code with its verifier when the user has agreed; the code is then
         /// exchanged at the token endpoint.
         ///
-        /// `verification` is the page for the person, `redirectURI` what the exchange names.
+        /// `verification` is the page for the user, `redirectURI` the value for the exchange.
         case authorizationCode(userCode: URL, poll: URL, verification: URL, redirectURI: String)
     }
 
-    /// How the body of a request to refresh or to revoke is written.
+    /// The encoding of requests to refresh and to revoke.
     ///
     /// The exchange of a code is always a form.
     public enum BodyCoding: String, Sendable, Equatable {
@@ -29,26 +29,27 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
         case json
     }
 
-    /// What the server is known by: a credential of one issuer is of no use at another.
+    /// The server's identity: a credential of one issuer is useless at another.
     public var issuer: URL
-    /// Where a browser begins (RFC 6749 section 3.1); nil when there is no such way.
+    /// The authorization endpoint for a browser (RFC 6749 section 3.1); nil when there is none.
     public var authorization: URL?
-    /// Where codes and refresh tokens become access tokens (RFC 6749 section 3.2).
+    /// The token endpoint, which exchanges codes and refresh tokens for access tokens (RFC 6749 section 3.2).
     public var token: URL
-    /// Where tokens are revoked (RFC 7009); nil when there is no such place.
+    /// The revocation endpoint (RFC 7009); nil when there is none.
     public var revocation: URL?
-    /// How a device without a browser signs in; nil when there is no such way.
+    /// The sign-in of a device without a browser; nil when it is not supported.
     public var deviceGrant: DeviceGrant?
-    /// How requests to refresh and to revoke are written.
+    /// The encoding of requests to refresh and to revoke.
     public var bodyCoding: BodyCoding
-    /// What is asked for (RFC 6749 section 3.3).
+    /// The requested scope (RFC 6749 section 3.3).
     public var scope: String
     /// Parameters of the authorization request beside those of the standards.
     public var authorizationParameters: [ChappieEndpoint.Field]
-    /// Indicates whether the authorization request says which program asks (`originator`), which no standard knows.
+    /// Indicates whether the authorization request names the requesting program (`originator`), a non-standard
+    /// parameter.
     var takesOriginator = false
 
-    /// A server that keeps to the standards.
+    /// Creates a server that conforms to the standards.
     public init(
         issuer: URL, authorization: URL? = nil, token: URL, revocation: URL? = nil, deviceAuthorization: URL? = nil,
         scope: String = "openid profile email offline_access"
@@ -65,7 +66,7 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
 
     /// Returns whether an endpoint may be there.
     ///
-    /// RFC 6749 section 3: the endpoints need TLS; what does not leave the machine may do without.
+    /// RFC 6749 section 3: the endpoints require TLS; requests that stay on this machine do not.
     package static func allows(_ url: URL) -> Bool {
         guard let host = url.host(percentEncoded: false)?.lowercased(), !host.isEmpty else { return false }
         return switch url.scheme?.lowercased() {
@@ -77,11 +78,11 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
 
     /// The server behind the accounts of ChatGPT.
     ///
-    /// It is made each time: the leak sanitizer does not follow references that share their word with an enumeration's
-    /// case, and would take those of a constant for lost.
+    /// It is created each time: the leak sanitizer does not follow references that share their word with an
+    /// enumeration's case, and would report those of a constant as leaks.
     public static var openAI: Self { .openAI(issuer: Self.openAIIssuer) }
 
-    /// A server with the endpoints of the one behind the accounts of ChatGPT, elsewhere.
+    /// Returns a server with the same endpoints as the one behind the accounts of ChatGPT, under another issuer.
     public static func openAI(issuer: URL) -> Self {
         var server = Self(
             issuer: issuer, authorization: issuer.appending(path: "oauth/authorize"),
@@ -101,8 +102,8 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
         return server
     }
 
-    /// Where a credential's tokens are refreshed and revoked, by what it says of its server; nil when its issuer is no
-    /// URL.
+    /// Creates the server that refreshes and revokes a credential's tokens, from the credential; nil when its issuer is
+    /// not a URL.
     package init?(of credential: ChappieStoredCredential) {
         guard let issuer = URL(string: credential.issuer) else { return nil }
         guard let endpoints = credential.endpoints else {
@@ -113,7 +114,7 @@ public struct ChappieAuthorizationServer: Sendable, Equatable {
         self.bodyCoding = endpoints.bodyCoding
     }
 
-    /// What a credential keeps of the server; nil where the issuer says it all.
+    /// The endpoints that a credential stores; nil where the issuer determines them.
     package var keptEndpoints: ChappieStoredCredential.Endpoints? {
         let usual = Self.openAI(issuer: self.issuer)
         let isUsual =

@@ -4,16 +4,16 @@
     import Foundation
 #endif
 
-/// Where a sign-in gets its time from: the system, or a test.
+/// The clock of a sign-in: the system's, or a test's.
 struct SignInClock: Sendable {
-    /// Time since some fixed moment; it does not jump.
+    /// Returns the time since some fixed moment; it is monotonic.
     let now: @Sendable () -> Duration
-    /// The date; somebody may set it.
+    /// Returns the date, which may be set.
     let date: @Sendable () -> Date
     /// Waits, or throws `CancellationError`.
     let sleep: @Sendable (Duration) async throws -> Void
 
-    /// The system's.
+    /// The system's clock.
     static let system: SignInClock = {
         let start = ContinuousClock.now
         return SignInClock(

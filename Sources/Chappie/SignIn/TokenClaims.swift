@@ -4,11 +4,11 @@
     import Foundation
 #endif
 
-/// What a token says about itself (RFC 7519 section 4).
+/// The claims of a token (RFC 7519 section 4).
 ///
-/// Nobody has verified it: it is good for showing it to the person, and for telling when to refresh.
+/// They are not verified: they serve for display, and for scheduling a refresh.
 struct TokenClaims: Sendable, Equatable {
-    /// A larger token is not looked into.
+    /// The largest token that is decoded.
     static let byteLimit = 64 << 10
 
     /// `exp`.
@@ -24,10 +24,10 @@ struct TokenClaims: Sendable, Equatable {
     /// `chatgpt_account_is_fedramp`.
     var isFedRAMP = false
 
-    /// Nothing.
+    /// Creates claims without values.
     init() {}
 
-    /// Reads the middle one of a token's three parts (RFC 7515 section 7.1); nil when it has not three, or the middle
+    /// Reads the second of a token's three parts (RFC 7515 section 7.1); nil when it does not have three, or the second
     /// one is not an object.
     init?(token: String) {
         guard token.utf8.count <= Self.byteLimit else { return nil }
@@ -44,7 +44,7 @@ struct TokenClaims: Sendable, Equatable {
         self.isFedRAMP = account?["chatgpt_account_is_fedramp"] == .bool(true)
     }
 
-    /// These claims, and what they do not say from others.
+    /// Returns these claims, with missing ones from others.
     func merging(_ others: TokenClaims?) -> TokenClaims {
         guard let others else { return self }
         var merged = self
@@ -57,12 +57,12 @@ struct TokenClaims: Sendable, Equatable {
         return merged
     }
 
-    /// Seconds since 1970, up to the year 9999; what lies beyond is no date that anybody means.
+    /// Returns a date from seconds since 1970, up to the year 9999; nil beyond that.
     private static func date(_ seconds: Double) -> Date? {
         (0...253_402_300_799).contains(seconds) ? Date(timeIntervalSince1970: seconds) : nil
     }
 
-    /// base64url without padding (RFC 4648 section 5).
+    /// Decodes base64url without padding (RFC 4648 section 5).
     private static func decode(_ text: Substring) -> Data? {
         let standard = text.replacing("-", with: "+").replacing("_", with: "/")
         return Data(base64Encoded: standard + String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4))

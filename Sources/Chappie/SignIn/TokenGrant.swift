@@ -4,23 +4,22 @@
     import Foundation
 #endif
 
-/// What a token endpoint gives (RFC 6749 section 5.1).
+/// The answer of a token endpoint (RFC 6749 section 5.1).
 struct TokenGrant: Sendable, Equatable {
     /// The access token.
     var accessToken: String?
-    /// The refresh token; a new one replaces the one before, which is then spent.
+    /// The refresh token; a new one replaces and invalidates the previous one.
     var refreshToken: String?
     /// The ID token of OpenID Connect.
     var idToken: String?
-    /// How many seconds the access token lasts.
+    /// The lifetime of the access token, in seconds.
     var expiresIn: Double?
-    /// Indicates whether the access token is one that whoever bears it may use, which is the only type that is known
-    /// here.
+    /// Indicates whether the access token is a bearer token, the only known type.
     ///
-    /// True where the server does not say.
+    /// True where the server does not specify it.
     var isBearer: Bool
 
-    /// Reads an answer; nil when it is not an object of JSON, or has a token that is not text.
+    /// Reads an answer; nil when it is not a JSON object, or has a token that is not text.
     init?(body: [UInt8]) {
         guard let text = String(validating: body, as: UTF8.self), let value = ChappieJSONValue(jsonText: text),
             case .object(let members) = value
@@ -39,7 +38,7 @@ struct TokenGrant: Sendable, Equatable {
         // Not case-sensitive (RFC 6749 section 5.1).
         case let type: self.isBearer = type?.string?.lowercased() == "bearer"
         }
-        // Some write numbers as texts.
+        // Some servers write numbers as texts.
         let seconds = members["expires_in"]?.number ?? members["expires_in"]?.string.flatMap { Double($0) }
         self.expiresIn = seconds.flatMap { $0.isFinite && $0 > 0 ? $0 : nil }
     }
@@ -50,7 +49,7 @@ struct TokenGrant: Sendable, Equatable {
 }
 
 extension TokenGrant {
-    /// When an access token of this grant ends: what it says itself, or what came with it.
+    /// Returns the time at which an access token of this grant expires: by its own claim, or by `expiresIn`.
     func expiresAt(of accessToken: String, now: Date) -> Date? {
         TokenClaims(token: accessToken)?.expiresAt ?? self.expiresIn.map { now.addingTimeInterval($0) }
     }

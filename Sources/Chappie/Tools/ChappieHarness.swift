@@ -1,4 +1,4 @@
-/// What stands around the model: who it is, what it is told, and which tools it hears of.
+/// The environment of the model: its instructions, capabilities and tools.
 ///
 /// ```swift
 /// let harness = ChappieHarness(
@@ -7,20 +7,20 @@
 /// let client = Chappie.client(harness: harness, tools: [search])
 /// ```
 public struct ChappieHarness: Sendable, Equatable {
-    /// What the program calls it.
+    /// The program's name for it.
     public let name: String
-    /// What it is for, in a line.
+    /// Its purpose, in a line.
     ///
     /// For people; the model does not read it.
     public let summary: String
-    /// What the model is told before everything else; nil for nothing.
+    /// The instructions before all input; nil for none.
     public let instructions: String?
-    /// What the server may do by itself.
+    /// The capabilities that the server may use.
     public let capabilities: Set<ChappieHarnessCapability>
-    /// Tools that the model hears of, beside the client's own.
+    /// The tools that are declared to the model, beside the client's own.
     public let tools: [ChappieHarnessTool]
 
-    /// A harness.
+    /// Creates a harness.
     public init(
         name: String, summary: String = "", instructions: String? = nil,
         capabilities: Set<ChappieHarnessCapability> = [], tools: [ChappieHarnessTool] = []
@@ -37,11 +37,11 @@ public struct ChappieHarness: Sendable, Equatable {
         name: "default", summary: "A helpful assistant",
         instructions: "You are a helpful assistant. Use the tools that you have when they help.",
         capabilities: [.parallelToolCalls])
-    /// Nothing at all: no instructions, no tools, the server's defaults.
+    /// An empty harness: no instructions, no tools, the server's defaults.
     public static let none = Self(name: "none")
 }
 
-/// What a harness lets the server do.
+/// A permission of the harness for the server.
 public enum ChappieHarnessCapability: String, Sendable, Codable, CaseIterable {
     /// The model may call several tools at once: `parallel_tool_calls`.
     ///

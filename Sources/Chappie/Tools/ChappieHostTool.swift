@@ -11,36 +11,38 @@ import ResponseEvents
 /// }
 /// ```
 ///
-/// Its handler runs in a task of its own, which is cancelled with the turn. What it throws ends the turn with
-/// `ChappieClientError.toolExecutionFailed`; what the model is to read is a result (`ChappieToolResult.failed(_:)`).
+/// Its handler runs in a task of its own, which is cancelled with the turn. An error that it throws ends the turn with
+/// `ChappieClientError.toolExecutionFailed`; a failure that the model is to read is a result
+/// (`ChappieToolResult.failed(_:)`).
 ///
-/// A function does not run, and nobody is asked, when its arguments are not one JSON object, when a member that the
-/// schema's `required` names is missing, or when the `type` of an outermost property is another. The call has then
-/// failed, and its output tells the model why, with the offset in bytes. Empty arguments are `{}`, which is how many
-/// models call a function without parameters; arguments that are absent or `null` are no object. An optional member may
-/// be `null`, and the rest of the schema is the tool's to check. Neither does a function run that is called as a custom
-/// tool, a custom tool that is called as a function, or a call of which the server says that it is incomplete.
+/// A function does not run, and no approval is asked for, when its arguments are not one JSON object, when a member
+/// that the schema's `required` names is missing, or when the `type` of an outermost property differs. The call has
+/// then failed, and its output tells the model why, with the offset in bytes. Empty arguments are `{}`, which many
+/// models write for functions without parameters; arguments that are absent or `null` are not an object. An optional
+/// member may be `null`, and the tool checks the rest of the schema. A function that is called as a custom tool, a
+/// custom tool that is called as a function, and a call that the server marks as incomplete do not run either.
 ///
-/// A call with a `namespace` other than the tool's name is another tool's: `ChappieClientError.missingToolHandler`.
+/// A call with a `namespace` other than the tool's name belongs to another tool:
+/// `ChappieClientError.missingToolHandler`.
 public struct ChappieHostTool: Sendable {
-    /// Does what the tool does.
+    /// Runs the tool.
     public typealias Handler = @Sendable (ChappieToolCall) async throws -> ChappieToolResult
 
     /// The tool's name: letters, digits, `_` and `-`, at most 64.
     public let name: String
-    /// What it does, for the model.
+    /// Its purpose, for the model.
     public let description: String
-    /// Indicates whether it runs when it is called.
+    /// The policy for running it when it is called.
     public let policy: ChappieToolPolicy
-    /// What it takes.
+    /// The input of the tool.
     let input: ToolInput
-    /// Does what the tool does.
+    /// Runs the tool.
     let handler: Handler
 
-    /// A function, which takes JSON that a schema describes.
+    /// Creates a function, which takes JSON that a schema describes.
     ///
-    /// Without a schema it takes any object. `isStrict` asks the server to keep the model to the schema, which then has
-    /// to close every object.
+    /// Without a schema it takes any object. `isStrict` asks the server to restrict the model to the schema, which then
+    /// has to close every object.
     public init(
         name: String, description: String, inputSchema: ChappieJSONValue? = nil, isStrict: Bool = false,
         policy: ChappieToolPolicy = .automatic, handler: @escaping Handler
@@ -52,7 +54,7 @@ public struct ChappieHostTool: Sendable {
         self.handler = handler
     }
 
-    /// A custom tool, which takes text.
+    /// Creates a custom tool, which takes text.
     public init(
         name: String, description: String, format: ChappieToolInputFormat, policy: ChappieToolPolicy = .automatic,
         handler: @escaping Handler
@@ -64,7 +66,7 @@ public struct ChappieHostTool: Sendable {
         self.handler = handler
     }
 
-    /// What the model is told.
+    /// The declaration for the model.
     var declaration: ToolDeclaration {
         ToolDeclaration(name: self.name, description: self.description, input: self.input)
     }
@@ -77,7 +79,7 @@ public enum ChappieToolInputFormat: Sendable, Equatable {
     /// Text of a grammar.
     case grammar(syntax: Syntax, definition: String)
 
-    /// How a grammar is written.
+    /// The syntax of a grammar.
     public enum Syntax: String, Sendable, CaseIterable {
         /// Lark.
         case lark
@@ -86,35 +88,35 @@ public enum ChappieToolInputFormat: Sendable, Equatable {
     }
 }
 
-/// A tool that the model is told of, for a harness.
+/// A tool that a harness declares to the model.
 ///
-/// It runs nothing. A call of it is `ChappieClientError.missingToolHandler`, unless the client has a host tool of that
-/// name, whose declaration then replaces this one.
+/// It has no handler. A call of it is `ChappieClientError.missingToolHandler`, unless the client has a host tool of
+/// that name, whose declaration then replaces this one.
 public struct ChappieHarnessTool: Sendable, Equatable {
     /// The tool's name: letters, digits, `_` and `-`, at most 64.
     public let name: String
-    /// What it does, for the model.
+    /// Its purpose, for the model.
     public let description: String
     /// The JSON Schema of its arguments.
     public let inputSchema: ChappieJSONValue
 
-    /// A tool; without a schema it takes any object.
+    /// Creates a tool; without a schema it takes any object.
     public init(name: String, description: String, inputSchema: ChappieJSONValue? = nil) {
         self.name = name
         self.description = description
         self.inputSchema = inputSchema ?? .anyObject
     }
 
-    /// What the model is told.
+    /// The declaration for the model.
     var declaration: ToolDeclaration {
         ToolDeclaration(
             name: self.name, description: self.description, input: .schema(self.inputSchema, isStrict: false))
     }
 }
 
-/// What a tool takes.
+/// The input of a tool.
 enum ToolInput: Sendable, Equatable {
-    /// JSON, and its schema.
+    /// JSON, with its schema.
     case schema(ChappieJSONValue, isStrict: Bool)
     /// Text.
     case text(ChappieToolInputFormat)
@@ -130,12 +132,12 @@ enum ToolInput: Sendable, Equatable {
 struct ToolDeclaration: Sendable, Equatable {
     /// The tool's name.
     let name: String
-    /// What it does.
+    /// Its purpose.
     let description: String
-    /// What it takes.
+    /// The input of the tool.
     let input: ToolInput
 
-    /// The tool as JSON text, always the same for the same tool.
+    /// The tool as JSON text, identical for equal tools.
     var json: [UInt8] {
         var object = JSONObjectText()
         switch self.input {
@@ -171,6 +173,6 @@ extension ChappieToolInputFormat {
 }
 
 extension ChappieJSONValue {
-    /// The schema of a tool that says nothing about its arguments.
+    /// The schema of a tool without a description of its arguments.
     static let anyObject: ChappieJSONValue = ["type": "object", "properties": [:]]
 }

@@ -1,36 +1,36 @@
 import StreamTransport
 
-/// How far one turn may go.
+/// The limits of one turn.
 ///
-/// Of a number outside of its range the nearest one inside counts.
+/// A number outside its range is replaced by the nearest one inside.
 public struct ChappieRunLimits: Sendable, Equatable {
-    /// How many tool calls a turn may have.
+    /// The number of tool calls in a turn.
     ///
     /// Default 64. One more ends it with `ChappieClientError.toolLoopLimitExceeded`, before any tool of that response
     /// runs.
     public var toolCalls: Int
-    /// How many responses a turn may ask for.
+    /// The number of responses in a turn.
     ///
     /// Default 32. When another would be needed, the turn ends with `ChappieClientError.toolLoopLimitExceeded`, before
     /// the tools run whose outputs it would carry.
     public var roundTrips: Int
-    /// How long a turn may take, from its first read to its end: tools, approvals, credentials, permissions
-    /// and a slow consumer included.
+    /// The duration of a turn, from its first read to its end: tools, approvals, credentials, permissions and a slow
+    /// consumer included.
     ///
     /// Default nil, for no limit. Beyond it the turn ends with `ChappieClientError.runTimeLimitExceeded`.
     public var duration: Duration?
-    /// How many tools of one response run at the same time; others wait for their turn, in order.
+    /// The number of tools of one response that run at the same time; others wait for their turn, in order.
     ///
     /// Default 8; at least 1. A call that waits for an approval does not count.
     public var concurrentTools: Int
-    /// How many bytes of a tool's output go to the model, in UTF-8.
+    /// The most bytes of a tool's output that are sent to the model, in UTF-8.
     ///
-    /// Default 1 MiB. Longer text is cut between two scalars, and a line behind it says so, to the model and in
+    /// Default 1 MiB. Longer text is cut between two scalars, and a line after it reports that, to the model and in
     /// `ChappieStreamEvent.toolCallCompleted`. A picture or a file that does not fit is left out, with such a line in
     /// its place.
     public var toolOutputByteCount: Int
 
-    /// Limits; at least one tool runs at a time, and negative counts are 0.
+    /// Creates limits; at least one tool runs at a time, and negative counts are 0.
     public init(
         toolCalls: Int = 64, roundTrips: Int = 32, duration: Duration? = nil, concurrentTools: Int = 8,
         toolOutputByteCount: Int = 1 << 20
@@ -42,10 +42,10 @@ public struct ChappieRunLimits: Sendable, Equatable {
         self.toolOutputByteCount = max(0, toolOutputByteCount)
     }
 
-    /// 64 calls, 32 responses, no limit of time.
+    /// 64 calls, 32 responses, no time limit.
     public static let `default` = Self()
 
-    /// The same limits, each in its range, as a turn reads them: the variables can have been set to anything.
+    /// The same limits, each in its range: the variables can have been set to any value.
     var bounded: Self {
         Self(
             toolCalls: self.toolCalls, roundTrips: self.roundTrips, duration: self.duration?.bounded,

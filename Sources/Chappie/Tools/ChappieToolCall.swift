@@ -1,48 +1,48 @@
-/// A call of a tool, as the tool gets it.
+/// A call of a tool, as its handler receives it.
 public struct ChappieToolCall: Sendable, Equatable {
-    /// The server's name for the call.
+    /// The server's identifier of the call.
     public let callID: String
     /// The tool's name.
     public let name: String
     /// JSON text of a function's arguments, or the input of a custom tool.
     ///
-    /// As the model wrote it. A function's are one object: `{}` where the model wrote nothing.
+    /// As the model wrote them. A function's are one object: `{}` where the model wrote none.
     public let arguments: String
 
-    /// A call.
+    /// Creates a call.
     public init(callID: String, name: String, arguments: String) {
         self.callID = callID
         self.name = name
         self.arguments = arguments
     }
 
-    /// The arguments as a value; nil when they are no JSON, such as a custom tool's input.
+    /// The arguments as a value; nil when they are not JSON, such as a custom tool's input.
     public var argumentsJSON: ChappieJSONValue? { ChappieJSONValue(jsonText: self.arguments) }
 }
 
-/// What a tool gives back to the model.
+/// The result of a tool for the model.
 ///
 /// ```swift
 /// return ChappieToolResult(output: #"{"degrees":21}"#)
 /// return .failed("There is no such city.")
 /// ```
 public struct ChappieToolResult: Sendable, Equatable {
-    /// How the call ended.
+    /// The status of the call.
     public let status: Status
-    /// What the model gets.
+    /// The output for the model.
     public let output: Output
 
-    /// How a call ended, by the word of its tool.
+    /// The status of a call, as its tool reports it.
     public enum Status: String, Sendable, CaseIterable {
-        /// The tool did what it was asked.
+        /// The tool succeeded.
         case completed
-        /// It could not; the model reads why, and may try something else.
+        /// The tool failed; the model reads the reason, and may try another call.
         case failed
-        /// It was not allowed to.
+        /// The tool was not permitted to run.
         case denied
     }
 
-    /// What the model gets.
+    /// The output for the model.
     public enum Output: Sendable, Equatable {
         /// Text.
         case text(String)
@@ -50,22 +50,22 @@ public struct ChappieToolResult: Sendable, Equatable {
         case parts([ChappieContentPart])
     }
 
-    /// Text.
+    /// Creates a result of text.
     public init(output: String, status: Status = .completed) {
         self.status = status
         self.output = .text(output)
     }
 
-    /// Parts: text, pictures, files.
+    /// Creates a result of parts: text, pictures, files.
     public init(parts: [ChappieContentPart], status: Status = .completed) {
         self.status = status
         self.output = .parts(parts)
     }
 
-    /// The tool could not do what it was asked; the model reads the message.
+    /// Returns the result of a tool that failed; the model reads the message.
     public static func failed(_ message: String) -> Self { Self(output: message, status: .failed) }
 
-    /// The tool was not allowed to do what it was asked; the model reads the reason.
+    /// Returns the result of a tool that was not permitted to run; the model reads the reason.
     public static func denied(_ reason: String) -> Self { Self(output: reason, status: .denied) }
 }
 
@@ -73,18 +73,18 @@ public struct ChappieToolResult: Sendable, Equatable {
 public enum ChappieToolApproval: Sendable, Equatable {
     /// The tool may run.
     case allowed
-    /// It may not; the model reads the reason.
+    /// The tool may not run; the model reads the reason.
     case refused(String)
 
-    /// The tool may run.
+    /// Returns the answer that the tool may run.
     public static func approved() -> Self { .allowed }
 
-    /// The tool may not run; the model reads the reason.
+    /// Returns the answer that the tool may not run; the model reads the reason.
     public static func denied(_ reason: String = "The call was not approved.") -> Self { .refused(reason) }
 }
 
 /// Answers tool calls whose policy is `ask`.
 ///
-/// It may take as long as a person thinks; the turn's time limit and its cancellation end the wait. An error that it
+/// It may take as long as a person needs; the turn's time limit and its cancellation end the wait. An error that it
 /// throws ends the turn with `ChappieClientError.toolApprovalDenied`.
 public typealias ChappieToolApprovalHandler = @Sendable (ChappieApprovalRequest) async throws -> ChappieToolApproval

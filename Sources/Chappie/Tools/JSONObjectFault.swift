@@ -1,22 +1,22 @@
-/// Why bytes are not one JSON object (RFC 8259), and where.
+/// The reason for which bytes are not one JSON object (RFC 8259), and its place.
 struct JSONObjectFault: Equatable {
-    /// What is wrong.
+    /// The kind of fault.
     enum Kind: Equatable {
-        /// There is nothing but white space.
+        /// The text is empty or white space.
         case empty
-        /// The text is complete, and another value.
+        /// The text is another complete JSON value.
         case otherValue
-        /// More follows the object.
+        /// Further text follows the object.
         case surplus
         /// The text ends inside the object.
         case truncated
-        /// A byte that JSON does not have there.
+        /// A byte is not allowed by JSON at its place.
         case unexpected
     }
 
-    /// What is wrong.
+    /// The kind of fault.
     let kind: Kind
-    /// The byte at which it is wrong, counted from 0; the text's length when it ends too early.
+    /// The offset of the byte at fault, counted from 0; the text's length when it ends too early.
     let offset: Int
 
     /// Finds the first fault; nil for one object with white space around it.
@@ -59,7 +59,7 @@ struct JSONObjectFault: Equatable {
     }
 }
 
-/// Passes over JSON text; a failed read leaves `offset` where the text stops being JSON.
+/// Skips JSON text; a failed read leaves `offset` where the text stops being JSON.
 private struct JSONSyntaxReader {
     private let bytes: [UInt8]
     private(set) var offset = 0
@@ -81,7 +81,7 @@ private struct JSONSyntaxReader {
         return true
     }
 
-    /// Reads a value with all it contains, however deep.
+    /// Reads a value with its contents, at any depth.
     mutating func readValue() -> Bool {
         // For each open container, whether it is an object.
         var containers: [Bool] = []
@@ -104,7 +104,7 @@ private struct JSONSyntaxReader {
         return true
     }
 
-    /// Reads what follows a value: the ends of containers, and what stands before the next value.
+    /// Reads the bytes after a value: the ends of containers, and the separator of the next value.
     private mutating func close(_ containers: inout [Bool]) -> Bool {
         while let isObject = containers.last {
             self.skipSpace()

@@ -1,17 +1,17 @@
 import ResponseEvents
 
-/// What a model wrote as the arguments of a function, held against what the function takes.
+/// A model's arguments of a function, checked against the function's schema.
 ///
-/// Of the schema, the required members and the types of the outermost properties count; the tool judges the rest. A
-/// function without arguments may have empty ones, which are `{}`, and an optional member may be `null`.
+/// The required members of the schema and the types of the outermost properties are checked; the tool checks the rest.
+/// A function without arguments may have empty ones, which are `{}`, and an optional member may be `null`.
 struct ToolArguments {
-    /// Why a function cannot take the arguments, for the model; nil when it can.
+    /// The fault of the arguments, for the model; nil when they are accepted.
     let fault: String?
 
-    /// How many faults of one call the model is told of.
+    /// The largest number of faults of one call that the model is told of.
     private static let maximumFaultCount = 8
 
-    /// Judges arguments as the model wrote them.
+    /// Checks arguments as the model wrote them.
     init(_ text: String, schema: ChappieJSONValue) {
         let bytes = Array(text.utf8)
         if let fault = JSONObjectFault(bytes) {
@@ -22,7 +22,7 @@ struct ToolArguments {
             self.fault = "The tool was not run: its arguments are not one JSON object. \(fault.sentence)"
             return
         }
-        // An object that is nested too deeply to be read here is the tool's to judge.
+        // An object that is nested too deeply to be read here is left to the tool.
         guard case .object(let members)? = JSONDocumentValue(text: bytes) else {
             self.fault = nil
             return
@@ -31,7 +31,7 @@ struct ToolArguments {
     }
 
     private static func fault(of members: [JSONDocumentValue.Member], schema: ChappieJSONValue) -> String? {
-        // Of members with the same name the last one counts.
+        // Of members with the same name the last one is used.
         let values = Dictionary(members.map { ($0.name, $0.value) }) { _, last in last }
         var required: [String] = []
         if case .array(let names)? = schema["required"] { required = names.compactMap(\.string) }
@@ -79,7 +79,7 @@ extension JSONDocumentValue {
     }
 
     fileprivate func isOf(type: String) -> Bool {
-        // JSON Schema counts 1.0 among the integers.
+        // In JSON Schema 1.0 is an integer.
         guard type == "integer" else { return self.typeName == type }
         guard case .number(let text) = self, let number = Double(text) else { return false }
         return number.rounded() == number

@@ -1,37 +1,37 @@
 import ChappieTransport
 import ResponseEvents
 
-/// Decides what a turn with tools does next: which calls run and when, when the model is asked again, when the turn
-/// ends.
+/// Decides the next actions of a turn with tools: which calls run and when, when the model is asked again, and when the
+/// turn ends.
 ///
-/// It performs no I/O, reads no clock and starts no task. Its owner is the turn, inside `next()`. Calls have numbers
-/// that count through the turn, so that what arrives late is recognised.
+/// It performs no I/O, reads no clock and starts no task. Its owner is the turn, inside `next()`. Calls are numbered
+/// through the turn, so that late inputs are recognised.
 struct ToolLoopStateMachine: Sendable {
-    /// What the turn is allowed to do.
+    /// The rules of the turn.
     struct Rules: Sendable {
         /// The policies of the host's tools, by name.
         var policies: [String: ChappieToolPolicy]
-        /// Indicates whether somebody answers calls whose policy is `ask`.
+        /// Indicates whether there is a handler for calls whose policy is `ask`.
         var canAsk: Bool
-        /// How far the turn may go.
+        /// The limits of the turn.
         var limits: ChappieRunLimits
-        /// What the host's functions take, by name; a custom tool has no schema.
+        /// The schemas of the host's functions, by name; a custom tool has none.
         var schemas: [String: ChappieJSONValue] = [:]
         /// The host's custom tools, which take text.
         var textTools: Set<String> = []
     }
 
-    /// What the driver must do, in order.
+    /// The driver's tasks, in order.
     enum Action: Sendable, Equatable {
-        /// Hand an event to the consumer, before anything that follows.
+        /// Pass an event to the consumer, before the actions that follow.
         case deliver(ChappieStreamEvent)
-        /// Ask whether a call may run.
+        /// Ask for the approval of a call.
         case ask(Int)
         /// Run a call.
         case run(Int)
-        /// Write an output down.
+        /// Record an output.
         case record(Int, ToolOutput)
-        /// Ask the model again, with everything so far.
+        /// Ask the model again, with all items so far.
         case askModel
         /// End the turn as complete.
         case finish
@@ -39,21 +39,21 @@ struct ToolLoopStateMachine: Sendable {
         case fail(ChappieClientError)
     }
 
-    /// What came back from a tool.
+    /// The outcome of a tool.
     enum Outcome: Sendable, Equatable {
-        /// Its result.
+        /// The result.
         case returned(ToolOutput)
-        /// What it threw, in words.
+        /// The text of the error that it threw.
         case threw(String)
     }
 
-    /// What came back from whoever approves.
+    /// The answer of the approval handler.
     enum Answer: Sendable, Equatable {
         /// The call may run.
         case approved
-        /// It may not.
+        /// The call may not run.
         case denied(String)
-        /// What the handler threw, in words.
+        /// The text of the error that the handler threw.
         case threw(String)
     }
 
@@ -65,11 +65,11 @@ struct ToolLoopStateMachine: Sendable {
         case finished
     }
 
-    /// How far a call is.
+    /// The progress of a call.
     private enum Progress: Equatable {
-        /// Somebody is asked.
+        /// The approval is awaited.
         case asking
-        /// It may run, and waits for its turn.
+        /// The call may run, and waits for its turn.
         case queued
         case running
         case done(ToolOutput)
@@ -77,7 +77,7 @@ struct ToolLoopStateMachine: Sendable {
 
     private struct Entry {
         let call: CompletedResponse.Call
-        /// The call in one spelling, by which it is known when it comes again.
+        /// The call in canonical form, by which a repetition is recognised.
         let canonical: CompletedResponse.Call
         let policy: ChappieToolPolicy
         let startedAt: Duration
@@ -91,15 +91,15 @@ struct ToolLoopStateMachine: Sendable {
     private var responseCount = 0
     private let rules: Rules
 
-    /// A turn whose first response is under way.
+    /// Creates the machine of a turn whose first response is being received.
     init(rules: Rules) { self.rules = rules }
 
     // MARK: What the driver asks
 
-    /// The call of a number.
+    /// Returns the call with a number.
     func call(_ number: Int) -> CompletedResponse.Call { self.entries[number].call }
 
-    /// The output of a call, once it has one.
+    /// Returns the output of a call, once it has one.
     func output(of number: Int) -> ToolOutput? {
         guard case .done(let output) = self.entries[number].progress else { return nil }
         return output
@@ -112,7 +112,7 @@ struct ToolLoopStateMachine: Sendable {
 
     // MARK: Inputs
 
-    /// A response is complete; its calls that have no output yet.
+    /// Handles a complete response, with its calls that have no output yet.
     mutating func responseCompleted(
         calls: [CompletedResponse.Call], endsTurn: Bool, now: Duration
     ) -> [Action] {
@@ -131,11 +131,11 @@ struct ToolLoopStateMachine: Sendable {
         }
     }
 
-    /// A finished call of a broken response is to be given back to the server: its number, and what is to be done
-    /// first.
+    /// Handles a finished call of a broken response that is to be sent back to the server; returns its number, and the
+    /// actions that come first.
     ///
-    /// Its output is there once `output(of:)` says so. A call that was there before keeps its number and does not run
-    /// again. Nil when the turn is over.
+    /// Its output is available once `output(of:)` returns it. A call that was known before keeps its number and does
+    /// not run again. The number is nil when the turn is over.
     mutating func callCarried(_ call: CompletedResponse.Call, now: Duration) -> (number: Int?, actions: [Action]) {
         switch self.state {
         case .responding:
@@ -149,9 +149,9 @@ struct ToolLoopStateMachine: Sendable {
         }
     }
 
-    /// Somebody has answered whether a call may run.
+    /// Handles the answer to a request for approval.
     mutating func answered(_ number: Int, _ answer: Answer, now: Duration) -> [Action] {
-        // The turn may be over, and a call that is not waiting was answered twice.
+        // The turn may be over, and a call that is no longer waiting was answered twice.
         guard self.state != .finished, self.entries[number].progress == .asking else { return [] }
         switch answer {
         case .approved:
@@ -167,9 +167,9 @@ struct ToolLoopStateMachine: Sendable {
         }
     }
 
-    /// A tool has returned or thrown.
+    /// Handles the end of a tool.
     mutating func ended(_ number: Int, _ outcome: Outcome, now: Duration) -> [Action] {
-        // The turn may be over: then what a tool still says changes nothing.
+        // The turn may be over: a later result of a tool has no effect.
         guard self.state != .finished, self.entries[number].progress == .running else { return [] }
         switch outcome {
         case .returned(let output):
@@ -181,7 +181,7 @@ struct ToolLoopStateMachine: Sendable {
         }
     }
 
-    /// The turn has taken as long as it may.
+    /// Handles the end of the turn's time limit.
     mutating func timeLimitPassed(now: Duration) -> [Action] {
         switch self.state {
         case .responding, .answering:
@@ -195,9 +195,9 @@ struct ToolLoopStateMachine: Sendable {
 
     // MARK: Refusing
 
-    /// Why calls cannot be answered; nil when they can.
+    /// Returns the reason for which calls cannot be answered; nil when they can.
     ///
-    /// All of it is known before anything runs, so nothing runs in vain.
+    /// It is checked before any of them runs, so that none runs in vain.
     private func refusal(of calls: [CompletedResponse.Call], isLast: Bool = true) -> ChappieClientError? {
         let limits = self.rules.limits
         if isLast, self.responseCount >= limits.roundTrips { return .toolLoopLimitExceeded(limits.roundTrips) }
@@ -223,7 +223,7 @@ struct ToolLoopStateMachine: Sendable {
         return [.fail(error)]
     }
 
-    /// Ends the turn because of one call: the consumer hears how it ended, and that the others were cancelled.
+    /// Ends the turn because of one call: the consumer receives its end, and the cancellation of the others.
     private mutating func fail(
         _ error: ChappieClientError, because number: Int, status: ChappieToolStatus, words: String, now: Duration
     ) -> [Action] {
@@ -233,7 +233,7 @@ struct ToolLoopStateMachine: Sendable {
         return [.record(number, output), .deliver(result)] + self.cancelOthers(now: now) + self.fail(error)
     }
 
-    /// Tells the consumer of the calls that will not end.
+    /// Returns the events for calls that will not end.
     private func cancelOthers(now: Duration) -> [Action] {
         self.entries.indices.filter { self.output(of: $0) == nil }.map { number in
             let output = ToolOutput(status: .cancelled, text: "", of: self.call(number))
@@ -243,10 +243,10 @@ struct ToolLoopStateMachine: Sendable {
 
     // MARK: Calling
 
-    /// The number of a call that the turn has met before.
+    /// Returns the number of a call that the turn has met before.
     ///
-    /// Servers name calls, and a name is used once. One that comes again for something else is another call. How the
-    /// arguments are spelled does not count, so the call has to be canonical.
+    /// The server's identifier of a call is used once. A call with the same identifier and other content is another
+    /// call. The spelling of the arguments is ignored, so the call has to be canonical.
     private func known(_ canonical: CompletedResponse.Call) -> Int? {
         self.entries.lastIndex { $0.canonical == canonical }
     }
@@ -256,7 +256,7 @@ struct ToolLoopStateMachine: Sendable {
         var actions: [Action] = []
         for call in calls {
             if let number = self.known(call.canonical) {
-                // It stands twice, or was answered before: its output counts, and nothing runs again.
+                // It occurs twice, or was answered before: its output is used, and it does not run again.
                 if let output = self.output(of: number), !self.round.contains(number) {
                     actions.append(.record(number, output))
                 }
@@ -269,11 +269,11 @@ struct ToolLoopStateMachine: Sendable {
         return actions + self.runQueued()
     }
 
-    /// Tells of a call, and finds out whether it runs.
+    /// Announces a call, and decides whether it runs.
     private mutating func start(_ call: CompletedResponse.Call, now: Duration) -> [Action] {
         let number = self.entries.count
         let canonical = call.canonical
-        // A function that is called with nothing is called with no member.
+        // A function that is called with empty arguments is called with an empty object.
         let call = canonical.payload == "{}" && !call.isCustom ? canonical : call
         let policy = self.rules.policies[call.name] ?? .deny
         let request = ChappieToolExecutionRequest(
@@ -291,13 +291,13 @@ struct ToolLoopStateMachine: Sendable {
         return actions
     }
 
-    /// The output of a call that must not run; nil for one that may.
+    /// Returns the output of a call that must not run; nil for one that may.
     private func outputWithoutRunning(_ call: CompletedResponse.Call, _ policy: ChappieToolPolicy) -> ToolOutput? {
         if policy == .deny { return ToolOutput(status: .denied, text: "This tool may not be used.", of: call) }
         return self.fault(of: call).map { ToolOutput(status: .failed, text: $0, of: call) }
     }
 
-    /// Why a tool cannot be given what a call says, for the model; nil when it can.
+    /// Returns the fault of a call's input, for the model; nil when the tool can take it.
     private func fault(of call: CompletedResponse.Call) -> String? {
         if call.isIncomplete { return "The tool was not run: the call is incomplete." }
         if call.isCustom {
@@ -310,7 +310,7 @@ struct ToolLoopStateMachine: Sendable {
         return self.rules.schemas[call.name].flatMap { ToolArguments(call.payload, schema: $0).fault }
     }
 
-    /// Starts as many calls as may run at once, in order.
+    /// Starts as many calls as may run at the same time, in order.
     private mutating func runQueued() -> [Action] {
         var runningCount = self.entries.count { $0.progress == .running }
         var actions: [Action] = []

@@ -1,15 +1,15 @@
 import ResponseEvents
 
-/// The end of a tool call: what the consumer hears, and what the model reads.
+/// The end of a tool call: the consumer's event, and the output for the model.
 struct ToolOutput: Sendable, Equatable {
-    /// How the call ended.
+    /// The status of the call.
     let status: ChappieToolStatus
     /// The output as text.
     let text: String
     /// The output as an input item.
     let item: [UInt8]
 
-    /// The result of a tool, no longer than `byteCount`.
+    /// Creates the output of a result, no longer than `byteCount`.
     init(_ result: ChappieToolResult, of call: CompletedResponse.Call, byteCount: Int) {
         self.status = ChappieToolStatus(result.status)
         let value: [UInt8]
@@ -26,14 +26,14 @@ struct ToolOutput: Sendable, Equatable {
         self.item = Self.item(value, of: call)
     }
 
-    /// A call that did not run.
+    /// Creates the output of a call that did not run.
     init(status: ChappieToolStatus, text: String, of call: CompletedResponse.Call) {
         self.status = status
         self.text = text
         self.item = Self.item(JSONText.string(text), of: call)
     }
 
-    /// The output of a call whose turn ended before it had one, as an input item.
+    /// Returns the output of a call whose turn ended before it had one, as an input item.
     static func aborted(of call: CompletedResponse.Call) -> [UInt8] { self.item(JSONText.string("aborted"), of: call) }
 
     private static func item(_ value: [UInt8], of call: CompletedResponse.Call) -> [UInt8] {
@@ -44,7 +44,7 @@ struct ToolOutput: Sendable, Equatable {
         return object.json
     }
 
-    /// The parts that fit, the text that does not cut, and a line in the place of what is left out.
+    /// Returns the parts that fit, with the text cut that does not, and a line in the place of each omitted part.
     private static func fitting(_ parts: [ChappieContentPart], byteCount: Int) -> [ChappieContentPart] {
         var remaining = byteCount
         return parts.map { part in
@@ -59,7 +59,8 @@ struct ToolOutput: Sendable, Equatable {
 }
 
 extension String {
-    /// The beginning of the text, cut between two scalars, and a line that says so; the whole text when it fits.
+    /// Returns the beginning of the text, cut between two scalars, and a line that reports that; the whole text when it
+    /// fits.
     fileprivate func cut(toByteCount limit: Int) -> String {
         let count = self.utf8.count
         guard count > limit else { return self }
@@ -81,7 +82,7 @@ extension ChappieToolStatus {
 }
 
 extension ChappieToolResult.Status {
-    /// What the model reads of a tool that says nothing.
+    /// The text for the model of a tool without output.
     fileprivate var emptyText: String {
         switch self {
         case .completed: ""

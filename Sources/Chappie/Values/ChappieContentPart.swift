@@ -29,7 +29,7 @@ public enum ChappieContentPart: Sendable, Equatable {
         return text
     }
 
-    /// How many bytes its content has on the wire, before escapes.
+    /// The number of bytes of its content on the wire, before escapes.
     var byteCount: Int {
         switch self {
         case .text(let text): text.utf8.count
@@ -41,9 +41,9 @@ public enum ChappieContentPart: Sendable, Equatable {
         }
     }
 
-    /// The part as JSON text.
+    /// Returns the part as JSON text.
     ///
-    /// What the model said itself goes back as `output_text`.
+    /// Text of the model itself is sent back as `output_text`.
     func json(isOutput: Bool = false) -> [UInt8] {
         var object = JSONObjectText()
         switch self {
@@ -77,10 +77,10 @@ extension JSONObjectText {
     /// Sets a member to a text.
     mutating func setText(_ text: String, for name: String) { self[name] = JSONText.string(text)[...] }
 
-    /// Sets a member to what is JSON text already.
+    /// Sets a member to a value that is JSON text already.
     mutating func setJSON(_ json: String, for name: String) { self[name] = Array(json.utf8)[...] }
 
-    /// The text of a member; nil for one that is none.
+    /// Returns the text of a member; nil for one that is not a text.
     func text(of name: String) -> String? {
         guard let json = self[name], json.first == UInt8(ascii: "\"") else { return nil }
         guard case .string(let text) = JSONDocumentValue(text: json) else { return nil }

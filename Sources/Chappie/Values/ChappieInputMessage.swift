@@ -6,9 +6,9 @@ import ResponseEvents
 /// let message = ChappieInputMessage.user("Why is the sky blue?", fastMode: true)
 /// ```
 public struct ChappieInputMessage: Sendable, Equatable {
-    /// Who speaks.
+    /// The author of a message.
     public enum Role: String, Sendable, Codable, CaseIterable {
-        /// The operator of the program, above everybody.
+        /// The operator of the program, with precedence over all others.
         case system
         /// The program.
         case developer
@@ -18,40 +18,40 @@ public struct ChappieInputMessage: Sendable, Equatable {
         case assistant
     }
 
-    /// Who speaks.
+    /// The author of the message.
     public var role: Role
-    /// What is said, in order.
+    /// The content, in order.
     public var parts: [ChappieContentPart]
-    /// What applies to the turn that the message begins.
+    /// The options of the turn that the message begins.
     public var options: ChappieMessageOptions
 
-    /// A message.
+    /// Creates a message.
     public init(role: Role, parts: [ChappieContentPart], options: ChappieMessageOptions = ChappieMessageOptions()) {
         self.role = role
         self.parts = parts
         self.options = options
     }
 
-    /// A message of the operator.
+    /// Returns a message of the operator.
     public static func system(_ text: String) -> Self { Self(role: .system, parts: [.text(text)]) }
 
-    /// A message of the program.
+    /// Returns a message of the program.
     public static func developer(_ text: String) -> Self { Self(role: .developer, parts: [.text(text)]) }
 
-    /// A message of the person; `fastMode` is `ChappieMessageOptions(fastMode: true)`.
+    /// Returns a message of the person; `fastMode` is `ChappieMessageOptions(fastMode: true)`.
     public static func user(_ text: String, fastMode: Bool = false) -> Self {
         Self(role: .user, parts: [.text(text)], options: ChappieMessageOptions(fastMode: fastMode))
     }
 
-    /// A message of the person, with pictures and files in it.
+    /// Returns a message of the person, with pictures and files in it.
     public static func user(_ parts: [ChappieContentPart], fastMode: Bool = false) -> Self {
         Self(role: .user, parts: parts, options: ChappieMessageOptions(fastMode: fastMode))
     }
 
-    /// What the model is said to have answered.
+    /// Returns an answer of the model.
     public static func assistant(_ text: String) -> Self { Self(role: .assistant, parts: [.text(text)]) }
 
-    /// The text of the message: its text parts one behind the other.
+    /// The text of the message: its text parts, concatenated.
     public var text: String { self.parts.compactMap(\.text).joined() }
 
     /// The message as an input item.
@@ -65,13 +65,13 @@ public struct ChappieInputMessage: Sendable, Equatable {
     }
 }
 
-/// What applies to the turn that a message begins.
+/// The options of the turn that a message begins.
 public struct ChappieMessageOptions: Sendable, Equatable {
     /// Indicates whether the model is to answer fast: low reasoning effort, unless the request names another.
     ///
     /// Default false.
     public var fastMode: Bool
 
-    /// Options.
+    /// Creates options.
     public init(fastMode: Bool = false) { self.fastMode = fastMode }
 }

@@ -8,8 +8,8 @@ import ResponseEvents
 
 /// A JSON value (RFC 8259), such as the arguments of a tool call or the schema of its input.
 ///
-/// Numbers are `Double`: an integer beyond 2^53 loses its last digits, as it does in JavaScript. Of members with the
-/// same name the last one counts.
+/// Numbers are `Double`: an integer beyond 2^53 loses its last digits, as in JavaScript. Of members with the same name
+/// the last one is used.
 public enum ChappieJSONValue: Sendable, Equatable {
     /// Members by name.
     case object([String: ChappieJSONValue])
@@ -24,7 +24,7 @@ public enum ChappieJSONValue: Sendable, Equatable {
     /// `null`.
     case null
 
-    /// Reads JSON text; nil when it is none.
+    /// Reads JSON text; nil when it is invalid.
     ///
     /// A value by itself is JSON text too: `3`, `"a"`. Values nest 511 deep at most. A number that is too large for a
     /// `Double` makes the whole text unreadable.
@@ -64,23 +64,23 @@ public enum ChappieJSONValue: Sendable, Equatable {
     public var jsonText: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // It fails for a number that is not finite, which is none in JSON.
+        // It fails for a number that is not finite, which JSON does not have.
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
-    /// The value of a member; nil for a value that is no object, and for a member that is not there.
+    /// Returns the value of a member; nil for a value that is not an object, and for a missing member.
     public subscript(name: String) -> ChappieJSONValue? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
-    /// The text; nil for a value that is none.
+    /// The text; nil for another value.
     public var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// The number; nil for a value that is none.
+    /// The number; nil for another value.
     public var number: Double? {
         guard case .number(let number) = self else { return nil }
         return number
@@ -106,14 +106,14 @@ extension ChappieJSONValue: Codable {
         }
     }
 
-    /// Writes the value as what it is.
+    /// Writes the value in its JSON form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .object(let members): try container.encode(members)
         case .array(let elements): try container.encode(elements)
         case .string(let text): try container.encode(text)
-        // An integer without a fraction, so that `3` does not come back as `3.0`.
+        // As an integer if it has no fraction, so that `3` does not become `3.0`.
         case .number(let number):
             if let integer = Int64(exactly: number) {
                 try container.encode(integer)
@@ -129,7 +129,7 @@ extension ChappieJSONValue: Codable {
 extension ChappieJSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
     ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
 {
-    /// An object; of members with the same name the last one counts.
+    /// Creates an object; of members with the same name the last one is used.
     public init(dictionaryLiteral elements: (String, ChappieJSONValue)...) {
         self = .object(Dictionary(elements) { _, last in last })
     }

@@ -14,12 +14,12 @@ public struct ChappieModel: Sendable, Equatable {
     public let id: String
     /// Its name for people, where the server has one.
     public let displayName: String?
-    /// Who made it, in the server's words.
+    /// The model's creator, as the server names it.
     public let owner: String?
-    /// When it was made.
+    /// The date of its creation.
     public let created: Date?
 
-    /// A model.
+    /// Creates a model.
     public init(id: String, displayName: String? = nil, owner: String? = nil, created: Date? = nil) {
         self.id = id
         self.displayName = displayName
@@ -27,7 +27,7 @@ public struct ChappieModel: Sendable, Equatable {
         self.created = created
     }
 
-    /// Nil for what has no name.
+    /// Reads a model; nil without a name.
     private init?(_ value: ChappieJSONValue) {
         guard let id = value["id"]?.string ?? value["slug"]?.string, !id.isEmpty else { return nil }
         self.init(
@@ -35,8 +35,8 @@ public struct ChappieModel: Sendable, Equatable {
             created: value["created"]?.number.map { Date(timeIntervalSince1970: $0) })
     }
 
-    /// The models in a list: `data` as the public API has it, or `models` as ChatGPT's own programs get it; nil when it
-    /// is neither.
+    /// Returns the models in a list: `data` as in the public API, or `models` as for ChatGPT's own programs; nil when
+    /// it is neither.
     static func models(in body: [UInt8]) -> [ChappieModel]? {
         guard let list = ChappieJSONValue(jsonText: String(decoding: body, as: UTF8.self)) else { return nil }
         guard case .array(let elements)? = list["data"] ?? list["models"] else { return nil }

@@ -1,6 +1,6 @@
 import ResponseEvents
 
-/// What one turn asks, and how: everything that is nil is as the client's configuration has it.
+/// The request of one turn; properties that are nil have the value of the client's configuration.
 ///
 /// ```swift
 /// var request = ChappieResponseRequest("Summarise the report.")
@@ -9,46 +9,46 @@ import ResponseEvents
 /// let response = try await client.response(request)
 /// ```
 public struct ChappieResponseRequest: Sendable, Equatable {
-    /// What is said, in order; it follows what the conversation holds.
+    /// The messages, in order; they follow the conversation's context.
     public var messages: [ChappieInputMessage]
     /// A whole request body, a JSON object in UTF-8, that the other properties override.
     ///
-    /// Its `input` stands between the conversation and `messages`, its `tools` before those of the client. A body that
-    /// is no JSON object fails the turn before anything is sent.
+    /// Its `input` is inserted between the conversation and `messages`, its `tools` before those of the client. A body
+    /// that is not a JSON object fails the turn before any request is sent.
     public var bodyJSON: [UInt8]?
-    /// The model that answers.
+    /// The model.
     public var model: String?
-    /// How much the model reasons.
+    /// The effort of the model's reasoning.
     public var reasoningEffort: ChappieReasoningEffort?
-    /// The speed that is paid for.
+    /// The service tier.
     public var serviceTier: ChappieServiceTier?
     /// Indicates whether the model may search the web.
     public var searchAccess: ChappieSearchAccess?
     /// Replaces the harness's instructions.
     public var instructions: String?
-    /// How long the answer may be, in tokens, reasoning included.
+    /// The longest answer, in tokens, reasoning included.
     ///
     /// It is left out for endpoints that refuse it (`ChappieEndpoint.takesMaxOutputTokens`).
     public var maxOutputTokens: Int?
     /// Replaces the conversation's lane.
     public var lane: String?
-    /// The caller's name for the turn; every request of it carries it.
+    /// The caller's identifier of the turn, which every request of it carries.
     ///
     /// Default a random UUID.
     public var requestID: String?
     /// The trace that the turn belongs to.
     public var traceContext: ChappieTraceContext?
 
-    /// One message of the person.
+    /// Creates a request of one message of the person.
     public init(_ prompt: String) { self.init([.user(prompt)]) }
 
-    /// One message.
+    /// Creates a request of one message.
     public init(_ message: ChappieInputMessage) { self.init([message]) }
 
-    /// Messages in order.
+    /// Creates a request of messages in order.
     public init(_ messages: [ChappieInputMessage]) { self.messages = messages }
 
-    /// A whole request body, a JSON object in UTF-8.
+    /// Creates a request of a whole body, a JSON object in UTF-8.
     public init(bodyJSON: [UInt8]) {
         self.messages = []
         self.bodyJSON = bodyJSON
@@ -60,9 +60,9 @@ public struct ChappieResponseRequest: Sendable, Equatable {
     }
 }
 
-/// How much a model reasons before it answers.
+/// The effort of a model's reasoning before it answers.
 ///
-/// Models differ in what they know; any name may be given: `"xhigh"`.
+/// Models support different efforts; any name may be given: `"xhigh"`.
 public struct ChappieReasoningEffort: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
     /// The name on the wire.
     public let rawValue: String
@@ -73,19 +73,19 @@ public struct ChappieReasoningEffort: RawRepresentable, Sendable, Hashable, Expr
     /// An effort by its name.
     public init(stringLiteral value: String) { self.rawValue = value }
 
-    /// None at all.
+    /// No reasoning.
     public static let none = Self(rawValue: "none")
-    /// As little as can be.
+    /// The least reasoning.
     public static let minimal = Self(rawValue: "minimal")
-    /// A little: what fast mode asks for.
+    /// Little reasoning, the effort of fast mode.
     public static let low = Self(rawValue: "low")
-    /// The usual.
+    /// Medium reasoning.
     public static let medium = Self(rawValue: "medium")
-    /// Much.
+    /// Much reasoning.
     public static let high = Self(rawValue: "high")
 }
 
-/// The speed that is paid for.
+/// The service tier, which determines speed and price.
 ///
 /// Any name may be given: `"priority"`.
 public struct ChappieServiceTier: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
@@ -98,23 +98,23 @@ public struct ChappieServiceTier: RawRepresentable, Sendable, Hashable, Expressi
     /// A tier by its name.
     public init(stringLiteral value: String) { self.rawValue = value }
 
-    /// What the account is set to.
+    /// The account's setting.
     public static let auto = Self(rawValue: "auto")
-    /// The usual speed, whatever the account is set to.
+    /// The usual speed, whatever the account's setting.
     public static let `default` = Self(rawValue: "default")
     /// Slower and cheaper.
     public static let flex = Self(rawValue: "flex")
-    /// Faster and dearer.
+    /// Faster and more expensive.
     public static let priority = Self(rawValue: "priority")
 }
 
-/// Indicates whether the model may search the web, with the server's own tool.
+/// The model's permission to search the web, with the server's own tool.
 public enum ChappieSearchAccess: String, Sendable, Codable, CaseIterable {
-    /// It may not: the tool is not among the request's tools.
+    /// No search: the tool is not among the request's tools.
     case disabled
-    /// It may, in what the server has stored (`external_web_access` false).
+    /// Search in the server's stored pages only (`external_web_access` false).
     case cached
-    /// It may.
+    /// Search of the web.
     case live
 
     /// The tool as JSON text; nil when there is none.

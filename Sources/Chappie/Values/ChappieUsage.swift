@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// How much of an account's usage limits is spent.
+/// The used part of an account's usage limits.
 ///
 /// ```swift
 /// let usage = try await client.usage()
@@ -13,23 +13,23 @@
 public struct ChappieUsage: Sendable, Equatable {
     /// A limit with its windows.
     public struct Limit: Sendable, Equatable {
-        /// Indicates whether requests are allowed; true where the server does not say.
+        /// Indicates whether requests are allowed; true where the server does not report it.
         public let isAllowed: Bool
-        /// Indicates whether the limit is reached; false where the server does not say.
+        /// Indicates whether the limit is reached; false where the server does not report it.
         public let isReached: Bool
-        /// The window that the server counts first, usually of five hours.
+        /// The server's first window, usually of five hours.
         public let primary: ChappieUsageLimitWindow?
-        /// Another one, usually the week.
+        /// The server's second window, usually the week.
         public let secondary: ChappieUsageLimitWindow?
     }
 
-    /// What an account has paid for beside its plan.
+    /// The credits that an account has bought in addition to its plan.
     public struct Credits: Sendable, Equatable {
-        /// Indicates whether there are any.
+        /// Indicates whether there are any credits.
         public let isAvailable: Bool
-        /// Indicates whether there is no end of them.
+        /// Indicates whether the credits are unlimited.
         public let isUnlimited: Bool
-        /// How many there are, as the server writes it.
+        /// The number of credits, as the server writes it.
         public let balance: String?
     }
 
@@ -37,16 +37,16 @@ public struct ChappieUsage: Sendable, Equatable {
     public let planType: String?
     /// The limit of the account; nil where it has none.
     public let limit: Limit?
-    /// Limits of single models or features, by the server's names for them.
+    /// The limits of single models or features, by the server's names for them.
     public let additionalLimits: [String: Limit]
-    /// What is paid for beside the plan; nil where the server does not say.
+    /// The credits in addition to the plan; nil where the server does not report them.
     public let credits: Credits?
 }
 
 extension ChappieUsage {
-    /// Reads a document of the server's; nil when it is not JSON, or a member has the wrong type.
+    /// Reads a document of the server; nil when it is not JSON, or a member has the wrong type.
     ///
-    /// A window that only says in how many seconds it begins anew is reckoned from `now`.
+    /// A window that only specifies the seconds until its reset is dated from `now`.
     init?(body: [UInt8], now: Date) {
         guard let text = String(validating: body, as: UTF8.self), let value = ChappieJSONValue(jsonText: text) else {
             return nil
@@ -104,10 +104,10 @@ extension ChappieUsage.Credits {
     }
 }
 
-/// A document whose members are not what they should be.
+/// The error of a document whose members have the wrong types.
 private struct MalformedUsageError: Error {}
 
-/// An object of the document; members that are `null` are not there.
+/// An object of the document; members that are `null` count as absent.
 private struct UsageObject {
     private let members: [String: ChappieJSONValue]
 

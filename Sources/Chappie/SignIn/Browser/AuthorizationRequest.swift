@@ -6,26 +6,26 @@ import ChappieTransport
     import Foundation
 #endif
 
-/// What a browser opens (RFC 6749 section 4.1.1).
+/// The authorization request that a browser opens (RFC 6749 section 4.1.1).
 struct AuthorizationRequest: Sendable {
-    /// Where the browser comes back to.
+    /// The path of the browser's callback.
     static let callbackPath = "/auth/callback"
 
-    /// Whose endpoint it is.
+    /// The authorization server.
     let server: ChappieAuthorizationServer
-    /// Who asks.
+    /// The client's identifier.
     let clientID: String
-    /// What the program is called.
+    /// The name of the program.
     let originator: String
-    /// The port on which the browser comes back.
+    /// The port of the callback.
     var port: UInt16
 
-    /// The address that the browser comes back to.
+    /// The redirection URI of the callback.
     ///
-    /// By number and not `localhost`, which may be another interface (RFC 8252 section 8.3).
+    /// It has the number and not `localhost`, which may be another interface (RFC 8252 section 8.3).
     var redirectURI: String { "http://127.0.0.1:\(self.port)\(Self.callbackPath)" }
 
-    /// The URL; throws `unknown` when there is no endpoint, or it is neither https nor on this machine.
+    /// Returns the URL; throws `unknown` when there is no endpoint, or it is neither https nor on this machine.
     func url(_ key: ProofKey) throws(ChappieAuthError) -> URL {
         guard let endpoint = self.server.authorization else {
             throw .unknown("The authorization server has no sign-in in a browser.")
@@ -33,7 +33,7 @@ struct AuthorizationRequest: Sendable {
         try AuthorizationClient.check(endpoint)
         let query = self.parameters(key)
             .map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
-        // RFC 6749 section 3.1: a query that the endpoint has stays; a fragment it must not have.
+        // RFC 6749 section 3.1: a query of the endpoint is kept; a fragment is not allowed.
         let text = String(endpoint.absoluteString.prefix { $0 != "#" })
         guard let url = URL(string: text + (text.contains("?") ? "&" : "?") + query) else {
             throw .unknown("The authorization server's address for browsers cannot be used.")

@@ -1,15 +1,15 @@
-// For `Thread`, which is in the whole of it alone.
+// For `Thread`, which only the whole module contains.
 import Dispatch
 import Foundation
 import StreamTransport
 
-/// What the listener's thread is told by others, and how it is woken.
+/// The orders for the listener's thread, and the means to wake it.
 final class CallbackMailbox: Sendable {
-    /// What the thread is to do.
+    /// The orders for the thread.
     struct Orders: Sendable {
-        /// The page for whoever waits for the end of the sign-in; no new connections are taken then.
+        /// The page for browsers that wait for the end of the sign-in; no new connections are accepted then.
         var page: CallbackPage?
-        /// Indicates whether it ends at once.
+        /// Indicates whether the thread ends at once.
         var isStopping = false
     }
 
@@ -20,10 +20,10 @@ final class CallbackMailbox: Sendable {
 
     deinit { self.wake.close() }
 
-    /// What there is to do at this moment.
+    /// The current orders.
     var orders: Orders { self.state.withLock { $0 } }
 
-    /// What `poll` looks at.
+    /// The descriptor that `poll` watches.
     var wakeDescriptor: CInt { self.wake.reader }
 
     /// Changes the orders, and wakes the thread.
@@ -32,18 +32,18 @@ final class CallbackMailbox: Sendable {
         self.wake.wake()
     }
 
-    /// Takes out what woke the thread.
+    /// Removes the wake-ups.
     func drain() { self.wake.drain() }
 }
 
 /// Listens on 127.0.0.1 for a browser's return, on a thread of its own.
 ///
-/// It may be used from any task; one task waits for the outcome. The thread never waits for anything but `poll`, so
-/// that whoever waits for its end waits for a moment only.
+/// It may be used from any task; one task waits for the outcome. The thread waits only in `poll`, so that a wait for
+/// its end is short.
 final class CallbackListener: Sendable {
-    /// Why nobody listens.
+    /// The reason for which listening failed.
     enum Failure: Error, Equatable {
-        /// Somebody else does.
+        /// Another program listens on the port.
         case portInUse
         /// The system refused, with this `errno`.
         case refused(code: CInt)
@@ -58,7 +58,7 @@ final class CallbackListener: Sendable {
     private let ends: AsyncStream<Void>
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Listens for whoever knows the state; port 0 is any.
+    /// Listens for a browser that has the state; port 0 is any.
     init(port: UInt16, state: String, limits: CallbackLoop.Limits = CallbackLoop.Limits()) throws(Failure) {
         guard let wake = CallbackWake() else { throw .refused(code: errno) }
         let mailbox = CallbackMailbox(wake: wake)
@@ -72,7 +72,7 @@ final class CallbackListener: Sendable {
         let (ends, endContinuation) = AsyncStream<Void>.makeStream()
         (self.mailbox, self.outcomes, self.ends) = (mailbox, outcomes, ends)
         let (port, outcome, ended) = (self.port, self.outcome, self.ended)
-        // It must not keep the listener: dropping that is what ends it.
+        // The thread must not keep the listener alive: dropping the listener ends it.
         Thread.detachNewThread {
             var loop = CallbackLoop(
                 listener: socket, mailbox: mailbox, machine: CallbackStateMachine(port: port, state: state),
@@ -90,36 +90,36 @@ final class CallbackListener: Sendable {
 
     deinit { self.stop() }
 
-    /// What the browser has come back with so far.
+    /// The outcome of the browser's return so far.
     var currentOutcome: CallbackOutcome? { self.outcome.withLock { $0 } }
 
-    /// Waits for what the browser comes back with; nil when nobody listens any more, or the task is cancelled.
+    /// Waits for the outcome of the browser's return; nil when the listener has ended, or the task is cancelled.
     ///
-    /// For one task, once.
+    /// It may be called by one task, once.
     func nextOutcome() async -> CallbackOutcome? {
         for await outcome in self.outcomes { return outcome }
         return nil
     }
 
-    /// Gives the page to the browser that waits for it, and returns when nobody listens any more and the browser has
-    /// the page, or does not take it within a second or so.
+    /// Sends the page to the browser that waits for it, and returns when the listener has ended and the browser has the
+    /// page, or has not accepted it within about a second.
     func finish(_ page: CallbackPage) async {
         self.mailbox.give { $0.page = $0.page ?? page }
         for await _ in self.ends {}
         self.stop()
     }
 
-    /// Ends it at once; when it returns, nobody listens any more.
+    /// Ends the listener at once; when it returns, the port is closed.
     ///
-    /// Whoever still waits for the end of the sign-in is given the page as far as that goes without waiting. May be
-    /// called again.
+    /// A browser that still waits for the end of the sign-in is sent the page if that is possible without waiting. It
+    /// may be called again.
     func stop(_ page: CallbackPage = .cancelled) {
         self.mailbox.give { orders in
             orders.page = orders.page ?? page
             orders.isStopping = true
         }
         self.ended.wait()
-        // For the next one who waits.
+        // For the next waiting call.
         self.ended.signal()
     }
 }

@@ -6,19 +6,20 @@
 
 /// The loop of the callback's listener: sockets in, pages out.
 ///
-/// Everything in it belongs to the listener's thread, save for the mailbox.
+/// All of its state belongs to the listener's thread, except the mailbox.
 struct CallbackLoop {
-    /// What keeps a stranger from holding the listener.
+    /// The limits that keep strangers from blocking the listener.
     struct Limits: Sendable {
-        /// How large the head of a request may be.
+        /// The largest head of a request.
         var headByteCount = 8 << 10
-        /// How many connections there may be; of more the oldest goes that does not wait for the end of the sign-in.
+        /// The largest number of connections; beyond it the oldest that does not wait for the end of the sign-in is
+        /// closed.
         var connectionCount = 16
-        /// How long a head may take, and an answer.
+        /// The time limit for a head, and for an answer.
         var exchange: Duration = .seconds(10)
-        /// How long the browser may take to close after its answer.
+        /// The time limit for the browser to close after its answer.
         var closing: Duration = .seconds(1)
-        /// How long nothing is accepted after the system had no descriptors.
+        /// The pause of accepting after the system had no descriptors.
         var acceptPause: Duration = .milliseconds(100)
     }
 
@@ -26,7 +27,7 @@ struct CallbackLoop {
     private struct Connection {
         enum State {
             case reading([UInt8])
-            /// Its answer is not known yet.
+            /// The answer is not known yet.
             case held
             case writing(ArraySlice<UInt8>)
             case closing
@@ -34,12 +35,12 @@ struct CallbackLoop {
 
         let socket: CallbackSocket
         var state: State
-        /// When it is closed; nil is never.
+        /// The time at which it is closed; nil is never.
         var deadline: Duration?
         /// Indicates whether the browser has ended its half.
         var isHalfClosed = false
 
-        /// What `poll` is asked about; errors it tells anyway.
+        /// The events that `poll` watches; errors are always reported.
         var events: Int16 {
             switch self.state {
             case .reading, .closing: Int16(POLLIN)
@@ -59,13 +60,13 @@ struct CallbackLoop {
     private let limits: Limits
     private let report: @Sendable (CallbackOutcome) -> Void
     private var machine: CallbackStateMachine
-    /// The oldest first.
+    /// The connections, the oldest first.
     private var connections: [Connection] = []
     private var acceptsAgainAt: Duration?
     private var isFinishing = false
     private let start = ContinuousClock.now
 
-    /// A loop over a socket that listens, which it closes at its end.
+    /// Creates a loop over a listening socket, which it closes at its end.
     init(
         listener: CallbackSocket, mailbox: CallbackMailbox, machine: CallbackStateMachine, limits: Limits,
         report: @escaping @Sendable (CallbackOutcome) -> Void
@@ -79,7 +80,7 @@ struct CallbackLoop {
 
     private var now: Duration { ContinuousClock.now - self.start }
 
-    /// Serves until the mailbox says that it is over; then every socket is closed.
+    /// Serves until the mailbox orders the end; then every socket is closed.
     mutating func run() {
         while true {
             let orders = self.mailbox.orders
@@ -91,12 +92,12 @@ struct CallbackLoop {
         if !self.isFinishing { self.listener.close() }
     }
 
-    /// The end is known: whoever waits for it is told, and nobody else is let in.
+    /// Sends the page to the browsers that wait for the end, and accepts no others.
     private mutating func finish(_ page: CallbackPage) {
         guard !self.isFinishing else { return }
         self.isFinishing = true
         self.listener.close()
-        // None is taken out: their places count while they are gone through.
+        // None is removed here, because the loop uses their indices.
         for index in self.connections.indices {
             switch self.connections[index].state {
             case .held: self.answer(index, page)
@@ -113,7 +114,7 @@ struct CallbackLoop {
         if let time = self.acceptsAgainAt, time <= now { self.acceptsAgainAt = nil }
         let isAccepting = !self.isFinishing && self.acceptsAgainAt == nil
         var entries = [pollfd(fd: self.mailbox.wakeDescriptor, events: Int16(POLLIN), revents: 0)]
-        // A negative descriptor is passed over.
+        // `poll` ignores a negative descriptor.
         entries.append(pollfd(fd: isAccepting ? self.listener.descriptor : -1, events: Int16(POLLIN), revents: 0))
         entries += self.connections.map { pollfd(fd: $0.socket.descriptor, events: $0.events, revents: 0) }
         let deadlines = self.connections.compactMap(\.deadline) + [self.acceptsAgainAt].compactMap(\.self)
@@ -127,7 +128,7 @@ struct CallbackLoop {
         if entries[1].revents != 0, !self.isFinishing { self.accept() }
     }
 
-    /// Rounded up; -1 is for ever.
+    /// Returns milliseconds, rounded up; -1 is without limit.
     private static func milliseconds(_ duration: Duration?) -> CInt {
         guard let duration else { return -1 }
         return CInt(clamping: max(0, Int64(duration / .milliseconds(1)) + 1))
@@ -170,7 +171,7 @@ struct CallbackLoop {
             let isGone = Int32(events) & (POLLERR | POLLHUP | POLLNVAL) != 0
             if transfer == .ended { self.connections[index].isHalfClosed = true }
             if isGone || transfer == .ended && !self.connections[index].isHeld {
-                // What is over is taken out with whatever has run out of time.
+                // A connection that is over is removed together with those whose time is over.
                 self.connections[index].deadline = .zero
             }
         }
@@ -194,10 +195,10 @@ struct CallbackLoop {
         switch action {
         case .answer(let page): self.answer(index, page)
         case .answerAndReport(let page, let outcome):
-            // In this order: whoever has seen the page may rely on it.
+            // In this order, because the outcome must be available once the page is seen.
             self.report(outcome)
             self.answer(index, page)
-            // The port is free for whoever asked, even when nobody waits for the outcome.
+            // The other instance needs the port, even when no task waits for the outcome.
             if outcome == .cancelled { self.finish(page) }
         case .holdAndReport(let outcome):
             self.connections[index].state = .held
@@ -223,8 +224,7 @@ struct CallbackLoop {
         }
         self.connections[index].state = .writing(bytes)
         guard bytes.isEmpty else { return }
-        // Closed by the browser first: what it sent and nobody read would turn the end into a reset, which may
-        // overtake the page.
+        // The browser closes first: unread bytes would turn the close into a reset, which may overtake the page.
         self.connections[index].socket.endWriting()
         self.connections[index].state = .closing
         self.connections[index].deadline =

@@ -1,48 +1,48 @@
-/// A page for the person who looks at the browser.
+/// A page for the user of the browser.
 ///
-/// It stands alone: nothing is loaded, no script runs, and whatever came from outside is escaped.
+/// It is self-contained: it loads no resources, runs no script, and escapes all external text.
 struct CallbackPage: Sendable, Equatable {
     /// The status code.
     var statusCode: Int
     /// The heading.
     var title: String
-    /// A sentence or two.
+    /// One or two sentences.
     var text: String
 
     // MARK: The pages
 
-    /// The credential is kept.
+    /// The credential is stored.
     static let signedIn = Self(
         statusCode: 200, title: "You are signed in", text: "You can close this page and go back to the program.")
-    /// The sign-in was given up.
+    /// The sign-in was cancelled.
     static let cancelled = Self(
         statusCode: 200, title: "The sign-in was cancelled", text: "You can close this page.")
-    /// The browser was here before.
+    /// The browser has returned before.
     static let returnedBefore = Self(
         statusCode: 200, title: "This sign-in has come back already",
         text: "Nothing was done a second time. The program says what became of it.")
-    /// Somebody came back who was not sent.
+    /// The state is not that of this sign-in.
     static let wrongState = Self(
         statusCode: 400, title: "This is not the sign-in that the program waits for",
         text: "Nothing was done. Go back to the program, and use the address that it shows.")
-    /// The server's answer makes no sense.
+    /// The server's answer is invalid.
     static let invalid = Self(
         statusCode: 400, title: "You are not signed in",
         text: "The authorization server sent neither a code nor an error. Go back to the program, and try again.")
 
-    /// The authorization was denied, in the server's words.
+    /// Returns the page of a denied authorization, with the server's description.
     static func denied(_ words: String) -> Self {
         Self(
             statusCode: 200, title: "You are not signed in",
             text: "The authorization server says: \(words)")
     }
 
-    /// What came after the browser's return failed.
+    /// Returns the page of a failure after the browser's return.
     static func failed(_ reason: String) -> Self {
         Self(statusCode: 502, title: "You are not signed in", text: "\(reason) The program says more.")
     }
 
-    /// A request that the listener has no answer to.
+    /// Returns the page of a refused request.
     static func refused(statusCode: Int) -> Self {
         Self(
             statusCode: statusCode, title: "There is nothing here",
@@ -58,7 +58,7 @@ struct CallbackPage: Sendable, Equatable {
             "Content-Type: text/html; charset=utf-8",
             "Content-Length: \(body.utf8.count)",
             "Cache-Control: no-store",
-            // The address of the callback has the code in it.
+            // The URL of the callback contains the code.
             "Referrer-Policy: no-referrer",
             "X-Content-Type-Options: nosniff",
             "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "

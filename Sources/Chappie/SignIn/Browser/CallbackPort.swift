@@ -6,11 +6,11 @@ import ChappieTransport
     import Foundation
 #endif
 
-/// Finds a port to listen on, and asks another instance that is left over to leave it.
+/// Finds a port to listen on, and asks a leftover instance of the program to release it.
 struct CallbackPort: Sendable {
-    /// How often one port is tried again.
+    /// The number of attempts for one port.
     private static let tryCount = 10
-    /// How long it is waited between two tries, and for the other instance's answer.
+    /// The pause between two attempts, and the time limit for the other instance's answer.
     private static let pause: Duration = .milliseconds(200)
 
     private let ports: [UInt16]
@@ -22,7 +22,7 @@ struct CallbackPort: Sendable {
         self.clock = clock
     }
 
-    /// Listens on the first port that is free; throws `unknown` when none is, and `cancelledSignIn`.
+    /// Listens on the first free port; throws `unknown` when none is free, and `cancelledSignIn`.
     func listen(state: String) async throws(ChappieAuthError) -> CallbackListener {
         for port in self.ports {
             for count in 0...Self.tryCount {
@@ -49,7 +49,7 @@ struct CallbackPort: Sendable {
         }
     }
 
-    /// Whatever is answered: the next try says what came of it.
+    /// Asks the other instance to end; the answer does not matter, because the next attempt shows the result.
     private func cancelOther(_ port: UInt16) async throws {
         guard let url = URL(string: "http://127.0.0.1:\(port)/cancel") else { return }
         var settings = ChappieTransportConfiguration(baseURL: url)
@@ -61,7 +61,7 @@ struct CallbackPort: Sendable {
         do {
             _ = try await ChappieStreamingTransport(configuration: settings).exchange(DocumentRequest(url: url))
         } catch is ChappieClientError {
-            // It is no instance of ours, or has left already.
+            // It is not an instance of this program, or has ended already.
         }
     }
 }

@@ -1,14 +1,14 @@
-// What a browser asks of the callback's listener, read from bytes. Pure.
+// A request to the callback's listener, read from bytes. Pure.
 
-/// The head of a request (RFC 9112 section 3), as far as the callback looks at it.
+/// The parts of a request's head (RFC 9112 section 3) that the callback needs.
 struct CallbackRequest: Sendable, Equatable {
-    /// What there is after some bytes.
+    /// The result of reading some bytes.
     enum Reading: Sendable, Equatable {
-        /// The head has not ended yet.
+        /// The head is not complete yet.
         case incomplete
         /// A whole head.
         case complete(CallbackRequest)
-        /// No head that anybody sends in good faith; the status code to refuse it with.
+        /// A malformed head; the status code to refuse it with.
         case malformed(statusCode: Int)
     }
 
@@ -16,9 +16,9 @@ struct CallbackRequest: Sendable, Equatable {
     var method: String
     /// The path, as it was written.
     var path: String
-    /// The parameters of the query, in order; nil when they are not well-formed.
+    /// The parameters of the query, in order; nil when they are malformed.
     var parameters: [Parameter]?
-    /// The fields that matter, by lower-case name.
+    /// The relevant fields, by lower-case name.
     var fields: [String: [String]]
 
     /// One parameter of a query.
@@ -29,7 +29,7 @@ struct CallbackRequest: Sendable, Equatable {
         var value: String
     }
 
-    /// The only value of a parameter; nil when there is none, or more than one (RFC 6749 section 3.1).
+    /// Returns the only value of a parameter; nil when there is none, or more than one (RFC 6749 section 3.1).
     func parameter(_ name: String) -> String? {
         let values = (self.parameters ?? []).filter { $0.name == name }
         return values.count == 1 ? values.first?.value : nil
@@ -37,7 +37,7 @@ struct CallbackRequest: Sendable, Equatable {
 
     // MARK: Reading
 
-    /// Reads what has arrived so far, of `limit` bytes at most.
+    /// Reads the bytes so far, `limit` at most.
     static func read(_ bytes: [UInt8], limit: Int) -> Reading {
         guard let end = Self.end(of: bytes), end <= limit else {
             return bytes.count < limit ? .incomplete : .malformed(statusCode: 431)
@@ -48,7 +48,7 @@ struct CallbackRequest: Sendable, Equatable {
         return .complete(request)
     }
 
-    /// Where the empty line ends that ends the head.
+    /// Returns the end of the empty line that ends the head.
     private static func end(of bytes: [UInt8]) -> Int? {
         let mark = Array("\r\n\r\n".utf8)
         guard bytes.count >= mark.count else { return nil }
@@ -64,7 +64,7 @@ struct CallbackRequest: Sendable, Equatable {
         var fields: [String: [String]] = [:]
         for line in lines.dropFirst() {
             let name = line.prefix { $0 != ":" }
-            // A name is a token, and no space stands before the colon (RFC 9112 section 5.1).
+            // A name is a token, and no space precedes the colon (RFC 9112 section 5.1).
             guard name.count < line.count, !name.isEmpty, !name.contains(where: { $0 == " " || $0 == "\t" }) else {
                 return nil
             }
@@ -84,7 +84,7 @@ struct CallbackRequest: Sendable, Equatable {
         return String(text)
     }
 
-    /// `application/x-www-form-urlencoded` (RFC 6749 appendix B).
+    /// Decodes `application/x-www-form-urlencoded` (RFC 6749 appendix B).
     private static func parameters(_ query: Substring) -> [Parameter]? {
         var parameters: [Parameter] = []
         for pair in query.split(separator: "&") {

@@ -1,31 +1,31 @@
-// The system calls of the callback's listener. Nothing here decides anything.
+// The system calls of the callback's listener. They make no decisions.
 #if canImport(Darwin)
     import Darwin
 #else
     import Glibc
 #endif
 
-/// A socket on 127.0.0.1 that never blocks; whoever made it closes it.
+/// A non-blocking socket on 127.0.0.1; its creator closes it.
 struct CallbackSocket: Sendable, Equatable {
     /// The descriptor.
     let descriptor: CInt
 
-    /// What a call that does not block gave.
+    /// The result of a non-blocking call.
     enum Transfer: Sendable, Equatable {
-        /// So many bytes, one at least.
+        /// The number of bytes, at least one.
         case bytes(Int)
-        /// Nothing at this moment.
+        /// No bytes at this moment.
         case blocked
         /// The peer has ended its half, or the connection is gone.
         case ended
     }
 
-    /// A call failed with this `errno`.
+    /// The error of a system call, with its `errno`.
     struct Failure: Error, Equatable {
         let code: CInt
     }
 
-    /// Listens on a port, 0 for any; also says which.
+    /// Listens on a port, 0 for any; returns the port as well.
     static func listen(port: UInt16) throws(Failure) -> (socket: Self, port: UInt16) {
         let socket = try Self.make()
         var isOn: CInt = 1
@@ -70,7 +70,7 @@ struct CallbackSocket: Sendable, Equatable {
         #endif
     }
 
-    /// The next connection; nil when nobody waits.
+    /// Accepts the next connection; nil when none is waiting.
     func accept() throws(Failure) -> Self? {
         let descriptor = systemAccept(self.descriptor, nil, nil)
         if descriptor >= 0 { return Self(prepared: descriptor) }
@@ -80,7 +80,7 @@ struct CallbackSocket: Sendable, Equatable {
         }
     }
 
-    /// Appends what is there, 4 KiB at most.
+    /// Appends the available bytes, 4 KiB at most.
     func receive(into bytes: inout [UInt8]) -> Transfer {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         let count = unsafe recv(self.descriptor, &buffer, buffer.count, 0)
@@ -88,7 +88,7 @@ struct CallbackSocket: Sendable, Equatable {
         return Self.transfer(count)
     }
 
-    /// Sends what goes out at once.
+    /// Sends the bytes that the system takes at once.
     func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
         #if canImport(Darwin)
             let flags: CInt = 0
@@ -103,20 +103,20 @@ struct CallbackSocket: Sendable, Equatable {
         return count < 0 && (errno == EAGAIN || errno == EINTR) ? .blocked : .ended
     }
 
-    /// Says that nothing more is sent.
+    /// Ends the sending half of the connection.
     func endWriting() { _ = shutdown(self.descriptor, CInt(SHUT_WR)) }
 
-    /// Closes it.
+    /// Closes the socket.
     func close() { _ = systemClose(self.descriptor) }
 }
 
 /// A pipe by which one thread wakes another one from `poll`.
 struct CallbackWake: Sendable {
-    /// The end that `poll` looks at.
+    /// The end that `poll` watches.
     let reader: CInt
     private let writer: CInt
 
-    /// A pipe; nil when there are no descriptors.
+    /// Creates a pipe; nil when there are no descriptors.
     init?() {
         var ends: [CInt] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { return nil }
@@ -130,11 +130,11 @@ struct CallbackWake: Sendable {
     /// Wakes the thread.
     func wake() {
         var byte: UInt8 = 0
-        // A pipe that is full wakes it as well.
+        // A full pipe wakes the thread as well.
         _ = unsafe write(self.writer, &byte, 1)
     }
 
-    /// Takes out what woke it.
+    /// Removes the wake-ups.
     func drain() {
         var buffer = [UInt8](repeating: 0, count: 64)
         while unsafe read(self.reader, &buffer, buffer.count) == buffer.count {}
@@ -147,7 +147,7 @@ struct CallbackWake: Sendable {
     }
 }
 
-// Outside the types, whose own methods have these names.
+// Outside the types, whose own methods have the same names.
 
 private func systemListen(_ descriptor: CInt, _ backlog: CInt) -> CInt { listen(descriptor, backlog) }
 

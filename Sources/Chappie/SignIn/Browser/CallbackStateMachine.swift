@@ -1,29 +1,29 @@
 import ChappieTransport
 
-/// What the browser came back with.
+/// The outcome of the browser's return.
 enum CallbackOutcome: Sendable, Equatable {
     /// An authorization code.
     case code(String)
-    /// An error (RFC 6749 section 4.1.2.1), in the server's words.
+    /// An error (RFC 6749 section 4.1.2.1), with the server's description.
     case denied(String)
     /// The state is right, and there is neither a code nor an error.
     case invalid
-    /// Somebody gave up.
+    /// The sign-in was cancelled.
     case cancelled
 }
 
-/// Decides what a request to the callback's listener gets.
+/// Decides the answer to a request to the callback's listener.
 ///
-/// It performs no I/O, reads no clock and starts no task. Its owner is the listener's thread. Whoever does not know the
-/// state changes nothing: any page that the browser shows, and any program on this machine, can make requests.
+/// It performs no I/O, reads no clock and starts no task. Its owner is the listener's thread. A request without the
+/// state has no effect: any page in the browser, and any program on this machine, can make requests.
 struct CallbackStateMachine: Sendable {
-    /// What the listener must do after one request.
+    /// The listener's task after one request.
     enum Action: Sendable, Equatable {
-        /// Answers with a page.
+        /// Answer with a page.
         case answer(CallbackPage)
-        /// Answers with a page, and says what the browser came back with.
+        /// Answer with a page, and report the outcome of the browser's return.
         case answerAndReport(CallbackPage, CallbackOutcome)
-        /// Says what the browser came back with, and answers when it is known what becomes of it.
+        /// Report the outcome of the browser's return, and answer when the result of the sign-in is known.
         case holdAndReport(CallbackOutcome)
     }
 
@@ -36,7 +36,7 @@ struct CallbackStateMachine: Sendable {
     private let port: UInt16
     private let secret: String
 
-    /// A machine that listens on a port for whoever knows the state of the authorization request.
+    /// Creates a machine for a port and the state of the authorization request.
     init(port: UInt16, state: String) {
         self.port = port
         self.secret = state
@@ -44,9 +44,9 @@ struct CallbackStateMachine: Sendable {
 
     // MARK: Inputs
 
-    /// A whole request has arrived.
+    /// Handles a complete request.
     mutating func received(_ request: CallbackRequest) -> Action {
-        // A page elsewhere can give its own name the address of this machine; the browser then says that name.
+        // Another page can make its own name resolve to this machine; the browser then sends that name.
         guard let hosts = request.fields["host"], hosts.count == 1, self.isOwn(hosts[0]) else {
             return .answer(.refused(statusCode: 403))
         }
@@ -79,9 +79,10 @@ struct CallbackStateMachine: Sendable {
         return .answerAndReport(.denied(words), .denied(words))
     }
 
-    /// For the person, and for another instance of the program that wants the port; not for pages.
+    /// Handles a request to cancel, from the user or another instance of the program that needs the port, but not from
+    /// pages.
     ///
-    /// A browser says where a request comes from (Fetch Metadata): `none` is the person; other programs do not say.
+    /// A browser sends the origin of a request (Fetch Metadata): `none` is the user; other programs send none.
     private mutating func cancelled(_ request: CallbackRequest) -> Action {
         guard request.fields["sec-fetch-site", default: []].allSatisfy({ ["none", "same-origin"].contains($0) }) else {
             return .answer(.refused(statusCode: 403))
@@ -101,7 +102,7 @@ struct CallbackStateMachine: Sendable {
         origin.lowercased().hasPrefix("http://") && self.isOwn(String(origin.dropFirst("http://".count)))
     }
 
-    /// In a time that says nothing about where the texts differ.
+    /// Compares texts in a time that does not depend on the place where they differ.
     private static func isEqual(_ one: String, _ other: String) -> Bool {
         guard one.utf8.count == other.utf8.count else { return false }
         return zip(one.utf8, other.utf8).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0

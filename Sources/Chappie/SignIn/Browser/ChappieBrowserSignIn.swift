@@ -8,7 +8,7 @@ import StreamTransport
 
 /// A sign-in in a browser on this machine (RFC 8252, with PKCE).
 ///
-/// It listens on 127.0.0.1 until it is complete, cancelled or dropped, and is good for one call of `complete()`.
+/// It listens on 127.0.0.1 until it is complete, cancelled or dropped, and allows one call of `complete()`.
 public final class ChappieBrowserSignIn: Sendable {
     private enum State: Sendable {
         case open
@@ -17,10 +17,10 @@ public final class ChappieBrowserSignIn: Sendable {
         case over
     }
 
-    /// A year: no system sleeps for as long as a `Duration` can say.
+    /// A year: no system sleeps for the longest `Duration`.
     private static let longestTimeout: Duration = .seconds(31_536_000)
 
-    /// What the browser opens.
+    /// The URL for the browser to open.
     public let authorizationURL: URL
     /// The port on which it listens for the browser's return.
     public let port: UInt16
@@ -29,18 +29,18 @@ public final class ChappieBrowserSignIn: Sendable {
     private let key: ProofKey
     private let redirectURI: String
     private let listener: CallbackListener
-    /// When the browser has taken too long.
+    /// The deadline for the browser's return.
     private let deadline: Duration
     private let state = LockedValue(State.open)
 
-    /// Makes the secrets, and listens.
+    /// Generates the secrets, and listens.
     init(session: ChappieAuthSession, random: SecureRandom = .system) async throws {
         let configuration = session.configuration.signIn
         let clientID = try session.clientID()
         let key = try ProofKey(random)
         var request = AuthorizationRequest(
             server: configuration.server, clientID: clientID, originator: configuration.originator, port: 0)
-        // For a page that cannot be opened nobody is asked to leave a port.
+        // A page that cannot be opened is reported before another instance is asked to release a port.
         _ = try request.url(key)
         let listener = try await CallbackPort(configuration.callbackPorts, clock: session.clock)
             .listen(state: key.state)
@@ -54,11 +54,11 @@ public final class ChappieBrowserSignIn: Sendable {
         self.deadline = session.clock.now() + min(max(.zero, configuration.callbackTimeout), Self.longestTimeout)
     }
 
-    /// Waits for the browser's return, and keeps the credential; nobody listens any more when it returns or throws.
+    /// Waits for the browser's return, and stores the credential; the listener has ended when it returns or throws.
     ///
-    /// The browser is shown what became of it. The time counts from when the sign-in was started. Throws
-    /// `ChappieAuthError`, and what the storage throws; `unknown` when it was called before. Cancelling the task ends
-    /// it with `cancelledSignIn`.
+    /// The browser shows the result. The time limit counts from the start of the sign-in. Throws `ChappieAuthError`,
+    /// and the storage's errors; `unknown` when it was called before. Cancelling the task ends it with
+    /// `cancelledSignIn`.
     public func complete() async throws -> ChappieAccount {
         let task = try self.state.withLock { state in
             switch state {
@@ -87,9 +87,9 @@ public final class ChappieBrowserSignIn: Sendable {
         }
     }
 
-    /// Gives the sign-in up: `complete()` throws `cancelledSignIn`, and nobody listens any more.
+    /// Cancels the sign-in: `complete()` throws `cancelledSignIn`, and the listener ends.
     ///
-    /// Does nothing when it is over.
+    /// It has no effect after the end.
     public func cancel() {
         let task = self.state.withLock { state -> Task<ChappieAccount, any Error>? in
             switch state {
@@ -130,7 +130,7 @@ public final class ChappieBrowserSignIn: Sendable {
         }
     }
 
-    /// What the browser comes back with, before the time is up.
+    /// Returns the outcome of the browser's return, before the deadline.
     private func outcome() async throws -> CallbackOutcome {
         let (listener, clock, deadline) = (self.listener, self.session.clock, self.deadline)
         return try await withThrowingTaskGroup(of: CallbackOutcome.self) { group in
@@ -141,7 +141,7 @@ public final class ChappieBrowserSignIn: Sendable {
             group.addTask {
                 let remaining = deadline - clock.now()
                 if remaining > .zero { try await clock.sleep(remaining) }
-                // Nobody may have asked for it until now.
+                // The outcome may have arrived before this call.
                 guard let outcome = listener.currentOutcome else { throw ChappieAuthError.callbackTimeout }
                 return outcome
             }
@@ -153,10 +153,10 @@ public final class ChappieBrowserSignIn: Sendable {
 }
 
 extension ChappieBrowserSignIn: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Never a secret.
+    /// Fixed text, without secrets.
     public var description: String { "ChappieBrowserSignIn(redacted)" }
-    /// Never a secret.
+    /// Fixed text, without secrets.
     public var debugDescription: String { self.description }
-    /// Never a secret.
+    /// No children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -5,9 +5,9 @@
     import Glibc
 #endif
 
-/// Where secrets come from: the system, or a test.
+/// The source of secrets: the system, or a test.
 struct SecureRandom: Sendable {
-    /// So many bytes, 256 at most, that nobody can guess; throws `secureRandomFailed`.
+    /// Returns unpredictable bytes, 256 at most; throws `secureRandomFailed`.
     let bytes: @Sendable (Int) throws(ChappieAuthError) -> [UInt8]
 
     /// The system's generator.

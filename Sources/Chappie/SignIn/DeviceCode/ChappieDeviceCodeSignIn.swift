@@ -7,17 +7,17 @@ import StreamTransport
     public import Foundation
 #endif
 
-/// A sign-in with a code that a person enters somewhere else (RFC 8628).
+/// A sign-in with a code that a user enters on another device or browser (RFC 8628).
 ///
-/// It is good for one call of `complete()`; copies share that.
+/// It allows one call of `complete()`; copies share that.
 public struct ChappieDeviceCodeSignIn: Sendable {
-    /// What the person enters: 1 to 64 characters of printable ASCII.
+    /// The code for the user: 1 to 64 characters of printable ASCII.
     public let userCode: String
-    /// Where the person enters it.
+    /// The page on which the user enters the code.
     public let verificationURL: URL
-    /// The same with the code in it, where the server has such a URL (RFC 8628 section 3.3.1).
+    /// The same page with the code in it, if the server has such a URL (RFC 8628 section 3.3.1).
     public let completeVerificationURL: URL?
-    /// How long the code is waited for, counted from when the server gave it.
+    /// The time limit for the code, counted from its issue.
     public let lifetime: Duration
 
     private let session: ChappieAuthSession
@@ -55,11 +55,10 @@ public struct ChappieDeviceCodeSignIn: Sendable {
             interval: authorization.interval, deadline: now + timeout, expiry: authorization.lifetime.map { now + $0 })
     }
 
-    /// Waits until the person has agreed, and keeps the credential.
+    /// Waits until the user has agreed, and stores the credential.
     ///
-    /// A server that cannot be reached meanwhile is asked again, less and less often. Throws `ChappieAuthError`, and
-    /// what the storage throws; `unknown` when it was called before. Cancelling the task ends it with
-    /// `cancelledSignIn`.
+    /// A server that cannot be reached meanwhile is asked again, at growing intervals. Throws `ChappieAuthError`, and
+    /// the storage's errors; `unknown` when it was called before. Cancelling the task ends it with `cancelledSignIn`.
     public func complete() async throws -> ChappieAccount {
         let isFirst = self.isTaken.withLock { isTaken in
             defer { isTaken = true }
@@ -126,16 +125,16 @@ public struct ChappieDeviceCodeSignIn: Sendable {
 }
 
 extension ChappieDeviceCodeSignIn: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Never a code.
+    /// Fixed text, without a code.
     public var description: String { "ChappieDeviceCodeSignIn(redacted)" }
-    /// Never a code.
+    /// Fixed text, without a code.
     public var debugDescription: String { self.description }
-    /// Never a code.
+    /// No children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension ChappieAuthError {
-    /// A sign-in is good for one completion.
+    /// The error of a second completion.
     static let alreadyCompleted = Self.unknown(
         "This sign-in was completed or given up before, or is being completed. Start another one.")
 }

@@ -6,29 +6,29 @@ import ChappieTransport
     import Foundation
 #endif
 
-/// What a server gives a device that wants to sign in (RFC 8628 section 3.2).
+/// The server's answer to a device authorization request (RFC 8628 section 3.2).
 struct DeviceAuthorization: Sendable, Equatable {
-    /// What is polled with: `device_code`, or `device_auth_id`; 1 to 4,096 bytes.
+    /// The identifier in polls: `device_code`, or `device_auth_id`; 1 to 4,096 bytes.
     let deviceCode: String
-    /// What the person enters: 1 to 64 characters of printable ASCII.
+    /// The code for the user: 1 to 64 characters of printable ASCII.
     let userCode: String
-    /// Where the person enters it.
+    /// The page on which the user enters the code.
     let verificationURL: URL
     /// The same with the code in it.
     let completeVerificationURL: URL?
-    /// The time between two polls: 1 s to 1 h, and 5 s where the server does not say.
+    /// The time between two polls: 1 s to 1 h, and 5 s where the server does not specify it.
     let interval: Duration
-    /// How long the server says the code is good for; nil when it does not say so, or is not to be believed.
+    /// The lifetime of the code by the server; nil when it is missing or implausible.
     let lifetime: Duration?
 
-    /// No server is asked more often, or has a person wait for longer.
+    /// The range of intervals, in seconds, which limits the load of the server and the wait of the user.
     private static let intervals: ClosedRange<Double> = 1...3_600
-    /// Each poll sends it.
+    /// The most bytes of a device code, which each poll sends.
     private static let deviceCodeByteLimit = 4_096
-    /// A URL that is longer cannot be shown.
+    /// The most bytes of a URL that can be shown.
     private static let urlByteLimit = 2_048
 
-    /// Reads the answer of a server; `date` is the date.
+    /// Reads the answer of a server; `date` is the current date.
     ///
     /// Throws `invalidResponse`, and for a refusal `unknown`.
     init(
@@ -69,7 +69,7 @@ struct DeviceAuthorization: Sendable, Equatable {
         return code
     }
 
-    /// It is printed on a terminal, so that nothing in it may steer one.
+    /// Returns the user code, which is printed on a terminal and must not contain control characters.
     private static func userCode(_ value: ChappieJSONValue?) throws(ChappieAuthError) -> String {
         guard let code = value?.string, (1...64).contains(code.utf8.count), code.first != " ", code.last != " ",
             code.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -77,7 +77,7 @@ struct DeviceAuthorization: Sendable, Equatable {
         return code
     }
 
-    /// Printed and opened: printable ASCII, http or https, and with nothing before the host that looks like another.
+    /// Returns a URL for printing and opening: printable ASCII, http or https, and without user information.
     private static func url(_ text: String?) -> URL? {
         guard let text, text.utf8.count <= Self.urlByteLimit, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
@@ -91,7 +91,7 @@ struct DeviceAuthorization: Sendable, Equatable {
         return .seconds(min(max(seconds, Self.intervals.lowerBound), Self.intervals.upperBound))
     }
 
-    /// `expires_in`, or `expires_at` where that is believable: nobody knows how right this machine's date is.
+    /// Returns `expires_in`, or `expires_at` where that is plausible, because this machine's date may be wrong.
     private static func lifetime(_ members: ChappieJSONValue, date: Date) -> Duration? {
         if let seconds = Self.seconds(members["expires_in"]), seconds > 0 { return .seconds(min(seconds, 86_400)) }
         guard let end = members["expires_at"].flatMap({ Self.date($0) }) else { return nil }
@@ -107,7 +107,7 @@ struct DeviceAuthorization: Sendable, Equatable {
         }
     }
 
-    /// Some write numbers as texts.
+    /// Returns seconds; some servers write numbers as texts.
     private static func seconds(_ value: ChappieJSONValue?) -> Double? {
         (value?.number ?? value?.string.flatMap { Double($0) }).flatMap { $0.isFinite ? $0 : nil }
     }

@@ -1,29 +1,29 @@
-/// Decides what a sign-in by device code does next (RFC 8628 section 3.4).
+/// Decides the next step of a sign-in by device code (RFC 8628 section 3.4).
 ///
-/// It performs no I/O, reads no clock and starts no task. Its owner is the task that completes the sign-in. Moments are
-/// those of a clock that does not jump.
+/// It performs no I/O, reads no clock and starts no task. Its owner is the task that completes the sign-in. Times are
+/// those of a monotonic clock.
 struct DeviceCodeStateMachine: Sendable {
-    /// What limits it.
+    /// The time limits of the sign-in.
     struct Limits: Sendable, Equatable {
-        /// The time between two polls, at the beginning.
+        /// The initial time between two polls.
         var interval: Duration
-        /// When this side gives up.
+        /// The client's own deadline.
         var deadline: Duration
-        /// When the code has expired, by the server's own words; nil when it has not said so.
+        /// The time at which the code expires by the server's answer; nil when it has not specified it.
         var expiry: Duration?
     }
 
-    /// What the driver must do after one input.
+    /// The driver's task after one input.
     enum Action: Sendable, Equatable {
-        /// Waits that long, and says so.
+        /// Wait for a duration, and report the end of the wait.
         case wait(Duration)
-        /// Asks the server.
+        /// Poll the server.
         case poll
-        /// Exchanges a code with its verifier, which ends it.
+        /// Exchange a code with its verifier, which ends the sign-in.
         case exchange(code: String, verifier: String)
-        /// Keeps these tokens, which ends it.
+        /// Store these tokens, which ends the sign-in.
         case finish(TokenGrant)
-        /// Gives up.
+        /// Fail.
         case fail(ChappieAuthError)
     }
 
@@ -34,21 +34,21 @@ struct DeviceCodeStateMachine: Sendable {
         case finished
     }
 
-    /// Between two polls nobody waits longer because of failures.
+    /// The longest time between two polls because of failures.
     private static let longestDelay: Duration = .seconds(60)
 
     private var state: State = .idle
     private let limits: Limits
     private let grant: ChappieAuthorizationServer.DeviceGrant
-    /// What was sent, and has no place in an error.
+    /// The sent values that must not appear in an error.
     private let secrets: [String]
     private var interval: Duration
-    /// How many polls in a row have found out nothing.
+    /// The number of consecutive polls without a usable answer.
     private var troubleCount = 0
-    /// Why the last poll has found out nothing.
+    /// The failure of the last poll without a usable answer.
     private var trouble: ChappieAuthError?
 
-    /// A machine for one device code.
+    /// Creates a machine for one device code.
     init(grant: ChappieAuthorizationServer.DeviceGrant, limits: Limits, secrets: [String]) {
         self.grant = grant
         self.limits = limits
@@ -58,14 +58,14 @@ struct DeviceCodeStateMachine: Sendable {
 
     // MARK: Inputs
 
-    /// The code is there: the first poll is made at once.
+    /// Begins with the code: the first poll is made at once.
     mutating func started() -> Action {
         precondition(self.state == .idle, "a sign-in starts once")
         self.state = .polling
         return .poll
     }
 
-    /// A wait is over, or was cut short.
+    /// Handles the end of a wait.
     mutating func waited(now: Duration) -> Action {
         guard case .waiting(let until) = self.state else { preconditionFailure("nothing was waited for") }
         if now >= self.limits.deadline { return self.giveUp(.pollingTimeout) }
@@ -74,14 +74,14 @@ struct DeviceCodeStateMachine: Sendable {
         return .poll
     }
 
-    /// The server has answered a poll.
+    /// Handles the server's answer to a poll.
     mutating func answered(statusCode: Int, body: [UInt8], now: Duration) -> Action {
         let answer = DevicePollAnswer(statusCode: statusCode, body: body, of: self.grant, secrets: self.secrets)
         switch answer {
         case .pending:
             return self.isPending(now: now)
         case .slowDown:
-            // Section 3.5: for this and all that follow.
+            // Section 3.5: for this and all later polls.
             self.interval += .seconds(5)
             return self.isPending(now: now)
         case .troubled(let error):
@@ -97,7 +97,7 @@ struct DeviceCodeStateMachine: Sendable {
         }
     }
 
-    /// A poll has had no answer that can be read.
+    /// Handles a poll without a readable answer.
     mutating func pollFailed(_ error: ChappieAuthError, now: Duration) -> Action {
         guard case .networkFailure = error else { return self.fail(error) }
         return self.isTroubled(error, now: now)
@@ -111,7 +111,8 @@ struct DeviceCodeStateMachine: Sendable {
         return self.wait(self.interval, now: now)
     }
 
-    /// Section 3.5: a client has to ask less often when there was no answer, and doubling the interval is a good way.
+    /// Handles a failed poll: section 3.5 requires a lower frequency after a timeout, and suggests doubling the
+    /// interval.
     private mutating func isTroubled(_ error: ChappieAuthError, now: Duration) -> Action {
         self.troubleCount += 1
         self.trouble = error
@@ -128,7 +129,7 @@ struct DeviceCodeStateMachine: Sendable {
         return .wait(until - now)
     }
 
-    /// Where the last poll found out nothing, that is why; nobody knows what the person did.
+    /// Gives up; the failure of the last poll is reported, if it had one, because the user's decision is unknown then.
     private mutating func giveUp(_ error: ChappieAuthError) -> Action { self.fail(self.trouble ?? error) }
 
     private mutating func fail(_ error: ChappieAuthError) -> Action {

@@ -1,27 +1,27 @@
 import ChappieTransport
 
-/// What the answer to a poll means (RFC 8628 section 3.5).
+/// The meaning of the answer to a poll (RFC 8628 section 3.5).
 enum DevicePollAnswer: Sendable, Equatable {
-    /// Nobody has agreed yet.
+    /// The user has not agreed yet.
     case pending
-    /// The same, and the interval grows.
+    /// The user has not agreed yet, and the interval grows.
     case slowDown
-    /// The server is in trouble, and is asked again.
+    /// The server has a temporary failure, and is asked again.
     case troubled(ChappieAuthError)
-    /// Somebody has agreed: the code is to be exchanged.
+    /// The user has agreed: the code is to be exchanged.
     case authorizationCode(code: String, verifier: String)
-    /// Somebody has agreed: these are the tokens.
+    /// The user has agreed: these are the tokens.
     case tokens(TokenGrant)
-    /// It is over.
+    /// The sign-in has failed.
     case failed(ChappieAuthError)
 
     /// Reads an answer: by the code of its error where that is known, otherwise by its status code.
     ///
-    /// `secrets` are what was sent and has no place in an error.
+    /// `secrets` are sent values that must not appear in an error.
     init(
         statusCode: Int, body: [UInt8], of grant: ChappieAuthorizationServer.DeviceGrant, secrets: [String]
     ) {
-        // Some servers answer 200 with an error in it.
+        // Some servers answer 200 with an error in the body.
         if let known = Self.known(AuthorizationRefusal(body: body), secrets: secrets) {
             self = known
             return
@@ -31,7 +31,7 @@ enum DevicePollAnswer: Sendable, Equatable {
         case (200..<300, .authorizationCode): self = Self.code(body)
         case (403, .authorizationCode), (404, .authorizationCode): self = .pending
         case (408, _), (429, _), (500..., _): self = .troubled(Self.failure(statusCode, body, secrets))
-        // The standard's own status code without its words: they were lost on the way.
+        // The standard's status code without its JSON body, which was lost on the way.
         case (400, .standard) where !Self.isObject(body): self = .troubled(Self.failure(statusCode, body, secrets))
         case _: self = .failed(Self.failure(statusCode, body, secrets))
         }
@@ -39,7 +39,7 @@ enum DevicePollAnswer: Sendable, Equatable {
 
     private static func known(_ refusal: AuthorizationRefusal, secrets: [String]) -> Self? {
         guard let code = refusal.code else { return nil }
-        // One server writes `deviceauth_` before the codes of the standard.
+        // One server prefixes the codes of the standard with `deviceauth_`.
         if code.hasSuffix("authorization_pending") { return .pending }
         if code.hasSuffix("slow_down") { return .slowDown }
         if code.contains("expired") { return .failed(.expiredDeviceCode) }

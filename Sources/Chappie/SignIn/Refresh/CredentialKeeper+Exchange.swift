@@ -6,22 +6,23 @@ import ChappieTransport
     import Foundation
 #endif
 
-// What is done with the account's lock held: nobody else refreshes meanwhile, in this process or in another one.
+// The steps under the account's lock, which excludes other refreshes in this process and in others.
 extension CredentialKeeper {
-    /// The pause after the first try; it doubles.
+    /// The pause after the first attempt; it doubles.
     private static let firstPause: Duration = .milliseconds(500)
-    /// How long a revocation may take.
+    /// The time limit of a revocation.
     private static let revocationTimeout: Duration = .seconds(10)
-    /// Stands for a server that gave the tokens of another account.
+    /// The code for a server that issued the tokens of another account.
     private static let accountMismatch = ReauthenticationReason.accountMismatch.rawValue
 
-    /// A credential in the place of one: a sibling's, or one that the server gives.
+    /// Returns a credential that replaces the given one: that of another session or process, or a new one of the
+    /// server.
     func rotate(_ seen: ChappieStoredCredential, for purpose: Purpose) async throws -> ChappieStoredCredential {
         let current = try self.current()
         let wasUnsaved = try self.saveUnsaved()
         let isNews = current.accessToken != seen.accessToken || wasUnsaved
         if isNews, self.advice(for: current) == .keep { return current }
-        // A storage that cannot be written is found out before the refresh token is spent.
+        // A storage that cannot be written is detected before the refresh token is used up.
         if current.refreshToken != nil { try self.storage.store(current, of: self.configuration.account) }
         return try await self.exchanged(for: purpose)
     }
@@ -40,7 +41,7 @@ extension CredentialKeeper {
         }
     }
 
-    /// Asks the server, once (RFC 6749 section 6).
+    /// Refreshes at the server, once (RFC 6749 section 6).
     private func exchange(_ current: ChappieStoredCredential) async throws -> ChappieStoredCredential {
         guard let refreshToken = current.refreshToken else { throw Failure.missingRefreshToken }
         guard (self.configuration.knownClientID ?? current.clientID) == current.clientID else {
@@ -78,7 +79,7 @@ extension CredentialKeeper {
     ) throws -> ChappieStoredCredential {
         let claimed = [grant.idToken, grant.accessToken].compactMap { $0.flatMap(TokenClaims.init(token:))?.accountID }
         if let accountID = current.accountID, claimed.contains(where: { $0 != accountID }) {
-            // The refresh token is spent, and its successor is somebody else's.
+            // The refresh token is used up, and its successor is for another account.
             throw self.markRefused(
                 current, code: Self.accountMismatch, error: .unknown("The server gave the tokens of another account."))
         }
@@ -96,7 +97,7 @@ extension CredentialKeeper {
         return next
     }
 
-    /// What a refusal means: a sibling that took no lock may have been faster.
+    /// Interprets a refusal: another process without the lock may have refreshed first.
     private func refused(
         _ current: ChappieStoredCredential, code: String, error: ChappieAuthError
     ) throws -> ChappieStoredCredential {
@@ -105,23 +106,23 @@ extension CredentialKeeper {
         throw self.markRefused(current, code: code, error: error)
     }
 
-    /// Remembers that the server has refused for good, so that nobody asks again before the next sign-in.
+    /// Stores that the server has refused permanently, so that no request is sent before the next sign-in.
     private func markRefused(
         _ current: ChappieStoredCredential, code: String, error: ChappieAuthError
     ) -> Failure {
         var marked = current
         marked.refreshFailure = code
-        // Where the storage cannot keep it, this session remembers it alone; the refusal is the greater news.
+        // Where the storage cannot store it, only this session remembers it; the refusal is the more important error.
         _ = try? self.save(marked, over: current)
         return .refused(code: code, error: error)
     }
 
     // MARK: Signing out
 
-    /// Asks the server to revoke a credential (RFC 7009 section 2.1), for 10 s at most; whether it has does not matter.
+    /// Asks the server to revoke a credential (RFC 7009 section 2.1), for 10 s at most; its answer does not matter.
     func revoke(_ credential: ChappieStoredCredential) async {
         let server = self.configuration.server
-        // Nobody else is shown the token.
+        // Only the issuer receives the token.
         guard let url = server.revocation, credential.issuer == server.issuer.absoluteString else { return }
         var parameters = [(name: "token", value: credential.refreshToken ?? credential.accessToken)]
         let kind = credential.refreshToken == nil ? "access_token" : "refresh_token"
@@ -137,7 +138,7 @@ extension CredentialKeeper {
 }
 
 extension ChappieAuthError {
-    /// Indicates whether another try may come to something else: an address that must not be used stays one.
+    /// Indicates whether another attempt may succeed: it cannot with an address that must not be used.
     fileprivate var mayPass: Bool {
         switch self {
         case .networkFailure, .tokenExchangeFailed, .invalidResponse: true
@@ -149,6 +150,6 @@ extension ChappieAuthError {
 }
 
 extension ChappieStoredCredential {
-    /// What has no place in an error.
+    /// The values that must not appear in an error.
     fileprivate var secrets: [String] { [self.accessToken] + [self.refreshToken, self.idToken].compactMap { $0 } }
 }

@@ -9,38 +9,38 @@ import StreamTransport
 
 /// Keeps the credential of one account fresh, one refresh at a time.
 ///
-/// Its state is behind a lock. What other processes and sessions do is in the storage, which is read each time.
+/// Its state is behind a lock. Changes by other processes and sessions are in the storage, which is read each time.
 final class CredentialKeeper: Sendable {
-    /// Posts something to the authorization server; see `AuthorizationClient.post(_:to:)`.
+    /// Posts a body to the authorization server; see `AuthorizationClient.post(_:to:)`.
     typealias Post = @Sendable (AuthorizationClient.Body, URL) async throws(ChappieAuthError) -> FetchedDocument
 
-    /// Why a credential is refreshed, and with it how hard it is tried.
+    /// The reason for a refresh, which determines the number of attempts.
     enum Purpose {
-        /// It ends soon: one try; without success it is used for as long as it lasts.
+        /// The token expires soon: one attempt; without success the token is used until it expires.
         case early
-        /// Somebody asked: one try.
+        /// The caller asked for it: one attempt.
         case asked
-        /// It is of no use any more: some tries.
+        /// The token is unusable: several attempts.
         case necessary
     }
 
-    /// Why there is no credential.
+    /// The reason for which there is no credential.
     enum Failure: Error {
-        /// Nobody is signed in.
+        /// No account is signed in.
         case missingCredential
-        /// There is nothing to refresh with.
+        /// There is no refresh token.
         case missingRefreshToken
-        /// The server has refused for good, just now or before; its code.
+        /// The server has refused permanently, now or earlier; its code.
         case refused(code: String, error: ChappieAuthError)
-        /// The credential is not for the server, the client or the account that is wanted; why, fit to show.
+        /// The credential is not for the expected server, client or account; the reason, safe to show.
         case foreign(ReauthenticationReason)
-        /// There are new tokens, and the storage cannot keep them; its error.
+        /// There are new tokens, which the storage cannot store; its error.
         case unsaved(any Error)
-        /// The server cannot be reached, or does not work; later it may.
+        /// The server cannot be reached, or fails temporarily.
         case failed(ChappieAuthError)
     }
 
-    /// A refresh that is under way.
+    /// A running refresh.
     private struct Flight {
         let purpose: Purpose
         let outcome = SharedOutcome<ChappieStoredCredential>()
@@ -48,17 +48,18 @@ final class CredentialKeeper: Sendable {
 
     private struct State {
         var flight: Flight?
-        /// Tokens that the storage could not keep, and what it keeps in their place.
+        /// Tokens that the storage could not store, and the credential that it has in their place.
         var unsaved: (credential: ChappieStoredCredential, stored: ChappieStoredCredential)?
-        /// Which access token is not refreshed early again, and until when.
+        /// The access token that is not refreshed early again, and the end of that pause.
         var pause: (accessToken: String, until: Duration)?
-        /// The access token that was given last.
+        /// The access token that was returned last.
         var lastAccessToken: String?
     }
 
-    /// How long after a failure a token that is still good is left alone.
+    /// The time after a failure during which a token that is still valid is not refreshed.
     static let pause: Duration = .seconds(30)
-    /// How long a token that is needed is tried for, and how long one that is still good waits for a sibling.
+    /// The time limit for refreshing a needed token, and for waiting for another session with a token that is still
+    /// valid.
     static let patience: Duration = .seconds(10)
 
     let configuration: ChappieSignInConfiguration
@@ -119,11 +120,11 @@ final class CredentialKeeper: Sendable {
     /// See `ChappieAuthSession.signOut()`.
     func signOut() async throws {
         let flight = self.state.withLock { $0.flight }
-        // Its result does not matter: what it has written is what is revoked.
+        // Its result does not matter: the tokens that it stored are revoked.
         _ = try? await flight?.outcome.value()
         let account = self.configuration.account
         try await self.storage.withLock(of: account, timeout: self.configuration.lockTimeout) {
-            // What cannot be read can be forgotten all the same.
+            // A credential that cannot be read can be removed nevertheless.
             if let credential = try? self.load() { await self.revoke(credential) }
             try self.storage.removeCredential(of: account)
             self.state.withLock { $0.unsaved = nil }
@@ -132,7 +133,7 @@ final class CredentialKeeper: Sendable {
 
     // MARK: What is there
 
-    /// The credential, refreshed where its time has come.
+    /// Returns the credential, refreshed if it is due.
     private func fresh(_ current: ChappieStoredCredential) async throws -> ChappieStoredCredential {
         switch self.advice(for: current) {
         case .refreshNow: return try await self.rotated(current, for: .necessary)
@@ -145,14 +146,14 @@ final class CredentialKeeper: Sendable {
         }
     }
 
-    /// What is to be done about a credential at this moment.
+    /// Returns the advice for a credential at this moment.
     func advice(for credential: ChappieStoredCredential) -> RefreshSchedule.Advice {
         RefreshSchedule(lead: self.configuration.refreshLead).advice(for: credential, at: self.clock.date())
     }
 
     private var hasUnsaved: Bool { self.state.withLock { $0.unsaved != nil } }
 
-    /// The credential that is stored, and may be used.
+    /// Returns the stored credential, if it may be used.
     func current() throws -> ChappieStoredCredential {
         guard let credential = try self.load() else { throw Failure.missingCredential }
         guard credential.issuer == self.configuration.server.issuer.absoluteString else {
@@ -165,7 +166,7 @@ final class CredentialKeeper: Sendable {
         return credential
     }
 
-    /// What is stored, or what should be: unless somebody has stored something else since.
+    /// Returns the stored credential, or the unsaved one if the storage was not changed since.
     private func load() throws -> ChappieStoredCredential? {
         let stored = try self.storage.credential(of: self.configuration.account)
         return self.state.withLock { state in
@@ -178,9 +179,10 @@ final class CredentialKeeper: Sendable {
         }
     }
 
-    /// Stores a credential in the place of one that is stored.
+    /// Stores a credential in the place of a stored one.
     ///
-    /// Throws `unsaved` when the storage cannot keep it; then it is kept here, and stored at the next occasion.
+    /// Throws `unsaved` when the storage cannot store it; it is then kept in memory, and stored at the next
+    /// opportunity.
     func save(_ credential: ChappieStoredCredential, over stored: ChappieStoredCredential) throws(Failure) {
         do {
             try self.storage.store(credential, of: self.configuration.account)
@@ -191,7 +193,7 @@ final class CredentialKeeper: Sendable {
         self.state.withLock { $0.unsaved = nil }
     }
 
-    /// Stores what could not be stored before; false when there is nothing.
+    /// Stores the credential that could not be stored before; returns false when there is none.
     func saveUnsaved() throws(Failure) -> Bool {
         guard let unsaved = self.state.withLock({ $0.unsaved }) else { return false }
         try self.save(unsaved.credential, over: unsaved.stored)
@@ -200,7 +202,8 @@ final class CredentialKeeper: Sendable {
 
     // MARK: One at a time
 
-    /// A credential in the place of one, which all wait for who want the same; cancelling one of them disturbs nobody.
+    /// Returns a refreshed credential, for all callers that want the same; cancelling one of them does not affect the
+    /// others.
     private func rotated(
         _ seen: ChappieStoredCredential, for purpose: Purpose
     ) async throws -> ChappieStoredCredential {
@@ -213,14 +216,14 @@ final class CredentialKeeper: Sendable {
             } catch {
                 if error is CancellationError { throw error }
                 if purpose == .early, !Failure.isFinal(error) { return seen }
-                // Somebody else's may have been tried less hard.
+                // Another caller's refresh may have had fewer attempts.
                 let isEnough = isOwn || flight.purpose == purpose || flight.purpose == .necessary
                 guard !isEnough, Failure.mayPass(error) else { throw error }
             }
         }
     }
 
-    /// The refresh that is under way, or one that begins.
+    /// Returns the running refresh, or a new one.
     private func flight(_ seen: ChappieStoredCredential, for purpose: Purpose) -> (flight: Flight, isOwn: Bool) {
         let (flight, isOwn) = self.state.withLock { state in
             if let flight = state.flight { return (flight, false) }
@@ -229,7 +232,7 @@ final class CredentialKeeper: Sendable {
             return (flight, true)
         }
         guard isOwn else { return (flight, false) }
-        // A task of its own: nobody who waits ends it.
+        // A task of its own, so that cancelling a waiting caller does not end it.
         Task {
             let result: Result<ChappieStoredCredential, any Error>
             do {
@@ -246,7 +249,7 @@ final class CredentialKeeper: Sendable {
     private func run(
         _ seen: ChappieStoredCredential, for purpose: Purpose
     ) async throws -> ChappieStoredCredential {
-        // Whoever has a token that is good does not wait long for a sibling.
+        // A caller with a valid token does not wait long for another session.
         let limit = self.configuration.lockTimeout
         let timeout = purpose == .early ? min(limit, Self.patience) : limit
         do {
@@ -269,7 +272,7 @@ extension ChappieStoredCredential {
 }
 
 extension CredentialKeeper.Failure {
-    /// Returns whether a token that is still good is of no help.
+    /// Returns whether even a token that is still valid is useless after the error.
     fileprivate static func isFinal(_ error: any Error) -> Bool {
         switch error as? Self {
         case .missingCredential, .refused, .unsaved: true
@@ -277,7 +280,7 @@ extension CredentialKeeper.Failure {
         }
     }
 
-    /// Returns whether somebody who tries harder may get further.
+    /// Returns whether more attempts may succeed after the error.
     fileprivate static func mayPass(_ error: any Error) -> Bool {
         switch error {
         case Self.failed, ChappieCredentialStorageError.locked: true
@@ -285,7 +288,7 @@ extension CredentialKeeper.Failure {
         }
     }
 
-    /// What whoever makes a request is told.
+    /// The error for the sender of a request.
     fileprivate var clientError: any Error {
         switch self {
         case .missingCredential: ChappieClientError.missingCredential
@@ -297,7 +300,7 @@ extension CredentialKeeper.Failure {
         }
     }
 
-    /// What whoever refreshes is told.
+    /// The error for the caller of a refresh.
     fileprivate var authError: any Error {
         switch self {
         case .missingCredential, .missingRefreshToken: ChappieAuthError.missingRefreshToken

@@ -6,35 +6,35 @@ import StreamTransport
     import Foundation
 #endif
 
-/// When an access token is refreshed, by the date.
+/// Decides when an access token is refreshed, by the date.
 ///
-/// The date may jump, and be wrong: a token is refreshed once because of it, and not again before the half of the life
-/// that the next one has by the same date.
+/// The date may jump, and be wrong: a token is refreshed once because of it, and not again before half of the next
+/// token's lifetime by the same date.
 struct RefreshSchedule: Sendable {
-    /// What is to be done about a token.
+    /// The advice about a token.
     enum Advice: Equatable {
-        /// It is good.
+        /// It is valid.
         case keep
-        /// It is still good, and ends soon.
+        /// It is valid, and expires soon.
         case refreshSoon
-        /// It has ended.
+        /// It has expired.
         case refreshNow
     }
 
-    /// The age at which a token is refreshed that does not say when it ends.
+    /// The age at which a token without an expiry is refreshed.
     static let longestAge: Duration = .seconds(8 * 86_400)
 
-    /// How long before its end a token is refreshed.
+    /// The time before its expiry at which a token is refreshed.
     let lead: Duration
 
-    /// What is to be done about a credential's access token.
+    /// Returns the advice about a credential's access token.
     func advice(for credential: ChappieStoredCredential, at date: Date) -> Advice {
         guard let end = credential.expiresAt else {
             let age = date.timeIntervalSince(credential.refreshedAt)
             return age > Self.longestAge / .seconds(1) ? .refreshSoon : .keep
         }
         let life = end.timeIntervalSince(credential.refreshedAt)
-        // It ended before it was given: the clock is wrong, and only the server can tell when the token ends.
+        // It expired before it was issued: the clock is wrong, and only the server knows when the token expires.
         guard life > 0 else { return .keep }
         let rest = end.timeIntervalSince(date)
         if rest <= 0 { return .refreshNow }

@@ -1,4 +1,4 @@
-// What a storage says when it cannot do its work: paths and numbers, and nothing of what is in the files.
+// The errors of a storage: they contain paths and numbers, but no content of the files.
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -12,30 +12,30 @@
     import Glibc
 #endif
 
-/// Why credentials cannot be read or kept.
+/// The reason for which credentials cannot be read or stored.
 public enum ChappieCredentialStorageError: Error, Sendable, Equatable {
-    /// Others than the owner may read or write it; what, and its permissions in octal.
+    /// Other users may read or write the file or directory; its path, and its permissions in octal.
     case insecurePermissions(path: String, mode: String)
     /// It belongs to another user.
     case foreignOwner(path: String)
     /// It is a symbolic link, or not a file, or has several names.
     case notAFile(path: String)
-    /// It cannot be understood: it is damaged.
+    /// The file is damaged.
     case unreadable(path: String)
-    /// Another version of this package wrote it, in a form that this one does not know.
+    /// It was written by another version of this package, in a form that is unknown here.
     case unknownVersion(path: String, version: Int)
-    /// It is for another account than its name says.
+    /// It is for another account than its name indicates.
     case otherAccount(path: String)
-    /// An account cannot be called like that.
+    /// The account's name is invalid.
     case invalidAccountName
-    /// The system refused; what was tried, and its `errno`.
+    /// A system call failed; its operation, and its `errno`.
     case systemCallFailed(operation: String, path: String, code: Int32)
-    /// Another process holds the credential for too long.
+    /// Another process holds the credential's lock for too long.
     case locked(path: String)
 }
 
 extension ChappieCredentialStorageError {
-    /// A stable name of what went wrong, such as `credentials.locked`.
+    /// A stable name of the failure, such as `credentials.locked`.
     public var tag: String {
         switch self {
         case .insecurePermissions: "credentials.insecure-permissions"
@@ -50,7 +50,7 @@ extension ChappieCredentialStorageError {
         }
     }
 
-    /// What kind of problem it is.
+    /// The category of the failure.
     public var category: ChappieErrorCategory {
         switch self {
         case .insecurePermissions, .foreignOwner, .notAFile: .permission
@@ -60,7 +60,7 @@ extension ChappieCredentialStorageError {
         }
     }
 
-    /// Indicates whether the same call may succeed later without anybody changing anything.
+    /// Indicates whether the same call may succeed later without any change.
     public var isRetryable: Bool {
         switch self {
         case .locked: true
@@ -70,16 +70,16 @@ extension ChappieCredentialStorageError {
 }
 
 extension ChappieCredentialStorageError: LocalizedError {
-    /// What went wrong and what to do, in sentences that are fit to show and to log.
+    /// The problem and the advice, in sentences that are safe to show and to log.
     public var errorDescription: String? { self.safeDescription }
 
     /// The same as `errorDescription`.
     public var safeDescription: String { "\(self.problem) \(self.advice)" }
 
-    /// What went wrong, without the advice.
+    /// The problem, without the advice.
     public var failureReason: String? { self.problem }
 
-    /// What to do about it.
+    /// The advice.
     public var recoverySuggestion: String? { self.advice }
 
     private var problem: String {

@@ -6,24 +6,24 @@ import StreamTransport
     import FoundationEssentials
 #endif
 
-/// Keeps credentials in files, one for each account, that nobody but their owner can read.
+/// Stores credentials in files, one for each account, that only their owner can read.
 ///
-/// An account's file is `NAME.json`; beside it lies `NAME.lock`, which is empty, and stays. The directory has the mode
-/// 0700 and the files 0600; those that others can read or write, that belong to somebody else, that are links or have
-/// several names are refused. A file is replaced at once, by one that is on the disk: after a crash, at whatever moment,
-/// it is the old one or the new one.
+/// An account's file is `NAME.json`; beside it is the empty file `NAME.lock`, which is kept. The directory has the mode
+/// 0700 and the files 0600; files that others can read or write, that belong to another user, that are links or have
+/// several names are refused. A file is replaced atomically, by one that is on the disk: after a crash, at whatever
+/// moment, it is the old one or the new one.
 ///
-/// The lock is the system's (`flock`): it excludes other processes and other storages of this process, and is free when
-/// its process ends. It holds on file systems of this machine. On a network's it is as good as the server and the
-/// options of the mount make it, and some have none: there, let each machine have a directory of its own.
+/// The lock is the system's (`flock`): it excludes other processes and other storages of this process, and is released
+/// when its process ends. It is reliable on local file systems. On a network file system it depends on the server and
+/// the options of the mount, and some have none: use a separate directory for each machine there.
 ///
 /// A value without state; it may be used from any task.
 public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
-    /// The pause after the first look at a lock that somebody else has; it doubles.
+    /// The pause after the first attempt at a held lock; it doubles.
     private static let firstPause: Duration = .milliseconds(2)
-    /// The longest pause between two looks at a lock.
+    /// The longest pause between two attempts at a lock.
     private static let longestPause: Duration = .milliseconds(100)
-    /// What the name of an account's file ends with.
+    /// The suffix of an account's file.
     private static let fileSuffix = ".json"
 
     /// The directory of the files.
@@ -31,18 +31,18 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
     private let calls: FileSystemCalls
     private let clock: SignInClock
 
-    /// A storage in a directory, which is made when it is needed.
+    /// Creates a storage in a directory, which is created when it is needed.
     ///
-    /// Nil takes the environment's: `CHAPPIE_HOME`, or `chappie` below `XDG_CONFIG_HOME`, or `~/.config/chappie`; with
+    /// Nil uses the environment's: `CHAPPIE_HOME`, or `chappie` below `XDG_CONFIG_HOME`, or `~/.config/chappie`; with
     /// `credentials` below it.
     public init(directory: String? = nil) { self.init(directory: directory, calls: .system) }
 
-    /// A storage whose system calls are performed by somebody else.
+    /// Creates a storage whose system calls are performed by `calls`.
     package init(directory: String?, calls: FileSystemCalls) {
         self.init(directory: directory, calls: calls, clock: .system)
     }
 
-    /// A storage with everything that it depends on.
+    /// Creates a storage with all of its dependencies.
     init(
         directory: String?, calls: FileSystemCalls, clock: SignInClock,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -58,18 +58,18 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
         Self.home(in: environment) + "/credentials"
     }
 
-    /// Where a person's files of this package are, the credentials among them.
+    /// Returns the directory of a user's files of this package, the credentials among them.
     package static func home(in environment: [String: String]) -> String {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         if let home = value("CHAPPIE_HOME") { return home }
-        // The XDG Base Directory Specification passes over paths that are not absolute.
+        // The XDG Base Directory Specification ignores paths that are not absolute.
         if let base = value("XDG_CONFIG_HOME"), base.hasPrefix("/") { return base + "/chappie" }
         return (value("HOME") ?? URL.homeDirectory.path) + "/.config/chappie"
     }
 
     // MARK: Credentials
 
-    /// The names of the accounts, sorted.
+    /// Returns the names of the accounts, sorted.
     ///
     /// Throws `ChappieCredentialStorageError`.
     public func accounts() throws -> [String] {
@@ -80,7 +80,7 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
         } ?? []
     }
 
-    /// The credential of an account; nil when there is none.
+    /// Returns the credential of an account; nil when there is none.
     ///
     /// Throws `ChappieCredentialStorageError`.
     public func credential(of account: String) throws -> ChappieStoredCredential? {
@@ -91,7 +91,7 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
             fileContents: contents, account: account, path: "\(self.directory)/\(name)")
     }
 
-    /// Keeps a credential; after an error it is the one before that is kept, or the new one, whole.
+    /// Stores a credential; after an error the stored one is the previous one or the new one, whole.
     ///
     /// Throws `ChappieCredentialStorageError`.
     public func store(_ credential: ChappieStoredCredential, of account: String) throws {
@@ -106,7 +106,7 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
                 + Self.temporarySuffix)
     }
 
-    /// Forgets an account; its lock stays.
+    /// Removes an account; its lock file is kept.
     ///
     /// Throws `ChappieCredentialStorageError`.
     public func removeCredential(of account: String) throws {
@@ -122,11 +122,11 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
         return try body(directory)
     }
 
-    /// What processes have left that died while they wrote: with the account's lock held, nobody writes them.
+    /// Returns files of processes that ended while writing: under the account's lock, no process writes them.
     private func abandonedNames(of account: String, in directory: CredentialDirectory) throws -> [String] {
         let prefix = Self.temporaryPrefix(account)
         return try directory.names().filter { name in
-            // The length tells `a` from `a.b`.
+            // The length distinguishes `a` from `a.b`.
             name.hasPrefix(prefix) && name.hasSuffix(Self.temporarySuffix)
                 && name.utf8.count == prefix.utf8.count + 16 + Self.temporarySuffix.utf8.count
         }
@@ -134,16 +134,16 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
 
     private static let temporarySuffix = ".tmp"
 
-    /// No account's name begins with a full stop.
+    /// Returns the prefix of temporary files; no account's name begins with a full stop.
     private static func temporaryPrefix(_ account: String) -> String { ".\(account)." }
 
     // MARK: The lock
 
-    /// Runs something while nobody else holds the account's lock.
+    /// Runs `body` while no other caller holds the account's lock.
     ///
-    /// No thread waits: it looks again after 2 ms, and then ever less often, up to ten times a second. Throws
-    /// `ChappieCredentialStorageError`, `CancellationError` when the task is cancelled while it waits, and what `body`
-    /// throws.
+    /// No thread blocks: the lock is tried again after 2 ms, and then at growing intervals, up to 100 ms. Throws
+    /// `ChappieCredentialStorageError`, `CancellationError` when the task is cancelled while it waits, and the errors
+    /// of `body`.
     public func withLock<Value: Sendable>(
         of account: String, timeout: Duration, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -162,7 +162,7 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
             guard rest > .zero else {
                 throw ChappieCredentialStorageError.locked(path: "\(self.directory)/\(account).lock")
             }
-            // Those who began to wait together do not look together.
+            // Random, so that callers that began to wait together do not retry together.
             try await self.clock.sleep(min(rest, pause * Double.random(in: 0.5...1)))
             pause = min(pause * 2, Self.longestPause)
         }

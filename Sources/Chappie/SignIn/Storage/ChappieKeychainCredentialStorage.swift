@@ -1,9 +1,9 @@
-// Untested: it is for systems of Apple, and is not built elsewhere.
+// Untested: it is for Apple's systems, and is not built elsewhere.
 #if canImport(Security)
     import Foundation
     import Security
 
-    /// Keeps credentials in the system's keychain, one item for each account, on this device alone.
+    /// Stores credentials in the system's keychain, one item for each account, on this device only.
     ///
     /// The items' service is the program's choice. The accounts' locks are files, because the keychain has none
     /// (`ChappieFileCredentialStorage`): programs that share a service share their directory. It may be used from any
@@ -13,13 +13,14 @@
         public let service: String
         private let locks: ChappieFileCredentialStorage
 
-        /// A storage in the keychain, with its locks in a directory; see `ChappieFileCredentialStorage.init(directory:)`.
+        /// Creates a storage in the keychain, with its locks in a directory; see
+        /// `ChappieFileCredentialStorage.init(directory:)`.
         public init(service: String = "chappie", lockDirectory: String? = nil) {
             self.service = service
             self.locks = ChappieFileCredentialStorage(directory: lockDirectory)
         }
 
-        /// The names of the accounts, sorted.
+        /// Returns the names of the accounts, sorted.
         ///
         /// Throws `ChappieCredentialStorageError.systemCallFailed` with the keychain's status.
         public func accounts() throws -> [String] {
@@ -34,7 +35,7 @@
             return items.compactMap { $0[kSecAttrAccount] as? String }.sorted()
         }
 
-        /// The credential of an account; nil when there is none.
+        /// Returns the credential of an account; nil when there is none.
         ///
         /// Throws `ChappieCredentialStorageError`.
         public func credential(of account: String) throws -> ChappieStoredCredential? {
@@ -49,7 +50,7 @@
             return try ChappieStoredCredential(fileContents: Array(data), account: account, path: self.service)
         }
 
-        /// Keeps a credential.
+        /// Stores a credential.
         ///
         /// Throws `ChappieCredentialStorageError`.
         public func store(_ credential: ChappieStoredCredential, of account: String) throws {
@@ -65,7 +66,7 @@
             try self.check(unsafe SecItemAdd(item as CFDictionary, nil), operation: "SecItemAdd")
         }
 
-        /// Forgets an account.
+        /// Removes an account.
         ///
         /// Throws `ChappieCredentialStorageError`.
         public func removeCredential(of account: String) throws {
@@ -75,9 +76,9 @@
             try self.check(status, operation: "SecItemDelete")
         }
 
-        /// Runs something while nobody else holds the account's lock.
+        /// Runs `body` while no other caller holds the account's lock.
         ///
-        /// Throws what `ChappieFileCredentialStorage.withLock(of:timeout:_:)` throws.
+        /// Throws the errors of `ChappieFileCredentialStorage.withLock(of:timeout:_:)`.
         public func withLock<Value: Sendable>(
             of account: String, timeout: Duration, _ body: @Sendable () async throws -> Value
         ) async throws -> Value { try await self.locks.withLock(of: account, timeout: timeout, body) }

@@ -1,6 +1,6 @@
 import StreamTransport
 
-/// Keeps credentials for as long as the process runs.
+/// Stores credentials for the lifetime of the process.
 ///
 /// Its state is behind a lock; it may be used from any task.
 public final class ChappieMemoryCredentialStorage: ChappieCredentialStorage {
@@ -12,15 +12,15 @@ public final class ChappieMemoryCredentialStorage: ChappieCredentialStorage {
     private let state = LockedValue(State())
     private let clock: SignInClock
 
-    /// An empty storage.
+    /// Creates an empty storage.
     public convenience init() { self.init(clock: .system) }
 
     init(clock: SignInClock) { self.clock = clock }
 
-    /// The names of the accounts, sorted.
+    /// Returns the names of the accounts, sorted.
     public func accounts() throws -> [String] { self.state.withLock { $0.credentials.keys.sorted() } }
 
-    /// The credential of an account; nil when there is none.
+    /// Returns the credential of an account; nil when there is none.
     ///
     /// Throws `ChappieCredentialStorageError.invalidAccountName`.
     public func credential(of account: String) throws -> ChappieStoredCredential? {
@@ -28,7 +28,7 @@ public final class ChappieMemoryCredentialStorage: ChappieCredentialStorage {
         return self.state.withLock { $0.credentials[account] }
     }
 
-    /// Keeps a credential.
+    /// Stores a credential.
     ///
     /// Throws `ChappieCredentialStorageError.invalidAccountName`.
     public func store(_ credential: ChappieStoredCredential, of account: String) throws {
@@ -36,7 +36,7 @@ public final class ChappieMemoryCredentialStorage: ChappieCredentialStorage {
         self.state.withLock { $0.credentials[account] = credential }
     }
 
-    /// Forgets an account.
+    /// Removes an account.
     ///
     /// Throws `ChappieCredentialStorageError.invalidAccountName`.
     public func removeCredential(of account: String) throws {
@@ -44,10 +44,10 @@ public final class ChappieMemoryCredentialStorage: ChappieCredentialStorage {
         self.state.withLock { $0.credentials[account] = nil }
     }
 
-    /// Runs something while nobody else holds the account's lock; tasks get it in the order in which they asked.
+    /// Runs `body` while no other caller holds the account's lock; tasks get it in the order in which they asked.
     ///
     /// Throws `ChappieCredentialStorageError.invalidAccountName` and `locked`, `CancellationError` when the task is
-    /// cancelled while it waits, and what `body` throws.
+    /// cancelled while it waits, and the errors of `body`.
     public func withLock<Value: Sendable>(
         of account: String, timeout: Duration, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {

@@ -5,10 +5,10 @@
 #endif
 
 extension ChappieStoredCredential {
-    /// The form in which credentials are written.
+    /// The version of the form of stored credentials.
     static let fileVersion = 1
 
-    /// What is written of a credential: a JSON object.
+    /// Returns the stored form of a credential: a JSON object.
     func fileContents(account: String) -> [UInt8] {
         func text(_ value: String?) -> ChappieJSONValue { value.map { .string($0) } ?? .null }
         let root: ChappieJSONValue = [
@@ -31,9 +31,9 @@ extension ChappieStoredCredential {
         return Array((root.jsonText + "\n").utf8)
     }
 
-    /// Reads what was written of an account's credential; `path` is for the error.
+    /// Reads the stored form of an account's credential; `path` is for the error.
     ///
-    /// Members that it does not know are passed over.
+    /// Unknown members are ignored.
     init(fileContents: [UInt8], account: String, path: String) throws(ChappieCredentialStorageError) {
         guard let text = String(validating: fileContents, as: UTF8.self), let root = ChappieJSONValue(jsonText: text),
             let version = root["version"]?.number.flatMap({ Int(exactly: $0) })
@@ -59,7 +59,7 @@ extension ChappieStoredCredential {
         }
     }
 
-    /// A member is missing, or is something else.
+    /// The error of a member that is missing or has the wrong type.
     private struct Damage: Error {}
 
     private static func required(_ value: ChappieJSONValue?) throws(Damage) -> String {
@@ -107,7 +107,7 @@ extension ChappieStoredCredential {
     /// From 1970 to the year 9999.
     private static let range = 0...253_402_300_799.0
 
-    /// A date as a number that JSON can hold, whatever the date.
+    /// Returns a date as a number that JSON can represent, clamped to the range.
     private static func seconds(_ date: Date) -> Double {
         let seconds = date.timeIntervalSince1970
         return seconds.isNaN ? 0 : min(max(seconds, Self.range.lowerBound), Self.range.upperBound)

@@ -4,20 +4,20 @@
     public import Foundation
 #endif
 
-/// What is kept of an account that is signed in.
+/// The stored credential of an account that is signed in.
 ///
 /// Its description is redacted.
 public struct ChappieStoredCredential: Sendable, Equatable {
-    /// Where a server gives and revokes tokens, and how it is asked to.
+    /// The endpoints that issue and revoke tokens, and the encoding of their requests.
     public struct Endpoints: Sendable, Equatable {
         /// The token endpoint (RFC 6749 section 3.2).
         public var token: URL
-        /// Where tokens are revoked (RFC 7009); nil when there is no such place.
+        /// The revocation endpoint (RFC 7009); nil when there is none.
         public var revocation: URL?
-        /// How requests to refresh and to revoke are written.
+        /// The encoding of requests to refresh and to revoke.
         public var bodyCoding: ChappieAuthorizationServer.BodyCoding
 
-        /// The endpoints of a server.
+        /// Creates the endpoints of a server.
         public init(token: URL, revocation: URL?, bodyCoding: ChappieAuthorizationServer.BodyCoding) {
             self.token = token
             self.revocation = revocation
@@ -25,32 +25,32 @@ public struct ChappieStoredCredential: Sendable, Equatable {
         }
     }
 
-    /// Goes out with each request.
+    /// The access token, which is sent with each request.
     public var accessToken: String
-    /// Gives the next access token; good for one use where the server rotates it.
+    /// The refresh token for the next access token; valid for one use where the server rotates it.
     public var refreshToken: String?
-    /// Says who the person is.
+    /// The ID token, which identifies the user.
     public var idToken: String?
-    /// The server's name for the account, as it was at the sign-in.
+    /// The server's identifier of the account at the sign-in.
     public var accountID: String?
-    /// Whose client the tokens were given to.
+    /// The client to which the tokens were issued.
     public var clientID: String
     /// The issuer's URL.
     public var issuer: String
-    /// Where the issuer has its endpoints; nil where they are those of `ChappieAuthorizationServer.openAI(issuer:)`.
+    /// The endpoints of the issuer; nil where they are those of `ChappieAuthorizationServer.openAI(issuer:)`.
     ///
-    /// Default nil. For programs that know the server by the credential alone: a session uses its configuration's.
+    /// Default nil. For programs that know the server only by the credential: a session uses its configuration's.
     public var endpoints: Endpoints?
-    /// When the access token ends; nil when that is not known.
+    /// The time at which the access token expires; nil when that is not known.
     public var expiresAt: Date?
-    /// When the access token was given.
+    /// The time at which the access token was issued.
     public var refreshedAt: Date
-    /// Why the server refused the refresh token for good: its code; nil while it has not.
+    /// The code with which the server refused the refresh token permanently; nil without a refusal.
     ///
-    /// While it is there nothing is sent: only a new sign-in helps.
+    /// While it is set no request is sent: only a new sign-in helps.
     public var refreshFailure: String?
 
-    /// A credential.
+    /// Creates a credential.
     public init(
         accessToken: String, refreshToken: String?, idToken: String? = nil, accountID: String? = nil, clientID: String,
         issuer: String, expiresAt: Date? = nil, refreshedAt: Date
@@ -65,13 +65,13 @@ public struct ChappieStoredCredential: Sendable, Equatable {
         self.refreshedAt = refreshedAt
     }
 
-    /// What the tokens say: of the ID token, and where that is silent, of the access token.
+    /// The claims of the ID token, and those of the access token that the former lacks.
     var claims: TokenClaims {
         let own = self.idToken.flatMap { TokenClaims(token: $0) }
         return (own ?? TokenClaims()).merging(TokenClaims(token: self.accessToken))
     }
 
-    /// What goes out with a request.
+    /// The credential for a request.
     var credential: ChappieCredential {
         ChappieCredential(
             bearerToken: self.accessToken, accountID: self.accountID, isFedRAMP: self.claims.isFedRAMP)
@@ -79,10 +79,10 @@ public struct ChappieStoredCredential: Sendable, Equatable {
 }
 
 extension ChappieStoredCredential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Never a token.
+    /// Fixed text, without a token.
     public var description: String { "ChappieStoredCredential(redacted)" }
-    /// Never a token.
+    /// Fixed text, without a token.
     public var debugDescription: String { self.description }
-    /// Never a token.
+    /// No children.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

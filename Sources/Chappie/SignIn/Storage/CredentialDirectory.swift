@@ -1,5 +1,5 @@
-// A directory of credentials that is open, and the files in it. Everything goes by the open directory: nobody can put
-// another one in its place between two steps.
+// An open directory of credentials, and the files in it. All operations are relative to the open directory, so that it
+// cannot be exchanged between two steps.
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -8,11 +8,11 @@
     import Glibc
 #endif
 
-/// An open directory whose files nobody but their owner can read.
+/// An open directory whose files only their owner can read.
 ///
 /// Used by one call at a time, which closes it.
 struct CredentialDirectory {
-    /// A larger file is no credential.
+    /// The largest file; a larger one is not a credential.
     static let fileByteLimit = 1 << 20
 
     private let path: String
@@ -37,7 +37,7 @@ struct CredentialDirectory {
         }
     }
 
-    /// Opens a directory, which is made when it is not there, with those above it.
+    /// Opens a directory, which is created if necessary, with its parents.
     static func made(_ path: String, calls: FileSystemCalls) throws(ChappieCredentialStorageError) -> Self {
         if let directory = try Self(path, calls: calls) { return directory }
         do throws(FileSystemCalls.Failure) {
@@ -56,25 +56,25 @@ struct CredentialDirectory {
 
     // MARK: Files
 
-    /// The names in it.
+    /// Returns the names in it.
     func names() throws(ChappieCredentialStorageError) -> [String] {
         try self.describing(self.path) { () throws(FileSystemCalls.Failure) in
             while true {
-                // Reading the names takes a descriptor of its own, which goes with it.
+                // Reading the names consumes a descriptor, so it gets one of its own.
                 let listed = try self.calls.open(".", in: self.descriptor, flags: O_RDONLY | O_DIRECTORY)
                 var names: [String] = []
                 do throws(FileSystemCalls.Failure) {
                     try self.calls.runOnce(.list) { listNames(listed, into: &names) }
                     return names
                 } catch {
-                    // Some file systems let a signal interrupt it: from the beginning.
+                    // On some file systems a signal may interrupt it: it begins again.
                     guard error.code == EINTR else { throw error }
                 }
             }
         }
     }
 
-    /// What is in a file; nil when there is none.
+    /// Returns the content of a file; nil when there is none.
     func contents(of name: String) throws(ChappieCredentialStorageError) -> [UInt8]? {
         guard let file = try self.open(name, flags: O_RDONLY) else { return nil }
         defer { try? self.calls.close(file) }
@@ -88,10 +88,10 @@ struct CredentialDirectory {
         return bytes
     }
 
-    /// Puts a file in the place of the one of that name, at once: a crash leaves the one or the other.
+    /// Replaces the file of that name atomically: after a crash it is the old one or the new one.
     ///
-    /// The new one is on the disk under its temporary name before it gets the other, and when this returns, so is the
-    /// directory. After a failure the temporary file is gone.
+    /// The new file is on the disk under its temporary name before it is renamed, and when this returns, so is the
+    /// directory. After a failure the temporary file is removed.
     func replace(
         _ name: String, with bytes: [UInt8], temporaryName: String
     ) throws(ChappieCredentialStorageError) {
@@ -111,7 +111,7 @@ struct CredentialDirectory {
         }
     }
 
-    /// Removes files; those that are not there are passed over.
+    /// Removes files; missing ones are ignored.
     func remove(_ names: [String]) throws(ChappieCredentialStorageError) {
         for name in names {
             try self.describing(self.path(of: name)) { () throws(FileSystemCalls.Failure) in
@@ -122,11 +122,11 @@ struct CredentialDirectory {
         try self.describing(self.path) { () throws(FileSystemCalls.Failure) in try self.synchronizeNames() }
     }
 
-    /// Locks a file, which is made when it is not there; its descriptor, or nil while somebody else has it locked.
+    /// Locks a file, which is created if necessary; returns its descriptor, or nil while another caller holds the lock.
     ///
-    /// `unlock(_:)` ends it, and so does the end of the process.
+    /// `unlock(_:)` releases it, and so does the end of the process.
     func lock(_ name: String) throws(ChappieCredentialStorageError) -> CInt? {
-        // Somebody may have removed the file between opening and locking: then it locks nothing.
+        // The file may have been removed between opening and locking: the lock has no effect then.
         for _ in 1...16 {
             guard let file = try self.open(name, flags: O_RDWR | O_CREAT) else { continue }
             var isHeld = false
@@ -144,7 +144,7 @@ struct CredentialDirectory {
         return nil
     }
 
-    /// Unlocks a file, also for a child of the process that has not closed it yet.
+    /// Unlocks a file, also for a child process that has not closed it yet.
     static func unlock(_ file: CInt, calls: FileSystemCalls) {
         _ = try? calls.run(.lock) { Int(flock(file, LOCK_UN)) }
         try? calls.close(file)
@@ -163,7 +163,7 @@ struct CredentialDirectory {
         }
     }
 
-    /// Refuses what others can get at, and what is not what it should be; its size.
+    /// Refuses files that others can access, and files of another type; returns the size.
     @discardableResult
     private func check(
         _ descriptor: CInt, is type: mode_t, path: String
@@ -171,7 +171,7 @@ struct CredentialDirectory {
         let status = try self.describing(path) { () throws(FileSystemCalls.Failure) in
             try self.calls.status(descriptor)
         }
-        // A file that was replaced after it was opened has no name any more, and is as good as it was.
+        // A file that was replaced after it was opened has no name any more, and is still valid.
         guard status.st_mode & S_IFMT == type, type == S_IFDIR || status.st_nlink <= 1 else {
             throw .notAFile(path: path)
         }
@@ -195,7 +195,7 @@ struct CredentialDirectory {
         return bytes
     }
 
-    /// Writes everything, to the disk, and closes the file in any case.
+    /// Writes all bytes, to the disk, and closes the file in any case.
     private func fill(_ file: CInt, with bytes: [UInt8]) throws(FileSystemCalls.Failure) {
         do throws(FileSystemCalls.Failure) {
             var rest = bytes[...]
@@ -208,7 +208,7 @@ struct CredentialDirectory {
             try? self.calls.close(file)
             throw error
         }
-        // A full disk of another machine may say so here.
+        // A full disk of a file server may be reported here.
         try self.calls.close(file)
     }
 
@@ -225,7 +225,7 @@ struct CredentialDirectory {
         try Self.synchronizeNames(self.descriptor, calls: self.calls)
     }
 
-    /// Puts the names of a directory on the disk, where its file system can do that.
+    /// Writes the names of a directory to the disk, where its file system supports that.
     private static func synchronizeNames(
         _ directory: CInt, calls: FileSystemCalls
     ) throws(FileSystemCalls.Failure) {
@@ -236,7 +236,7 @@ struct CredentialDirectory {
         }
     }
 
-    /// Makes a directory for its owner alone, and those above it.
+    /// Creates a directory for its owner only, and its parents.
     private static func make(_ path: String, calls: FileSystemCalls) throws(FileSystemCalls.Failure) {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         let above = path.distance(from: path.startIndex, to: slash) > 0 ? String(path[..<slash]) : nil
@@ -245,16 +245,16 @@ struct CredentialDirectory {
         } catch {
             guard error.code == ENOENT, let above else { throw error }
             try Self.make(above, calls: calls)
-            // Once: what is above may be there and lead nowhere, as a link does whose disk is not there.
+            // Once: the parent may exist and lead nowhere, as a link does whose target is missing.
             guard try Self.makeOne(path, calls: calls) else { return }
         }
-        // Its owner may be somebody who lets nobody list it.
+        // The parent's owner may forbid listing it.
         guard let above, let parent = try? calls.open(above, flags: O_RDONLY | O_DIRECTORY) else { return }
         defer { try? calls.close(parent) }
         try Self.synchronizeNames(parent, calls: calls)
     }
 
-    /// Makes a directory in one that is there; false when something of that name is there too.
+    /// Creates a directory in an existing one; returns false when the name exists already.
     private static func makeOne(_ path: String, calls: FileSystemCalls) throws(FileSystemCalls.Failure) -> Bool {
         do throws(FileSystemCalls.Failure) {
             try calls.run(.makeDirectory) { Int(unsafe mkdir(path, 0o700)) }
@@ -279,7 +279,7 @@ struct CredentialDirectory {
 
     private static func error(_ failure: FileSystemCalls.Failure, _ path: String) -> ChappieCredentialStorageError {
         switch (failure.call, failure.code) {
-        // A link, something else than a directory, a directory in the place of a file, a socket or a pipe.
+        // A link, a file instead of a directory, a directory instead of a file, a socket or a pipe.
         case (.open, ELOOP), (.open, ENOTDIR), (.open, EISDIR), (.open, ENXIO), (.rename, EISDIR):
             .notAFile(path: path)
         default: .systemCallFailed(operation: failure.call.rawValue, path: path, code: failure.code)

@@ -8,7 +8,7 @@ final class FairLock: Sendable {
         var isHeld = false
         var waiters: [SharedOutcome<Void>] = []
 
-        /// Whoever waits longest; with nobody there the lock is free.
+        /// Removes and returns the longest waiting caller; without one the lock is free.
         mutating func next() -> SharedOutcome<Void>? {
             if self.waiters.isEmpty {
                 self.isHeld = false
@@ -21,10 +21,10 @@ final class FairLock: Sendable {
     private let state = LockedValue(State())
     private let clock: SignInClock
 
-    /// A lock that nobody holds.
+    /// Creates a free lock.
     init(clock: SignInClock) { self.clock = clock }
 
-    /// Waits until the lock is the caller's.
+    /// Waits until the caller holds the lock.
     ///
     /// Throws `expired` after the timeout, and `CancellationError`.
     func lock(timeout: Duration, expired: ChappieCredentialStorageError) async throws {
@@ -47,13 +47,13 @@ final class FairLock: Sendable {
             try await turn.value()
         } catch {
             turn.settle(.failure(error))
-            // It may have been its turn when the task was cancelled.
+            // The lock may have been passed to this task when it was cancelled.
             if case .success = turn.result { self.unlock() }
             throw error
         }
     }
 
-    /// Gives the lock to the next one.
+    /// Passes the lock to the next caller.
     func unlock() {
         while let next = self.state.withLock({ $0.next() }) {
             if next.settle(.success(())) { return }

@@ -1,4 +1,4 @@
-// The system calls of the file storage, in one place, so that each can fail or be the last one of its process.
+// The system calls of the file storage, in one place, so that a test can make each of them fail or end the process.
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -9,15 +9,15 @@
 
 /// Performs the system calls of the file storage.
 ///
-/// Immutable; nobody owns it.
+/// Immutable.
 package struct FileSystemCalls: Sendable {
-    /// A system call, by the name that an error gives it.
+    /// A system call, by its name in errors.
     package enum Call: String, Sendable, CaseIterable {
         /// Makes a directory.
         case makeDirectory = "mkdir"
         /// Opens a directory or a file.
         case open = "open"
-        /// Asks what has been opened.
+        /// Returns the status of an open file.
         case status = "fstat"
         /// Reads the names in a directory.
         case list = "readdir"
@@ -31,32 +31,32 @@ package struct FileSystemCalls: Sendable {
         case synchronize = "fsync"
         /// Closes a file.
         case close = "close"
-        /// Puts a file in another one's place.
+        /// Replaces a file by another one.
         case rename = "rename"
         /// Removes a file.
         case remove = "unlink"
     }
 
-    /// A system call has failed.
+    /// The error of a system call.
     struct Failure: Error {
-        /// Which one.
+        /// The system call.
         let call: Call
-        /// The system's number of the error.
+        /// The system's error number.
         let code: CInt
     }
 
     private let perform: @Sendable (Call, () -> Int) -> Int
 
-    /// Calls whose performance is up to `perform`.
+    /// Creates calls that are performed by `perform`.
     ///
-    /// It is given what is called, and the call itself. It returns what the call returns: -1 when that fails, with the
-    /// reason in `errno`.
+    /// `perform` receives the name of the call, and the call itself. It returns the call's result: -1 when it fails,
+    /// with the reason in `errno`.
     package init(_ perform: @escaping @Sendable (Call, () -> Int) -> Int) { self.perform = perform }
 
-    /// The system's calls and nothing else.
+    /// The system's calls, unchanged.
     package static let system = Self { _, call in call() }
 
-    /// Performs a call, again and again while signals interrupt it.
+    /// Performs a call, repeatedly while signals interrupt it.
     @discardableResult
     func run(_ call: Call, _ body: () -> Int) throws(Failure) -> Int {
         while true {
@@ -68,7 +68,7 @@ package struct FileSystemCalls: Sendable {
         }
     }
 
-    /// Performs a call that cannot be repeated, because its descriptor is gone afterwards.
+    /// Performs a call that cannot be repeated, because its descriptor is closed afterwards.
     @discardableResult
     func runOnce(_ call: Call, _ body: () -> Int) throws(Failure) -> Int {
         let result = self.perform(call, body)
@@ -77,7 +77,7 @@ package struct FileSystemCalls: Sendable {
         return result
     }
 
-    /// Closes a descriptor, which is gone afterwards whatever the result.
+    /// Closes a descriptor, which is closed afterwards whatever the result.
     func close(_ descriptor: CInt) throws(Failure) {
         do throws(Failure) {
             try self.runOnce(.close) { Int(closeDescriptor(descriptor)) }
@@ -86,9 +86,9 @@ package struct FileSystemCalls: Sendable {
         }
     }
 
-    /// Opens a file; the path counts from the directory, where one is given.
+    /// Opens a file; the path is relative to the directory, where one is given.
     ///
-    /// No link is followed, programs that are started do not inherit it, and a pipe is not waited for.
+    /// Links are not followed, child processes do not inherit the descriptor, and opening a pipe does not block.
     func open(
         _ path: String, in directory: CInt = AT_FDCWD, flags: CInt, mode: mode_t = 0
     ) throws(Failure) -> CInt {
@@ -96,7 +96,7 @@ package struct FileSystemCalls: Sendable {
         return CInt(try self.run(.open) { Int(unsafe openat(directory, path, flags, mode)) })
     }
 
-    /// What an open file is.
+    /// Returns the status of an open file.
     func status(_ descriptor: CInt) throws(Failure) -> stat {
         var status = stat()
         try self.run(.status) { Int(unsafe fstat(descriptor, &status)) }
@@ -106,7 +106,7 @@ package struct FileSystemCalls: Sendable {
     /// Waits until a file is on the disk.
     func synchronize(_ descriptor: CInt) throws(Failure) {
         #if canImport(Darwin)
-            // fsync leaves it in the drive's own memory there.
+            // There fsync leaves the bytes in the drive's own memory.
             try self.run(.synchronize) { Int(fcntl(descriptor, F_FULLFSYNC)) }
         #else
             try self.run(.synchronize) { Int(fsync(descriptor)) }

@@ -1,6 +1,6 @@
 import StreamTransport
 
-/// Something that is settled once, and that any number of tasks wait for.
+/// A result that is settled once, and that any number of tasks wait for.
 ///
 /// Its state is behind a lock.
 final class SharedOutcome<Value: Sendable>: Sendable {
@@ -12,10 +12,10 @@ final class SharedOutcome<Value: Sendable>: Sendable {
 
     private let state = LockedValue(State())
 
-    /// Nothing is settled yet.
+    /// Creates an outcome that is not settled.
     init() {}
 
-    /// Says what came out; false when that was said before.
+    /// Settles the result; returns false when it was settled before.
     @discardableResult
     func settle(_ result: Result<Value, any Error>) -> Bool {
         let waiters = self.state.withLock { state -> [CheckedContinuation<Value, any Error>]? in
@@ -28,12 +28,12 @@ final class SharedOutcome<Value: Sendable>: Sendable {
         return waiters != nil
     }
 
-    /// What came out; nil until that is settled.
+    /// The result; nil until it is settled.
     var result: Result<Value, any Error>? { self.state.withLock { $0.result } }
 
     /// Waits until it is settled.
     ///
-    /// Throws what came out, and `CancellationError` when the task is cancelled first, which the others do not notice.
+    /// Throws the failure, and `CancellationError` when the task is cancelled first, which does not affect other tasks.
     func value() async throws -> Value {
         let number = self.state.withLock { state in
             state.waiterCount += 1
@@ -50,7 +50,7 @@ final class SharedOutcome<Value: Sendable>: Sendable {
     private func add(_ waiter: CheckedContinuation<Value, any Error>, number: Int) {
         let result = self.state.withLock { state -> Result<Value, any Error>? in
             if let result = state.result { return result }
-            // The handler runs before this, or after it.
+            // The cancellation handler runs before this, or after it.
             if Task.isCancelled { return .failure(CancellationError()) }
             state.waiters[number] = waiter
             return nil
