@@ -1,4 +1,4 @@
-// Words of a command line into options and operands. Pure.
+// Parses the words of a command line into options and operands. Pure.
 
 /// Reads a command's arguments by its syntax.
 ///
@@ -6,10 +6,10 @@
 struct ArgumentParser {
     private let syntax: CommandSyntax
 
-    /// A parser for one command.
+    /// Creates a parser for one command.
     init(_ syntax: CommandSyntax) { self.syntax = syntax }
 
-    /// The options and operands, or what is wrong with them.
+    /// Returns the options and operands, or throws the fault of the command line.
     func parse(_ words: [String]) throws(UsageError) -> ParsedArguments {
         var parsed = ParsedArguments()
         var rest = words[...]
@@ -42,7 +42,7 @@ struct ArgumentParser {
             parsed.values[option.name, default: []].append("")
             return
         }
-        // What looks like an option is hardly a value; `--name=--value` says that it is one.
+        // A word that looks like an option is seldom a value; `--name=--value` marks it as one.
         guard let value = attached ?? rest.first, attached != nil || !value.hasPrefix("--") else {
             throw UsageError("option --\(option.name) needs a value: --\(option.name) \(valueName)")
         }

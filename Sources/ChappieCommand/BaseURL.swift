@@ -10,7 +10,7 @@ enum BaseURL {
     /// The address used when there is a key and no base URL.
     static let byDefault = "https://api.openai.com/v1"
 
-    /// An address with a scheme and a host; throws when it is none.
+    /// Reads a URL with a scheme and a host; throws when the text is not one.
     static func read(_ text: String) throws(UsageError) -> URL {
         guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
             let host = url.host(), !host.isEmpty

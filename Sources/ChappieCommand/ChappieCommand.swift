@@ -18,12 +18,12 @@ import Dispatch
 struct ChappieCommand {
     /// Runs the command that the arguments name.
     ///
-    /// It is not asynchronous itself, because what runs asynchronous functions opens descriptors.
+    /// It is not asynchronous itself, because the runtime of asynchronous functions opens descriptors.
     static func main() {
         Self.openStandardDescriptors()
         // A closed pipe is an error of `write`, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
-        // Swift's runtime takes the person's wish to end the program for a crash, prints registers and goes on.
+        // Swift's runtime would take the user's quit signal for a crash, print registers and continue.
         signal(SIGQUIT, SIG_DFL)
         let environment = ProcessInfo.processInfo.environment
         let dispatch = CommandDispatch(environment: environment, console: Console(environment: environment))
@@ -39,9 +39,9 @@ struct ChappieCommand {
 
     /// Opens standard input, output and error where the parent process has closed them.
     ///
-    /// Otherwise the next file or socket would get the number of one of them, and what is written there.
+    /// Otherwise the next file or socket would get the number of one of them, and its output.
     private static func openStandardDescriptors() {
-        // The lowest number that is free is the one that is given (POSIX, open).
+        // A new descriptor has the lowest free number (POSIX, open).
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
             _ = systemOpen("/dev/null", O_RDWR)
         }

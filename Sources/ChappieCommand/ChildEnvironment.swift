@@ -1,6 +1,6 @@
 // The environment of programs that this one starts. Pure.
 
-/// Environments by lists of what is allowed, so that no key and no token is in them, whatever it is called.
+/// Reduces environments to lists of allowed variables, so that no key and no token is passed on, whatever its name.
 enum ChildEnvironment {
     private static let names: Set<String> = [
         "COLORTERM", "COLUMNS", "HOME", "LANG", "LANGUAGE", "LINES", "LOGNAME", "NO_COLOR", "PATH", "PWD", "SHELL",
@@ -8,20 +8,20 @@ enum ChildEnvironment {
     ]
     private static let prefixes = ["LC_", "XDG_"]
 
-    /// The variables by which programs find a graphical session, and what opens pages in it.
+    /// The variables by which programs find a graphical session, and its way of opening pages.
     private static let desktopNames: Set<String> = [
         "BROWSER", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION", "DISPLAY", "GNOME_DESKTOP_SESSION_ID",
         "KDE_FULL_SESSION", "KDE_SESSION_VERSION", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "WSL_INTEROP", "XAUTHORITY",
     ]
-    /// A browser uses the person's proxy, whose password may stand there; that is what the variable is for.
+    /// The variables of the proxy for a browser; they may contain the proxy's password, which is their purpose.
     private static let proxyNames: Set<String> = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"]
 
-    /// For the command of a tool.
+    /// Returns the environment for the command of a tool.
     static func forTools(_ environment: [String: String]) -> [String: String] {
         environment.filter { Self.isPlain($0.key) }
     }
 
-    /// For the program that opens a page in the person's browser.
+    /// Returns the environment for the program that opens a page in the user's browser.
     static func forBrowsers(_ environment: [String: String]) -> [String: String] {
         environment.filter { name, _ in
             Self.isPlain(name) || Self.desktopNames.contains(name) || Self.proxyNames.contains(name.uppercased())

@@ -1,4 +1,4 @@
-// Which command runs, and what every command has: help, colour, and one way to report what is wrong.
+// Selects the command, and handles what all commands share: help, colour, and the reporting of errors.
 
 /// Finds and runs commands.
 struct CommandDispatch: Sendable {
@@ -10,7 +10,7 @@ struct CommandDispatch: Sendable {
 
     /// The process's environment.
     let environment: [String: String]
-    /// Where output goes.
+    /// The console for the output.
     let console: Console
 
     /// Runs the command that the words name.

@@ -1,4 +1,4 @@
-// What a command accepts, as a value: parsing, help and suggestions are made from it.
+// The syntax of a command as a value, from which parsing, help and suggestions are derived.
 
 /// The options and the operand of one command.
 struct CommandSyntax: Sendable {
@@ -6,19 +6,19 @@ struct CommandSyntax: Sendable {
     struct Option: Sendable {
         /// The name without hyphens.
         let name: String
-        /// What its value is called in the help; nil for an option without a value.
+        /// The name of its value in the help; nil for an option without a value.
         let valueName: String?
-        /// What it does, in a few words.
+        /// Its effect, in a few words.
         let summary: String
 
-        /// An option with a value.
+        /// Creates an option with a value.
         init(_ name: String, _ valueName: String, _ summary: String) {
             self.name = name
             self.valueName = valueName
             self.summary = summary
         }
 
-        /// An option without a value.
+        /// Creates an option without a value.
         init(_ name: String, _ summary: String) {
             self.name = name
             self.valueName = nil
@@ -29,25 +29,25 @@ struct CommandSyntax: Sendable {
         var spelling: String { "--\(self.name)" + (self.valueName.map { " \($0)" } ?? "") }
     }
 
-    /// A table of more that can be typed.
+    /// A table of further input in the help.
     struct Section: Sendable {
-        /// What stands above it.
+        /// The title above it.
         let title: String
-        /// What is typed, and what it does.
+        /// The input, and its effect.
         let rows: [(name: String, summary: String)]
-        /// What stands below it.
+        /// The note below it.
         let note: String
     }
 
     /// The command's name.
     let name: String
-    /// What it does, in a sentence.
+    /// Its purpose, in a sentence.
     let summary: String
-    /// What the only operand is called in the help; nil when the command takes none.
+    /// The name of the only operand in the help; nil when the command takes none.
     var operand: String?
     /// Its own options, in the order of the help.
     var options: [Option]
-    /// More about it, after the options in the help.
+    /// Further notes, after the options in the help.
     var notes: [String] = []
     /// Tables after the notes in the help.
     var sections: [Section] = []

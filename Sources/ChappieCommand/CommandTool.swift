@@ -7,16 +7,16 @@ import Chappie
     import Foundation
 #endif
 
-/// A command of the shell as a tool.
+/// A shell command as a tool.
 struct CommandTool: Equatable {
-    /// What the model calls it.
+    /// The model's name for it.
     let name: String
-    /// What the shell runs.
+    /// The shell command.
     let command: String
 
-    /// How much of a command's output goes back to the model, in bytes.
+    /// The most bytes of a command's output that are sent to the model.
     static let outputLimit = 1 << 20
-    /// What becomes of that at most: U+FFFD is three bytes for one, and a note follows.
+    /// The most bytes of the text made of that: U+FFFD is three bytes for one, and a note follows.
     static let textLimit = 3 * outputLimit + 256
 
     /// Reads `NAME=COMMAND`.
@@ -42,9 +42,9 @@ struct CommandTool: Equatable {
         }
     }
 
-    /// What a run tells the model: the output, and how it ended if it did not end well.
+    /// Returns the text of a run for the model: the output, and the exit status if it is not a success.
     ///
-    /// What is not UTF-8 becomes U+FFFD.
+    /// Bytes that are not UTF-8 become U+FFFD.
     static func text(of outcome: ShellCommand.Outcome) -> (text: String, isSuccess: Bool) {
         let text = String(decoding: outcome.output, as: UTF8.self)
         let note: String
@@ -59,9 +59,9 @@ struct CommandTool: Equatable {
 }
 
 extension CommandTool {
-    /// The tool as the client takes it.
+    /// Returns the tool for the client.
     ///
-    /// The model is not told the command, which may hold what is nobody's business.
+    /// The model is not told the command, which may contain secrets.
     func hostTool(_ approval: ToolApprovalChoice, in surroundings: ShellCommand.Surroundings) -> ChappieHostTool {
         let command = self.command
         return ChappieHostTool(
@@ -73,7 +73,7 @@ extension CommandTool {
         }
     }
 
-    /// What a command says to a call; one that cannot be started is a failure that the model may know of.
+    /// Returns the result of a call; a command that cannot be started is a failure that the model reads.
     static func result(
         of command: String, _ call: ChappieToolCall, in surroundings: ShellCommand.Surroundings
     ) async throws -> ChappieToolResult {
@@ -89,16 +89,16 @@ extension CommandTool {
     }
 }
 
-/// Indicates whether tools run when the model calls them.
+/// The user's choice about running tools that the model calls.
 enum ToolApprovalChoice: String, CaseIterable {
-    /// At once.
+    /// They run at once.
     case always
-    /// Never; the model is told so.
+    /// They never run, and the model is told so.
     case never
-    /// A person is asked on the terminal.
+    /// The user is asked on the terminal.
     case ask
 
-    /// The same, for the client.
+    /// The choice as the client's policy.
     var policy: ChappieToolPolicy {
         switch self {
         case .always: .automatic
@@ -109,7 +109,7 @@ enum ToolApprovalChoice: String, CaseIterable {
 }
 
 extension TerminalQuestion.Answer {
-    /// The same, for the client and for the model.
+    /// The choice as an approval for the client and the model.
     var approval: ChappieToolApproval {
         switch self {
         case .yes: .approved()

@@ -1,4 +1,4 @@
-// Where a command writes: data to standard output, everything else to standard error.
+// The outputs of a command: data to standard output, all other text to standard error.
 import Chappie
 
 #if canImport(Darwin)
@@ -7,28 +7,28 @@ import Chappie
     import Glibc
 #endif
 
-/// The two outputs of the process, and how text looks on them.
+/// The two outputs of the process, and the style of text on them.
 struct Console: Sendable {
-    /// What kind of reader each output has.
+    /// The kind of each output.
     struct Terminals: Sendable, Equatable {
-        /// Indicates whether a person reads standard output.
+        /// Indicates whether standard output is a terminal.
         var output: Bool
-        /// Indicates whether a person reads standard error.
+        /// Indicates whether standard error is a terminal.
         var errorOutput: Bool
     }
 
-    /// Data.
+    /// The output for data.
     private(set) var output: DescriptorWriter
-    /// Progress, hints and errors.
+    /// The output for progress, hints and errors.
     private(set) var errorOutput: DescriptorWriter
-    /// What kind of reader each output has.
+    /// The kind of each output.
     let terminals: Terminals
-    /// How many columns each output has.
+    /// The environment, which determines the style.
     private let environment: [String: String]
-    /// When to colour.
+    /// The choice of colour.
     var color = ColorChoice.auto
 
-    /// The process's own.
+    /// Creates the console of the process.
     init(environment: [String: String]) {
         self.output = DescriptorWriter(descriptor: STDOUT_FILENO)
         self.errorOutput = DescriptorWriter(descriptor: STDERR_FILENO)
@@ -36,7 +36,7 @@ struct Console: Sendable {
         self.environment = environment
     }
 
-    /// The same, whose writes end when nobody makes room for them and the closure says why not to wait any longer.
+    /// Returns the same console, whose blocked writes end when the closure returns an error.
     func waiting(until giveUp: @escaping @Sendable () -> DescriptorError?) -> Self {
         var console = self
         console.output.giveUp = giveUp
@@ -44,19 +44,19 @@ struct Console: Sendable {
         return console
     }
 
-    /// How text looks on standard output.
+    /// The style of text on standard output.
     var outputStyle: TerminalStyle {
         TerminalStyle(
             isColored: self.color.isColored(onTerminal: self.terminals.output, environment: self.environment))
     }
 
-    /// How text looks on standard error.
+    /// The style of text on standard error.
     var errorStyle: TerminalStyle {
         TerminalStyle(
             isColored: self.color.isColored(onTerminal: self.terminals.errorOutput, environment: self.environment))
     }
 
-    /// Indicates whether characters beyond ASCII can be shown: the locale of the environment says so.
+    /// Indicates whether characters beyond ASCII can be shown, by the locale of the environment.
     var isUTF8: Bool {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { self.environment[$0] }
         guard let locale = names.first(where: { !$0.isEmpty })?.lowercased() else { return false }
@@ -66,19 +66,19 @@ struct Console: Sendable {
     /// Writes data.
     func write(_ text: String) throws(DescriptorError) { try self.output.write(text) }
 
-    /// Writes a line to standard error; there is nobody left to tell when that fails.
+    /// Writes a line to standard error; a failure is ignored, because it could not be reported.
     func note(_ line: String) { try? self.errorOutput.write(line + "\n") }
 
-    /// Writes what went wrong to standard error, on one line.
+    /// Writes an error message to standard error, on one line.
     func complain(_ message: String) { self.note(self.errorStyle.red("chappie:") + " " + message.onOneLine()) }
 
-    /// Says why a command cannot go on, and gives the exit code for it.
+    /// Reports the reason for which a command cannot continue, and returns its exit code.
     func report(_ error: any Error, command: String) -> ExitCode {
         switch error {
         case let error as UsageError:
             self.complain(error.message)
             self.note("Try 'chappie \(command) --help'.")
-        // `chappie … | head` is no error: whoever reads has had enough.
+        // `chappie … | head` is not an error: the reader has ended.
         case DescriptorError.closed: return .success
         case let error as DescriptorError: self.complain("input or output failed: \(error.message)")
         case let error as SignedOutError: self.complain(error.message)

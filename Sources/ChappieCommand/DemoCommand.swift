@@ -1,4 +1,4 @@
-// `chappie demo`: five turns on the embedded server, each with something else done to the wire.
+// `chappie demo`: five turns on the embedded server, each with another fault of the connection.
 import Chappie
 import ChappieTestServer
 import Synchronization
@@ -9,19 +9,19 @@ import Synchronization
     import Foundation
 #endif
 
-/// Shows what the engine does when the wire fails, and checks that it did.
+/// Shows the engine's behaviour when a connection fails, and checks it.
 struct DemoCommand {
-    /// What the command accepts.
+    /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "demo",
         summary: "Shows on a server inside this program what happens when the wire fails, and checks every claim.",
         options: []
     )
 
-    /// Where output goes.
+    /// The console for the output.
     let console: Console
 
-    /// Plays every scene; `ExitCode.defect` when one did not come out as promised.
+    /// Plays every scene; returns `ExitCode.defect` when a check of one has failed.
     func run() async throws -> ExitCode {
         let printer = DemoPrinter(style: self.console.outputStyle)
         var failedCount = 0
@@ -63,15 +63,15 @@ struct DemoCommand {
     private static func configuration(_ url: URL, tools: [ChappieHostTool]) -> ChappieConfiguration {
         var configuration = ChappieConfiguration(
             model: "scripted", harness: .none, tools: tools, endpoint: .other(url))
-        // A demonstration that hangs demonstrates nothing.
+        // A demonstration that hangs must end.
         configuration.limits.duration = .seconds(30)
-        // The server is in this process, and no proxy is on the way to it.
+        // The server is in this process, so no proxy is used.
         configuration.proxy = .none
         return configuration
     }
 }
 
-/// The calls for which a tool ran: tools may run on any thread.
+/// The calls for which a tool ran, which may be on any thread.
 private final class LockedCalls: Sendable {
     let calls = Mutex<[String]>([])
 }

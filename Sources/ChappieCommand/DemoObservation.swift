@@ -1,34 +1,34 @@
-// What was seen of one turn of the demonstration, from both ends of the wire.
+// The observations of one turn of the demonstration, from both ends of the connection.
 import Chappie
 import ChappieTestServer
 
-/// What the consumer received, what the engine reports, and what the server logged.
+/// The events of the consumer, the report of the engine, and the log of the server.
 struct DemoObservation {
     /// The deltas of the answer.
     var textDeltas: [String] = []
-    /// How often `.completed` came.
+    /// The number of `.completed` events.
     var completedCount = 0
-    /// How many events came after the first `.completed`.
+    /// The number of events after the first `.completed`.
     var eventsAfterCompletion = 0
-    /// How many tool calls the consumer heard of.
+    /// The number of requested tool calls.
     var requestedTools = 0
-    /// How many of them were completed.
+    /// The number of completed tool calls.
     var finishedTools = 0
-    /// The calls for which the tool ran, by the server's names, in order.
+    /// The calls for which the tool ran, by the server's identifiers, in order.
     var toolRuns: [String] = []
-    /// What the stream threw.
+    /// The error that the stream threw.
     var error: (any Error)?
-    /// What the engine says about it.
+    /// The engine's report.
     var report: ChappieStreamReport
     /// The attempts that the server saw.
     var records: [ChappieTestServer.RequestRecord] = []
-    /// The text that the server's model says when nothing is changed.
+    /// The text that the server's model generates without faults.
     var uncutText = ""
 
-    /// The answer as far as it was delivered.
+    /// The delivered part of the answer.
     var text: String { self.textDeltas.joined() }
 
-    /// The text that came with the error, where a replay diverged.
+    /// The text of the error, where a replay diverged.
     var divergedText: String? {
         guard case .streamingTransportReplayDiverged(let text) = self.error as? ChappieClientError else { return nil }
         return text
@@ -37,7 +37,7 @@ struct DemoObservation {
     /// The server's attempts by transport.
     var transports: [ChappieTestServer.Transport] { self.records.map(\.transport) }
 
-    /// A turn of which nothing was seen but a report.
+    /// Creates an observation of which only the report is known.
     init(report: ChappieStreamReport) { self.report = report }
 
     /// Reads a stream to its end.

@@ -1,12 +1,12 @@
-// The demonstration in words. Pure.
+// The text of the demonstration. Pure.
 import Chappie
 
-/// Lays a scene of the demonstration out.
+/// Formats the scenes of the demonstration.
 struct DemoPrinter {
-    /// Colour and weight.
+    /// The colour and weight of text.
     let style: TerminalStyle
 
-    /// A scene: what was done, what was seen, what the report says, and what was checked.
+    /// Returns the text of a scene: the fault, the observations, the report, and the checks.
     func text(_ scene: DemoScene, _ turns: [DemoObservation], _ checks: [DemoScene.Check]) -> String {
         var lines = [self.style.bold("\(scene.rawValue)  \(scene.title)")]
         lines.append(self.row("wire", scene.wire))
@@ -32,7 +32,7 @@ struct DemoPrinter {
         return lines.joined(separator: "\n") + "\n\n"
     }
 
-    /// The last line.
+    /// Returns the last line.
     func summary(sceneCount: Int, failedCount: Int) -> String {
         failedCount == 0
             ? self.style.green("All \(sceneCount) came out as promised.") + "\n"

@@ -1,25 +1,25 @@
-// The five scenes of the demonstration: what is done to the wire, and what has to come of it.
+// The five scenes of the demonstration: their faults and the expected results.
 import Chappie
 import ChappieTestServer
 
 /// One scene.
 enum DemoScene: Int, CaseIterable {
-    /// Nothing goes wrong.
+    /// A turn without faults.
     case webSocketTurn = 1
-    /// The connection is cut in mid-text, and the retry says the same.
+    /// The connection is cut in mid-text, and the retry repeats the text.
     case cut
     /// The server does not speak WebSocket.
     case refusedUpgrade
-    /// The connection is cut in mid-text, and the retry says something else.
+    /// The connection is cut in mid-text, and the retry has another text.
     case divergence
     /// A turn with tool calls, whose connection is cut in a call and again in the text.
     case toolLoop
 
-    /// Something that has to be true.
+    /// A condition that has to be true.
     struct Check {
-        /// What, as a claim.
+        /// The condition, as a claim.
         let claim: String
-        /// Indicates whether it is.
+        /// Indicates whether it is true.
         let holds: Bool
 
         init(_ claim: String, _ holds: Bool) {
@@ -28,18 +28,18 @@ enum DemoScene: Int, CaseIterable {
         }
     }
 
-    /// After which event the wire is cut: in the middle of the text.
+    /// The event after which the connection is cut: in the middle of the text.
     ///
-    /// It is cut in order, for a reset could destroy bytes that the consumer is to see.
+    /// It is closed in order, because a reset could destroy bytes that the consumer is to receive.
     private static let cutEvent = 90
 
-    /// After which event of a call the wire is cut: in its arguments.
+    /// The event of a call after which the connection is cut: in its arguments.
     private static let cutCallEvent = 14
 
-    /// How many calls the turn with tools has, one in each response.
+    /// The number of calls of the turn with tools, one in each response.
     static let toolCallCount = 3
 
-    /// A line about the scene.
+    /// The title of the scene.
     var title: String {
         switch self {
         case .webSocketTurn: "A turn over a WebSocket"
@@ -50,7 +50,7 @@ enum DemoScene: Int, CaseIterable {
         }
     }
 
-    /// What is done to the wire.
+    /// The fault of the connection.
     var wire: String {
         switch self {
         case .webSocketTurn: "nothing"
@@ -61,7 +61,7 @@ enum DemoScene: Int, CaseIterable {
         }
     }
 
-    /// The faults that do it.
+    /// The faults that the server injects.
     var faults: [ChappieTestServer.Fault] {
         switch self {
         case .webSocketTurn: []
@@ -80,10 +80,10 @@ enum DemoScene: Int, CaseIterable {
         }
     }
 
-    /// How many turns one instance of the engine streams.
+    /// The number of turns that one instance of the engine streams.
     var turnCount: Int { self == .refusedUpgrade ? 2 : 1 }
 
-    /// What has to have come of it; `turns` are the scene's turns, one at least.
+    /// Returns the checks of the scene; `turns` are the scene's turns, at least one.
     func checks(of turns: [DemoObservation]) -> [Check] {
         guard let first = turns.first, let last = turns.last else { return [Check("there was a turn", false)] }
         switch self {

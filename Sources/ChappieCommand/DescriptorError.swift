@@ -1,4 +1,4 @@
-// Why reading or writing a file descriptor failed.
+// The errors of reading or writing a file descriptor.
 #if canImport(Darwin)
     import Darwin
 #else
@@ -7,16 +7,16 @@
 
 /// A file descriptor that cannot be read or written.
 enum DescriptorError: Error, Equatable {
-    /// Nobody reads what is written (`EPIPE`): the usual end of `chappie … | head`.
+    /// The reader has closed its end (`EPIPE`): the usual end of `chappie … | head`.
     case closed
-    /// The process was interrupted while nobody made room for what was to be written.
+    /// The process was interrupted while a write waited for room.
     case interrupted
-    /// The same, when the time of the whole command was over.
+    /// The time limit of the whole command was over while a write waited for room.
     case late
-    /// Anything else; the value is `errno`.
+    /// Another error; the value is `errno`.
     case failed(code: CInt)
 
-    /// The system's words for it.
+    /// The system's description of the error.
     var message: String {
         switch self {
         case .closed: "nobody reads the output"

@@ -13,9 +13,9 @@ struct DescriptorReader: Sendable {
     /// The process's standard input.
     static let standardInput = Self(descriptor: STDIN_FILENO)
 
-    /// What is there, so many bytes at most; waits for the first one.
+    /// Reads the available bytes, `limit` at most; waits for the first one.
     ///
-    /// Empty at the end.
+    /// Empty at the end of the input.
     func read(upTo limit: Int) throws(DescriptorError) -> [UInt8] {
         while true {
             var code: CInt = 0
@@ -33,7 +33,7 @@ struct DescriptorReader: Sendable {
         }
     }
 
-    /// Everything up to the end.
+    /// Reads all bytes up to the end.
     func readToEnd() throws(DescriptorError) -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
@@ -43,7 +43,7 @@ struct DescriptorReader: Sendable {
         }
     }
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     static func bytes(ofFile path: String) throws(UsageError) -> [UInt8] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

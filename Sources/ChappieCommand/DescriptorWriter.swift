@@ -1,4 +1,4 @@
-// Unbuffered output: every piece goes out whole and at once.
+// Unbuffered output: every text is written whole and at once.
 #if canImport(Darwin)
     import Darwin
 #else
@@ -9,18 +9,18 @@
 struct DescriptorWriter: Sendable {
     /// The descriptor.
     let descriptor: CInt
-    /// The reason to wait no longer for room; nil is to wait on.
+    /// Returns the reason to stop waiting for room; nil to continue.
     ///
-    /// It is asked only when there is no room, and then again and again.
+    /// It is called only when there is no room, and then repeatedly.
     var giveUp: (@Sendable () -> DescriptorError?)?
 
-    /// The time from one such question to the next, in milliseconds.
+    /// The time between two such calls, in milliseconds.
     private static let patience: CInt = 50
 
-    /// Indicates whether a person reads it.
+    /// Indicates whether it is a terminal.
     var isTerminal: Bool { isatty(self.descriptor) == 1 }
 
-    /// How many columns the terminal has; nil when it is none, or does not say.
+    /// The number of columns of the terminal; nil when it is not one, or does not report it.
     var columnCount: Int? {
         var size = winsize()
         guard systemWindowSize(self.descriptor, &size) == 0, size.ws_col > 0 else { return nil }
@@ -33,14 +33,15 @@ struct DescriptorWriter: Sendable {
         try self.write(bytes: Array(text.utf8))
     }
 
-    /// Writes bytes whole, however many calls that takes.
+    /// Writes bytes whole, in as many calls as necessary.
     ///
     /// `SIGPIPE` has to be ignored for `DescriptorError.closed` to be thrown.
     func write(bytes: [UInt8]) throws(DescriptorError) {
         var rest = bytes[...]
         while !rest.isEmpty {
             if self.giveUp != nil { try self.waitUntilWritable() }
-            // Where there is room, there is room for that much: a larger piece might wait in the system, out of reach.
+            // Where there is room, this many bytes fit: a larger write might block in the system, where it cannot be
+            // interrupted.
             let limit = self.giveUp == nil ? Int.max : Int(PIPE_BUF)
             let count = unsafe rest.withUnsafeBytes { part in
                 unsafe systemWrite(self.descriptor, part.baseAddress, min(part.count, limit))
@@ -59,7 +60,9 @@ struct DescriptorWriter: Sendable {
         }
     }
 
-    /// A terminal or pipe that another process made non-blocking is shared with that process: it stays as it is.
+    /// Waits for room.
+    ///
+    /// A non-blocking terminal or pipe is shared with the process that made it so: its mode is kept.
     private func waitUntilWritable() throws(DescriptorError) {
         var request = pollfd(fd: self.descriptor, events: Int16(POLLOUT), revents: 0)
         while unsafe poll(&request, 1, self.giveUp == nil ? -1 : Self.patience) <= 0 {

@@ -1,9 +1,9 @@
-// How far two words are from each other, for suggestions. Pure.
+// The edit distance of two words, for suggestions. Pure.
 
-/// Finds the word that was probably meant.
+/// Finds the known word that is nearest to a mistyped one.
 enum EditDistance {
-    /// How many letters have to be inserted, removed, replaced or swapped with their neighbour to turn one word into
-    /// the other (optimal string alignment).
+    /// Returns the number of letters that have to be inserted, removed, replaced or swapped with their neighbour to
+    /// turn one word into the other (optimal string alignment).
     static func between(_ first: String, _ second: String) -> Int {
         let first = Array(first.utf8)
         let second = Array(second.utf8)
@@ -24,9 +24,9 @@ enum EditDistance {
         return last[second.count]
     }
 
-    /// The candidate nearest to a word; one that begins with the word is nearer than any other.
+    /// Returns the candidate nearest to a word; one that begins with the word is nearer than any other.
     ///
-    /// Nil when there is no candidate. A word longer than any sensible name is compared by its beginning only.
+    /// Nil when there is no candidate. Only the beginning of a very long word is compared.
     static func nearest(to word: String, among candidates: [String]) -> String? {
         let word = String(word.prefix(64))
         if word.count > 1, let completion = candidates.first(where: { $0.hasPrefix(word) }) { return completion }

@@ -3,24 +3,24 @@ import ServerSentEvents
 
 /// Turns an event stream into JSON lines as it arrives.
 struct EventStreamPrinter {
-    /// What some bytes of the stream became.
+    /// The output for some bytes of the stream.
     struct Printed: Equatable {
-        /// Whole lines.
+        /// The complete lines.
         var text = ""
-        /// What ended the parsing, after those lines.
+        /// The error that ended the parsing, after those lines.
         var failure: EventStreamError?
     }
 
     private var parser: EventStreamParser
     private let chunkByteCount: Int?
 
-    /// A printer at the beginning of a stream; `chunkByteCount` cuts what comes into smaller pieces.
+    /// Creates a printer at the beginning of a stream; `chunkByteCount` cuts the input into smaller pieces.
     init(maximumEventByteCount: Int = 64 << 20, chunkByteCount: Int? = nil) {
         self.parser = EventStreamParser(maximumEventByteCount: maximumEventByteCount)
         self.chunkByteCount = chunkByteCount
     }
 
-    /// The lines that the next bytes of the stream complete.
+    /// Returns the lines that the next bytes of the stream complete.
     mutating func lines(for bytes: [UInt8]) -> Printed {
         var printed = Printed()
         var rest = bytes[...]

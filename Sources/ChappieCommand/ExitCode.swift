@@ -1,34 +1,34 @@
-// What the process tells its parent: the one table from errors to exit codes.
+// The exit codes of the process: the one table from errors to exit codes.
 //
-// Values; nobody owns them.
+// Values without an owner.
 import Chappie
 
-/// How a command ended, as its parent process sees it.
+/// The exit code of a command, for its parent process.
 ///
 /// The numbers follow BSD's sysexits where that has one, `timeout` for 124 and the shells for 130.
 enum ExitCode: Int32, Sendable, CaseIterable {
-    /// Done.
+    /// The command succeeded.
     case success = 0
-    /// The command line, or a file that it names, is wrong.
+    /// The command line, or a file that it names, is invalid.
     case usage = 64
-    /// The server's data is wrong, or a replay diverged.
+    /// The server's data is invalid, or a replay diverged.
     case wrongData = 65
-    /// Unreachable, refused, or the server failed, and retrying did not help.
+    /// The server is unreachable, has refused or has failed, and retrying did not help.
     case unavailable = 69
     /// A defect of this program.
     case defect = 70
-    /// A rate or usage limit: try later.
+    /// A rate or usage limit was reached: try later.
     case tryLater = 75
-    /// Credentials.
+    /// The credentials are missing or were refused.
     case credentials = 77
     /// A time budget ran out.
     case timedOut = 124
-    /// Interrupted by the user.
+    /// The user interrupted the command.
     case interrupted = 130
 }
 
 extension ExitCode {
-    /// The exit code for whatever a command threw.
+    /// Returns the exit code for an error of a command.
     init(_ error: any Error) {
         switch error {
         case let error as ChappieClientError: self.init(tag: error.tag, category: error.category)
@@ -44,10 +44,10 @@ extension ExitCode {
         }
     }
 
-    /// The table: the tag decides where it is listed, otherwise the category.
+    /// Returns the exit code by the tag where that is listed, otherwise by the category.
     init(tag: String, category: ChappieErrorCategory) {
         self = Self.exceptions[tag] ?? (tag.hasPrefix("timeout.") ? .timedOut : Self(category))
-        // A refused opening handshake has the category of its status code; only a wrong one is wrong data.
+        // A refused opening handshake has the category of its status code; only an invalid one is wrong data.
         if tag == "ws.opening-handshake", category == .server { self = .wrongData }
     }
 

@@ -1,10 +1,10 @@
 // The help of the program and of its commands. Pure: syntax in, text out.
 
-/// Lays help texts out.
+/// Formats help texts.
 enum HelpText {
     private static let width = 100
 
-    /// The help of one command.
+    /// Returns the help of one command.
     static func text(for syntax: CommandSyntax) -> String {
         let operand = syntax.operand.map { " [\($0)]" } ?? ""
         var text = "Usage: chappie \(syntax.name) [OPTIONS]\(operand)\n\n"
@@ -18,7 +18,7 @@ enum HelpText {
         return text
     }
 
-    /// The help of the whole program.
+    /// Returns the help of the whole program.
     static func text(for commands: [CommandSyntax]) -> String {
         "Usage: chappie COMMAND [OPTIONS]\n\n"
             + "Streams the answers of large language models: WebSocket first, HTTP when that fails, exactly once.\n\n"

@@ -42,7 +42,7 @@ struct JSONLineWriter {
 
     /// Adds a point in time as RFC 3339 in UTC.
     ///
-    /// Years beyond four digits have no such form, and nothing that is printed lies before 1970: both are left out.
+    /// Years beyond four digits have no such form, and dates before 1970 do not occur: both are left out.
     mutating func add(_ name: String, _ value: Date?) {
         guard let value, (0..<253_402_300_800).contains(value.timeIntervalSince1970) else { return }
         self.add(name, value.formatted(.iso8601))
@@ -76,8 +76,11 @@ struct JSONLineWriter {
         scalar == "\"" || scalar == "\\" || Self.needsDigits(scalar)
     }
 
-    /// Beside what JSON asks for, everything that a terminal obeys, that some reader takes for the end of a line, or that
-    /// changes the direction of writing (UAX 9 section 2): the object is one line, wherever it is printed.
+    /// Returns whether a scalar needs an escape.
+    ///
+    /// Beside those that JSON requires, that is every character that a terminal interprets, that some reader takes for
+    /// the end of a line, or that changes the direction of writing (UAX 9 section 2), so that the object is one line,
+    /// wherever it is printed.
     private static func needsDigits(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029: true

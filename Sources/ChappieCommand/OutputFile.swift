@@ -5,7 +5,7 @@
     import Glibc
 #endif
 
-/// A file that is opened before the work begins, so that a wrong name is noticed in time.
+/// A file that is opened before the work begins, so that an invalid name is noticed in time.
 ///
 /// Owned by the command that opened it, which closes it by writing.
 struct OutputFile {

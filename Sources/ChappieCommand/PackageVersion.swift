@@ -1,12 +1,12 @@
-// The version of this program, and how `--version` prints it beside those of the libraries.
+// The version of this program, and the text of `--version` with those of the libraries.
 import Chappie
 
-/// Versions in words.
+/// The texts of versions.
 enum PackageVersion {
     /// The version of this package.
     static let current = ChappieTransportVersion.current
 
-    /// What `--version` prints.
+    /// Returns the text of `--version`.
     static func text(libraries: [(name: String, version: String)] = ChappieLinkedLibraries.versions) -> String {
         let rows = [(name: "chappie", version: Self.current)] + libraries
         return rows.map { "\($0.name) \($0.version)\n" }.joined()

@@ -7,23 +7,23 @@
 
 /// Options and operands as they were typed.
 ///
-/// Where an option is given more than once, the last one counts, unless all are asked for.
+/// Where an option is given more than once, the last value is used, unless all are asked for.
 struct ParsedArguments: Equatable {
     /// The values of each option, in order; empty strings for options without a value.
     var values: [String: [String]] = [:]
-    /// What is no option, in order.
+    /// The words that are not options, in order.
     var operands: [String] = []
 
     /// Returns whether an option is given.
     func has(_ name: String) -> Bool { self.values[name] != nil }
 
-    /// An option's value.
+    /// Returns an option's value.
     func text(_ name: String) -> String? { self.values[name]?.last }
 
-    /// All values of an option.
+    /// Returns all values of an option.
     func texts(_ name: String) -> [String] { self.values[name] ?? [] }
 
-    /// An option's value as a whole number in a range.
+    /// Returns an option's value as a whole number in a range.
     func integer(_ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = self.text(name) else { return nil }
         guard let number = Int(text), range.contains(number) else {
@@ -35,7 +35,7 @@ struct ParsedArguments: Equatable {
         return number
     }
 
-    /// An option's value as a positive number.
+    /// Returns an option's value as a positive number.
     func positiveNumber(_ name: String) throws(UsageError) -> Double? {
         guard let text = self.text(name) else { return nil }
         guard let number = Double(text), number.isFinite, number > 0 else {
@@ -44,17 +44,17 @@ struct ParsedArguments: Equatable {
         return number
     }
 
-    /// An option's value in seconds; zero is a time budget that is turned off.
+    /// Returns an option's value in seconds; zero disables the time budget.
     func budget(_ name: String) throws(UsageError) -> TimeBudget? {
         guard let text = self.text(name) else { return nil }
-        // A thousand years: what is above overflows a clock sooner or later.
+        // A thousand years: a longer time would overflow a clock.
         guard let seconds = Double(text), seconds.isFinite, (0...31_536_000_000).contains(seconds) else {
             throw UsageError("option --\(name) needs a number of seconds, 0 for no limit, not '\(text)'")
         }
         return seconds == 0 ? .off : .limit(.seconds(seconds))
     }
 
-    /// An option's value as one of several words.
+    /// Returns an option's value as one of several words.
     func choice<Value: RawRepresentable & CaseIterable>(
         _ name: String, of _: Value.Type = Value.self
     ) throws(UsageError) -> Value? where Value.RawValue == String {

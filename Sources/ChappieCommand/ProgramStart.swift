@@ -9,7 +9,7 @@
 struct ProgramStart {
     /// The program, found on `PATH` unless it has a slash, and its arguments.
     let words: [String]
-    /// Its environment, and no more than that.
+    /// Its whole environment.
     let environment: [String: String]
     /// Its standard input; nil for this process's.
     var input: CInt?
@@ -18,13 +18,13 @@ struct ProgramStart {
     /// Its standard error; nil for this process's.
     var errorOutput: CInt?
 
-    /// A program with the descriptors of this process.
+    /// Creates a start of a program with the descriptors of this process.
     init(_ words: [String], environment: [String: String]) {
         self.words = words
         self.environment = environment
     }
 
-    /// Starts it; whoever calls waits for it.
+    /// Starts the program; the caller waits for its end.
     func run() throws(DescriptorError) -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -36,7 +36,7 @@ struct ProgramStart {
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
-        // What this process ignores or blocks is no business of the program's.
+        // The program does not inherit this process's ignored and blocked signals.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
@@ -54,7 +54,7 @@ struct ProgramStart {
         return identifier
     }
 
-    /// Copies that end with a null pointer, as the system wants them; whoever calls frees them.
+    /// Returns copies, ended by a null pointer, for the system; the caller frees them.
     private static func pointers(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
         unsafe texts.map { unsafe strdup($0) } + [nil]
     }

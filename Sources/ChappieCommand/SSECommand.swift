@@ -3,7 +3,7 @@ import ServerSentEvents
 
 /// Prints the events of a stream.
 struct SSECommand {
-    /// What the command accepts.
+    /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "sse",
         summary: "Reads an event stream from standard input and prints one JSON object an event.",
@@ -14,7 +14,7 @@ struct SSECommand {
         notes: ["Example: curl -N https://example.com/events | chappie sse"]
     )
 
-    /// Where output goes.
+    /// The console for the output.
     let console: Console
 
     /// Reads to the end of the input.

@@ -9,7 +9,7 @@ import ChappieTestServer
 
 /// Runs the test server or the fault proxy on loopback.
 struct ServeCommand {
-    /// What the command accepts.
+    /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "serve",
         summary: "Runs a test server of the Responses API on 127.0.0.1, or a proxy in front of any server, that "
@@ -43,7 +43,7 @@ struct ServeCommand {
         sections: [ServeFault.help]
     )
 
-    /// Where output goes.
+    /// The console for the output.
     let console: Console
 
     /// Serves until SIGINT or SIGTERM.

@@ -3,7 +3,7 @@ import ChappieTestServer
 
 /// Reads one fault of the proxy.
 ///
-/// A name, followed by parts that begin with a sign of their own and may stand in any order.
+/// A name, followed by parts in any order, each of which begins with its own sign.
 struct ServeFault {
     /// The fault.
     let fault: FaultProxy.Fault
@@ -17,7 +17,7 @@ struct ServeFault {
         case direction = ":"
         case connections = "#"
 
-        /// The part as the help has it.
+        /// The part as the help shows it.
         var spelling: String {
             switch self {
             case .byte: "@BYTE"
@@ -30,7 +30,7 @@ struct ServeFault {
         }
     }
 
-    /// A fault's name and the parts that it needs and may have, apart from `#`.
+    /// A fault's name and its required and optional parts, apart from `#`.
     private struct Form {
         let name: String
         var needs: [Part] = []
@@ -48,7 +48,7 @@ struct ServeFault {
         Form(name: "refuse"), Form(name: "silence"), Form(name: "delay", needs: [.time]),
     ]
 
-    /// Reads a fault, or says what is wrong with it.
+    /// Reads a fault, or throws its error.
     init(_ text: String) throws(UsageError) {
         let parser = Parser(text)
         let form = try parser.form()
@@ -163,7 +163,7 @@ struct ServeFault {
             }
         }
 
-        /// `2`, `2-5`, or `2-` for the second and all that follow.
+        /// Reads `2`, `2-5`, or `2-` for the second and all later ones.
         private func choose(_ text: String, for fault: inout FaultProxy.Fault) throws(UsageError) {
             let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map { Int($0) }
             let isOpen = ends.count == 2 && text.hasSuffix("-")
@@ -178,7 +178,7 @@ struct ServeFault {
 }
 
 extension ServeFault {
-    /// The grammar as the help has it.
+    /// The grammar as the help shows it.
     static let help = CommandSyntax.Section(
         title: "Faults of the proxy",
         rows: [

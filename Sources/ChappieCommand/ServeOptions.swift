@@ -1,20 +1,20 @@
 // The arguments of `chappie serve` as the configurations of the server and of the proxy.
 import ChappieTestServer
 
-/// What a server is told, from a command line.
+/// The configuration of a server, from a command line.
 struct ServeOptions {
     /// The server's configuration; its port is the one that clients connect to.
     let configuration: ChappieTestServer.Configuration
     /// The server to relay to; nil is the test server.
     let upstream: ServeUpstream?
-    /// What the proxy breaks; nil when none is asked for.
+    /// The faults of the proxy; nil when none is asked for.
     let plan: FaultProxy.Plan?
 
-    /// Options of the test server, which have no meaning for another one.
+    /// The options of the test server, which have no meaning for another one.
     private static let serverOptions = [
         "recording", "rate", "compress", "tls", "ca-out", "pending", "token-lifetime", "guard",
     ]
-    /// The longest that an access token may last: a year, in seconds.
+    /// The longest lifetime of an access token: a year, in seconds.
     private static let longestLifetime = 31_536_000
 
     /// Reads the arguments, and the files that they name.
@@ -52,7 +52,7 @@ struct ServeOptions {
         return configuration
     }
 
-    /// How people sign in.
+    /// Returns the configuration of sign-ins.
     private static func signIn(_ arguments: ParsedArguments) throws(UsageError) -> ChappieTestServer.SignIn {
         var signIn = ChappieTestServer.SignIn()
         if arguments.text("pending") == "page" {
@@ -71,7 +71,7 @@ struct ServeOptions {
         return signIn
     }
 
-    /// The faults of the scenario's file, then those of the command line.
+    /// Returns the faults of the scenario's file, then those of the command line.
     private static func plan(_ arguments: ParsedArguments, hasUpstream: Bool) throws(UsageError) -> FaultProxy.Plan? {
         var plan: FaultProxy.Plan?
         if let scenario = arguments.text("scenario") { plan = try Self.plan(ofScenario: scenario) }
@@ -126,7 +126,7 @@ struct ServeOptions {
 }
 
 extension DecodingError {
-    /// Where in a JSON text something is wrong, and what.
+    /// The place and the description of an error in a JSON text.
     fileprivate var place: String {
         let context: Context
         switch self {

@@ -1,4 +1,4 @@
-// What `chappie serve` runs: the test server, the fault proxy, or one in front of the other.
+// The service of `chappie serve`: the test server, the fault proxy, or one in front of the other.
 //
 // Owned by the command, which stops it.
 import ChappieTestServer
@@ -11,7 +11,7 @@ struct ServeService {
     /// The address for clients.
     let baseURL: String
 
-    /// Starts what the options ask for; throws what the server and the proxy throw.
+    /// Starts the service of the options; throws the errors of the server and the proxy.
     init(_ options: ServeOptions, logLine: (@Sendable (String) -> Void)?) throws {
         if let upstream = options.upstream {
             let proxy = try Self.proxy(upstream.endpoint, options, logLine)
@@ -46,7 +46,7 @@ struct ServeService {
     /// The CA of the server's certificate; nil without one.
     var caPEM: String? { self.server?.caPEM }
 
-    /// Ends everything, and returns when it has ended.
+    /// Stops all servers, and returns when they have ended.
     func stop() {
         self.proxy?.stop()
         self.server?.stop()

@@ -1,9 +1,9 @@
 // The address of a server behind the fault proxy, as it is typed. Pure.
 import ChappieTestServer
 
-/// A server that the proxy stands in front of.
+/// The server behind the proxy.
 struct ServeUpstream: Equatable {
-    /// Where it is.
+    /// Its host and port.
     let endpoint: FaultProxy.Endpoint
     /// The scheme of the address that clients get: `http` or `https`.
     let scheme: String

@@ -1,4 +1,4 @@
-// A command of the shell as a function: input in, output and ending out.
+// A shell command as a function: input in, output and exit status out.
 import Dispatch
 import Synchronization
 
@@ -10,20 +10,20 @@ import Synchronization
 
 /// One run of a command by `/bin/sh`, in a process group of its own.
 ///
-/// It ends when nobody holds its standard output any more, or with the task that waits for it: then every process of its
-/// group is killed.
+/// It ends when no process holds its standard output any more, or with the task that waits for it: then every process
+/// of its group is killed.
 final class ShellCommand: Sendable {
     /// The environment of a command, and the reader of its standard error.
     struct Surroundings: Sendable {
         /// Its environment.
         var environment: [String: String]
-        /// Takes each line of its standard error, without the line feed; nil for a standard error that is this process's.
+        /// Receives each line of its standard error, without the line feed; nil for this process's standard error.
         var errorLine: (@Sendable (String) -> Void)?
     }
 
-    /// What came of a run.
+    /// The outcome of a run.
     struct Outcome: Equatable {
-        /// How the shell ended.
+        /// The ending of the shell.
         enum Ending: Equatable {
             /// With a status of its own.
             case exited(status: CInt)
@@ -31,11 +31,11 @@ final class ShellCommand: Sendable {
             case killed(signal: CInt)
         }
 
-        /// What it printed, the limit at most.
+        /// The output, up to the limit.
         var output: [UInt8] = []
         /// Indicates whether it printed more than the limit, and was killed for it.
         var isCut = false
-        /// How the shell ended.
+        /// The ending of the shell.
         var ending = Ending.exited(status: 0)
     }
 
@@ -64,7 +64,7 @@ final class ShellCommand: Sendable {
     private let errors: CInt?
     private let surroundings: Surroundings
 
-    /// Runs a command to its end, on a thread of its own, and gives back `limit` bytes of output at most.
+    /// Runs a command to its end, on a thread of its own, and returns `limit` bytes of output at most.
     ///
     /// `SIGPIPE` has to be ignored. Throws `DescriptorError` when it cannot be started, and `CancellationError`.
     static func run(
@@ -101,7 +101,7 @@ final class ShellCommand: Sendable {
         self.output = pipes[1].reading
         self.errors = pipes.count > 2 ? pipes[2].reading : nil
         self.surroundings = surroundings
-        // A command that reads nothing, or says nothing of errors, must not hold up the one that reads what it prints.
+        // A command that does not read its input, or writes no errors, must not block the reading of its output.
         for end in [self.input, self.errors].compactMap(\.self) { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
     }
 
@@ -131,7 +131,7 @@ final class ShellCommand: Sendable {
         if isFeeding { _ = close(self.input) }
         _ = close(self.output)
         outcome.ending = self.reap()
-        // What it said before it ended lies there, and is no more than a pipe holds.
+        // The errors that it wrote before it ended are still there, no more than a pipe holds.
         errors.read()
         errors.end()
         if let errors = self.errors { _ = close(errors) }
@@ -141,7 +141,7 @@ final class ShellCommand: Sendable {
     private func wait(
         forInput isFeeding: Bool, orErrors errors: CInt?
     ) -> (input: Bool, output: Bool, errors: Bool) {
-        // A descriptor below zero is none (POSIX, poll).
+        // A negative descriptor is ignored (POSIX, poll).
         var requests = [
             pollfd(fd: self.output, events: Int16(POLLIN), revents: 0),
             pollfd(fd: isFeeding ? self.input : -1, events: Int16(POLLOUT), revents: 0),
@@ -152,7 +152,7 @@ final class ShellCommand: Sendable {
         return (input: isReady[1], output: isReady[0], errors: isReady[2])
     }
 
-    /// Writes what the pipe takes; false when nobody reads it.
+    /// Writes as many bytes as the pipe takes; returns false when the reader has closed it.
     private func feed(_ rest: inout ArraySlice<UInt8>) -> Bool {
         let count = unsafe rest.withUnsafeBytes { unsafe write(self.input, $0.baseAddress, $0.count) }
         if count < 0 { return errno == EAGAIN || errno == EINTR }
@@ -169,7 +169,7 @@ final class ShellCommand: Sendable {
 
     private func reap() -> Outcome.Ending {
         guard case .running(let identifier) = self.state.withLock({ $0 }) else { return .exited(status: 0) }
-        // It is waited for without the lock, so that it can be killed, and leaves its number free under it.
+        // The wait is outside the lock, so that the process can be killed, and its number is released under the lock.
         var info = unsafe siginfo_t()
         while unsafe waitid(P_PID, id_t(identifier), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         return self.state.withLock { state in
@@ -184,10 +184,10 @@ final class ShellCommand: Sendable {
 
 /// A command's standard error, line by line.
 private struct ErrorLines {
-    /// More than this is passed on as several lines.
+    /// The longest line; a longer one is passed on as several lines.
     private static let lineByteCount = 4_096
 
-    /// The reading end, which does not block; nil when there is none, or nothing more comes.
+    /// The reading end, which does not block; nil when there is none, or at the end of the stream.
     private(set) var descriptor: CInt?
     private let pass: @Sendable (String) -> Void
     private var rest: [UInt8] = []
@@ -197,7 +197,7 @@ private struct ErrorLines {
         self.pass = pass
     }
 
-    /// Passes on the lines that lie there.
+    /// Passes on the available lines.
     mutating func read() {
         guard let descriptor = self.descriptor else { return }
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -209,7 +209,7 @@ private struct ErrorLines {
         }
     }
 
-    /// Passes on what no line feed ends.
+    /// Passes on the last line, which no line feed ends.
     mutating func end() {
         if !self.rest.isEmpty { self.passRest() }
     }

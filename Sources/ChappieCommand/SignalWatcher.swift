@@ -1,4 +1,4 @@
-// Signals as calls on an ordinary thread, where everything may be done that a signal handler may not.
+// Signals as calls on an ordinary thread, where the restrictions of signal handlers do not apply.
 import Dispatch
 import Synchronization
 
@@ -8,23 +8,23 @@ import Synchronization
     import Glibc
 #endif
 
-/// Watches for signals while it exists, in place of what the system would do, and does again afterwards.
+/// Watches for signals while it exists, in place of the system's action, which is restored afterwards.
 ///
 /// Owned by the command that waits.
 final class SignalWatcher: Sendable {
     private let counter: Atomic<Int>
     // - Safety: the sources are set once, in the initialiser, and a dispatch source may be used from any thread.
     private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
-    /// The signals' actions before.
+    /// The signals' previous actions.
     private let actions: [(CInt, sig_t?)]
 
-    /// How many signals have arrived.
+    /// The number of signals that have arrived.
     var count: Int { self.counter.load(ordering: .acquiring) }
 
-    /// Calls `receive` for every signal, on a thread of Dispatch, with how many have arrived, this one included.
+    /// Calls `receive` for every signal, on a thread of Dispatch, with the number of signals so far, this one included.
     ///
-    /// It returns when the signals are watched: until then they are ignored, and what Dispatch sets would outlast a
-    /// watcher that is gone by then.
+    /// It returns when the signals are watched: until then they are ignored, and the action that Dispatch sets would
+    /// outlast a watcher that is released by then.
     init(_ signals: [CInt], receive: @escaping @Sendable (Int) -> Void) {
         self.counter = Atomic(0)
         let queue = DispatchQueue(label: "chappie.signals")

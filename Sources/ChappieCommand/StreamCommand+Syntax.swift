@@ -1,4 +1,4 @@
-// What `chappie stream` accepts.
+// The syntax of `chappie stream`.
 import Chappie
 
 #if canImport(FoundationEssentials)

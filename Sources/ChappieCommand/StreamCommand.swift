@@ -16,7 +16,7 @@ import Dispatch
 
 /// Streams one turn.
 struct StreamCommand {
-    /// Where output goes.
+    /// The console for the output.
     let console: Console
     /// The process's environment.
     let environment: [String: String]
@@ -48,8 +48,8 @@ struct StreamCommand {
         return status
     }
 
-    /// The account that is named, or the one that is signed in, where there is neither a key nor an address: nobody's
-    /// token goes to a server that was not meant to have it.
+    /// Returns the account that is named, or the one that is signed in where there is neither a key nor an address: a
+    /// token must not go to a server that it was not meant for.
     private func account(_ arguments: ParsedArguments, _ options: StreamOptions) throws -> ChappieConfiguration? {
         guard arguments.has("account") || options.endpoint == .embedded else { return nil }
         let signIn = try SignInOptions(arguments, environment: self.environment)
@@ -95,7 +95,7 @@ struct StreamCommand {
 
     /// Reads the stream to its end and prints it; SIGINT cancels it, a second one ends the process.
     ///
-    /// So does SIGTERM: commands that run for tools are in groups of their own, and nobody else would end them.
+    /// So does SIGTERM: commands that run for tools are in groups of their own, and would not be ended otherwise.
     private func read(
         _ handle: ChappieStreamHandle, _ reading: StreamReading, _ patience: OutputPatience
     ) async -> ExitCode {
@@ -103,7 +103,7 @@ struct StreamCommand {
             guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
             patience.interrupt()
             handle.cancel()
-            // A write that the system holds, such as one to a terminal that is stopped, is out of reach.
+            // A write that is blocked in the system, such as one to a stopped terminal, cannot be interrupted.
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
                 _exit(ExitCode.interrupted.rawValue)
             }

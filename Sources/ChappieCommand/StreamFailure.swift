@@ -1,43 +1,43 @@
-// Why a stream ended without completing, as facts that can be printed.
+// The failure of a stream, as facts that can be printed.
 import Chappie
 import ChappieTransport
 
-/// What is known about a stream that failed or was interrupted.
+/// The known facts about a stream that failed or was interrupted.
 struct StreamFailure: Equatable {
-    /// A stable name of what went wrong.
+    /// A stable name of the failure.
     var tag: String
-    /// What kind of problem it is; nil for an interruption.
+    /// The category of the failure; nil for an interruption.
     var category: ChappieErrorCategory?
     /// Indicates whether the same request may succeed later.
     var isRetryable: Bool
-    /// What went wrong and what to do, fit to show.
+    /// The problem and the advice, safe to show.
     var safeDescription: String
-    /// What the server said about it, on one line; nil when it said nothing.
+    /// The server's description, on one line; nil without one.
     var serverMessage: String?
     /// Indicates whether sending the request again is safe.
     var replaySafety: ChappieReplaySafety
-    /// How many attempts were made.
+    /// The number of attempts.
     var attempts: Int
-    /// The server's name for the request.
+    /// The server's identifier of the request.
     var requestID: String?
-    /// Who issued the certificate that was rejected, as it says itself.
+    /// The issuer of the rejected certificate, as the certificate names it.
     var issuer: String?
-    /// What was delivered, where a replay diverged.
+    /// The delivered text, where a replay diverged.
     var deliveredText: String?
-    /// What the process tells its parent.
+    /// The exit code of the process.
     var status: ExitCode
 
-    /// What was sent as proof of identity.
+    /// The proof of identity that was sent.
     enum Proof {
-        /// Nothing.
+        /// None.
         case none
-        /// A key that was given or stands in the environment.
+        /// A key, given as an option or in the environment.
         case key
-        /// The token of an account that is signed in.
+        /// The token of a signed-in account.
         case account
     }
 
-    /// The facts of an error, from the error itself and from what the stream has been through.
+    /// Collects the facts of an error, from the error itself and from the report of the stream.
     init(_ error: any Error, report: ChappieStreamReport, proof: Proof) {
         self.replaySafety = report.replaySafety
         self.attempts = report.attempts.count
@@ -77,7 +77,7 @@ struct StreamFailure: Equatable {
         }
     }
 
-    /// The cause of a divergence that is no cut.
+    /// The cause of a divergence that is not a cut.
     private static let unfinishedWords =
         "The answer ended behind a whole event, the server did not say that it was complete, and it answered otherwise "
         + "when it was asked again. \(deliveredWords) \(onceWords)"
@@ -87,7 +87,7 @@ struct StreamFailure: Equatable {
     private static let onceWords =
         "If this server ends all its answers so, give --recovery never: it is then asked once."
 
-    /// The advice where the API may not be at the address.
+    /// The advice for an address at which the API may not be.
     private static let addressWords = "Check the base URL (--base-url), to which /responses is appended"
 
     private mutating func add(_ error: ChappieClientError, _ proof: Proof, _ report: ChappieStreamReport) {

@@ -7,33 +7,33 @@ import Chappie
     import Foundation
 #endif
 
-/// What to stream, from where, and how.
+/// The request, the server, and the options of a stream.
 struct StreamOptions {
-    /// Where the request goes.
+    /// The server of the request.
     enum Endpoint: Equatable {
         /// The server in this process.
         case embedded
-        /// A server somewhere.
+        /// A remote server.
         case remote(URL)
     }
 
-    /// Where the request goes.
+    /// The server of the request.
     let endpoint: Endpoint
-    /// What is sent as proof of identity.
+    /// The proof of identity.
     let credential: ChappieCredential?
-    /// The request, without the prompt when that is to be read from standard input.
+    /// The request, without the prompt when that is read from standard input.
     var request: ChappieResponseRequest
-    /// Indicates whether the prompt is to be read from standard input.
+    /// Indicates whether the prompt is read from standard input.
     let readsPrompt: Bool
     /// Indicates whether JSON lines are printed instead of text.
     let printsJSON: Bool
-    /// Where the report goes.
+    /// The path of the report.
     let reportPath: String?
-    /// What the model may call.
+    /// The tools that the model may call.
     let tools: [CommandTool]
-    /// Indicates whether it runs then; nil for what standard error suggests.
+    /// The choice about running tools; nil for the default of standard error's kind.
     let approval: ToolApprovalChoice?
-    /// How long the whole turn may take; nil without a limit.
+    /// The time limit of the whole turn; nil without a limit.
     let timeLimit: Duration?
     private let settings: ChappieConfiguration
 
@@ -42,8 +42,8 @@ struct StreamOptions {
         if arguments.has("account"), arguments.has("api-key") {
             throw UsageError("--account and --api-key exclude each other")
         }
-        // An account that is named precedes a key that the environment happens to have, and the token of an account goes
-        // to no address that was not given with it.
+        // A named account precedes a key in the environment, and the token of an account is sent only to an address
+        // that was given with it.
         let environment = arguments.has("account") ? [:] : environment
         let key = Self.value(arguments.text("api-key"), environment, ["CHAPPIE_API_KEY", "OPENAI_API_KEY"])
         let address = Self.value(arguments.text("base-url"), environment, ["CHAPPIE_BASE_URL"])
@@ -59,25 +59,25 @@ struct StreamOptions {
         self.settings = try Self.settings(arguments)
     }
 
-    /// What the client is told.
+    /// Returns the configuration of the client.
     func configuration(baseURL: URL) -> ChappieConfiguration {
         let credential = self.credential
         var configuration = self.settings
         configuration.endpoint = .other(baseURL)
-        // No proxy of the environment is on the way to the server in this process.
+        // No proxy of the environment is used for the server in this process.
         if self.endpoint == .embedded, configuration.proxy == .environment { configuration.proxy = .none }
         configuration.credential = { _ in credential }
         return configuration
     }
 
-    /// What the client is told that speaks for an account: the rules of ChatGPT's endpoint, at the address that was
-    /// given or its own.
+    /// Returns the configuration of a client for an account: the rules of ChatGPT's endpoint, at the given address or
+    /// its own.
     func configuration(account: ChappieConfiguration) -> ChappieConfiguration {
         var configuration = self.settings
         configuration.endpoint = account.endpoint
         if case .remote(let url) = self.endpoint {
             configuration.endpoint.baseURL = url
-            // Whether it wants to be told the account is for another server to say: standards know none.
+            // Whether an account must be named is specific to the server; the standards do not define it.
             configuration.endpoint.requiresAccountID = false
         }
         configuration.signIn = account.signIn
@@ -85,7 +85,7 @@ struct StreamOptions {
         return configuration
     }
 
-    /// An option, or the first environment variable that is set and not empty.
+    /// Returns an option, or the first environment variable that is set and not empty.
     private static func value(_ option: String?, _ environment: [String: String], _ names: [String]) -> String? {
         option ?? names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
     }
@@ -132,7 +132,8 @@ struct StreamOptions {
             settings.rateLimitBackoff = .init(maxRetries: retries)
         }
         settings.timeouts = try Self.timeouts(arguments)
-        // The turn is all its responses and the tools in between; of a single response the engine knows more to say.
+        // The turn is all its responses and the tools in between; for a single response the engine reports more
+        // details.
         if arguments.has("tool") { swap(&settings.timeouts.total, &settings.limits.duration) }
         settings.limits.toolOutputByteCount = CommandTool.textLimit
         if let path = arguments.text("ca-file") { settings.tls.trust = .file(path: path) }

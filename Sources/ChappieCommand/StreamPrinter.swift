@@ -1,19 +1,19 @@
-// What is printed for the events of a stream. Pure: values in, text out.
+// The text of a stream's events. Pure: values in, text out.
 import Chappie
 
 /// Text for the two outputs of the process.
 struct PrintedText: Equatable {
-    /// Data.
+    /// The data.
     var output = ""
-    /// Everything else.
+    /// All other text.
     var errorOutput = ""
 }
 
 /// Turns a stream's events, and its end, into text.
 protocol StreamPrinter {
-    /// What is printed for an event.
+    /// Returns the text of an event.
     mutating func printed(_ event: ChappieStreamEvent) -> PrintedText
 
-    /// What is printed when the stream has failed or was interrupted.
+    /// Returns the text of a stream that has failed or was interrupted.
     mutating func printed(_ failure: StreamFailure) -> PrintedText
 }

@@ -1,26 +1,26 @@
-// Reads a stream, prints what comes, and says how it ended.
+// Reads a stream, prints its events, and returns its outcome.
 import Chappie
 
 /// One reading of one stream.
 ///
 /// Owned by the task that reads.
 struct StreamReading {
-    /// Where output goes.
+    /// The outputs.
     let screen: StreamScreen
-    /// Makes text of events.
+    /// Converts events to text.
     var printer: any StreamPrinter
-    /// What is sent as proof of identity.
+    /// The proof of identity that was sent.
     let proof: StreamFailure.Proof
     private var isComplete = false
 
-    /// A reading that has not begun.
+    /// Creates a reading that has not begun.
     init(screen: StreamScreen, printer: any StreamPrinter, proof: StreamFailure.Proof) {
         self.proof = proof
         self.screen = screen
         self.printer = printer
     }
 
-    /// Reads until the stream ends, fails or is cancelled, or nobody reads what is printed.
+    /// Reads until the stream ends, fails or is cancelled, or the output is closed.
     mutating func readToEnd(_ handle: ChappieStreamHandle, wasInterrupted: () -> Bool) async -> ExitCode {
         do {
             for try await event in handle.events {
@@ -37,25 +37,25 @@ struct StreamReading {
         } catch {
             var failure = StreamFailure(error, report: handle.report, proof: self.proof)
             failure.serverMessage = handle.serverMessage ?? failure.serverMessage
-            // Nobody is left to be told when that fails.
+            // A failure of this write could not be reported.
             try? self.screen.write(self.printer.printed(failure))
             return failure.status
         }
     }
 
-    /// What is said when output cannot be written.
+    /// Handles output that cannot be written.
     private mutating func ended(_ error: DescriptorError, _ report: ChappieStreamReport) -> ExitCode {
         switch error {
         case .closed, .failed:
             return self.screen.console.report(error, command: StreamCommand.syntax.name)
         case .interrupted, .late:
             let failure = StreamFailure(error, report: report, proof: self.proof)
-            // Standard output may have a part of something, behind which nothing else belongs.
+            // Standard output may end in the middle of a text, to which no other text belongs.
             try? self.screen.write(PrintedText(errorOutput: self.printer.printed(failure).errorOutput))
             return failure.status
         }
     }
 }
 
-/// A stream that ended without an error and without `completed`, which no stream may.
+/// The error of a stream that ended without an error and without `completed`, which must not occur.
 private struct UnfinishedStreamError: Error {}

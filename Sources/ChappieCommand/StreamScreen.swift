@@ -1,15 +1,15 @@
-// Where everything goes that is written while a stream is read.
+// The outputs that are written while a stream is read.
 
 /// The outputs of the process, and the question that may stand on its terminal.
 struct StreamScreen: Sendable {
-    /// Where output goes.
+    /// The console for the output.
     let console: Console
-    /// Asks the person.
+    /// Asks the user.
     let question: TerminalQuestion
 
-    /// Writes what is printed for an event or a failure.
+    /// Writes the text of an event or a failure.
     func write(_ text: PrintedText) throws(DescriptorError) {
-        // What nobody can be told about standard error is not worth ending a stream for.
+        // A failure of standard error cannot be reported, and does not end the stream.
         try? self.console.errorOutput.write(text.errorOutput)
         try self.console.write(text.output)
         let terminals = self.console.terminals
@@ -18,10 +18,10 @@ struct StreamScreen: Sendable {
         }
     }
 
-    /// Writes a line of a tool's standard error on a terminal, under the tool's name and without anything that a
-    /// terminal obeys: the model may have a part in it.
+    /// Returns a closure that writes a line of a tool's standard error on a terminal, with the tool's name and without
+    /// characters that a terminal interprets: the model may influence it.
     ///
-    /// Nil where standard error is no terminal, and tools have it as it is.
+    /// Nil where standard error is not a terminal, in which case the tool writes to it directly.
     func errorLine(of tool: String) -> (@Sendable (String) -> Void)? {
         guard self.console.terminals.errorOutput else { return nil }
         return { line in

@@ -1,22 +1,22 @@
 // A stream as text for people and pipes. Pure.
 import Chappie
 
-/// Prints the text to standard output, byte for byte into a pipe, and everything else to standard error.
+/// Prints the text to standard output, byte for byte into a pipe, and all other text to standard error.
 ///
 /// Progress, reasoning and limits are shown on a terminal only.
 struct StreamTextPrinter: StreamPrinter {
-    /// The columns that a terminal has for what goes into a tool, and for what comes out of it.
+    /// The number of columns on a terminal for the input of a tool, and for its output.
     private static let toolColumnCount = 2_000
 
     private let terminals: Console.Terminals
     private let style: TerminalStyle
     private var textByteCount = 0
-    /// Indicates whether the person's cursor stands at the beginning of a line.
+    /// Indicates whether the cursor is at the beginning of a line.
     private var isAtLineStart = true
-    /// Indicates whether the last thing shown was reasoning, which the answer does not continue.
+    /// Indicates whether the last output was reasoning, which the answer does not continue.
     private var isInReasoning = false
 
-    /// A printer for the kinds of reader that the outputs have.
+    /// Creates a printer for the kinds of outputs.
     init(terminals: Console.Terminals, style: TerminalStyle) {
         self.terminals = terminals
         self.style = style
@@ -56,7 +56,7 @@ struct StreamTextPrinter: StreamPrinter {
             errorOutput: lineEnd + message + "\n" + said + self.style.dim("  " + facts.joined(separator: ", ")) + "\n")
     }
 
-    /// The server's words about an error, which cannot look like a line of this program.
+    /// Returns the server's description of an error, in a form that differs from the lines of this program.
     static func line(ofServer message: String) -> String { "  the server says: \(message.onOneLine())\n" }
 
     private mutating func answer(_ text: String) -> PrintedText {
@@ -90,7 +90,7 @@ struct StreamTextPrinter: StreamPrinter {
         self.terminals.errorOutput ? self.aside(words) : PrintedText()
     }
 
-    /// A line of its own on standard error, whatever is in it; on a terminal, so many columns of it.
+    /// Returns a line of its own on standard error; on a terminal, `columns` columns of it at most.
     private mutating func aside(_ words: String, columns: Int = .max) -> PrintedText {
         guard self.terminals.errorOutput else { return PrintedText(errorOutput: words.escaped(columns: .max) + "\n") }
         let lineEnd = self.isAtLineStart ? "" : "\n"

@@ -1,4 +1,4 @@
-// Asking the person at the terminal whether a tool may run.
+// Asks the user at the terminal whether a tool may run.
 import Dispatch
 import Synchronization
 
@@ -23,20 +23,20 @@ final class TerminalQuestion: Sendable {
     private let queue = DispatchQueue(label: "chappie.questions")
     private let isReversible: Bool
 
-    /// `environment` says what the terminal understands.
+    /// Creates a question; `environment` describes the terminal's capabilities.
     init(environment: [String: String]) { self.isReversible = environment["TERM"] != "dumb" }
 
-    /// What came of a question.
+    /// The answer to a question.
     enum Answer: Equatable {
-        /// The person said yes.
+        /// The user agreed.
         case yes
-        /// Anything else was said, or the input ended.
+        /// Another answer was given, or the input ended.
         case no
         /// There is no terminal.
         case nobody
     }
 
-    /// Asks the person whether a tool may run, and waits for a line.
+    /// Asks the user whether a tool may run, and waits for a line.
     func ask(tool: String, arguments: String) async -> Answer {
         await withCheckedContinuation { continuation in
             self.queue.async { continuation.resume(returning: self.answer(tool: tool, arguments: arguments)) }
@@ -50,7 +50,7 @@ final class TerminalQuestion: Sendable {
         let terminal = DescriptorWriter(descriptor: descriptor)
         let words = Self.words(tool: tool, arguments: arguments, columns: terminal.columnCount ?? 80)
         let line = "\n" + (self.isReversible ? TerminalStyle.reversed(words) : words) + " "
-        // What was typed before there was a question is no answer to it.
+        // Input from before the question does not answer it.
         guard tcflush(descriptor, TCIFLUSH) == 0 else { return .nobody }
         self.shown.withLock { shown in
             shown = Shown(terminal: terminal, line: line)
@@ -59,13 +59,13 @@ final class TerminalQuestion: Sendable {
         // A terminal gives a line at a time.
         let answer = (try? DescriptorReader(descriptor: descriptor).read(upTo: 1024)) ?? []
         self.shown.withLock { $0 = nil }
-        // The end of the input leaves the cursor behind the question.
+        // The end of the input leaves the cursor after the question.
         if answer.last != UInt8(ascii: "\n") { try? terminal.write("\n") }
         return Self.isYes(String(decoding: answer, as: UTF8.self)) ? .yes : .no
     }
 
-    /// Shows the question again that waits for an answer, because something was written behind it: an answer belongs to
-    /// what stands last.
+    /// Shows the unanswered question again, because other output was written after it: an answer refers to the last
+    /// line.
     func showAgain() {
         // Under the lock the terminal stays open, and an answered question is not shown.
         self.shown.withLock { shown in
@@ -73,14 +73,15 @@ final class TerminalQuestion: Sendable {
         }
     }
 
-    /// The question on one line, with room for its answer: always the whole name, and of the arguments what fits.
+    /// Returns the question on one line, with room for its answer: the whole name, and as much of the arguments as
+    /// fits.
     static func words(tool: String, arguments: String, columns: Int) -> String {
         let (beginning, end) = ("Run \(tool.escaped(columns: 64)) with ", "? [y/N]")
         let room = columns - beginning.count - end.count - " yes ".count
         return beginning + arguments.escaped(columns: max(room, 24)) + end
     }
 
-    /// Returns whether a line means yes; nothing but `y` and `yes` does, in any case.
+    /// Returns whether a line means yes: `y` or `yes`, in any case.
     static func isYes(_ line: String) -> Bool {
         ["y", "yes"].contains(line.lowercased().filter { !$0.isWhitespace })
     }

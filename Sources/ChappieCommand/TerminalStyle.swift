@@ -1,12 +1,12 @@
 // Colour and weight of text on a terminal. Pure.
 
-/// When output is coloured.
+/// The choice of coloured output.
 enum ColorChoice: String, CaseIterable {
     /// On a terminal, unless `NO_COLOR` is set.
     case auto
-    /// Everywhere.
+    /// Always.
     case always
-    /// Nowhere.
+    /// Never.
     case never
 
     /// Returns whether to colour (https://no-color.org: `NO_COLOR` counts when it is not empty).
@@ -19,22 +19,22 @@ enum ColorChoice: String, CaseIterable {
     }
 }
 
-/// Marks text up with ECMA-48's "select graphic rendition", or leaves it alone.
+/// Marks text with ECMA-48's "select graphic rendition", or returns it unchanged.
 struct TerminalStyle: Sendable {
     /// Indicates whether marks are made.
     let isColored: Bool
 
-    /// Heavier.
+    /// Returns bold text.
     func bold(_ text: String) -> String { self.marked(text, "1") }
-    /// Fainter.
+    /// Returns faint text.
     func dim(_ text: String) -> String { self.marked(text, "2") }
-    /// For what went wrong.
+    /// Returns red text, for failures.
     func red(_ text: String) -> String { self.marked(text, "31") }
-    /// For what went right.
+    /// Returns green text, for successes.
     func green(_ text: String) -> String { self.marked(text, "32") }
 
-    /// Dark on light, with colour or without: nothing from outside can look like that, because no escape sequence of it
-    /// reaches a terminal.
+    /// Returns reversed text, with colour or without: external text cannot look like it, because its escape sequences
+    /// do not reach a terminal.
     static func reversed(_ text: String) -> String { "\u{1B}[7m\(text)\u{1B}[0m" }
 
     private func marked(_ text: String, _ code: String) -> String {

@@ -1,9 +1,9 @@
-// Text from outside on a terminal: it shows what it says, and cannot look like anything else. Pure.
+// External text on a terminal, without characters that could disguise it. Pure.
 
 extension String {
     /// The text without control characters other than tab and line feed.
     ///
-    /// A terminal obeys escape sequences; what a server says must not reach it as one.
+    /// A terminal interprets escape sequences, which must not reach it from a server.
     var withoutControlCharacters: String {
         guard self.unicodeScalars.contains(where: Self.isControl) else { return self }
         return String(String.UnicodeScalarView(self.unicodeScalars.filter { !Self.isControl($0) }))
@@ -17,11 +17,11 @@ extension String {
         }
     }
 
-    /// The text on one line, without anything that a terminal obeys, that is invisible, or that changes the direction
-    /// of writing.
+    /// Returns the text on one line, without characters that a terminal interprets, that are invisible, or that change
+    /// the direction of writing.
     ///
-    /// Names and plans are the server's words; none of them can look like a line of this program. What is longer than
-    /// the limit, in characters, is cut.
+    /// Names and plans are the server's text, which must not look like a line of this program. Text over the limit, in
+    /// characters, is cut.
     func onOneLine(limit: Int = 2_000) -> String {
         let scalars = self.unicodeScalars
         var line = String.UnicodeScalarView()
@@ -36,10 +36,10 @@ extension String {
         return text.count > limit ? text.prefix(max(0, limit - 1)) + "…" : text
     }
 
-    /// The text on one line of so many columns at most, with `\u{…}` in place of every scalar that is not plainly
-    /// visible.
+    /// Returns the text on one line of `columns` columns at most, with `\u{…}` in place of every scalar that is not
+    /// plainly visible.
     ///
-    /// The middle of a longer text is left out, and the number of all its Unicode scalars stands there.
+    /// The middle of a longer text is replaced by the number of all its Unicode scalars.
     func escaped(columns: Int) -> String {
         let scalars = self.unicodeScalars
         let whole = scalars.escaped(from: scalars.startIndex, columns: columns)
@@ -53,7 +53,7 @@ extension String {
 }
 
 extension String.UnicodeScalarView {
-    /// The text from an index on, escaped, as far as there are columns for it.
+    /// Returns the text from an index on, escaped, as far as it fits into the columns.
     fileprivate func escaped(from start: Index, columns: Int) -> (text: String, isComplete: Bool) {
         var text = ""
         var room = columns
@@ -68,7 +68,7 @@ extension String.UnicodeScalarView {
         return (text, true)
     }
 
-    /// The index of the longest end of the text that fits into so many columns.
+    /// Returns the index of the longest end of the text that fits into the columns.
     fileprivate func start(ofEndIn columns: Int) -> Index {
         var room = columns
         var index = self.endIndex
@@ -82,19 +82,19 @@ extension String.UnicodeScalarView {
         return index
     }
 
-    /// A scalar as it is, or its escape.
+    /// Returns a scalar as it is, or its escape.
     private func piece(at index: Index) -> String {
         let scalar = self[index]
-        // The sign of what is left out stands for nothing else.
+        // The ellipsis marks omitted text, so it is escaped itself.
         guard scalar == " " || self.isVisible(at: index) && scalar != "…" else {
             return "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
         }
         return String(scalar)
     }
 
-    /// Returns whether a scalar shows where it stands, and stays within its line.
+    /// Returns whether a scalar is visible in its place, and stays within its line.
     ///
-    /// So does a mark on a letter, up to the second one: no language needs more, and many of them reach into the lines
+    /// So is a mark on a letter, up to the second one: no language needs more, and many marks reach into the lines
     /// above and below.
     fileprivate func isVisible(at index: Index) -> Bool {
         switch self[index].properties.generalCategory {
@@ -121,7 +121,7 @@ extension String.UnicodeScalarView {
 }
 
 extension Unicode.Scalar {
-    /// Indicates whether it only separates what stands before it from what follows.
+    /// Indicates whether it only separates the text before it from the text after it.
     fileprivate var isBlank: Bool {
         switch self.properties.generalCategory {
         case .spaceSeparator, .lineSeparator, .paragraphSeparator: true
@@ -129,14 +129,14 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Indicates whether nothing is drawn for it, though its category is that of a letter, a mark or a symbol.
+    /// Indicates whether it is not drawn, though its category is that of a letter, a mark or a symbol.
     fileprivate var isHidden: Bool { self.properties.isDefaultIgnorableCodePoint || self == "\u{2800}" }
 
-    /// The number of columns that it takes at most.
+    /// The largest number of columns that it takes.
     fileprivate var columnCount: Int { self.isASCII ? 1 : 2 }
 }
 
 extension String {
-    /// The number of columns that its scalars take at most.
+    /// The largest number of columns that its scalars take.
     fileprivate var columnCount: Int { self.unicodeScalars.reduce(0) { $0 + $1.columnCount } }
 }

@@ -1,10 +1,10 @@
-// What is wrong with a command line, in words for the person who typed it.
+// The fault of a command line, in a message for the user.
 
 /// A command line, an environment variable or a file that cannot be used as it is.
 struct UsageError: Error, Equatable {
-    /// What is wrong; the beginning of a sentence, without a full stop.
+    /// The fault; the beginning of a sentence, without a full stop.
     let message: String
 
-    /// An error with a message.
+    /// Creates an error with a message.
     init(_ message: String) { self.message = message }
 }

@@ -7,14 +7,14 @@ import Chappie
     import Foundation
 #endif
 
-/// Lays out who is signed in.
+/// Formats accounts.
 struct AccountPrinter {
-    /// Colour and weight.
+    /// The colour and weight of text.
     let style: TerminalStyle
-    /// The time that is now.
+    /// The current time.
     let time: TimeText
 
-    /// An account in a few lines.
+    /// Returns an account in a few lines.
     func text(_ account: ChappieAccount) -> String {
         let who = (account.email ?? account.userID ?? account.accountID)?.onOneLine(limit: 200)
         var lines = [self.style.bold(account.name.onOneLine(limit: 200)) + (who.map { "  \($0)" } ?? "")]
@@ -24,7 +24,7 @@ struct AccountPrinter {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// An account as one object on a line of its own.
+    /// Returns an account as one object on a line of its own.
     static func line(_ account: ChappieAccount) -> String {
         var writer = JSONLineWriter()
         writer.add("type", "account")
@@ -32,7 +32,7 @@ struct AccountPrinter {
         return writer.line
     }
 
-    /// The facts of an account as fields.
+    /// Adds the facts of an account as fields.
     static func add(_ account: ChappieAccount, to writer: inout JSONLineWriter) {
         writer.add("name", account.name)
         writer.add("accountID", account.accountID)

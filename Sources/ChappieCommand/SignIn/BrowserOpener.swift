@@ -1,4 +1,4 @@
-// Opens a page in the person's browser, without a shell.
+// Opens a page in the user's browser, without a shell.
 #if canImport(Darwin)
     import Darwin
 #else
@@ -7,11 +7,11 @@
 
 /// Starts the program that opens pages.
 struct BrowserOpener {
-    /// The program, by name; nil where nobody would see a browser.
+    /// The program, by name; nil where no browser could be seen.
     let program: String?
     private let environment: [String: String]
 
-    /// What the environment has: macOS's `open`, and elsewhere `xdg-open` where there is a display.
+    /// Chooses the program: macOS's `open`, and elsewhere `xdg-open` where there is a display.
     init(environment: [String: String]) {
         self.environment = ChildEnvironment.forBrowsers(environment)
         #if canImport(Darwin)
@@ -22,7 +22,7 @@ struct BrowserOpener {
         #endif
     }
 
-    /// Starts it; false when it cannot be started.
+    /// Starts it; returns false when it cannot be started.
     ///
     /// The page is its only argument, which every user of the machine can read while it runs.
     func open(_ page: String) -> Bool {
@@ -32,7 +32,7 @@ struct BrowserOpener {
         defer { _ = close(nowhere) }
         var start = ProgramStart([program, page], environment: self.environment)
         (start.input, start.output, start.errorOutput) = (nowhere, nowhere, nowhere)
-        // Nobody waits for it: it may be the browser itself, which stays.
+        // Its end is not awaited: it may be the browser itself, which keeps running.
         return (try? start.run()) != nil
     }
 }

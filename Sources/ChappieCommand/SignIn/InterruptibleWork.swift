@@ -9,7 +9,7 @@
 enum InterruptibleWork {
     /// Runs it to its end; SIGINT and SIGTERM cancel it, a second one ends the process.
     static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        // Watched before the work begins: who is shown a code may press Ctrl-C at once.
+        // The signals are watched before the work begins: a user who is shown a code may press Ctrl-C at once.
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         let watcher = SignalWatcher([SIGINT, SIGTERM]) { count in
             guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }

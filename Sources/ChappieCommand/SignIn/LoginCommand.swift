@@ -1,4 +1,4 @@
-// `chappie login`: a person signs in, with a code on another device or in a browser on this one.
+// `chappie login`: signs a user in, with a code on another device or in a browser on this one.
 import Chappie
 
 #if canImport(FoundationEssentials)
@@ -7,9 +7,9 @@ import Chappie
     import Foundation
 #endif
 
-/// Signs a person in, and keeps the credential.
+/// Signs a user in, and stores the credential.
 struct LoginCommand {
-    /// What the command accepts.
+    /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "login",
         summary: "Signs a person in: shows a code to enter in a browser on any device, and waits.",
@@ -28,12 +28,12 @@ struct LoginCommand {
         ]
     )
 
-    /// Where output goes.
+    /// The console for the output.
     let console: Console
     /// The process's environment.
     let environment: [String: String]
 
-    /// Signs in; Ctrl-C gives it up.
+    /// Signs in; Ctrl-C cancels it.
     func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let options = try SignInOptions(arguments, environment: self.environment)
         let configuration = try options.configuration(signingInWith: self.environment)
@@ -79,7 +79,7 @@ struct LoginCommand {
         return try await self.counting(down: signIn.lifetime) { try await signIn.complete() }
     }
 
-    /// Shows on a terminal how much time is left.
+    /// Shows the remaining time on a terminal.
     private func counting(
         down lifetime: Duration, _ body: () async throws -> ChappieAccount
     ) async throws -> ChappieAccount {
@@ -120,7 +120,7 @@ struct LoginCommand {
         return style.green("Signed in.") + "\n" + AccountPrinter(style: style, time: .current).text(account)
     }
 
-    /// Says why nobody is signed in; one who has pressed Ctrl-C needs no advice.
+    /// Reports the reason for which the sign-in failed; a user who has pressed Ctrl-C needs no advice.
     private func report(_ error: ChappieAuthError) -> ExitCode {
         guard error == .cancelledSignIn else { return self.console.report(error, command: Self.syntax.name) }
         self.console.complain("the sign-in was cancelled")
@@ -143,7 +143,7 @@ struct LoginCommand {
             requiresReauthentication: error.requiresReauthentication)
     }
 
-    /// The credential is there and cannot be kept: to sign in again is no help.
+    /// Returns the line for a credential that was issued and cannot be stored: another sign-in does not help.
     private static func line(_ error: ChappieCredentialStorageError) -> String {
         Self.line(
             error.tag, error.category, error.safeDescription, isRetryable: error.isRetryable,

@@ -1,15 +1,15 @@
-// The seconds that are left, on a terminal, while something else is waited for.
+// The remaining seconds of a wait, on a terminal.
 
-/// Shows how long a code is good for, in one place, once a second.
+/// Shows the remaining lifetime of a code, in one place, once a second.
 struct LoginCountdown {
-    /// Where it is shown.
+    /// The console for the output.
     let console: Console
-    /// How many columns there are.
+    /// The number of columns.
     let width: Int
-    /// From when it counts.
+    /// The initial lifetime.
     let lifetime: Duration
 
-    /// Does something, and shows the seconds meanwhile; what it wrote is gone afterwards.
+    /// Runs `body`, and shows the seconds meanwhile; the line is erased afterwards.
     func run<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         let ticker = Task { await self.tick() }
         do {
@@ -41,10 +41,10 @@ struct LoginCountdown {
         try? self.console.errorOutput.write(line.erased())
     }
 
-    /// What the line says.
+    /// Returns the text of the line.
     static func words(remaining: Duration) -> String {
         guard remaining > .zero else { return "Waiting for the server's last word." }
-        // A second that has begun is shown: the code is good until 0.
+        // A second that has begun is shown: the code is valid until 0.
         let whole = remaining.components.seconds + (remaining.components.attoseconds > 0 ? 1 : 0)
         return "Waiting: \(TimeText.length(seconds: Int(whole))) left, Ctrl-C cancels."
     }

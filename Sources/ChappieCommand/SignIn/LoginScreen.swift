@@ -1,18 +1,18 @@
-// What a person sees who signs in. Pure.
+// The texts of a sign-in. Pure.
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
     import Foundation
 #endif
 
-/// Lays out what `chappie login` shows.
+/// Formats the output of `chappie login`.
 struct LoginScreen {
-    /// Colour and weight.
+    /// The colour and weight of text.
     let style: TerminalStyle
-    /// How many columns the terminal has; nil when there is none.
+    /// The number of columns of the terminal; nil when there is none.
     let width: Int?
 
-    /// A page and a code, each on a line of its own.
+    /// Returns a page and a code, each on a line of its own.
     func deviceCode(_ code: String, page: URL, completePage: URL?, lifetime: Duration) -> String {
         var lines = ["Open this page in a browser, on any device:", ""]
         lines += [self.standingOut(page.absoluteString), "", "and enter this code:", "", self.standingOut(code), ""]
@@ -24,7 +24,7 @@ struct LoginScreen {
         return lines.map(self.wrapped).joined(separator: "\n") + "\n\n"
     }
 
-    /// The page that a browser opens.
+    /// Returns the page that a browser opens.
     func browser(_ page: URL, isOpened: Bool) -> String {
         let lines = [
             isOpened
@@ -38,20 +38,21 @@ struct LoginScreen {
 
     private static let goesOn = "When you have agreed there, this goes on by itself."
 
-    /// From a minute on in whole minutes: some of the first one has passed on the way.
+    /// Returns a duration, from a minute on in whole minutes, because some seconds have passed already.
     private static func length(_ lifetime: Duration) -> String {
         let seconds = Int(lifetime.components.seconds)
         return TimeText.length(seconds: seconds < 60 ? seconds : (seconds + 59) / 60 * 60)
     }
 
-    /// Heavier, and indented where the line has room for that: what is broken over two lines is hard to copy.
+    /// Returns bold text, indented where the line has room for that, because text that is broken over two lines is hard
+    /// to copy.
     private func standingOut(_ text: String) -> String {
         let text = text.onOneLine()
         let isNarrow = self.width.map { text.count + 2 > $0 } ?? false
         return (isNarrow ? "" : "  ") + self.style.bold(text)
     }
 
-    /// Breaks sentences at words; what stands out stays whole.
+    /// Breaks sentences at words; highlighted text is kept whole.
     private func wrapped(_ line: String) -> String {
         guard let width = self.width, line.first != " ", line.count > width, line.contains(" ") else { return line }
         var lines: [String] = []
@@ -66,28 +67,29 @@ struct LoginScreen {
     }
 }
 
-/// A line on a terminal that is written again and again in its place.
+/// A line on a terminal that is rewritten in place.
 ///
-/// Without escape sequences: what was longer before is covered with spaces. Owned by the task that writes it.
+/// Without escape sequences: the rest of a longer previous text is covered with spaces. Owned by the task that writes
+/// it.
 struct LiveLine {
-    /// What a terminal shows of Ctrl-C, behind the text.
+    /// The echo of Ctrl-C by a terminal, after the text.
     private static let echo = "^C"
 
-    /// How many columns there are; a line that passed the last one would not be in one place.
+    /// The number of columns; a longer line would not stay in one place.
     let width: Int
     private var shownCount = 0
 
-    /// A line that shows nothing yet.
+    /// Creates an empty line.
     init(width: Int) { self.width = width }
 
-    /// What puts a text into the place of the one before.
+    /// Returns the characters that replace the previous text by another one.
     mutating func showing(_ text: String) -> String {
         let text = String(text.prefix(max(0, self.width - 1 - Self.echo.count)))
         defer { self.shownCount = text.count }
         return "\r" + text + String(repeating: " ", count: max(0, self.shownCount - text.count))
     }
 
-    /// What leaves an empty line, with the cursor at its beginning.
+    /// Returns the characters that leave an empty line, with the cursor at its beginning.
     mutating func erased() -> String {
         defer { self.shownCount = 0 }
         return self.shownCount == 0

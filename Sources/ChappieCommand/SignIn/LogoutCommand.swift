@@ -1,9 +1,9 @@
-// `chappie logout`: forgets accounts, and has their tokens revoked.
+// `chappie logout`: removes accounts, and has their tokens revoked.
 import Chappie
 
 /// Signs accounts out.
 struct LogoutCommand {
-    /// What the command accepts.
+    /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "logout",
         summary: "Has the server revoke the tokens of an account, as far as it can be reached, and forgets them.",
@@ -12,12 +12,12 @@ struct LogoutCommand {
         notes: [SignInOptions.fileNote]
     )
 
-    /// Where output goes.
+    /// The console for the output.
     let console: Console
     /// The process's environment.
     let environment: [String: String]
 
-    /// Signs out; an account that nobody is signed in as is no error.
+    /// Signs out; an account that is not signed in is not an error.
     func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let options = try SignInOptions(arguments, environment: self.environment)
         guard arguments.has("all") else {

@@ -1,4 +1,4 @@
-// The configuration file of the commands: what is in it, and where it is.
+// The configuration file of the commands: its content and its path.
 import Chappie
 
 #if canImport(FoundationEssentials)
@@ -7,11 +7,11 @@ import Chappie
     import Foundation
 #endif
 
-/// What a person has written down about signing in, so that it need not be typed.
+/// The stored sign-in options of a user.
 ///
 /// A JSON object; every member is optional.
 struct SignInFile: Equatable {
-    /// What can be given in the file; options precede it.
+    /// The members of the file; command-line options precede them.
     enum Member: String, CaseIterable {
         /// The client ID.
         case clientID = "client_id"
@@ -19,15 +19,15 @@ struct SignInFile: Equatable {
         case issuer
         /// The name of the account.
         case account
-        /// The token endpoint of a server that keeps to the standards.
+        /// The token endpoint of a server that conforms to the standards.
         case tokenEndpoint = "token_endpoint"
-        /// Where that server gives device codes (RFC 8628 section 3.1).
+        /// The device authorization endpoint of that server (RFC 8628 section 3.1).
         case deviceEndpoint = "device_authorization_endpoint"
-        /// Where a browser begins there.
+        /// The authorization endpoint of that server.
         case authorizationEndpoint = "authorization_endpoint"
-        /// Where that server revokes tokens (RFC 7009).
+        /// The revocation endpoint of that server (RFC 7009).
         case revocationEndpoint = "revocation_endpoint"
-        /// What is asked for there.
+        /// The requested scope.
         case scope
     }
 
@@ -35,7 +35,7 @@ struct SignInFile: Equatable {
     let path: String
     private let members: [Member: String]
 
-    /// A member's text; nil when it is not there.
+    /// Returns a member's text; nil when it is missing.
     subscript(member: Member) -> String? { self.members[member] }
 
     /// Reads a file's text; its errors name the file and the member.
@@ -59,14 +59,14 @@ struct SignInFile: Equatable {
         self.members = members
     }
 
-    /// The file that an environment names; nil when there is none.
+    /// Returns the file that an environment names; nil when there is none.
     static func find(_ environment: [String: String]) throws(UsageError) -> SignInFile? {
         let path = Self.path(environment)
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         return try SignInFile(text: DescriptorReader.bytes(ofFile: path), path: path)
     }
 
-    /// Where the file is looked for.
+    /// Returns the path of the file.
     ///
     /// In `CHAPPIE_HOME`, or `chappie` below `XDG_CONFIG_HOME`, or `~/.config/chappie`: the first that is set.
     static func path(_ environment: [String: String]) -> String {

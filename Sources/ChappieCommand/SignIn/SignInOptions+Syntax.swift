@@ -1,13 +1,13 @@
-// What the commands for accounts accept.
+// The options of the commands for accounts.
 
 extension SignInOptions {
-    /// Which account.
+    /// The option that names the account.
     static let accountOption = CommandSyntax.Option(
         "account", "NAME", "which of several accounts: a name of your choice; default: the file's, or 'default'")
-    /// Where credentials are kept.
+    /// The option that names the directory of credentials.
     static let storeOption = CommandSyntax.Option(
         "store", "DIR", "where credentials are kept; default: 'credentials' beside the configuration file")
-    /// How the servers are reached.
+    /// The options about reaching the servers.
     static let connectionOptions: [CommandSyntax.Option] = [
         .init(
             "ca-file", "FILE",
@@ -18,7 +18,7 @@ extension SignInOptions {
                 + "and the proxy looks names up, not for socks5; environment HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY"
         ),
     ]
-    /// Who signs in, and at which server.
+    /// The options about the client and the server.
     static let serverOptions: [CommandSyntax.Option] = [
         .init("client-id", "ID", "the name by which the server knows the program; environment CHAPPIE_CLIENT_ID"),
         .init("issuer", "URL", "the authorization server; default https://auth.openai.com"),
@@ -28,7 +28,7 @@ extension SignInOptions {
         .init("revocation-endpoint", "URL", "where that server revokes tokens"),
         .init("scope", "WORDS", "what that server is asked for; default 'openid profile email offline_access'"),
     ]
-    /// Where the configuration file is, and what it may say.
+    /// The note about the path and the content of the configuration file.
     static let fileNote =
         "The configuration file is $CHAPPIE_HOME/config.json, $XDG_CONFIG_HOME/chappie/config.json or "
         + "~/.config/chappie/config.json: a JSON object whose members, all texts, stand for options: "

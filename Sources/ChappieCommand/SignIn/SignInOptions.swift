@@ -7,11 +7,11 @@ import Chappie
     import Foundation
 #endif
 
-/// Which account is meant, where it is kept, and who signs it in.
+/// The account, its storage, and the client and server of its sign-in.
 struct SignInOptions {
     /// The account's name.
     let account: String
-    /// Where credentials are kept.
+    /// The storage of credentials.
     let storage: ChappieFileCredentialStorage
     /// The client ID of the option, the environment or the file; nil when there is none.
     let clientID: String?
@@ -24,7 +24,7 @@ struct SignInOptions {
         try self.init(arguments, environment: environment, file: SignInFile.find(environment))
     }
 
-    /// Puts arguments, environment and file together, in this order of precedence.
+    /// Combines arguments, environment and file, in this order of precedence.
     init(_ arguments: ParsedArguments, environment: [String: String], file: SignInFile?) throws(UsageError) {
         let source = SignInSource(arguments: arguments, file: file)
         let variable = environment["CHAPPIE_CLIENT_ID"].flatMap { $0.isEmpty ? nil : $0 }
@@ -48,7 +48,7 @@ struct SignInOptions {
         return name
     }
 
-    /// What the session of a sign-in is told.
+    /// Returns the configuration of the session of a sign-in.
     ///
     /// Throws where there is no client ID.
     func configuration(signingInWith environment: [String: String]) throws(UsageError) -> ChappieConfiguration {
@@ -60,21 +60,21 @@ struct SignInOptions {
         return self.configuration(account: self.account, clientID: clientID, server: self.server)
     }
 
-    /// What the session of an account is told that is signed in: its client and its server are those of its sign-in.
+    /// Returns the configuration of the session of a signed-in account: its client and server are those of its sign-in.
     ///
-    /// What the file says of the server's endpoints precedes what the credential says.
+    /// The endpoints in the file precede those of the credential.
     func configuration(of account: String, _ stored: ChappieStoredCredential) -> ChappieConfiguration {
         let isDescribed = self.server.issuer.absoluteString == stored.issuer && self.server.keptEndpoints != nil
         let server = isDescribed ? self.server : ChappieAuthorizationServer(of: stored) ?? self.server
         return self.configuration(account: account, clientID: stored.clientID, server: server)
     }
 
-    /// What a session is told that only looks at what is stored.
+    /// The configuration of a session that only reads stored credentials.
     var configurationForLooking: ChappieConfiguration {
         self.configuration(account: self.account, clientID: self.clientID, server: self.server)
     }
 
-    /// What is kept of the account; throws `SignedOutError` when nobody is signed in.
+    /// Returns the stored credential of the account; throws `SignedOutError` when it is not signed in.
     func storedCredential() throws -> ChappieStoredCredential {
         guard let stored = try self.storage.credential(of: self.account) else {
             throw SignedOutError(account: self.account)
@@ -87,7 +87,7 @@ struct SignInOptions {
     ) -> ChappieConfiguration {
         var configuration = ChappieConfiguration(harness: .none, endpoint: .chatGPT)
         configuration.signIn = ChappieSignInConfiguration(clientID: clientID, server: server, account: account)
-        // Servers that keep to the standards allow any port of loopback (RFC 8252 section 7.3).
+        // Servers that conform to the standards allow any loopback port (RFC 8252 section 7.3).
         if case .standard? = server.deviceGrant ?? .standard(deviceAuthorization: server.token) {
             configuration.signIn.callbackPorts = [0]
         }
@@ -98,30 +98,30 @@ struct SignInOptions {
     }
 }
 
-/// Nobody is signed in under a name.
+/// The error of an account that is not signed in.
 struct SignedOutError: Error, Equatable {
-    /// The name; nil when there is no account at all.
+    /// The name; nil when no account is signed in.
     var account: String?
 
-    /// What is wrong, and what to do.
+    /// The problem, and the advice.
     var message: String {
         "nobody is signed in" + (self.account.map { " as \($0)" } ?? "") + "; 'chappie login' signs in"
     }
 }
 
-/// Options, and a file for what they leave open.
+/// The options, and a file for those that are not given.
 private struct SignInSource {
     let arguments: ParsedArguments
     let file: SignInFile?
 
-    /// A value, and what to call the place where it stands.
+    /// Returns a value, and the name of its source.
     func value(_ option: String, _ member: SignInFile.Member) throws(UsageError) -> (text: String, place: String)? {
         if let text = try self.arguments.filledText(option) { return (text, "option --\(option)") }
         guard let file = self.file, let text = file[member] else { return nil }
         return (text, "\(file.path): member '\(member.rawValue)'")
     }
 
-    /// The authorization server.
+    /// Returns the authorization server.
     func server() throws(UsageError) -> ChappieAuthorizationServer {
         let issuer = try self.url("issuer", .issuer)
         let token = try self.url("token-endpoint", .tokenEndpoint)
@@ -154,7 +154,7 @@ private struct SignInSource {
 }
 
 extension ParsedArguments {
-    /// An option's value, which must not be empty.
+    /// Returns an option's value, which must not be empty.
     func filledText(_ name: String) throws(UsageError) -> String? {
         guard let text = self.text(name) else { return nil }
         guard !text.isEmpty else { throw UsageError("option --\(name) needs a value that is not empty") }

@@ -1,15 +1,15 @@
-// Durations and points in time in words. Pure.
+// Durations and points in time as text. Pure.
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
     import Foundation
 #endif
 
-/// Time for people.
+/// Formats times for people.
 struct TimeText {
-    /// The time that is now.
+    /// The current time.
     let now: Date
-    /// Whose clock is meant.
+    /// The time zone of the clock.
     let timeZone: TimeZone
 
     /// The time of this machine.
@@ -17,7 +17,7 @@ struct TimeText {
 
     private static let units = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)]
 
-    /// A length of time by its two largest units: `2 h 2 min`, `14 min 52 s`, `45 s`.
+    /// Returns a duration in its two largest units: `2 h 2 min`, `14 min 52 s`, `45 s`.
     static func length(seconds: Int) -> String {
         guard seconds > 0, let first = Self.units.firstIndex(where: { seconds >= $0.1 }) else { return "0 s" }
         let (name, size) = Self.units[first]
@@ -28,16 +28,16 @@ struct TimeText {
         return rest == 0 ? text : text + " \(rest) \(nextName)"
     }
 
-    /// How long it is until a date; what is too far away to be meant is nil.
+    /// Returns the time until a date; nil when the date is implausibly far away.
     func untilWords(_ date: Date) -> String? {
         let seconds = date.timeIntervalSince(self.now)
         guard (0..<Self.horizon).contains(seconds) else { return nil }
-        // From a minute on, seconds are noise.
+        // From a minute on, seconds are left out.
         let whole = Int(seconds.rounded(.up))
         return Self.length(seconds: whole < 60 ? whole : whole / 60 * 60)
     }
 
-    /// The clock's time, with the day where that is another one: `10:00`, `2026-11-24 10:00`; nil as above.
+    /// Returns the time of day, with the date where that is another day: `10:00`, `2026-11-24 10:00`; nil as above.
     func clockWords(_ date: Date) -> String? {
         guard abs(date.timeIntervalSince(self.now)) < Self.horizon else { return nil }
         let (then, today) = (self.fields(date), self.fields(self.now))

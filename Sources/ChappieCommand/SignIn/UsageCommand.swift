@@ -1,4 +1,4 @@
-// `chappie usage`: how much of an account's limits is spent.
+// `chappie usage`: the used part of an account's limits.
 import Chappie
 
 #if canImport(FoundationEssentials)
@@ -7,9 +7,9 @@ import Chappie
     import Foundation
 #endif
 
-/// Asks the server, and prints what it says.
+/// Asks the server, and prints its answer.
 struct UsageCommand {
-    /// What the command accepts.
+    /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "usage",
         summary: "Prints how much of a signed-in account's usage limits is spent, and when they begin anew.",
@@ -21,7 +21,7 @@ struct UsageCommand {
         notes: [SignInOptions.fileNote, "When nobody is signed in, the exit code is 77."]
     )
 
-    /// Where output goes.
+    /// The console for the output.
     let console: Console
     /// The process's environment.
     let environment: [String: String]

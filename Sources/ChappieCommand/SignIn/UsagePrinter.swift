@@ -1,4 +1,4 @@
-// How much of an account's limits is spent, as bars for people and as a JSON line. Pure.
+// The used part of an account's limits, as bars for people and as a JSON line. Pure.
 import Chappie
 
 #if canImport(FoundationEssentials)
@@ -7,21 +7,21 @@ import Chappie
     import Foundation
 #endif
 
-/// Lays out usage.
+/// Formats usage.
 struct UsagePrinter {
-    /// Colour and weight.
+    /// The colour and weight of text.
     let style: TerminalStyle
-    /// How many columns a line may have; nil where no person reads it, and then there are no bars.
+    /// The number of columns of a line; nil where the output is not a terminal, and there are no bars then.
     let width: Int?
     /// Indicates whether characters beyond ASCII can be shown.
     let isUTF8: Bool
-    /// The time that is now.
+    /// The current time.
     let time: TimeText
 
     private static let longestBar = 16
     private static let shortestBar = 4
 
-    /// One window as it stands in a line.
+    /// The cells of one window in a line.
     private struct Row {
         let label: String
         let usedPercent: Double
@@ -29,7 +29,7 @@ struct UsagePrinter {
         let reset: String
     }
 
-    /// Everything that is known.
+    /// Returns all known limits.
     func text(_ usage: ChappieUsage) -> String {
         var blocks = [usage.planType.map { "plan  " + self.style.bold($0.onOneLine(limit: 200)) + "\n" } ?? ""]
         if let limit = usage.limit { blocks.append(self.text(limit)) }
@@ -51,7 +51,7 @@ struct UsagePrinter {
     }
 
     private func row(_ window: ChappieUsageLimitWindow) -> Row {
-        // A million days: what is above is no window.
+        // A million days: a longer window is implausible.
         let label = window.windowMinutes.flatMap { minutes in
             minutes > 0 ? TimeText.length(seconds: min(minutes, 1_440_000_000) * 60) : nil
         }
@@ -66,7 +66,8 @@ struct UsagePrinter {
         return "resets in \(until) (\(clock))"
     }
 
-    /// Columns line up with those of the other rows; what there is no room for is left out, the end of the line first.
+    /// Returns a line whose columns are aligned with the other rows; cells without room are left out, from the end of
+    /// the line.
     private func line(_ row: Row, of rows: [Row]) -> String {
         func widest(_ text: (Row) -> String) -> Int { rows.map { text($0).count }.max() ?? 0 }
         let label = row.label + String(repeating: " ", count: widest(\.label) - row.label.count)
@@ -84,7 +85,7 @@ struct UsagePrinter {
 
     private func bar(_ percent: Double, length: Int) -> String {
         let part = min(max(percent / 100, 0), 1) * Double(length)
-        // A bar is full when everything is spent, and empty when nothing is.
+        // A bar is full only at 100 %, and empty only at 0 %.
         let isPartial = percent > 0 && percent < 100
         let filled = isPartial ? min(max(Int(part.rounded()), 1), length - 1) : Int(part)
         let (full, empty) = self.isUTF8 ? ("█", "░") : ("#", "-")
@@ -106,7 +107,7 @@ struct UsagePrinter {
 
     // MARK: JSON
 
-    /// The same as one object on a line of its own.
+    /// Returns the usage as one object on a line of its own.
     static func line(_ usage: ChappieUsage, account: String) -> String {
         var writer = JSONLineWriter()
         writer.add("type", "usage")

@@ -1,9 +1,9 @@
-// `chappie whoami`: who is signed in, from what is stored; nothing is sent.
+// `chappie whoami`: the signed-in accounts, from the stored credentials; no request is sent.
 import Chappie
 
 /// Prints accounts.
 struct WhoamiCommand {
-    /// What the command accepts.
+    /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "whoami",
         summary: "Prints who is signed in, as the stored tokens say; nothing is sent.",
@@ -14,7 +14,7 @@ struct WhoamiCommand {
         notes: [SignInOptions.fileNote, "When nobody is signed in, the exit code is 77."]
     )
 
-    /// Where output goes.
+    /// The console for the output.
     let console: Console
     /// The process's environment.
     let environment: [String: String]
