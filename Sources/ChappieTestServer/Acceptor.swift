@@ -100,7 +100,7 @@ final class Acceptor: Sendable {
         }
     }
 
-    /// Waits for a connection; false when the server stops.
+    /// Waits for a connection; returns false when the server stops.
     private func waitForConnection() -> Bool {
         var entries = [
             pollfd(fd: self.listener, events: Int16(POLLIN), revents: 0),
@@ -147,7 +147,7 @@ final class Acceptor: Sendable {
 
     // MARK: Stopping
 
-    /// Ends every thread and closes every socket; later calls do nothing.
+    /// Ends every thread and closes every socket; later calls have no effect.
     func stop() {
         let acceptThread = self.state.withLock { state -> ServerThread? in
             state.isStopping = true

@@ -1,14 +1,14 @@
-// The server's public face: start, address, log, stop.
+// The server's public interface: start, address, log, stop.
 //
-// Owned by whoever made it. Its accept thread and its connection threads end in `stop()`.
+// Owned by its creator. Its accept thread and its connection threads end in `stop()`.
 #if canImport(Darwin)
     import Darwin
 #else
     import Glibc
 #endif
 
-/// A server of the Responses API on 127.0.0.1 that answers from a script, over a WebSocket or as an event stream, and
-/// misbehaves where it is told to.
+/// A server of the Responses API on 127.0.0.1 that answers from a script, over a WebSocket or as an event stream, with
+/// configurable faults.
 ///
 /// ```swift
 /// var configuration = ChappieTestServer.Configuration()
@@ -23,10 +23,10 @@
 /// and below `/backend-api/codex`. A response with `background`, `stream` and `store` goes on without its connection,
 /// and `GET /v1/responses/{id}?stream=true&starting_after=N` streams the rest of it. `GET …/models` lists
 /// `modelNames`, and `GET /health` is answered 200 without a credential, as gateways expect it of an inference server.
-/// Blocking sockets, a thread a connection, and a protocol layer of its own: it shares no code with the clients that it
-/// tests.
+/// It uses blocking sockets, a thread for each connection, and a protocol layer of its own, so that it shares no code
+/// with the clients that it tests.
 public final class ChappieTestServer: Sendable {
-    /// Why a server did not start.
+    /// The reason for which a server did not start.
     public enum StartError: Error, Hashable, Sendable {
         /// No socket could be bound and listened on; the value is `errno`.
         case cannotListen(code: Int32)
@@ -63,13 +63,13 @@ public final class ChappieTestServer: Sendable {
 
     deinit { self.stop() }
 
-    /// The address that clients take as their base URL, such as `http://127.0.0.1:8080/v1`.
+    /// The base URL for clients, such as `http://127.0.0.1:8080/v1`.
     public var baseURL: String { "\(self.origin)/v1" }
 
     /// The base URL of the path with the ChatGPT backend's rules.
     public var chatGPTBaseURL: String { "\(self.origin)/backend-api/codex" }
 
-    /// The address of the server itself, such as `http://127.0.0.1:8080`: what clients take as their issuer.
+    /// The address of the server itself, such as `http://127.0.0.1:8080`, which is the issuer for clients.
     public var origin: String { "\(self.parts.identity == nil ? "http" : "https")://127.0.0.1:\(self.port)" }
 
     /// The CA that signed the certificate, as PEM text; nil without TLS.
@@ -81,15 +81,15 @@ public final class ChappieTestServer: Sendable {
     /// A client's certificate of the same CA and its key, as PEM texts; nil when none is required.
     public var clientCertificate: (certificatePEM: String, keyPEM: String)? { self.parts.identity?.client }
 
-    /// What arrived, by attempt; the oldest are dropped past `Configuration.maximumRecordCount`.
+    /// The records of the attempts; the oldest are dropped beyond `Configuration.maximumRecordCount`.
     public var log: [RequestRecord] { self.parts.log.records }
 
-    /// How many TCP connections were accepted over the server's life.
+    /// The number of TCP connections that the server has accepted.
     public var connectionCount: Int { self.parts.log.connectionCount }
 
-    /// Forgets what arrived.
+    /// Removes the records.
     ///
-    /// Attempts and milestones count on.
+    /// The counts of attempts and milestones continue.
     public func clearLog() { self.parts.log.removeRecords() }
 
     /// Closes the listener and all connections, and returns when every thread has ended.
@@ -100,13 +100,13 @@ public final class ChappieTestServer: Sendable {
         self.parts.log.stop()
     }
 
-    /// Suspends until something has happened so many times; false when the server stops or the task is cancelled first.
+    /// Suspends until a milestone is reached; returns false when the server stops or the task is cancelled first.
     @discardableResult
     public func reached(_ milestone: Milestone) async -> Bool { await self.parts.log.wait(for: milestone) }
 
-    /// Blocks until something has happened so many times; false when the server stops first.
+    /// Blocks until a milestone is reached; returns false when the server stops first.
     ///
-    /// For threads of their own; tasks use `reached(_:)`.
+    /// It is for threads of a test; tasks use `reached(_:)`.
     @discardableResult
     public func waitBlocking(for milestone: Milestone) -> Bool { self.parts.log.waitBlocking(for: milestone) }
 }

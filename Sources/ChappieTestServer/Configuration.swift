@@ -1,50 +1,51 @@
-// What a test server is told before it starts.
+// The configuration of a test server.
 //
-// Immutable values; nobody owns them.
+// Immutable values without an owner.
 
 extension ChappieTestServer {
-    /// How a server answers, and how it misbehaves.
+    /// The answers of a server, and its faults.
     public struct Configuration: Sendable {
         /// The TCP port on 127.0.0.1; 0 takes any free one.
         public var port: UInt16 = 0
-        /// Where the events of a response come from.
+        /// The source of a response's events.
         public var model: Model = .scripted(ScriptedModel())
-        /// What `GET …/models` lists.
+        /// The model names that `GET …/models` lists.
         public var modelNames = ["scripted"]
-        /// What goes wrong, and when.
+        /// The faults, each for some attempts.
         ///
         /// All that match an attempt apply together.
         public var faults: [Fault] = []
-        /// Serve over TLS with a certificate made on the spot.
+        /// The TLS options, with a generated certificate; nil without TLS.
         public var tls: TLSOptions?
-        /// How many connections are dropped before anything is read, the first ones; during the TLS handshake if there
-        /// is one.
+        /// The number of connections that are dropped before any byte is read, from the first on; during the TLS
+        /// handshake if there is one.
         public var droppedConnections = 0
-        /// Events a second; nil sends them as fast as the client reads.
+        /// The number of events per second; nil sends them as fast as the client reads.
         public var eventsPerSecond: Double?
-        /// What the server does with a WebSocket client's offer of permessage-deflate (RFC 7692).
+        /// The answer to a WebSocket client's offer of permessage-deflate (RFC 7692).
         public var messageCompression: MessageCompression = .off
         /// The content coding of an event stream, used when the client accepts it.
         public var contentCoding: ContentCoding = .identity
-        /// How events are divided into writes.
+        /// The division of events into writes.
         public var writeMode: WriteMode = .batched
         /// The line ends of an event stream.
         public var lineEnding: LineEnding = .lineFeed
         /// Indicates whether a request without a bearer token is answered 401.
         public var requiresAuthorization = false
-        /// The bearer tokens that are accepted, any other being answered 401; nil is all.
+        /// The accepted bearer tokens, any other being answered 401; nil is all.
         public var acceptedTokens: [String]?
-        /// How often a `keepalive` event is sent while a response waits; nil is never.
+        /// The interval of `keepalive` events while a response waits; nil is never.
         public var keepaliveInterval: Duration?
-        /// How often a comment is sent while an event stream waits; nil is never.
+        /// The interval of comments while an event stream waits; nil is never.
         public var commentInterval: Duration?
-        /// How often a WebSocket gets a ping, between responses too; nil is never.
+        /// The interval of pings on a WebSocket, between responses too; nil is never.
         public var pingInterval: Duration?
-        /// How long the answer to such a ping may take before the WebSocket is closed with 1011; nil is for ever.
+        /// The time limit for the answer to such a ping, after which the WebSocket is closed with 1011; nil is no
+        /// limit.
         public var pongTimeout: Duration?
         /// The age after which a background response cannot be streamed again.
         public var resumeLifetime: Duration = .seconds(300)
-        /// The age after which a background response is forgotten.
+        /// The age after which a background response is removed.
         public var responseLifetime: Duration = .seconds(600)
         /// The age after which a WebSocket's next request is refused, as services do after an hour; nil is never.
         public var connectionLifetime: Duration?
@@ -52,27 +53,27 @@ extension ChappieTestServer {
         public var maximumMessageByteCount = 16 * 1024 * 1024
         /// Indicates whether `codex.rate_limits` and `response.metadata` precede a response on a WebSocket.
         public var limitEvents: LimitEvents = .onChatGPTPath
-        /// Indicates whether `response.steer` puts input into a response that a WebSocket carries.
+        /// Indicates whether `response.steer` adds input to a response on a WebSocket.
         public var supportsSteering = true
-        /// How people and programs sign in.
+        /// The configuration of sign-ins.
         public var signIn = SignIn()
         /// Fields added to every answer of the two endpoints, the 101 included.
         public var additionalFields: [Field] = []
-        /// How many records `log` keeps; older ones are dropped.
+        /// The number of records that `log` keeps; older ones are dropped.
         public var maximumRecordCount = 10_000
-        /// Called with one JSON object for each thing that happens, on the thread where it happens.
+        /// Receives one JSON object for each event, on the thread where it occurs.
         public var logLine: (@Sendable (String) -> Void)?
 
-        /// The defaults: plain HTTP, the scripted model, no fault.
+        /// Creates the defaults: plain HTTP, the scripted model, no fault.
         public init() {}
 
-        /// The defaults with a model and faults.
+        /// Creates the defaults with a model and faults.
         public init(model: Model, faults: [Fault] = []) {
             self.model = model
             self.faults = faults
         }
 
-        /// The defaults with what a scenario asks for.
+        /// Creates the defaults with the settings of a scenario.
         public init(scenario: Scenario) {
             let server = scenario.server
             self.faults = server.faults
@@ -102,18 +103,18 @@ extension ChappieTestServer {
         }
     }
 
-    /// Where the events of a response come from.
+    /// The source of a response's events.
     public enum Model: Sendable {
-        /// A model that makes them up, the same for the same seed.
+        /// A model that generates them, the same for the same seed.
         case scripted(ScriptedModel)
-        /// Recorded events, one JSON object an element. Several recordings are served in turn and then repeat; the
-        /// next one's turn comes when the present one's last event was written.
+        /// Recorded events, one JSON object an element. Several recordings are served in turn and then repeat; the next
+        /// one begins when the last event of the current one was written.
         case recordings([[String]])
-        /// Events from a closure, called on a connection thread with what was asked.
+        /// A closure that returns events, called on a connection thread with the request.
         case custom(@Sendable (ResponseRequest) -> [String])
     }
 
-    /// What a request asked for, as `Model.custom` sees it.
+    /// A request for a response, as `Model.custom` receives it.
     public struct ResponseRequest: Sendable {
         /// The attempt that carries the request.
         public var attempt: Int
@@ -121,11 +122,11 @@ extension ChappieTestServer {
         public var response: Int
         /// The transport that it arrived on.
         public var transport: Transport
-        /// The request's JSON text.
+        /// The JSON text of the request.
         public var bodyText: String
     }
 
-    /// The two ways to the same answer.
+    /// The two transports of a response.
     public enum Transport: String, Codable, Hashable, Sendable, CaseIterable {
         /// A WebSocket (RFC 6455).
         case webSocket
@@ -140,7 +141,7 @@ extension ChappieTestServer {
         /// The field value.
         public var value: String
 
-        /// Makes a field.
+        /// Creates a field.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -149,22 +150,22 @@ extension ChappieTestServer {
 
     /// The server's parameters for permessage-deflate (RFC 7692 section 7.1).
     public struct DeflateParameters: Hashable, Sendable {
-        /// Compress every message on its own.
+        /// Indicates whether every message is compressed on its own.
         public var serverNoContextTakeover = false
-        /// Ask the client to compress every message on its own.
+        /// Indicates whether the client is asked to compress every message on its own.
         public var clientNoContextTakeover = false
         /// The server's window, 9 to 15.
         public var serverMaxWindowBits: Int?
         /// The client's window, 8 to 15; answered only to a client that offers the parameter.
         public var clientMaxWindowBits: Int?
-        /// Messages shorter than this are sent uncompressed.
+        /// The size below which messages are sent uncompressed.
         public var minimumByteCount = 0
 
-        /// Context takeover in both directions, the largest windows.
+        /// Creates parameters with context takeover in both directions and the largest windows.
         public init() {}
     }
 
-    /// What to do with an offer of permessage-deflate.
+    /// The answer to an offer of permessage-deflate.
     public enum MessageCompression: Hashable, Sendable {
         /// Ignore it.
         case off
@@ -182,7 +183,7 @@ extension ChappieTestServer {
         case deflate
     }
 
-    /// How events are divided into writes and, over HTTP, into chunks.
+    /// The division of events into writes and, over HTTP, into chunks.
     public enum WriteMode: Hashable, Sendable {
         /// A chunk an event, many in one write.
         case batched
@@ -190,7 +191,7 @@ extension ChappieTestServer {
         case perEvent
         /// Several events in one chunk and one write.
         case events(Int)
-        /// Chunks (HTTP) or writes (WebSocket) of so many bytes, wherever they fall.
+        /// Chunks (HTTP) or writes (WebSocket) of this number of bytes, wherever they fall.
         case bytes(Int)
     }
 
@@ -213,9 +214,9 @@ extension ChappieTestServer {
         }
     }
 
-    /// Where usage-limit events are sent.
+    /// The connections on which usage-limit events are sent.
     public enum LimitEvents: String, Codable, Hashable, Sendable {
-        /// Nowhere.
+        /// None.
         case never
         /// On `/backend-api/codex/responses` only, as the services do.
         case onChatGPTPath

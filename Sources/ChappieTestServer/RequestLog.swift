@@ -1,8 +1,8 @@
-// The log of attempts, and those who wait for something in it.
+// The log of attempts, and the callers that wait for its milestones.
 //
 // Shared by all connection threads and the server's user; one lock guards it.
 
-/// Records attempts and wakes waiters.
+/// Records attempts and wakes waiting callers.
 final class RequestLog: Sendable {
     /// Counts over the server's life.
     struct Totals: Sendable {
@@ -31,13 +31,13 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// The payloads of an attempt's pings that are not answered yet.
+    /// The unanswered payloads of an attempt's pings.
     private typealias OpenPings = [[UInt8]]
 
     private struct State: MilestoneCounting {
         var records: [Int: ChappieTestServer.RequestRecord] = [:]
         var openPings: [Int: OpenPings] = [:]
-        /// By the number of the request to any endpoint of sign-in, from 1.
+        /// The records by the number of the request to any sign-in endpoint, from 1.
         var signInRecords: [Int: ChappieTestServer.SignInRecord] = [:]
         var totals = Totals()
 
@@ -48,23 +48,23 @@ final class RequestLog: Sendable {
     private let maximumRecordCount: Int
     private let logLine: (@Sendable (String) -> Void)?
 
-    /// A log that keeps so many records and tells `logLine` what happens.
+    /// Creates a log that keeps a number of records and reports events to `logLine`.
     init(maximumRecordCount: Int, logLine: (@Sendable (String) -> Void)?) {
         self.maximumRecordCount = max(1, maximumRecordCount)
         self.logLine = logLine
     }
 
-    /// The records that are kept, by attempt.
+    /// The kept records, by attempt.
     var records: [ChappieTestServer.RequestRecord] {
         self.state.withLock { state in state.records.values.sorted { $0.attempt < $1.attempt } }
     }
 
-    /// The records of sign-in that are kept, in the order of their answers.
+    /// The kept sign-in records, in the order of their answers.
     var signInRecords: [ChappieTestServer.SignInRecord] {
         self.state.withLock { state in state.signInRecords.sorted { $0.key < $1.key }.map(\.value) }
     }
 
-    /// Forgets the records; the totals stay.
+    /// Removes the records; the totals are kept.
     func removeRecords() {
         self.state.withLock { state in
             state.records = [:]
@@ -103,12 +103,12 @@ final class RequestLog: Sendable {
         return attempt
     }
 
-    /// The fields whose values are for a log.
+    /// Returns the fields whose values may be logged.
     static func harmless(_ fields: [ChappieTestServer.Field]) -> [ChappieTestServer.Field] {
         fields.filter { !Self.isSecret($0.name.lowercased()) }
     }
 
-    /// Names of fields whose values are not for a log.
+    /// Returns whether the values of a field must not be logged.
     private static func isSecret(_ name: String) -> Bool {
         ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"].contains(name)
             || name.contains("token") || name.contains("secret")
@@ -128,7 +128,7 @@ final class RequestLog: Sendable {
         self.note(attempt, "body", details)
     }
 
-    /// How many outputs of tools a request brings.
+    /// Returns the number of tool outputs in a request.
     private static func toolOutputCount(in bytes: [UInt8]) -> Int {
         let items = JSONValue(bytes)?["input"]?.elements ?? []
         return items.count { $0["type"]?.string?.hasSuffix("_output") == true }
@@ -142,10 +142,10 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     var connectionCount: Int { self.state.withLock { $0.totals.connections } }
 
-    /// Adds a ping of the server's.
+    /// Adds a ping of the server.
     func addSentPing(_ payload: [UInt8], attempt: Int) {
         self.state.change { state in
             state.records[attempt]?.sentPingCount += 1
@@ -167,7 +167,7 @@ final class RequestLog: Sendable {
             case .pong:
                 state.totals.pongs += 1
                 state.records[attempt]?.pongCount += 1
-                // A pong may answer the latest ping alone (RFC 6455 section 5.5.3).
+                // A pong may answer only the latest ping (RFC 6455 section 5.5.3).
                 if let index = state.openPings[attempt]?.firstIndex(of: frame.payload) {
                     state.openPings[attempt]?.removeSubrange(...index)
                     state.records[attempt]?.matchedPongCount += 1
@@ -183,7 +183,7 @@ final class RequestLog: Sendable {
         self.note(attempt, "\(frame.opcode)", details)
     }
 
-    /// Notes the answer's status and the agreed extension.
+    /// Records the answer's status and the agreed extension.
     func setStatus(_ status: Int, acceptedExtension: String? = nil, attempt: Int) {
         self.state.change { state in
             state.records[attempt]?.status = status
@@ -211,7 +211,7 @@ final class RequestLog: Sendable {
         self.note(attempt, "finished", [("sentBytes", .number(String(sentByteCount)))])
     }
 
-    /// Adds a request to an endpoint of sign-in, and how many of that endpoint are done.
+    /// Adds a request to a sign-in endpoint, and counts it.
     func addSignIn(_ record: ChappieTestServer.SignInRecord) {
         self.state.change { state in
             state.totals.signInRequests[record.endpoint, default: 0] += 1
@@ -239,13 +239,13 @@ final class RequestLog: Sendable {
 
     // MARK: Waiting
 
-    /// Lets every waiter go: there will be no more news.
+    /// Resumes every waiting caller, because no more events follow.
     func stop() { self.state.stop() }
 
-    /// Blocks until the milestone is reached; false when the server stopped before.
+    /// Blocks until the milestone is reached; returns false when the server stopped before.
     func waitBlocking(for milestone: ChappieTestServer.Milestone) -> Bool { self.state.waitBlocking(for: milestone) }
 
-    /// Suspends until the milestone is reached; false when the server stopped or the task was cancelled before.
+    /// Suspends until the milestone is reached; returns false when the server stopped or the task was cancelled before.
     func wait(for milestone: ChappieTestServer.Milestone) async -> Bool { await self.state.wait(for: milestone) }
 }
 

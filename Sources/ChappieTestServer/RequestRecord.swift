@@ -1,11 +1,11 @@
-// What the server remembers of an attempt.
+// The record of an attempt.
 //
 // A value; the server's log hands out copies.
 
 extension ChappieTestServer {
     /// One attempt as the server saw it.
     ///
-    /// Credentials are never in it.
+    /// It never contains credentials.
     public struct RequestRecord: Codable, Hashable, Sendable {
         /// The attempt's number, from 1.
         public var attempt: Int
@@ -21,7 +21,7 @@ extension ChappieTestServer {
         public var query: String
         /// The request's fields apart from those that carry credentials.
         public var fields: [Field]
-        /// The name that the client sent with TLS (RFC 6066 section 3); nil when it sent none.
+        /// The server name in the client's TLS handshake (RFC 6066 section 3); nil when it sent none.
         public var serverName: String?
         /// Indicates whether the client has resumed a TLS session.
         public var isTLSResumed = false
@@ -29,38 +29,38 @@ extension ChappieTestServer {
         public var hasAuthorization: Bool
         /// The POST's body, or each message of the WebSocket, as text.
         public var bodies: [String] = []
-        /// The bytes of those, after decompression.
+        /// The number of bytes of the bodies, after decompression.
         public var bodyByteCount = 0
-        /// The status that was answered; nil when nothing was.
+        /// The status of the answer; nil when there was none.
         public var status: Int?
         /// The extension that was agreed on.
         public var acceptedExtension: String?
-        /// How many pings arrived.
+        /// The number of received pings.
         public var pingCount = 0
-        /// How many pongs arrived.
+        /// The number of received pongs.
         public var pongCount = 0
-        /// How many pings were sent.
+        /// The number of sent pings.
         public var sentPingCount = 0
-        /// How many pongs have the payload of a ping that was not answered before.
+        /// The number of pongs with the payload of a ping that was not answered before.
         public var matchedPongCount = 0
-        /// The code of the client's Close frame, 1005 when it had none; nil when no such frame came.
+        /// The code of the client's Close frame, 1005 when it had none; nil when no such frame was received.
         public var closeCode: Int?
         /// The reason of the client's Close frame.
         public var closeReason: String?
-        /// How many bytes were written for the attempt.
+        /// The number of bytes written for the attempt.
         public var sentByteCount = 0
-        /// How many responses were sent up to their terminal event.
+        /// The number of responses that were sent up to their terminal event.
         public var completedResponseCount = 0
-        /// Indicates whether the attempt is over: nothing more is written for it.
+        /// Indicates whether the attempt is over: no more bytes are written for it.
         public var isFinished = false
 
-        /// The value of the first field of that name, in any case.
+        /// Returns the value of the first field of that name, in any case.
         public func value(of name: String) -> String? {
             self.fields.first { $0.name.lowercased() == name.lowercased() }?.value
         }
 
-        /// The turn state that the client has echoed: in a field of a POST, or in each message of a WebSocket, where nil
-        /// is a message without it.
+        /// The turn state that the client has echoed: in a field of a POST, or in each message of a WebSocket, where
+        /// nil is a message without it.
         public var turnStates: [String?] {
             switch self.transport {
             case .http: [self.value(of: "x-codex-turn-state")]
@@ -70,25 +70,25 @@ extension ChappieTestServer {
         }
     }
 
-    /// Something to wait for, counted over the server's life.
+    /// An event to wait for, counted over the server's life.
     public enum Milestone: Hashable, Sendable {
-        /// So many connections were accepted.
+        /// This number of connections was accepted.
         case connections(Int)
-        /// So many attempts have arrived.
+        /// This number of attempts has arrived.
         case attempts(Int)
-        /// So many POST bodies and WebSocket messages have arrived.
+        /// This number of POST bodies and WebSocket messages has arrived.
         case bodies(Int)
-        /// So many pings have arrived.
+        /// This number of pings has arrived.
         case pings(Int)
-        /// So many pongs have arrived.
+        /// This number of pongs has arrived.
         case pongs(Int)
-        /// So many Close frames have arrived.
+        /// This number of Close frames has arrived.
         case closes(Int)
-        /// So many responses were sent up to their terminal event.
+        /// This number of responses was sent up to their terminal event.
         case completedResponses(Int)
-        /// So many attempts are over.
+        /// This number of attempts has ended.
         case finishedAttempts(Int)
-        /// So many requests to an endpoint of sign-in have arrived, and what they ask for is done.
+        /// This number of requests to a sign-in endpoint has arrived and been performed.
         case signInRequests(SignIn.Endpoint, Int)
     }
 }

@@ -1,21 +1,21 @@
-// How a test server serves TLS.
+// The TLS options of a test server.
 //
-// Immutable values; nobody owns them.
+// Immutable values without an owner.
 
 extension ChappieTestServer {
-    /// How TLS is served.
+    /// The TLS options of a test server.
     public struct TLSOptions: Hashable, Sendable {
-        /// What the certificate looks like to a client that trusts `ChappieTestServer.caPEM`.
+        /// The validity of the certificate for a client that trusts `ChappieTestServer.caPEM`.
         public enum Certificate: String, Codable, Hashable, Sendable, CaseIterable {
             /// Valid for localhost, 127.0.0.1 and ::1.
             case valid
-            /// The right names, but out of date.
+            /// The right names, but expired.
             case expired
             /// Valid for another name only.
             case wrongName
             /// The right names, but valid from tomorrow on.
             case notYetValid
-            /// The right names, but signed by itself.
+            /// The right names, but self-signed.
             case selfSigned
         }
 
@@ -36,9 +36,9 @@ extension ChappieTestServer {
         public var names: [String]?
         /// Its common name; nil for the certificate's own.
         public var commonName: String?
-        /// The common name of the CA that signs it; nil for the usual.
+        /// The common name of the CA that signs it; nil for the default.
         public var issuerName: String?
-        /// The only version that is spoken; nil is 1.2 and 1.3.
+        /// The only version that is accepted; nil is 1.2 and 1.3.
         public var version: Version?
         /// Indicates whether a client without a certificate of that CA is refused; the server makes one
         /// (`ChappieTestServer.clientCertificate`).

@@ -1,4 +1,4 @@
-// What is asked about a response by its id: the rest of its events, its present state, its end.
+// Requests about a response by its id: the rest of its events, its current state, its cancellation.
 //
 // Owned by the connection thread.
 
@@ -17,7 +17,8 @@ struct BackgroundExchange {
         self.cancels = cancels
     }
 
-    /// The response that a path below the endpoint names, and whether it is to be cancelled; nil for other paths.
+    /// Returns the response that a path below the endpoint names, and whether it is to be cancelled; nil for other
+    /// paths.
     static func target(_ request: HTTPRequest) -> (id: String, cancels: Bool)? {
         let parts = request.path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count > 3, parts[1] == "v1", parts[2] == "responses", !parts[3].isEmpty else { return nil }

@@ -1,42 +1,42 @@
-// Responses that go on when their connection is gone, until they are too old.
+// Responses that continue without their connection, until they are too old.
 //
 // Shared by all connection threads; one lock guards the table.
 
 /// Keeps the events of background responses.
 final class BackgroundResponses: Sendable {
-    /// How far a response has come at any moment.
+    /// The progress of a response at any moment.
     struct Progress: Sendable {
         /// The response's id.
         let id: String
-        /// When it was asked for.
+        /// The time of the request.
         let start: ContinuousClock.Instant
-        /// Events a second; nil is all of them at once.
+        /// The number of events per second; nil is all of them at once.
         let eventsPerSecond: Double?
 
-        /// When the event with a sequence number is made; nil is at once.
+        /// Returns the time at which the event with a sequence number is made; nil is at once.
         func instant(of number: Int) -> ContinuousClock.Instant? {
             guard let rate = self.eventsPerSecond, rate > 0 else { return nil }
             return self.start + .seconds(Double(number) / rate)
         }
 
-        /// How many events are made by now.
+        /// The number of events that have been made.
         var eventCount: Int {
             guard let rate = self.eventsPerSecond, rate > 0 else { return Int.max }
             return Int(min(1e9, (ContinuousClock.now - self.start) / .seconds(1) * rate)) + 1
         }
     }
 
-    /// A response that is kept.
+    /// A stored response.
     struct Entry: Sendable {
         var script: ResponseScript
         var progress: Progress
-        /// The number of the event that says so, when the response was cancelled.
+        /// The number of the event that reports the cancellation; nil while the response was not cancelled.
         var cancellation: Int?
 
         /// The age.
         var age: Duration { ContinuousClock.now - self.progress.start }
 
-        /// The response object as it is now, as JSON text.
+        /// The current response object as JSON text.
         var object: String {
             if self.cancellation != nil { return self.script.identity.object(status: "cancelled") }
             guard self.progress.eventCount >= self.script.events.count else {
@@ -56,7 +56,7 @@ final class BackgroundResponses: Sendable {
         self.entries.withLock { $0[id] = Entry(script: script, progress: progress) }
     }
 
-    /// A response that is younger than a lifetime; older ones are forgotten.
+    /// Returns a response that is younger than a lifetime; older ones are removed.
     func entry(_ id: String, lifetime: Duration) -> Entry? {
         self.entries.withLock { entries in
             if let entry = entries[id], entry.age > lifetime { entries[id] = nil }
@@ -64,10 +64,10 @@ final class BackgroundResponses: Sendable {
         }
     }
 
-    /// How far a response has come; nil when it is not a background response.
+    /// Returns the progress of a response; nil when it is not a background response.
     func progress(of id: String) -> Progress? { self.entries.withLock { $0[id]?.progress } }
 
-    /// Ends a response where it is; one that is complete stays so.
+    /// Cancels a response at its current event; a complete response is not changed.
     func cancel(_ id: String) {
         self.entries.withLock { entries in
             guard let entry = entries[id], entry.cancellation == nil else { return }
@@ -76,7 +76,7 @@ final class BackgroundResponses: Sendable {
         }
     }
 
-    /// The last event of a response that was cancelled at this number or before; nil when it goes on.
+    /// Returns the last event of a response that was cancelled at this number or before; nil when it continues.
     func cancellation(of id: String, number: Int) -> ScriptEvent? {
         let entry = self.entries.withLock { $0[id] }
         guard let entry, let last = entry.cancellation, last <= number else { return nil }

@@ -1,8 +1,8 @@
-// When signs of life are due: pings on a WebSocket, keepalive events and comments while a response waits.
+// The times of signs of life: pings on a WebSocket, keepalive events and comments while a response waits.
 //
 // Values owned by the connection thread.
 
-/// When a WebSocket gets a ping, and when it should have been answered.
+/// The time of a WebSocket's next ping, and the time by which it should have been answered.
 struct PingCadence {
     private var interval: Duration?
     private var timeout: Duration?
@@ -17,7 +17,7 @@ struct PingCadence {
         self.due = self.interval.map { ContinuousClock.now + $0 }
     }
 
-    /// A payload that no ping of this connection had before.
+    /// Returns a payload that no earlier ping of this connection had.
     mutating func nextPayload() -> [UInt8] {
         self.count += 1
         return Array("ping \(self.count)".utf8)
@@ -28,26 +28,26 @@ struct PingCadence {
         return unansweredSince + timeout
     }
 
-    /// When something is to be done next; nil is never.
+    /// The time of the next action; nil is never.
     var nextInstant: ContinuousClock.Instant? { [self.due, self.deadline].compactMap { $0 }.min() }
 
     /// Returns whether a ping is due.
     func isDue(at now: ContinuousClock.Instant) -> Bool { self.due.map { $0 <= now } ?? false }
 
-    /// Returns whether an answer should have come.
+    /// Returns whether an answer is overdue.
     func isOverdue(at now: ContinuousClock.Instant) -> Bool { self.deadline.map { $0 <= now } ?? false }
 
-    /// A ping that was due is sent.
+    /// Records that a ping was sent.
     mutating func sent(at now: ContinuousClock.Instant) {
         self.due = self.interval.map { now + $0 }
         self.unansweredSince = self.unansweredSince ?? now
     }
 
-    /// A pong has come.
+    /// Records that a pong was received.
     mutating func answered() { self.unansweredSince = nil }
 }
 
-/// The signs of life that a waiting response gives.
+/// The signs of life of a waiting response.
 struct WaitingCadence {
     /// A sign of life.
     enum Sign {
@@ -64,7 +64,7 @@ struct WaitingCadence {
     private var entries: [Entry] = []
     private let end: ContinuousClock.Instant?
 
-    /// A wait from now on, of so many seconds or for ever.
+    /// Creates a wait from now on, of some seconds or without end.
     init(seconds: Double?, configuration: ChappieTestServer.Configuration, transport: ChappieTestServer.Transport) {
         let now = ContinuousClock.now
         self.end = seconds.map { now + .seconds(min(3600, max(0, $0))) }
@@ -76,10 +76,10 @@ struct WaitingCadence {
         }
     }
 
-    /// Indicates whether nothing will ever be done again.
+    /// Indicates whether no action is left and the wait has no end.
     var isEndless: Bool { self.end == nil && self.entries.isEmpty }
 
-    /// The next thing and when: a sign, or nil for the end of the wait.
+    /// Returns the next action and its time: a sign, or nil for the end of the wait.
     mutating func next() -> (sign: Sign?, instant: ContinuousClock.Instant)? {
         let index = self.entries.indices.min { self.entries[$0].due < self.entries[$1].due }
         if let index, self.end.map({ self.entries[index].due < $0 }) ?? true {

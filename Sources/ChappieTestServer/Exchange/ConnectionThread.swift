@@ -1,12 +1,12 @@
 // One connection from its first byte to its last: requests are read and dispatched.
 //
-// Runs on the connection's thread, which owns everything it touches but the server's shared parts.
+// Runs on the connection's thread, which owns all of its state except the server's shared parts.
 
 /// Serves the requests of one connection.
 struct ConnectionThread {
     private static let responsesPaths = ["/v1/responses", "/backend-api/codex/responses"]
     private static let modelsPaths = ["/v1/models", "/backend-api/codex/models"]
-    /// Where gateways ask inference servers whether they are up.
+    /// The path of the health check of gateways.
     private static let healthPath = "/health"
 
     private let parts: ServerParts
@@ -14,7 +14,7 @@ struct ConnectionThread {
     private let connection: Int
     private let writer: WireWriter
 
-    /// Serves an accepted socket, the server's connection of that number.
+    /// Creates the thread of an accepted socket, which is the server's connection with that number.
     init(parts: ServerParts, stream: ByteStream, connection: Int) {
         self.parts = parts
         self.connection = connection
@@ -26,7 +26,7 @@ struct ConnectionThread {
     func run() {
         do throws(ConnectionEnd) {
             if self.connection <= self.parts.configuration.droppedConnections {
-                // The first byte has come, so that the client is past the TCP handshake.
+                // The first byte has arrived, so the client has completed the TCP handshake.
                 _ = try self.stream.readByte()
                 throw .cut(.end)
             }
@@ -47,7 +47,7 @@ struct ConnectionThread {
         }
     }
 
-    /// Serves one request; false when the connection is over.
+    /// Serves one request; returns false when the connection is over.
     private func serveRequest() throws(ConnectionEnd) -> Bool {
         let request: HTTPRequest
         do {
@@ -120,7 +120,7 @@ struct ConnectionThread {
         )
     }
 
-    /// Answers an attempt; its record ends when nothing more is written and a silence is over.
+    /// Answers an attempt; its record ends when no more bytes are written and a silence is over.
     private func serve(
         _ exchange: Exchange, _ answer: () throws(ConnectionEnd) -> Bool
     ) throws(ConnectionEnd) -> Bool {

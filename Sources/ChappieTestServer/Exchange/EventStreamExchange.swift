@@ -10,7 +10,7 @@ struct EventStreamExchange {
     private let compressor: Compressor?
     private var pendingEvents: [UInt8] = []
     private var pendingEventCount = 0
-    /// Indicates whether events come when a background response has made them, and not at a rate of the stream's own.
+    /// Indicates whether events are sent when a background response has made them, and not at the stream's own rate.
     private var isBackground = false
 
     private var configuration: ChappieTestServer.Configuration { self.exchange.parts.configuration }
@@ -60,7 +60,7 @@ struct EventStreamExchange {
         return try self.sendStream(response.script) { source.delivered(response) }
     }
 
-    /// Why a body is refused; nil when it is not.
+    /// Returns the reason for which a body is refused; nil when it is accepted.
     private func problem(_ bytes: [UInt8]) -> (status: Int, body: String)? {
         let coding = self.exchange.request.value(of: "content-encoding")?.lowercased() ?? "identity"
         if coding != "identity" {
@@ -90,7 +90,7 @@ struct EventStreamExchange {
 
     /// Sends a script as an event stream, with the attempt's faults.
     ///
-    /// `delivered` is called when everything up to the terminal event was written. The connection may carry another
+    /// `delivered` is called when all bytes up to the terminal event were written. The connection may carry another
     /// request when this returns true.
     mutating func sendStream(_ script: ResponseScript, delivered: () -> Void) throws(ConnectionEnd) -> Bool {
         try self.sendHead(model: script.identity.model)
@@ -143,7 +143,7 @@ struct EventStreamExchange {
         if let failure { throw failure }
     }
 
-    /// Performs a step; true when it was the terminal event.
+    /// Performs a step; returns true when it was the terminal event.
     private mutating func perform(_ step: ResponseStep) throws(ConnectionEnd) -> Bool {
         switch step {
         case .event(let event), .binary(let event):
@@ -164,7 +164,7 @@ struct EventStreamExchange {
         return false
     }
 
-    /// Sends nothing but signs of life for a while, or for ever.
+    /// Sends only signs of life for some seconds, or without end.
     private mutating func wait(seconds: Double?) throws(ConnectionEnd) {
         try self.sendPendingEvents()
         try self.writer.flush()
@@ -182,7 +182,7 @@ struct EventStreamExchange {
         }
     }
 
-    /// Waits until a background response has come so far; returns its last event when it was cancelled.
+    /// Waits until a background response has reached an event; returns its last event when it was cancelled.
     private mutating func waitForGeneration(
         of step: ResponseStep, _ background: BackgroundResponses.Progress
     ) throws(ConnectionEnd) -> ScriptEvent? {
@@ -232,7 +232,7 @@ struct EventStreamExchange {
         try self.sendBody(bytes)
     }
 
-    /// Writes body bytes as chunks, or as they are to a client of HTTP/1.0.
+    /// Writes body bytes as chunks, or unchunked to a client of HTTP/1.0.
     private func sendBody(_ bytes: [UInt8]) throws(ConnectionEnd) {
         guard self.isChunked else { return try self.writer.append(bytes) }
         let size = self.exchange.sliceByteCount ?? max(1, bytes.count)
@@ -253,9 +253,9 @@ struct EventStreamExchange {
     }
 }
 
-/// What the ChatGPT backend insists on.
+/// The requirements of the ChatGPT backend.
 enum ChatGPTRules {
-    /// The message for a body that breaks a rule; nil when it keeps them.
+    /// Returns the message for a body that violates a requirement; nil when it complies.
     static func violation(_ body: JSONValue, needsStream: Bool) -> String? {
         if body["store"] != .bool(false) { return "Store must be set to false" }
         if needsStream && body["stream"] != .bool(true) { return "Stream must be set to true" }

@@ -1,20 +1,20 @@
-// What both transports share while they answer one attempt.
+// The common parts of both transports while they answer one attempt.
 //
 // Owned by the connection thread.
 
 /// The parts of the server that connection threads use.
 struct ServerParts: Sendable {
-    /// How to answer.
+    /// The configuration of the answers.
     let configuration: ChappieTestServer.Configuration
-    /// Where attempts are recorded.
+    /// The log of attempts.
     let log: RequestLog
-    /// Where responses come from.
+    /// The source of responses.
     let source: ResponseSource
     /// The certificate, when TLS is served.
     let identity: TLSIdentity?
-    /// The responses that go on without a connection.
+    /// The responses that continue without a connection.
     let background = BackgroundResponses()
-    /// Where people sign in.
+    /// The authorization server.
     let authorization: AuthorizationServer
 
     /// Returns whether a request's credential is accepted.
@@ -22,7 +22,7 @@ struct ServerParts: Sendable {
         self.configuration.authorizes(request) && self.isGuardSatisfied(by: request)
     }
 
-    /// Returns whether a request has a good access token of this server, or needs none.
+    /// Returns whether a request has a valid access token of this server, or needs none.
     func isGuardSatisfied(by request: HTTPRequest) -> Bool {
         guard self.configuration.signIn.guardsRequests else { return true }
         return request.bearerToken.map { self.authorization.accepts($0) } ?? false
@@ -39,16 +39,16 @@ struct Exchange {
     let transport: ChappieTestServer.Transport
     let faults: AttemptFaults
 
-    /// Indicates whether the request came on the ChatGPT backend's path, which has rules of its own.
+    /// Indicates whether the request is for the ChatGPT backend's path, which has rules of its own.
     var isOnChatGPTPath: Bool { self.request.path.hasPrefix("/backend-api/") }
 
-    /// Fields that every answer has.
+    /// The fields of every answer.
     var sharedFields: [ChappieTestServer.Field] {
         let fields = [ChappieTestServer.Field(name: "x-request-id", value: "req_\(self.attempt)")]
         return fields + UsageLimits.fields + self.parts.configuration.additionalFields + self.faults.paddingFields
     }
 
-    /// How many bytes a write may have.
+    /// The largest size of a write in bytes.
     var sliceByteCount: Int? {
         if case .bytes(let count) = self.parts.configuration.writeMode { max(1, count) } else { nil }
     }
@@ -70,7 +70,7 @@ struct Exchange {
         try self.writer.flush()
     }
 
-    /// Writes what a fault or a missing token puts in place of the script; false when there is no such thing.
+    /// Writes the answer of a fault or for a missing token in place of the script; returns false when there is none.
     func sendReplacement() throws(ConnectionEnd) -> Bool {
         if let text = self.faults.textWithoutHTTP {
             try self.writer.append(Array(text.utf8))
@@ -89,7 +89,7 @@ struct Exchange {
         return false
     }
 
-    /// What a response is made for; the conversation has the request's input already.
+    /// Returns the parameters of a response; the conversation includes the request's input already.
     func demand(
         body: JSONValue, bytes: [UInt8], response: Int, conversation: Conversation
     ) -> ResponseSource.Demand {

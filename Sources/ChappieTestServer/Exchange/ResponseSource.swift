@@ -1,8 +1,8 @@
-// Where responses come from: the scripted model, recordings in turn, or a closure.
+// The source of responses: the scripted model, recordings in turn, or a closure.
 //
 // Shared by all connection threads; one lock guards the counters.
 
-/// Hands out the script of each response.
+/// Returns the script of each response.
 final class ResponseSource: Sendable {
     /// A response to send.
     struct Response: Sendable {
@@ -11,7 +11,7 @@ final class ResponseSource: Sendable {
         fileprivate var recording: Int?
     }
 
-    /// What a response is made for.
+    /// The parameters of a response.
     struct Demand: Sendable {
         var body: JSONValue
         var bodyBytes: [UInt8]
@@ -31,9 +31,9 @@ final class ResponseSource: Sendable {
 
     private let recordings: [Recording]
 
-    /// Serves a model.
+    /// Creates the source of a model.
     ///
-    /// What is the same in every response is made here, once.
+    /// The parts that all responses share are made here, once.
     init(_ model: ChappieTestServer.Model) {
         switch model {
         case .scripted(var scripted):
@@ -49,12 +49,12 @@ final class ResponseSource: Sendable {
         }
     }
 
-    /// The seed that ids are made from.
+    /// The seed of the ids.
     private var seed: UInt64 {
         if case .scripted(let model) = self.model { model.seed } else { 1 }
     }
 
-    /// The next response's number, over all attempts.
+    /// Returns the next response's number, over all attempts.
     private func nextNumber() -> Int {
         self.state.withLock { state in
             state.responses += 1
@@ -73,7 +73,7 @@ final class ResponseSource: Sendable {
         )
     }
 
-    /// The response to a request.
+    /// Returns the response to a request.
     func response(to demand: Demand) -> Response {
         let request = self.request(demand)
         switch self.model {
@@ -97,7 +97,7 @@ final class ResponseSource: Sendable {
         }
     }
 
-    /// The answer to a warm-up: a response without output.
+    /// Returns the answer to a warm-up: a response without output.
     func warmUp(for demand: Demand) -> ResponseScript {
         let identity = self.request(demand).identity(seed: self.seed)
         var script = ResponseScript(identity: identity)
@@ -108,7 +108,7 @@ final class ResponseSource: Sendable {
         return script
     }
 
-    /// Makes it the next recording's turn, once for each.
+    /// Advances to the next recording, once for each response.
     func delivered(_ response: Response) {
         guard let recording = response.recording else { return }
         self.state.withLock { state in

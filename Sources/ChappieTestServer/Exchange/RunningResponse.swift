@@ -1,20 +1,20 @@
-// A response while it is sent: how far it has come, and when it goes on.
+// A response while it is sent: its progress, and the time at which it continues.
 //
 // A value, owned by the connection's exchange.
 
 /// One of the responses that a WebSocket carries at the moment.
 struct RunningResponse {
-    /// What an exchange does next for a response.
+    /// The next action of an exchange for a response.
     enum Next {
         /// A step.
         case step(ResponseStep)
-        /// Nothing before the moment that `wait` names.
+        /// No action before the time that `wait` names.
         case later
-        /// Nothing: the response is sent.
+        /// None: the response is sent.
         case over
     }
 
-    /// When a response goes on.
+    /// The time at which a response continues.
     enum Wait: Equatable {
         /// At once.
         case none
@@ -24,33 +24,33 @@ struct RunningResponse {
         case forever
     }
 
-    /// Input that is put into a response while it runs.
+    /// Input that is added to a response while it runs.
     struct Steering {
-        /// The name that the server gave it.
+        /// The identifier that the server gave it.
         var id: String
-        /// What the client sent.
+        /// The client's message.
         var message: JSONValue
     }
 
-    /// What is sent.
+    /// The response that is sent.
     let response: ResponseSource.Response
     /// The request.
     let body: JSONValue
-    /// What was said before the response.
+    /// The conversation before the response.
     let conversation: Conversation
     /// The lane, as the request named it.
     let lane: String?
-    /// What is put into the response at its next event.
+    /// The input that is added to the response at its next event.
     var steering: Steering?
     /// Input that waits for the outputs of the response's calls.
     var pendingSteering: [Steering] = []
-    /// Where the terminal event ends in what is written for the attempt, once it is there.
+    /// The position at which the terminal event ends in the attempt's bytes, once it is known.
     var terminalEnd = Int.max
-    /// Indicates whether the terminal event says that all went well.
+    /// Indicates whether the terminal event reports success.
     var isComplete = false
     /// The sequence number of the next event that is not the script's.
     private(set) var nextNumber = 0
-    /// When the response goes on.
+    /// The time at which the response continues.
     private(set) var wait = Wait.none
 
     private let steps: [ResponseStep]
@@ -60,13 +60,13 @@ struct RunningResponse {
     private var cadence: WaitingCadence?
     private var sign: (sign: WaitingCadence.Sign?, instant: ContinuousClock.Instant)?
 
-    /// The lane's name; empty for the one without.
+    /// The lane's name; empty for the unnamed lane.
     var laneName: String { self.lane ?? "" }
 
     /// The response's identifier.
     var id: String { self.response.script.identity.id }
 
-    /// A response that begins.
+    /// Creates a response that begins.
     init(
         _ response: ResponseSource.Response, to body: JSONValue, after conversation: Conversation,
         steps: [ResponseStep], eventsPerSecond: Double?
@@ -79,7 +79,7 @@ struct RunningResponse {
         self.interval = eventsPerSecond.flatMap { $0 > 0 ? .seconds(min(3600, 1 / $0)) : nil }
     }
 
-    /// Returns whether there is something to do at a moment.
+    /// Returns whether an action is due at a moment.
     func isDue(at now: ContinuousClock.Instant) -> Bool {
         switch self.wait {
         case .none: true
@@ -88,7 +88,7 @@ struct RunningResponse {
         }
     }
 
-    /// What comes next; only when it is due.
+    /// Returns the next action; only when it is due.
     mutating func next(at now: ContinuousClock.Instant, configuration: ChappieTestServer.Configuration) -> Next {
         self.wait = .none
         if self.cadence != nil, let next = self.nextSign(at: now) { return next }
@@ -111,7 +111,7 @@ struct RunningResponse {
         return .later
     }
 
-    /// A number for an event beside the script's.
+    /// Returns a number for an event beside the script's.
     mutating func takeNumber() -> Int {
         defer { self.nextNumber += 1 }
         return self.nextNumber
@@ -123,7 +123,7 @@ struct RunningResponse {
         self.wait = .none
     }
 
-    /// Takes input that waits for the outputs of the response's calls; a pause of the response ends.
+    /// Takes input that waits for the outputs of the response's calls; ends a pause of the response.
     mutating func keep(_ steering: Steering) {
         self.pendingSteering.append(steering)
         self.cadence = nil
@@ -137,7 +137,7 @@ struct RunningResponse {
         self.cadence = cadence
     }
 
-    /// The next sign of life of a pause; nil when the pause is over.
+    /// Returns the next sign of life of a pause; nil when the pause is over.
     private mutating func nextSign(at now: ContinuousClock.Instant) -> Next? {
         if self.sign == nil { self.sign = self.cadence?.next() }
         guard let sign = self.sign else {

@@ -1,4 +1,4 @@
-// The messages of one WebSocket as a server sees them: assembly, control frames, the closing handshake.
+// The messages of one WebSocket on the server's side: assembly, control frames, the closing handshake.
 //
 // Owned by the connection thread.
 
@@ -10,7 +10,7 @@ final class WebSocketConnection {
         var payload: [UInt8]
     }
 
-    /// How long the client's Close frame is waited for.
+    /// The time limit for the client's Close frame, in milliseconds.
     private static let closingMilliseconds = 2000
 
     private let exchange: Exchange
@@ -71,7 +71,7 @@ final class WebSocketConnection {
         try self.writer.append(WebSocketFrame(opcode: .ping, payload: payload).bytes)
     }
 
-    /// Sends a Close frame, waits a while for the client's, and ends the connection.
+    /// Sends a Close frame, waits for the client's for a limited time, and ends the connection.
     func close(code: Int?, reason: String) throws(ConnectionEnd) -> Never {
         try self.writer.append(WebSocketFrame.close(code: code, reason: reason).bytes)
         try self.writer.flush()
@@ -87,9 +87,9 @@ final class WebSocketConnection {
 
     // MARK: Receiving
 
-    /// The next message, waiting for it until a moment, or for as long as it takes.
+    /// Returns the next message, waiting for it until `end`, or without limit.
     ///
-    /// Nil when none came before that. Frames that have arrived are handled even when the moment is over.
+    /// Nil when none arrived before that. Frames that have arrived are handled even after `end`.
     func receive(before end: ContinuousClock.Instant?) throws(ConnectionEnd) -> Message? {
         while self.waiting.isEmpty {
             guard try self.isReadable(before: end) else { return nil }
@@ -98,7 +98,7 @@ final class WebSocketConnection {
         return self.waiting.removeFirst()
     }
 
-    /// Waits until there is something to read; false when there is not before `end`.
+    /// Waits until bytes can be read; returns false when there are none before `end`.
     ///
     /// Pings are sent when they are due.
     private func isReadable(before end: ContinuousClock.Instant?) throws(ConnectionEnd) -> Bool {

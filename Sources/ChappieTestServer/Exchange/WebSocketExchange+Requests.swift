@@ -1,9 +1,9 @@
-// What a client asks for on a WebSocket: responses, and input for those that run.
+// The requests on a WebSocket: for responses, and input for those that run.
 //
 // Owned by the connection thread.
 
 extension WebSocketExchange {
-    /// A message has arrived: it is queued, handled at once, or refused.
+    /// Queues, handles or refuses a message that has arrived.
     mutating func receivedText(_ bytes: [UInt8], on connection: WebSocketConnection) throws(ConnectionEnd) {
         guard let body = JSONValue(bytes), body.isObject else {
             return try self.refuse(.init(message: "The message is not a JSON object."), lane: nil, on: connection)
@@ -18,7 +18,7 @@ extension WebSocketExchange {
                 code: "websocket_connection_limit_reached", message: "The connection limit (60 minutes) is reached.")
             return try self.refuse(refusal, lane: lane, on: connection)
         }
-        // A socket that is open already is asked for its token again with every request.
+        // With every request, the token of the open socket is checked again.
         guard self.exchange.parts.isGuardSatisfied(by: self.exchange.request) else {
             self.session.fail(previousID: body["previous_response_id"]?.string, lane: lane)
             let refusal = WebSocketSession.Refusal(
@@ -113,7 +113,7 @@ extension WebSocketExchange {
 
     // MARK: Steering
 
-    /// A client puts input into a response that runs.
+    /// Adds a client's input to a running response.
     private mutating func steer(_ message: JSONValue, on connection: WebSocketConnection) throws(ConnectionEnd) {
         self.steeringCount += 1
         let steering = RunningResponse.Steering(id: "steer_\(self.steeringCount)", message: message)
@@ -143,7 +143,7 @@ extension WebSocketExchange {
         }
     }
 
-    /// Says of input that a complete response has not used what it waits for, and keeps it for the request that goes on.
+    /// Reports that input waits, because a complete response has not used it, and keeps it for the continuing request.
     mutating func announcePending(_ response: RunningResponse, on connection: WebSocketConnection) throws(ConnectionEnd)
     {
         guard response.isComplete else { return }
@@ -189,7 +189,7 @@ extension WebSocketExchange {
         return "{\"id\":\"\(steering.id)\",\"previous_response_id\":\(id.text)\(input)}"
     }
 
-    /// Ends a response that was steered, and begins the one that follows it, on the same lane.
+    /// Ends a response that was steered, and begins its successor on the same lane.
     mutating func redirect(_ index: Int, on connection: WebSocketConnection) throws(ConnectionEnd) {
         guard let steering = self.running[index].steering else { return }
         let identity = self.running[index].response.script.identity
@@ -210,7 +210,7 @@ extension WebSocketExchange {
             steeringText: Self.text(of: steering.message["input"]))
     }
 
-    /// What a user's input says.
+    /// Returns the text of a user's input.
     private static func text(of input: JSONValue?) -> String {
         if let text = input?.string { return text }
         return (input?.elements ?? []).map { item in

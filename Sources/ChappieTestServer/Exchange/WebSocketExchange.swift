@@ -2,9 +2,9 @@
 //
 // Owned by the connection thread.
 
-/// Answers one upgrade and all that is asked on the socket.
+/// Answers one upgrade and all requests on the socket.
 struct WebSocketExchange {
-    /// A request as it came.
+    /// A request as it was received.
     struct Request {
         /// Its JSON.
         var body: JSONValue
@@ -14,26 +14,26 @@ struct WebSocketExchange {
 
     /// The attempt.
     let exchange: Exchange
-    /// What the lanes remember.
+    /// The state of the lanes.
     var session = WebSocketSession()
-    /// The requests that are not answered.
+    /// The unanswered requests.
     var queue = LaneQueue<Request>()
     /// The responses that are sent now, at most one on a lane.
     var running: [RunningResponse] = []
-    /// How many responses the socket was asked for.
+    /// The number of responses that the socket was asked for.
     var responseCount = 0
-    /// How many times a client has put input into a response.
+    /// The number of times that a client has added input to a response.
     var steeringCount = 0
     /// Indicates whether the connection is too old for another request.
     var isExpired = false
     private let start = ContinuousClock().now
     private var servedByteCount = -1
 
-    /// How to answer.
+    /// The configuration of the answers.
     var configuration: ChappieTestServer.Configuration { self.exchange.parts.configuration }
-    /// What is written to.
+    /// The writer of the attempt.
     var writer: WireWriter { self.exchange.writer }
-    /// Indicates whether the connection is as old as one may become.
+    /// Indicates whether the connection has reached its maximum age.
     var isTooOld: Bool {
         self.configuration.connectionLifetime.map { ContinuousClock().now - self.start > $0 } ?? false
     }
@@ -82,7 +82,8 @@ struct WebSocketExchange {
 
     // MARK: The loop
 
-    /// Takes what has arrived, starts what may run, and sends one event of every response that has one due.
+    /// Takes the messages that have arrived, starts the responses that may run, and sends one due event of each
+    /// response.
     private mutating func serve(_ connection: WebSocketConnection) throws(ConnectionEnd) {
         if case .close(let code, let reason)? = self.exchange.faults.earlyClose {
             try connection.close(code: code, reason: reason)
@@ -95,29 +96,30 @@ struct WebSocketExchange {
                 if self.isExpired, self.running.isEmpty { try connection.close(code: 1000, reason: "") }
             }
         } catch {
-            // What was written up to its end before the connection ended is delivered.
+            // A response whose terminal event was written before the end of the connection counts as delivered.
             for response in self.running { self.noteDelivery(of: response) }
             throw error
         }
     }
 
-    /// Takes the messages that are there, and waits for one while no response has anything to send.
+    /// Takes the available messages, and waits for one while no response has an event to send.
     private mutating func receive(on connection: WebSocketConnection) throws(ConnectionEnd) {
         let now = ContinuousClock.now
         guard self.running.contains(where: { $0.isDue(at: now) }) else {
             try self.writer.flush()
-            // One at a time: what a client sends behind its request, a Close frame for one, finds the response begun.
+            // One at a time: further frames of the client, such as a Close frame, are read after the response has
+            // begun.
             if let message = try connection.receive(before: self.nextInstant) { try self.take(message, on: connection) }
             self.servedByteCount = self.writer.sentByteCount
             return
         }
-        // The client is served whenever something was written, so that its pings do not wait for a whole response.
+        // The client's frames are read whenever bytes were written, so that its pings do not wait for a whole response.
         guard self.writer.sentByteCount != self.servedByteCount else { return }
         self.servedByteCount = self.writer.sentByteCount
         while let message = try connection.receive(before: now) { try self.take(message, on: connection) }
     }
 
-    /// When a response goes on by itself; nil is never.
+    /// The time at which a response continues by itself; nil is never.
     private var nextInstant: ContinuousClock.Instant? {
         self.running.compactMap { if case .until(let instant) = $0.wait { instant } else { nil } }.min()
     }
@@ -130,7 +132,7 @@ struct WebSocketExchange {
         try self.receivedText(message.payload, on: connection)
     }
 
-    /// Lets every response that has something to send do one thing, in turn.
+    /// Performs one action of every response that has one due, in turn.
     private mutating func advance(on connection: WebSocketConnection) throws(ConnectionEnd) {
         let now = ContinuousClock.now
         var index = 0
@@ -143,7 +145,7 @@ struct WebSocketExchange {
         }
     }
 
-    /// Does one thing for a response; false when that was its last.
+    /// Performs one action of a response; returns false when that was its last.
     private mutating func advance(
         _ index: Int, at now: ContinuousClock.Instant, on connection: WebSocketConnection
     ) throws(ConnectionEnd) -> Bool {
@@ -187,7 +189,7 @@ struct WebSocketExchange {
         }
     }
 
-    /// A response is sent: the next one may continue it.
+    /// Completes a response: the next one may continue it.
     private mutating func finish(_ response: RunningResponse) {
         self.noteDelivery(of: response)
         if response.isComplete {
@@ -205,7 +207,7 @@ struct WebSocketExchange {
         self.exchange.parts.log.completeResponse(attempt: self.exchange.attempt)
     }
 
-    /// Sends an event; those of a named lane say so at top level.
+    /// Sends an event; events of a named lane have a top-level member for it.
     func send(
         _ event: ScriptEvent, lane: String?, isBinary: Bool = false, on connection: WebSocketConnection
     ) throws(ConnectionEnd) {

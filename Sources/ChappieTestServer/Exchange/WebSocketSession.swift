@@ -1,21 +1,21 @@
-// What one WebSocket remembers between its requests, and the rules for continuing a response.
+// The state of one WebSocket between its requests, and the rules for continuing a response.
 //
 // A value owned by the connection's exchange.
 
 /// The lanes of one connection.
 struct WebSocketSession {
-    /// Why a request is answered with an error frame.
+    /// The reason for which a request is answered with an error frame.
     struct Refusal: Equatable {
         /// The status code.
         var status: Int
         /// The error's code.
         var code: String?
-        /// What is wrong, in words.
+        /// The description of the fault.
         var message: String
-        /// The member that is wrong.
+        /// The member at fault.
         var param: String?
 
-        /// A refusal.
+        /// Creates a refusal.
         init(status: Int = 400, code: String? = nil, message: String, param: String? = nil) {
             self.status = status
             self.code = code
@@ -29,17 +29,17 @@ struct WebSocketSession {
         var conversation = Conversation()
     }
 
-    /// How many lanes with a name a connection has in its life.
+    /// The largest number of named lanes of a connection over its lifetime.
     static let maximumLaneCount = 32
 
     private var lanes: [String: Lane] = [:]
     private var completedIDs: Set<String> = []
-    /// What was put into responses that have not used it, by the responses' identifiers.
+    /// The input that was added to responses that have not used it, by the responses' identifiers.
     private var pendingInputs: [String: [JSONValue]] = [:]
 
-    /// Why a message is refused when it arrives; nil when it is not.
+    /// Returns the reason for refusing a message at its arrival; nil when it is accepted.
     ///
-    /// Naming a new lane counts it.
+    /// A new lane's name is counted.
     mutating func refusal(for body: JSONValue, isOnChatGPTPath: Bool) -> Refusal? {
         guard body["type"]?.string == "response.create" else {
             return Refusal(message: "The message's type is not known.", param: "type")
@@ -65,7 +65,7 @@ struct WebSocketSession {
         return nil
     }
 
-    /// The name of a lane; nil when it cannot be one.
+    /// Returns the name of a lane; nil when it is invalid.
     static func laneName(_ value: JSONValue?) -> String? {
         let isAllowed: (UInt8) -> Bool = { byte in
             let scalar = Unicode.Scalar(byte)
@@ -78,7 +78,7 @@ struct WebSocketSession {
         return name
     }
 
-    /// Why a request is refused when its turn has come; nil when it is not.
+    /// Returns the reason for refusing a request when its turn has come; nil when it is accepted.
     func continuationRefusal(for body: JSONValue) -> Refusal? {
         if let previous = body["previous_response_id"], previous != .null {
             guard let id = previous.string, self.lanes.values.contains(where: { $0.lastID == id }) else {
@@ -90,8 +90,8 @@ struct WebSocketSession {
         return self.conversation(for: body).refusalMessage.map { Refusal(message: $0, param: "input") }
     }
 
-    /// What was said before a request's response: what is known of the response that it continues, on whichever lane,
-    /// and its input.
+    /// Returns the conversation before a request's response: that of the response that it continues, on any lane, and
+    /// its input.
     func conversation(for body: JSONValue) -> Conversation {
         let previous = body["previous_response_id"]?.string
         let lane = previous.flatMap { id in self.lanes.values.first { $0.lastID == id } }
@@ -100,18 +100,18 @@ struct WebSocketSession {
         return conversation
     }
 
-    /// The id of the lane's last response; nil when there is none.
+    /// Returns the id of the lane's last response; nil when there is none.
     func lastID(lane: String?) -> String? { self.lanes[lane ?? ""]?.lastID }
 
     /// Returns whether a response of this connection is over.
     func isOver(_ id: String) -> Bool { self.completedIDs.contains(id) }
 
-    /// Keeps input for the request that goes on from a response.
+    /// Keeps input for the request that continues a response.
     mutating func keep(_ input: JSONValue?, for responseID: String) {
         self.pendingInputs[responseID, default: []] += Self.items(of: input)
     }
 
-    /// A request with what was kept for it before its own input.
+    /// Returns a request with the kept input before its own.
     mutating func takingPending(_ body: JSONValue) -> JSONValue {
         guard let id = body["previous_response_id"]?.string, let pending = self.pendingInputs.removeValue(forKey: id)
         else { return body }
@@ -124,7 +124,7 @@ struct WebSocketSession {
         return [JSONValue(Array(item.utf8))].compactMap { $0 }
     }
 
-    /// Remembers a completed response as its lane's last one.
+    /// Stores a completed response as its lane's last one.
     mutating func complete(_ script: ResponseScript, after conversation: Conversation, lane: String?) {
         var conversation = conversation
         conversation.append(callIDs: script.callIDs)
@@ -132,8 +132,8 @@ struct WebSocketSession {
         self.lanes[lane ?? ""] = Lane(lastID: script.identity.id, conversation: conversation)
     }
 
-    /// Forgets the response that a failed one would have continued, if that was on the same lane: a fork that fails
-    /// leaves the other lane alone.
+    /// Removes the response that a failed one would have continued, if that was on the same lane: a failed fork does
+    /// not affect the other lane.
     mutating func fail(previousID: String?, lane: String?) {
         guard let previousID, self.lanes[lane ?? ""]?.lastID == previousID else { return }
         self.lanes[lane ?? ""] = Lane()

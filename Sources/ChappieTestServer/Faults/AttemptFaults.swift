@@ -1,4 +1,4 @@
-// The faults that apply to one attempt, by what they strike.
+// The faults that apply to one attempt, by their kind.
 //
 // A value owned by the attempt's exchange.
 
@@ -20,7 +20,7 @@ struct AttemptFaults: Sendable {
 
     private let faults: [ChappieTestServer.Fault]
 
-    /// Those of `faults` that apply.
+    /// Selects the faults of an attempt.
     init(_ faults: [ChappieTestServer.Fault], attempt: Int, transport: ChappieTestServer.Transport) {
         self.faults = faults.filter { $0.applies(toAttempt: attempt, transport: transport) }
     }
@@ -86,7 +86,7 @@ struct AttemptFaults: Sendable {
         }
     }
 
-    /// A Close frame right after the 101, with no request awaited.
+    /// A Close frame right after the 101, before any request.
     var earlyClose: ResponseStep? {
         self.first { action in
             guard case .closeWebSocket(let code, let reason, nil) = action else { return nil }
@@ -102,7 +102,7 @@ struct AttemptFaults: Sendable {
         }
     }
 
-    /// How many events later than asked a background response goes on.
+    /// The number of events by which a background response is resumed too late.
     var resumptionOffset: Int {
         self.first { if case .resumeElsewhere(let offset) = $0 { offset } else { nil } } ?? 0
     }
@@ -112,7 +112,7 @@ struct AttemptFaults: Sendable {
         self.first { if case .truncateContent = $0 { true } else { nil } } ?? false
     }
 
-    /// How the scripted text is changed.
+    /// Returns the changes of the scripted text.
     func textChanges(response: Int) -> [ScriptedRequest.TextChange] {
         self.actions(response: response).compactMap { action in
             switch action {
@@ -124,7 +124,7 @@ struct AttemptFaults: Sendable {
         }
     }
 
-    /// The actions that count events in a response of this attempt, from 1.
+    /// Returns the actions that count events in a response of this attempt, from 1.
     func actions(response: Int) -> [ChappieTestServer.Fault.Action] {
         self.faults.filter { ($0.response ?? 1) == response }.map(\.action)
     }

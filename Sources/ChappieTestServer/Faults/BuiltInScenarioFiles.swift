@@ -1,6 +1,6 @@
 // The files in `Scenarios`, which the package manager embeds one by one without a list.
 //
-// Constants; nobody owns them.
+// Constants without an owner.
 
 /// Every scenario file.
 enum BuiltInScenarioFiles {

@@ -15,7 +15,7 @@ enum ErrorBody {
         "{\"error\":" + self.object(type: type, code: code, message: message, param: param) + "}"
     }
 
-    /// The body for a status that nothing more is said about.
+    /// Returns the body for a status without further details.
     static func body(status: Int) -> String {
         switch status {
         case 401:
@@ -38,7 +38,7 @@ enum ErrorBody {
         "{\"error\":{" + Self.usageMembers + ",\"message\":\"The usage limit has been reached\"}}"
     }
 
-    /// How long a used-up plan stays so, in seconds: nearly four hours, which nobody waits for.
+    /// The time for which a used-up plan stays so, in seconds: nearly four hours, longer than any test waits.
     static let usageLimitDuration = 13_872
 
     private static var usageMembers: String {
@@ -46,7 +46,7 @@ enum ErrorBody {
             + "\"resets_in_seconds\":\(self.usageLimitDuration),\"eligible_promo\":null"
     }
 
-    /// When a plan that is used up now is whole again, in seconds since 1970.
+    /// The time at which a plan that is used up is full again, in seconds since 1970.
     static var usageLimitEnd: Int { Int(Date().timeIntervalSince1970) + self.usageLimitDuration }
 
     private static func object(type: String, code: String?, message: String, param: String?) -> String {

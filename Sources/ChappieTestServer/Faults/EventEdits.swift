@@ -1,16 +1,16 @@
 // Events that are repeated, left out, exchanged, changed or numbered anew.
 //
-// Pure: events and actions in, events out. Positions stay those of the events as they were.
+// Pure: events and actions in, events out. Positions refer to the original events.
 
-/// What stands at the place of each event of a script.
+/// The events at the place of each original event of a script.
 struct EventEdits {
     /// The events at each place, in order.
     private(set) var events: [[ScriptEvent]]
 
-    /// Every event at its own place.
+    /// Creates an edit in which every event is at its own place.
     init(_ events: [ScriptEvent]) { self.events = events.map { [$0] } }
 
-    /// Applies an action; those that edit no event, or one that is not there, do nothing.
+    /// Applies an action; one that edits no event, or a missing one, has no effect.
     mutating func apply(_ action: ChappieTestServer.Fault.Action) {
         switch action {
         case .repeatEvent(let event):
@@ -48,7 +48,7 @@ struct EventEdits {
 }
 
 extension ScriptEvent {
-    /// The event with a member replaced, or added when it is not there.
+    /// Returns the event with a member replaced, or added when it is missing.
     fileprivate func replacing(_ path: ArraySlice<String>, with value: JSONValue) -> Self {
         guard let object = JSONValue(Array(self.text.utf8)) else { return self }
         var changed = Self(type: self.type, text: object.replacing(path, with: value).text)
@@ -58,7 +58,7 @@ extension ScriptEvent {
 }
 
 extension JSONValue {
-    /// The value with the member at a path replaced, or added when it is not there.
+    /// Returns the value with the member at a path replaced, or added when it is missing.
     fileprivate func replacing(_ path: ArraySlice<String>, with value: JSONValue) -> JSONValue {
         guard let name = path.first else { return value }
         guard case .object(var members) = self else { return self }

@@ -1,25 +1,25 @@
-// What can go wrong on purpose.
+// The faults that a server can be asked for.
 //
 // Immutable values, and the JSON form that scenario files use.
 
 extension ChappieTestServer {
-    /// One thing that goes wrong, and for which attempts.
+    /// One fault, and the attempts that it applies to.
     ///
     /// An *attempt* is one request of the responses endpoint: a POST or a WebSocket's opening handshake. Attempts count
     /// from 1 over the server's life. Several faults may apply to one attempt.
     public struct Fault: Codable, Hashable, Sendable {
         /// The first attempt that it applies to; nil is 1.
         public var firstAttempt: Int?
-        /// The last attempt that it applies to; nil is all that follow.
+        /// The last attempt that it applies to; nil is all later ones.
         public var lastAttempt: Int?
         /// The transport that it applies to; nil is both.
         public var transport: Transport?
-        /// Which response of a WebSocket the events are counted in, from 1, warm-ups not counted; nil is the first.
+        /// The response of a WebSocket in which events are counted, from 1, warm-ups not counted; nil is the first.
         public var response: Int?
-        /// What goes wrong.
+        /// The action of the fault.
         public var action: Action
 
-        /// A fault for some attempts.
+        /// Creates a fault for some attempts.
         public init(
             _ action: Action, attempts: ClosedRange<Int>, transport: Transport? = nil, response: Int? = nil
         ) {
@@ -30,7 +30,7 @@ extension ChappieTestServer {
             self.response = response
         }
 
-        /// A fault for an attempt and all that follow; for every one when `first` is not given.
+        /// Creates a fault for an attempt and all later ones; for every one when `first` is not given.
         public init(_ action: Action, from first: Int = 1, transport: Transport? = nil, response: Int? = nil) {
             self.action = action
             self.firstAttempt = first
@@ -47,7 +47,7 @@ extension ChappieTestServer {
 }
 
 extension ChappieTestServer.Fault {
-    /// Where bytes are counted from.
+    /// The byte from which bytes are counted.
     public enum ByteOrigin: String, Codable, Hashable, Sendable {
         /// The first byte written after the request was read.
         case response
@@ -55,9 +55,9 @@ extension ChappieTestServer.Fault {
         case body
     }
 
-    /// How a connection is cut.
+    /// The way in which a connection is cut.
     public enum ConnectionCut: String, Codable, Hashable, Sendable, CaseIterable {
-        /// In TCP's order, without a word of the protocols above: FIN.
+        /// In TCP's order, without a message of the protocols above: FIN.
         case end
         /// At once: RST.
         case reset
@@ -90,7 +90,7 @@ extension ChappieTestServer.Fault {
         /// The fields of the HTTP answer that the event stands for.
         public var fields: [ChappieTestServer.Field]?
 
-        /// Makes an error.
+        /// Creates an error.
         public init(
             shape: Shape, status: Int? = nil, statusName: String? = nil, type: String? = nil, code: String? = nil,
             message: String? = nil, fields: [ChappieTestServer.Field]? = nil
@@ -105,12 +105,12 @@ extension ChappieTestServer.Fault {
         }
     }
 
-    /// What goes wrong.
+    /// The action of a fault.
     ///
     /// Events count from 1 within a response, in the order in which they are sent, usage limits and metadata included.
     /// `afterEvent: 0` is before the first one. Text changes and large deltas are the scripted model's.
     public enum Action: Codable, Hashable, Sendable {
-        /// Cut the connection when so many bytes were written; `origin` is `response` and `with` is `end` by default.
+        /// Cut the connection after this number of bytes; `origin` is `response` and `with` is `end` by default.
         ///
         /// Header fields, chunk framing and frame headers count. TLS's own bytes do not.
         case cut(afterByte: Int, origin: ByteOrigin? = nil, with: ConnectionCut? = nil)
@@ -120,13 +120,13 @@ extension ChappieTestServer.Fault {
         case cutBeforeTerminal(with: ConnectionCut? = nil)
         /// Cut the connection right after the terminal event.
         case cutAfterTerminal(with: ConnectionCut? = nil)
-        /// Keep the connection open but read and write nothing more when so many bytes were written.
+        /// Keep the connection open but neither read nor write after this number of bytes.
         case stall(afterByte: Int, origin: ByteOrigin? = nil)
-        /// Send nothing more after an event; pings are still answered.
+        /// Send no further bytes after an event, except answers to pings.
         case hang(afterEvent: Int)
-        /// Wait after an event, and then go on; signs of life are sent meanwhile as the configuration says.
+        /// Pause after an event, and then continue; signs of life are sent meanwhile as configured.
         case pause(afterEvent: Int, seconds: Double)
-        /// Write one byte at a time, so many a second.
+        /// Write one byte at a time, at this rate.
         case throttle(bytesPerSecond: Double)
 
         /// Answer a POST, or refuse an upgrade, with a status, fields and a body.
@@ -139,7 +139,7 @@ extension ChappieTestServer.Fault {
         case unofferedExtension(value: String? = nil)
         /// Claim a subprotocol that was not offered.
         case unofferedSubprotocol(value: String? = nil)
-        /// Add fields until the header section has more than so many bytes.
+        /// Add fields until the header section exceeds this number of bytes.
         case largeHeaderSection(byteCount: Int)
 
         /// Send a Close frame after an event, or right after the 101 when there is none; no code is an empty frame.
@@ -148,23 +148,23 @@ extension ChappieTestServer.Fault {
         case closeAfterResponse(code: Int? = nil, reason: String? = nil)
         /// Send an event as a binary message.
         case binaryEvent(event: Int)
-        /// Divide every message into frames of so many bytes, with pings between them if asked for.
+        /// Divide every message into frames of this number of bytes, with pings between them if asked for.
         case fragment(byteCount: Int, pingsBetween: Bool? = nil)
         /// Send a ping before every event.
         case pingBeforeEvents
 
-        /// Say something else from a Unicode scalar of the text on.
+        /// Send another text from a Unicode scalar of the text on.
         case divergeText(fromScalar: Int, replacement: String? = nil)
-        /// End the text after so many Unicode scalars.
+        /// End the text after this number of Unicode scalars.
         case shortenText(toScalar: Int)
-        /// Begin the text with one delta of so many bytes.
+        /// Begin the text with one delta of this number of bytes.
         case largeDelta(byteCount: Int)
 
         /// Send a payload of any kind, JSON or not, before an event.
         ///
-        /// `$response` in it stands for the response's id, `$earlier` for that of the WebSocket's response before.
+        /// `$response` in it is replaced by the response's id, `$earlier` by that of the WebSocket's previous response.
         case insert(payload: String, beforeEvent: Int)
-        /// Send a payload after the last event, in which names stand for ids as in `insert`.
+        /// Send a payload after the last event, with the replacements of `insert`.
         case append(payload: String)
         /// Send an event twice.
         case repeatEvent(event: Int)
@@ -174,9 +174,9 @@ extension ChappieTestServer.Fault {
         case swapEvents(event: Int)
         /// Replace a member of an event, or of all up to `through`, by a JSON text; dots lead into objects.
         case changeMember(event: Int, through: Int? = nil, member: String, value: String)
-        /// Number an event and all behind it anew, in the order in which earlier faults leave them.
+        /// Renumber an event and all later ones, in the order in which earlier faults leave them.
         case renumber(event: Int, from: Int)
-        /// Go on with a background response so many events later than asked, or earlier when negative.
+        /// Resume a background response this number of events later than asked, or earlier when negative.
         case resumeElsewhere(offset: Int)
         /// Send a `keepalive` event before every event.
         case keepaliveBeforeEvents
@@ -184,17 +184,17 @@ extension ChappieTestServer.Fault {
         case truncateContent
         /// End the stream in order after an event, or just before the terminal one when none is given.
         case endWithoutTerminal(afterEvent: Int? = nil)
-        /// Write a text as it is after an event of an event stream, and nothing of the rest; nothing on a WebSocket.
+        /// Write a text after an event of an event stream, instead of the rest; no effect on a WebSocket.
         ///
-        /// The text is the head and body of a 502 in HTTP/1.0 by default, as servers write it that fail behind the head
-        /// of their answer. It stands outside of the chunks, and the connection ends behind it; with `inChunk` it is a
-        /// chunk, and the body ends in order.
+        /// The text is the head and body of a 502 in HTTP/1.0 by default, as written by servers that fail after the
+        /// head of their answer. It is written outside of the chunks, and the connection ends behind it; with `inChunk`
+        /// it is a chunk, and the body ends in order.
         case interruptWithText(text: String? = nil, afterEvent: Int, inChunk: Bool? = nil)
-        /// Send `response.failed` after an event and nothing of the rest.
+        /// Send `response.failed` after an event, instead of the rest.
         case fail(code: String, message: String? = nil, afterEvent: Int)
-        /// Send `response.incomplete` after an event and nothing of the rest.
+        /// Send `response.incomplete` after an event, instead of the rest.
         case incomplete(reason: String, afterEvent: Int)
-        /// Send an error event after an event and nothing of the rest.
+        /// Send an error event after an event, instead of the rest.
         case error(event: ErrorEvent, afterEvent: Int)
     }
 }

@@ -1,30 +1,30 @@
-// A response's events with the faults worked in: what an exchange performs, step by step.
+// A response's events with the faults applied: the steps of an exchange.
 //
 // Pure: a script and actions in, steps out.
 
-/// One thing that an exchange does.
+/// One step of an exchange.
 enum ResponseStep: Sendable {
     /// Send an event.
     case event(ScriptEvent)
     /// Send an event as a binary message; over HTTP as any other.
     case binary(ScriptEvent)
-    /// Send a ping; nothing over HTTP.
+    /// Send a ping; no effect over HTTP.
     case ping
     /// Send a Close frame and end; over HTTP end the stream.
     case close(code: Int?, reason: String)
     /// End the stream in order.
     case endStream
-    /// Write a text that is no event, in a chunk of its own or outside of the chunks; nothing on a WebSocket.
+    /// Write a text that is not an event, in a chunk of its own or outside of the chunks; no effect on a WebSocket.
     case text(String, inChunk: Bool)
     /// End the connection.
     case end(ConnectionEnd)
-    /// Send nothing but signs of life for so many seconds.
+    /// Send only signs of life for some seconds.
     case pause(seconds: Double)
-    /// Send nothing more but signs of life.
+    /// Send only signs of life from here on.
     case hang
 }
 
-/// Works faults into a script.
+/// Applies faults to a script.
 struct ResponseSteps {
     private let script: ResponseScript
     private let transport: ChappieTestServer.Transport
@@ -35,12 +35,12 @@ struct ResponseSteps {
     private var prefix: [ResponseStep] = []
     private var closing: [ResponseStep] = []
     private var appended: [ResponseStep] = []
-    /// How many events are sent, and what is done after them.
+    /// The number of events that are sent, and the steps after them.
     private var ending: (eventCount: Int, steps: [ResponseStep])?
 
-    /// The steps of a script with actions.
+    /// Returns the steps of a script with actions.
     ///
-    /// `earlierID` is the id of the response before on the same WebSocket.
+    /// `earlierID` is the id of the previous response on the same WebSocket.
     static func make(
         _ script: ResponseScript, actions: [ChappieTestServer.Fault.Action],
         transport: ChappieTestServer.Transport, earlierID: String? = nil
@@ -80,7 +80,7 @@ struct ResponseSteps {
         case .cut, .stall, .throttle, .answer, .answerWithoutHTTP, .wrongAcceptKey, .unofferedExtension,
             .unofferedSubprotocol, .largeHeaderSection, .closeWebSocket, .fragment, .divergeText, .shortenText,
             .largeDelta, .truncateContent, .resumeElsewhere:
-            // These strike at bytes, at the head or in the model.
+            // These apply to bytes, to the head or in the model.
             break
         }
     }
@@ -130,7 +130,7 @@ struct ResponseSteps {
         self.end(after: event, [.event(ScriptEvent(type: type, text: text))])
     }
 
-    /// The earliest ending wins.
+    /// Sets the ending, of which the earliest takes precedence.
     private mutating func end(after event: Int, _ steps: [ResponseStep]) {
         guard event >= 0, event <= self.script.events.count, event < self.ending?.eventCount ?? Int.max else { return }
         self.ending = (event, steps)

@@ -1,6 +1,6 @@
 // The scenarios that come with the server: the files in `Scenarios`, embedded by the package manager.
 //
-// Constants; nobody owns them.
+// Constants without an owner.
 
 extension ChappieTestServer {
     /// The built-in scenarios, by the names that the command line takes.
@@ -12,7 +12,7 @@ extension ChappieTestServer {
         }
     }
 
-    /// The built-in scenario of that name; nil when there is none.
+    /// Returns the built-in scenario of that name; nil when there is none.
     public static func builtInScenario(named name: String) -> Scenario? {
         Self.builtInScenarios.first { $0.name == name }
     }

@@ -1,13 +1,13 @@
-// What a good client makes of a scenario.
+// The expected behaviour of a client in a scenario.
 //
 // Immutable values.
 
 extension ChappieTestServer.Scenario {
-    /// What both sides must have seen when the last turn is over.
+    /// The expected observations of both sides when the last turn is over.
     ///
-    /// What is left out is not looked at.
+    /// Members that are left out are not checked.
     public struct Expectation: Codable, Hashable, Sendable {
-        /// What each turn comes to, in order; a scenario without turns has one.
+        /// The expected result of each turn, in order; a scenario without turns has one.
         public var turns: [TurnExpectation]
         /// The attempts as the server saw them, in order.
         public var attempts: [AttemptKind]?
@@ -15,9 +15,9 @@ extension ChappieTestServer.Scenario {
         public var statuses: [Int]?
         /// The requests that the server read, in order, over all attempts.
         public var requests: [RequestExpectation]?
-        /// How many TCP connections the client has opened.
+        /// The number of TCP connections that the client has opened.
         public var connections: Int?
-        /// How the failure is classified.
+        /// The classification of the failure.
         public var failureClass: FailureClass?
         /// Indicates whether every ping of the server was answered with its own payload, in order.
         public var answersPings: Bool?
@@ -25,36 +25,36 @@ extension ChappieTestServer.Scenario {
         public var sendsPings: Bool?
         /// Indicates whether the client offers an extension.
         public var agreesOnExtension: Bool?
-        /// How often the client has asked for a token.
+        /// The number of times that the client has asked for a token.
         public var tokensAskedFor: Int?
 
-        /// An expectation of turns.
+        /// Creates an expectation of turns.
         public init(turns: [TurnExpectation]) { self.turns = turns }
     }
 
-    /// One attempt as the server sees it.
+    /// The kind of an attempt, as the server sees it.
     public enum AttemptKind: String, Codable, Hashable, Sendable {
         /// A WebSocket's opening handshake.
         case webSocket
         /// A POST.
         case http
-        /// A GET that goes on with a background response.
+        /// A GET that resumes a background response.
         case resume
     }
 
-    /// What a failure says, and with it what the client does next.
+    /// The classification of a failure, which determines the client's next step.
     public enum FailureClass: String, Codable, Hashable, Sendable, CaseIterable {
         /// A WebSocket cannot work here: HTTP at once, and for good.
         case definite
         /// A WebSocket probably cannot work here: one more attempt, then HTTP for good.
         case probable
-        /// The connection is gone: another one on the same transport.
+        /// The connection is lost: another one on the same transport.
         case transient
         /// The response failed and the transport is fine: another attempt on the same transport.
         case server
         /// Too large for a WebSocket: HTTP for this request alone.
         case size
-        /// Neither transport reaches the server: the turn fails and nothing is given up.
+        /// Neither transport reaches the server: the turn fails and no transport is given up.
         case offline
         /// The credential was rejected: once more with a fresh one.
         case credential
@@ -66,50 +66,50 @@ extension ChappieTestServer.Scenario {
         case fatal
     }
 
-    /// What one turn comes to.
+    /// The expected result of one turn.
     public struct TurnExpectation: Codable, Hashable, Sendable {
-        /// How much of the text is delivered.
+        /// The delivered part of the text.
         public enum Delivery: String, Codable, Hashable, Sendable {
             /// All of it, once.
             case whole
-            /// A beginning of it, and not nothing.
+            /// A non-empty beginning of it.
             case prefix
-            /// Nothing of it.
+            /// None of it.
             case none
         }
 
-        /// How much of the text is delivered.
+        /// The delivered part of the text.
         public var delivers: Delivery
         /// The whole text; nil is the scripted model's.
         public var text: String?
         /// The size of the whole text in bytes, in place of the text.
         public var textByteCount: Int?
-        /// Exactly what is delivered, when `delivers` is `prefix`.
+        /// The exact delivered text, when `delivers` is `prefix`.
         public var deliveredText: String?
         /// `completed`, or the stable tag of the error.
         public var ends: String
         /// The error's category.
         public var category: String?
-        /// What the client says of each attempt: `completed`, or the stable tag of what ended it.
+        /// The outcomes that the client reports for each attempt: `completed`, or the stable tag of the error.
         public var outcomes: [String]?
-        /// The kinds of the diagnostics, in order, those of new connections left out.
+        /// The kinds of the diagnostics, in order, except those of new connections.
         public var diagnostics: [String]?
-        /// Kinds of diagnostics, at least.
+        /// Kinds of diagnostics that must occur.
         public var reports: [String]?
-        /// How many tool calls are handed out.
+        /// The number of tool calls that are delivered.
         public var toolCalls: Int?
-        /// Types of events that are handed out beside the text, at least.
+        /// Types of events beside the text that must be delivered.
         public var passesOn: [String]?
-        /// The percentages of the usage windows, in the order in which they are handed out.
+        /// The percentages of the usage windows, in the order of their delivery.
         public var usageLimits: [UsageWindows]?
         /// The transport that carries the turn in the end.
         public var transport: AttemptKind?
-        /// How long the turn takes at least, in seconds.
+        /// The shortest duration of the turn, in seconds.
         public var atLeast: Double?
-        /// How long the turn takes at most, in seconds.
+        /// The longest duration of the turn, in seconds.
         public var atMost: Double?
 
-        /// What a turn comes to.
+        /// Creates an expectation of a turn.
         public init(delivers: Delivery, ends: String) {
             self.delivers = delivers
             self.ends = ends
@@ -123,25 +123,25 @@ extension ChappieTestServer.Scenario {
         /// The long window.
         public var secondary: Double?
 
-        /// Windows.
+        /// Creates windows.
         public init(primary: Double?, secondary: Double?) {
             self.primary = primary
             self.secondary = secondary
         }
     }
 
-    /// What one request must look like.
+    /// The expected properties of one request.
     public struct RequestExpectation: Codable, Hashable, Sendable {
         /// The attempt that carries it.
         public var attempt: Int
-        /// Indicates whether it continues a response: whether it has a `previous_response_id`.
+        /// Indicates whether it continues a response, that is, whether it has a `previous_response_id`.
         public var continues: Bool?
-        /// How many items its input has.
+        /// The number of items of its input.
         public var inputItems: Int?
-        /// The number after which a GET goes on.
+        /// The number after which a GET resumes.
         public var startingAfter: Int?
 
-        /// A request of an attempt.
+        /// Creates an expectation of a request of an attempt.
         public init(attempt: Int, continues: Bool? = nil, inputItems: Int? = nil, startingAfter: Int? = nil) {
             self.attempt = attempt
             self.continues = continues

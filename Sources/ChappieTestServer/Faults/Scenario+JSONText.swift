@@ -8,7 +8,7 @@ extension ChappieTestServer.Scenario {
         /// The JSON text; members of objects are in the order of their names.
         public let text: String
 
-        /// A value of a JSON text; nil when it is not JSON.
+        /// Creates a value of a JSON text; nil when it is not JSON.
         public init?(_ text: String) {
             guard let value = JSONValue(Array(text.utf8)) else { return nil }
             self.text = value.sorted.text
@@ -19,13 +19,13 @@ extension ChappieTestServer.Scenario {
             self.text = try Value(from: decoder).value.text
         }
 
-        /// Writes the value as it is.
+        /// Writes the value unchanged.
         public func encode(to encoder: any Encoder) throws {
             try Value(value: JSONValue(Array(self.text.utf8)) ?? .null).encode(to: encoder)
         }
     }
 
-    /// A value on its way through `Codable`.
+    /// A value during encoding or decoding.
     private struct Value: Codable {
         private struct Name: CodingKey {
             var stringValue: String

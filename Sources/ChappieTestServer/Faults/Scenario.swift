@@ -1,27 +1,27 @@
-// A named way to misbehave, and what a good client makes of it, as tests, the command line and files share it.
+// A named behaviour of a server, and the expected behaviour of a client, shared by tests, the command line and files.
 //
 // Immutable values.
 import FoundationEssentials
 
 extension ChappieTestServer {
-    /// How a server answers, what is asked of it, and what both sides must see in the end.
+    /// The answers of a server, the requests to it, and the expected observations of both sides.
     ///
     /// A scenario is data: `Scenarios/README.md` describes its JSON form, and every file beside it is one.
     public struct Scenario: Codable, Hashable, Sendable {
         /// A short name.
         public var name: String
-        /// What happens, in a sentence.
+        /// A description in a sentence.
         public var summary: String
-        /// How the server answers.
+        /// The configuration of the server.
         public var server: Server
-        /// What the expectation presumes about the client; nil is nothing.
+        /// The settings of the client that the expectation presumes; nil is none.
         public var client: Client?
-        /// What is asked, in order, by one client; nil is one plain turn.
+        /// The requests, in order, by one client; nil is one plain turn.
         public var turns: [Turn]?
-        /// What a good client makes of it.
+        /// The expected behaviour of a client.
         public var expectation: Expectation?
 
-        /// Makes a scenario of faults.
+        /// Creates a scenario of faults.
         public init(
             name: String, summary: String, faults: [Fault], model: ScriptedModel? = nil, eventsPerSecond: Double? = nil
         ) {
@@ -35,7 +35,7 @@ extension ChappieTestServer {
             self = try JSONDecoder().decode(Self.self, from: Data(jsonText.utf8))
         }
 
-        /// What goes wrong.
+        /// The faults of the server.
         public var faults: [Fault] { self.server.faults }
 
         /// The scenario as JSON text.
@@ -49,21 +49,21 @@ extension ChappieTestServer {
 }
 
 extension ChappieTestServer.Scenario {
-    /// How the server answers.
+    /// The configuration of the server.
     ///
-    /// What is left out is as `ChappieTestServer.Configuration` has it. Times are in seconds.
+    /// Members that are left out have the defaults of `ChappieTestServer.Configuration`. Times are in seconds.
     public struct Server: Codable, Hashable, Sendable {
-        /// What goes wrong.
+        /// The faults.
         public var faults: [ChappieTestServer.Fault]
         /// The scripted model.
         public var model: ChappieTestServer.ScriptedModel?
         /// The events of each response, in place of the scripted model's.
         public var responses: [[JSONText]]?
-        /// Events a second.
+        /// The number of events per second.
         public var eventsPerSecond: Double?
-        /// Serve over TLS, with this certificate.
+        /// The certificate for TLS; nil without TLS.
         public var certificate: ChappieTestServer.TLSOptions.Certificate?
-        /// How many connections are dropped before anything is read.
+        /// The number of connections that are dropped before any byte is read.
         public var droppedConnections: Int?
         /// Indicates whether an offer of permessage-deflate is accepted.
         public var acceptsDeflate: Bool?
@@ -71,30 +71,30 @@ extension ChappieTestServer.Scenario {
         public var contentCoding: ChappieTestServer.ContentCoding?
         /// The size of each write.
         public var bytesPerWrite: Int?
-        /// How many events one write carries.
+        /// The number of events of one write.
         public var eventsPerWrite: Int?
         /// The line ends of event streams.
         public var lineEnding: ChappieTestServer.LineEnding?
-        /// Bearer tokens that are accepted; any other is answered 401.
+        /// The accepted bearer tokens; any other is answered 401.
         public var acceptedTokens: [String]?
-        /// How often a `keepalive` event is sent while a response waits.
+        /// The interval of `keepalive` events while a response waits.
         public var keepaliveInterval: Double?
-        /// How often a comment is sent while an event stream waits.
+        /// The interval of comments while an event stream waits.
         public var commentInterval: Double?
-        /// How often a WebSocket gets a ping.
+        /// The interval of pings on a WebSocket.
         public var pingInterval: Double?
         /// The age after which a WebSocket's next request is refused.
         public var connectionLifetime: Double?
         /// The largest message that a WebSocket takes.
         public var maximumMessageByteCount: Int?
-        /// Where usage limits and metadata precede a response.
+        /// The connections on which usage limits and metadata precede a response.
         public var limitEvents: ChappieTestServer.LimitEvents?
         /// The age after which a background response cannot be streamed again.
         public var resumeLifetime: Double?
-        /// The age after which a background response is forgotten.
+        /// The age after which a background response is removed.
         public var responseLifetime: Double?
 
-        /// A server with faults.
+        /// Creates a server with faults.
         public init(
             faults: [ChappieTestServer.Fault] = [], model: ChappieTestServer.ScriptedModel? = nil,
             eventsPerSecond: Double? = nil
@@ -105,27 +105,27 @@ extension ChappieTestServer.Scenario {
         }
     }
 
-    /// What an expectation presumes about the client, in words that are nobody's API.
+    /// The client settings that an expectation presumes, independent of any client's API.
     ///
-    /// What is left out is the client's default. Times are in seconds.
+    /// Members that are left out have the client's defaults. Times are in seconds.
     public struct Client: Codable, Hashable, Sendable {
-        /// How a client chooses its transport.
+        /// The transport choice of a client.
         public enum TransportChoice: String, Codable, Hashable, Sendable {
             /// A WebSocket first, HTTP when that fails.
             case webSocketFirst
-            /// A WebSocket and nothing else.
+            /// A WebSocket only.
             case webSocketOnly
-            /// HTTP and nothing else.
+            /// HTTP only.
             case httpOnly
         }
 
-        /// What a client may do when output was delivered and the connection breaks.
+        /// The recovery that a client may attempt when output was delivered and the connection breaks.
         public enum Recovery: String, Codable, Hashable, Sendable {
             /// Resume where that is possible, otherwise send again and compare.
             case verify
             /// Resume, and never send again.
             case resumeOnly
-            /// Nothing.
+            /// No recovery.
             case never
         }
 
@@ -139,40 +139,40 @@ extension ChappieTestServer.Scenario {
         public var reconnectDelay: Double?
         /// Retries after 429.
         public var rateLimitRetries: Int?
-        /// The delay before the first of those.
+        /// The delay before the first retry after 429.
         public var rateLimitDelay: Double?
-        /// The longest of those delays.
+        /// The longest delay after 429.
         public var maximumRateLimitDelay: Double?
-        /// Name resolution, TCP, TLS and upgrade together.
+        /// The budget for name resolution, TCP, TLS and upgrade together.
         public var connectBudget: Double?
-        /// From the request to the first event.
+        /// The budget from the request to the first event.
         public var firstEventBudget: Double?
-        /// The longest silence: nothing of the server's own accord, pings included.
+        /// The longest silence of the server, in which it sends no byte unprompted, pings included.
         public var idleBudget: Double?
-        /// The longest time without an event that is more than a sign of life.
+        /// The longest time without an event other than a sign of life.
         public var progressBudget: Double?
         /// The time without progress after which a stall is reported.
         public var stallNotice: Double?
-        /// The whole turn.
+        /// The budget of the whole turn.
         public var totalBudget: Double?
-        /// The quiet after which a ping is sent.
+        /// The quiet time after which a ping is sent.
         public var pingInterval: Double?
-        /// How long the answer may take.
+        /// The time limit for the answer to a ping.
         public var pongBudget: Double?
-        /// How long an upgrade may take before HTTP is prepared beside it; 0 is no hedge.
+        /// The time after which HTTP is prepared beside an unanswered upgrade; 0 is no hedge.
         public var hedgeDelay: Double?
         /// The age at which a WebSocket is replaced between turns.
         public var maximumConnectionAge: Double?
-        /// The recovery that is allowed.
+        /// The permitted recovery.
         public var recovery: Recovery?
         /// Indicates whether compression is offered.
         public var offersCompression: Bool?
-        /// The bearer tokens: the first at the beginning, the next after each rejection; the last one stays.
+        /// The bearer tokens: the first one initially, the next after each rejection; the last one is kept.
         public var tokens: [String]?
         /// Indicates whether the authority that signed the server's certificate is trusted.
         public var trustsServer: Bool?
 
-        /// A client of which nothing is presumed.
+        /// Creates a client with default settings.
         public init() {}
     }
 
@@ -184,13 +184,13 @@ extension ChappieTestServer.Scenario {
         public var promptByteCount: Int?
         /// Members of the request's body.
         ///
-        /// The strings `$response` and `$call` stand for the id of the turn before's response and of its first tool
-        /// call.
+        /// The strings `$response` and `$call` are replaced by the id of the previous turn's response and of its first
+        /// tool call.
         public var body: JSONText?
-        /// What the server must have seen before the turn begins: so many attempts that are over.
+        /// The number of finished attempts that the server must have seen before the turn begins.
         public var afterFinishedAttempts: Int?
 
-        /// A plain turn.
+        /// Creates a plain turn.
         public init(prompt: String? = nil, body: JSONText? = nil, afterFinishedAttempts: Int? = nil) {
             self.prompt = prompt
             self.body = body

@@ -1,35 +1,35 @@
-// One direction of a connection: where its bytes stop, wait, or change.
+// One direction of a connection: the places where its bytes stop, wait, or change.
 //
-// Pure. Time comes in as a value; the relay performs what comes out.
+// Pure. Time comes in as a value; the relay performs the steps.
 
-/// Decides what happens to the next bytes of one direction.
+/// Decides the next step of one direction.
 ///
 /// Its owner is the relay of that direction.
 struct FaultLane: Sendable {
-    /// What to do next.
+    /// The next step.
     enum Step: Equatable, Sendable {
-        /// Nothing, until there are more bytes.
+        /// Wait for more bytes.
         case awaitInput
-        /// Deliver so many bytes and say with `delivered` how many went.
+        /// Deliver `count` bytes and report with `delivered` the number that was written.
         case deliver(count: Int)
-        /// Nothing before that time.
+        /// Wait until that time.
         case wait(until: Duration)
-        /// Nothing, for ever.
+        /// Wait without end.
         case hold
-        /// A fault strikes at the present byte; what it asks for outside of the lane is the relay's to do.
+        /// Apply a fault at the current byte; its effect outside of the lane is the relay's task.
         case strike(FaultProxy.Action)
     }
 
     private enum State {
         case relaying
         case stalled(until: Duration)
-        /// Stalled for ever, or cut, reset, half-open.
+        /// Stalled without end, or cut, reset, half-open.
         case over
     }
 
     /// The pace of a throttled lane.
     private struct Pace {
-        /// A wake-up this late still catches up; after a longer pause the pace begins anew.
+        /// The lateness of a wake-up that is still caught up; after a longer pause the pace begins anew.
         private static let tolerance = Duration.milliseconds(50)
         private static let piecesPerSecond = 100.0
 
@@ -42,10 +42,10 @@ struct FaultLane: Sendable {
             self.next = now
         }
 
-        /// How many bytes go at a time: what is due in a hundredth of a second, or one.
+        /// The number of bytes of one write: those of a hundredth of a second, or one.
         var pieceByteCount: Int { Int(min(max(1, self.bytesPerSecond / Self.piecesPerSecond), 1e9)) }
 
-        /// Notes that there was nothing to deliver: the time until there is counts for nothing.
+        /// Records that there were no bytes to deliver: the time until there are some is not counted.
         mutating func idled() { self.isIdle = true }
 
         mutating func delivered(_ count: Int, now: Duration) {
@@ -61,13 +61,13 @@ struct FaultLane: Sendable {
     private var sliceByteCount = Int.max
     private var pace: Pace?
 
-    /// How many bytes were delivered.
+    /// The number of delivered bytes.
     private(set) var position = 0
 
-    /// A lane with the faults of one direction of a connection, in the order of the plan.
+    /// Creates a lane with the faults of one direction of a connection, in the order of the plan.
     init(_ faults: [FaultProxy.Action]) {
-        // `sort` need not be stable; the index makes it so. A changed byte has to be there first, which nothing else
-        // waits for: it comes last.
+        // `sort` need not be stable; the index makes it so. A changed byte has to be available first, which no other
+        // action waits for, so it comes last.
         let sorted = faults.enumerated().sorted { first, second in
             let (left, right) = (Self.key(first.element), Self.key(second.element))
             return left == right ? first.offset < second.offset : left < right
@@ -80,7 +80,7 @@ struct FaultLane: Sendable {
         return (action.byteOffset ?? 0, 0)
     }
 
-    /// Indicates whether the lane is in a stall or over, so that its input is left where it is.
+    /// Indicates whether the lane is in a stall or over, so that its input is not read.
     var isHolding: Bool {
         switch self.state {
         case .relaying: false
@@ -88,7 +88,7 @@ struct FaultLane: Sendable {
         }
     }
 
-    /// What to do, with so many bytes at hand.
+    /// Returns the next step, with `available` bytes at hand.
     mutating func next(available: Int, now: Duration) -> Step {
         switch self.state {
         case .over: return .hold

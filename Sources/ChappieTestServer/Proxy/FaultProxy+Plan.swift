@@ -1,20 +1,20 @@
-// What a fault proxy does wrong, as values.
+// The faults of a fault proxy, as values.
 //
-// Immutable; nobody owns them. Their JSON form is in the file beside this one.
+// Immutable values without an owner. Their JSON form is in `FaultProxy+PlanCoding.swift`.
 
 extension FaultProxy {
     /// The faults of a proxy.
     ///
-    /// A connection's faults act in the order of their bytes; at the same byte, in the order of the plan.
+    /// A connection's faults apply in the order of their bytes; at the same byte, in the order of the plan.
     public struct Plan: Hashable, Sendable {
-        /// What goes wrong; empty for a proxy that only relays.
+        /// The faults; empty for a proxy that only relays.
         public var faults: [Fault]
 
-        /// Makes a plan of some faults.
+        /// Creates a plan of some faults.
         public init(_ faults: [Fault] = []) { self.faults = faults }
     }
 
-    /// Where bytes go.
+    /// The direction of bytes.
     public enum Direction: String, Codable, Hashable, Sendable, CaseIterable {
         /// From the client to the server.
         case toServer
@@ -22,20 +22,20 @@ extension FaultProxy {
         case toClient
     }
 
-    /// One thing that goes wrong, and for which connections.
+    /// One fault, and the connections that it applies to.
     ///
     /// Connections count from 1 over the proxy's life, in the order in which they are accepted.
     public struct Fault: Hashable, Sendable {
         /// The first connection that it applies to.
         public var firstConnection: Int
-        /// The last connection that it applies to; nil is all that follow.
+        /// The last connection that it applies to; nil is all later ones.
         public var lastConnection: Int?
-        /// The direction in which bytes are counted; of no meaning for a fault that counts none.
+        /// The direction in which bytes are counted; ignored for a fault that counts none.
         public var direction: Direction
-        /// What goes wrong.
+        /// The action of the fault.
         public var action: Action
 
-        /// A fault for some connections.
+        /// Creates a fault for some connections.
         public init(_ action: Action, connections: ClosedRange<Int>, direction: Direction = .toClient) {
             self.action = action
             self.firstConnection = connections.lowerBound
@@ -43,7 +43,7 @@ extension FaultProxy {
             self.direction = direction
         }
 
-        /// A fault for a connection and all that follow; for every one when `first` is not given.
+        /// Creates a fault for a connection and all later ones; for every one when `first` is not given.
         public init(_ action: Action, from first: Int = 1, direction: Direction = .toClient) {
             self.action = action
             self.firstConnection = first
@@ -56,53 +56,53 @@ extension FaultProxy {
         }
     }
 
-    /// What goes wrong.
+    /// The action of a fault.
     ///
-    /// Byte `n` is the one before which exactly `n` bytes went in the fault's direction, counted from the connection's
-    /// first. A fault at byte `n` strikes as soon as those `n` are delivered; it does not wait for the next one.
-    /// TLS's own bytes count: the proxy does not look into what it relays.
+    /// Byte `n` is the one before which exactly `n` bytes were delivered in the fault's direction, counted from the
+    /// connection's first. A fault at byte `n` applies as soon as those `n` are delivered; it does not wait for the
+    /// next one. TLS's own bytes count: the proxy does not interpret what it relays.
     public enum Action: Hashable, Sendable {
         /// Deliver `atByte` bytes and then the end of the stream (FIN), in this direction only.
         ///
-        /// The other direction goes on. What the sender still sends is read and dropped, so that it is not held up;
+        /// The other direction continues. Further bytes of the sender are read and dropped, so that it is not blocked;
         /// once the receiver has closed as well, the sender is reset, as the receiver's system would.
         case cut(atByte: Int)
         /// Deliver `atByte` bytes, then reset the connection (RST) on both sides.
         ///
         /// The reset waits until the receiver's system has acknowledged all `atByte` bytes. A program on Linux reads
-        /// them before it sees the reset; other systems may drop what was not read yet. The sender's side is reset
-        /// at the same moment, whatever the other direction still had to deliver.
+        /// them before it sees the reset; other systems may drop unread bytes. The sender's side is reset at the same
+        /// moment, whatever the other direction still had to deliver.
         case reset(atByte: Int)
-        /// Deliver `atByte` bytes, then fall silent in both directions and keep both sockets open.
+        /// Deliver `atByte` bytes, then stop in both directions and keep both sockets open.
         ///
-        /// Nothing more is read, written or closed, as behind a router that has lost its table. Peers that leave are
-        /// not answered. The sockets are closed by `stop()`, or when a new connection needs their place.
+        /// No further byte is read or written and no socket closed, as behind a router that has lost its table. Peers
+        /// that leave are not answered. The sockets are closed by `stop()`, or when a new connection needs their place.
         case halfOpen(atByte: Int)
-        /// Deliver `atByte` bytes, then nothing in this direction for a while; for ever when there is no duration.
+        /// Deliver `atByte` bytes, then none in this direction for a duration; without end when there is no duration.
         ///
-        /// The sender is held up once the buffers are full. The other direction goes on.
+        /// The sender is blocked once the buffers are full. The other direction continues.
         case stall(atByte: Int, for: Duration? = nil)
         /// Deliver at most `byteCount` bytes a write from a byte on.
         ///
         /// Every write is a segment of its own (`TCP_NODELAY`) as long as the receiver keeps up.
         case slice(byteCount: Int, fromByte: Int = 0)
-        /// Deliver at most so many bytes a second from a byte on.
+        /// Deliver at most this number of bytes per second from a byte on.
         case throttle(bytesPerSecond: Double, fromByte: Int = 0)
         /// Change the byte after `atByte` bytes: its bits are flipped where the mask has ones.
         case corrupt(atByte: Int, mask: UInt8 = 0xFF)
-        /// Accept the connection and reset it at once; the server never hears of it.
+        /// Accept the connection and reset it at once; the server is not connected to.
         ///
-        /// To a client this is as near to a refused connection as one port can come that serves other connections.
+        /// For a client this is the nearest equivalent of a refused connection on a port that serves other connections.
         case refuse
-        /// Accept the connection and never answer; the server never hears of it.
+        /// Accept the connection and never answer; the server is not connected to.
         case silence
-        /// Connect to the server only after a while; several of them add up.
+        /// Connect to the server only after a duration; several of them add up.
         case delay(Duration)
     }
 }
 
 extension FaultProxy.Action {
-    /// The name, as plans and logs have it.
+    /// The name in plans and logs.
     public var name: String {
         switch self {
         case .cut: "cut"
@@ -118,7 +118,7 @@ extension FaultProxy.Action {
         }
     }
 
-    /// How many bytes go before it strikes; nil for what concerns a connection as a whole.
+    /// The number of bytes before the fault; nil for a fault of a connection as a whole.
     public var byteOffset: Int? {
         switch self {
         case .cut(let offset), .reset(let offset), .halfOpen(let offset), .stall(let offset, _),

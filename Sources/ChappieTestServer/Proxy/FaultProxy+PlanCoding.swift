@@ -1,6 +1,6 @@
 // Plans as JSON: `{"faults":[{"action":{"cut":{"atByte":1234}},"direction":"toClient","firstConnection":2}]}`.
 //
-// Pure. Members that are not known are errors, so that a misspelt fault is not a fault that never strikes.
+// Pure. Unknown members are errors, so that a misspelt fault is noticed.
 import FoundationEssentials
 
 extension FaultProxy.Plan {
@@ -15,7 +15,7 @@ extension FaultProxy.Plan {
         self = plan
     }
 
-    /// What a scenario file says about the proxy.
+    /// The part of a scenario file about the proxy.
     private struct ScenarioPart: Decodable {
         var proxy: FaultProxy.Plan?
     }
@@ -54,7 +54,7 @@ private struct PlanMember: CodingKey {
 }
 
 extension Decoder {
-    /// The members of an object, none of which may have another name.
+    /// Returns the members of an object, none of which may have another name.
     fileprivate func members(_ names: [String]) throws -> KeyedDecodingContainer<PlanMember> {
         let members = try self.container(keyedBy: PlanMember.self)
         try members.checkNames(names)
@@ -77,7 +77,7 @@ extension KeyedDecodingContainer<PlanMember> {
         try self.naming(name) { try self.decodeIfPresent(Value.self, forKey: $0) }
     }
 
-    /// Names the member of a number that fits no type: the decoder's own error for it is a private one, without a place.
+    /// Adds the name of the member to a number's decoding error: the decoder's own error for it has no place.
     private func naming<Value>(_ name: String, _ decode: (PlanMember) throws -> Value) throws -> Value {
         let key = PlanMember(name)
         do {
@@ -89,12 +89,13 @@ extension KeyedDecodingContainer<PlanMember> {
         }
     }
 
-    /// A mask; numbers that are none become 0, which `validate()` then refuses.
+    /// Returns a mask; invalid numbers become 0, which `validate()` then refuses.
     fileprivate func mask(_ name: String) throws -> UInt8? {
         try self.optionalValue(name, Int.self).map { UInt8(exactly: $0) ?? 0 }
     }
 
-    /// A duration; absurd numbers become a little more than the longest one, which `validate()` then refuses.
+    /// Returns a duration; excessive numbers become slightly more than the longest one, which `validate()` then
+    /// refuses.
     fileprivate func duration(_ name: String) throws -> Duration? {
         guard let seconds = try self.optionalValue(name, Double.self) else { return nil }
         let limit = Double(FaultProxy.longestDuration.components.seconds) + 1
@@ -152,7 +153,7 @@ extension FaultProxy.Fault: Codable {
         self.direction = direction
     }
 
-    /// Writes the fault; what is as usual is left out.
+    /// Writes the fault; default values are left out.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: PlanMember.self)
         if self.firstConnection != 1 { try members.encode(self.firstConnection, as: "firstConnection") }
@@ -203,7 +204,7 @@ extension FaultProxy.Action: Codable {
             return name == "refuse" ? .refuse : .silence
         case "delay":
             try members.checkNames(["seconds"])
-            // Asked for by its own name first, so that a missing one is said to be missing.
+            // It is read by its own name first, so that a missing one is reported as missing.
             _ = try members.value("seconds", Double.self)
             return .delay(try members.duration("seconds") ?? .zero)
         default: throw DecodingError.planError(.unknown, at: members.codingPath)
@@ -257,7 +258,7 @@ extension DecodingError {
 }
 
 extension [any CodingKey] {
-    /// The path as it is written in a programming language, with more of it at the end.
+    /// Returns the path in the notation of programming languages, with `rest` appended.
     fileprivate func member(_ rest: String = "") -> String {
         let path = self.reduce(into: "") { path, key in
             if let index = key.intValue {
@@ -271,7 +272,7 @@ extension [any CodingKey] {
 }
 
 extension FaultProxy.PlanError {
-    /// The error that a decoder reports, as one about a member.
+    /// Creates the error about a member from a decoder's error.
     fileprivate init(_ error: DecodingError) {
         switch error {
         case .keyNotFound(let key, let context):

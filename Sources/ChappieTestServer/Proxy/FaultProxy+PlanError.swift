@@ -1,38 +1,38 @@
-// What is wrong with a plan, and the rules it has to keep.
+// The errors of a plan, and the rules for plans.
 //
 // Pure.
 
 extension FaultProxy {
     /// A plan that cannot be carried out as it is.
     public struct PlanError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What is wrong with a member.
+        /// The problem of a member.
         public enum Problem: Hashable, Sendable {
             /// The text is not JSON.
             case notJSON
-            /// There is no such member, or no such word.
+            /// The member, or the word, is unknown.
             case unknown
-            /// It has to be there and is not.
+            /// The member is missing.
             case missing
-            /// It is something other than what is expected.
+            /// It has another type than the expected one.
             case wrongType(expected: String)
-            /// It is outside of what is possible.
+            /// It is out of range.
             case outOfRange(expected: String)
-            /// It has no meaning beside the others.
+            /// It has no meaning beside the other members.
             case notApplicable
         }
 
         /// The member, such as `faults[2].action.cut.atByte`; empty for the text as a whole.
         public let member: String
-        /// What is wrong with it.
+        /// The problem of the member.
         public let problem: Problem
 
-        /// Makes an error.
+        /// Creates an error.
         public init(member: String, problem: Problem) {
             self.member = member
             self.problem = problem
         }
 
-        /// The error in words, beginning with the member.
+        /// The description of the error, beginning with the member.
         public var description: String {
             let member = self.member.isEmpty ? "the plan" : self.member
             return switch self.problem {
@@ -48,7 +48,7 @@ extension FaultProxy {
 }
 
 extension FaultProxy.Plan {
-    /// Checks every number of the plan; throws for the first that is impossible.
+    /// Checks every number of the plan; throws for the first that is invalid.
     ///
     /// Reading a plan from JSON and starting a proxy do this by themselves.
     public func validate() throws(FaultProxy.PlanError) {
@@ -61,7 +61,7 @@ extension FaultProxy.Plan {
 }
 
 extension FaultProxy.Fault {
-    /// The first rule that the fault breaks.
+    /// The error of the first rule that the fault violates.
     fileprivate var error: FaultProxy.PlanError? {
         if self.firstConnection < 1 { return Self.outOfRange("firstConnection", "at least 1") }
         if let last = self.lastConnection, last < self.firstConnection {
@@ -94,7 +94,7 @@ extension FaultProxy.Fault {
         }
     }
 
-    /// A byte in a thousand seconds: what is below is a stall.
+    /// A byte in a thousand seconds: a lower rate is a stall.
     private static let lowestRate = 0.001
 
     private static func offsetError(_ member: String, _ offset: Int) -> FaultProxy.PlanError? {
@@ -112,6 +112,6 @@ extension FaultProxy.Fault {
 }
 
 extension FaultProxy {
-    /// A year: more than a test or a demonstration waits for.
+    /// A year: more than a test or a demonstration waits.
     static let longestDuration = Duration.seconds(31_536_000)
 }

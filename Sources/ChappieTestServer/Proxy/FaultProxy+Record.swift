@@ -1,11 +1,11 @@
-// What a fault proxy remembers of a connection.
+// The record of a connection of a fault proxy.
 //
 // Values; the proxy's log hands out copies.
 
 extension FaultProxy {
-    /// What went in one direction.
+    /// The traffic of one direction.
     public struct Traffic: Codable, Hashable, Sendable {
-        /// The bytes read from the sender; those past a cut are read and dropped.
+        /// The bytes read from the sender; those after a cut are read and dropped.
         public var receivedByteCount = 0
         /// The bytes handed to the receiver's socket.
         public var deliveredByteCount = 0
@@ -15,17 +15,17 @@ extension FaultProxy {
         public var isFinished = false
     }
 
-    /// A fault that struck.
+    /// A fault that was applied.
     public struct Strike: Codable, Hashable, Sendable {
-        /// What struck.
+        /// The action that was applied.
         public var action: Action
-        /// The direction in which bytes are counted; nil for what concerns a connection as a whole.
+        /// The direction in which bytes are counted; nil for an action on a connection as a whole.
         public var direction: Direction?
-        /// How many bytes had been delivered in that direction; nil as above.
+        /// The number of bytes that had been delivered in that direction; nil as above.
         public var byteOffset: Int?
     }
 
-    /// How a connection ended.
+    /// The end of a connection.
     public enum ConnectionEnd: Codable, Hashable, Sendable {
         /// Both directions ended in order.
         case closed
@@ -33,13 +33,13 @@ extension FaultProxy {
         case reset
         /// A fault refused it.
         case refused
-        /// There were as many connections as are allowed.
+        /// The limit of connections was reached.
         case tooMany
         /// The server could not be connected to; the value is `errno`.
         case unreachable(code: Int32)
         /// The server's name has no address.
         case unknownHost
-        /// A silent connection whose peers had left made place for another one.
+        /// A silent connection whose peers had left was closed for a new one.
         case replaced
         /// The proxy stopped.
         case stopped
@@ -51,33 +51,33 @@ extension FaultProxy {
         public var number: Int
         /// Indicates whether the server was connected to.
         public var isConnected = false
-        /// What went from the client to the server.
+        /// The traffic from the client to the server.
         public var toServer = Traffic()
-        /// What went from the server to the client.
+        /// The traffic from the server to the client.
         public var toClient = Traffic()
-        /// The faults that struck, in order.
+        /// The faults that were applied, in order.
         public var strikes: [Strike] = []
-        /// How it ended; nil while it is open.
+        /// The end of the connection; nil while it is open.
         public var end: ConnectionEnd?
 
-        /// What went in a direction.
+        /// Returns the traffic of a direction.
         public subscript(_ direction: Direction) -> Traffic {
             get { direction == .toServer ? self.toServer : self.toClient }
             set { if direction == .toServer { self.toServer = newValue } else { self.toClient = newValue } }
         }
     }
 
-    /// Something to wait for, counted over the proxy's life.
+    /// An event to wait for, counted over the proxy's life.
     public enum Milestone: Hashable, Sendable {
-        /// So many connections were accepted, those that were refused included.
+        /// This number of connections was accepted, refused ones included.
         case connections(Int)
-        /// So many connections reached the server.
+        /// This number of connections reached the server.
         case connected(Int)
-        /// So many faults struck.
+        /// This number of faults was applied.
         case strikes(Int)
-        /// So many bytes were delivered in a direction, over all connections.
+        /// This number of bytes was delivered in a direction, over all connections.
         case deliveredBytes(Int, Direction)
-        /// So many connections are over.
+        /// This number of connections has ended.
         case endedConnections(Int)
     }
 }

@@ -1,8 +1,8 @@
-// The fault proxy's public face: start, address, log, stop.
+// The fault proxy's public interface: start, address, log, stop.
 //
-// Owned by whoever made it. Its one thread ends in `stop()`.
+// Owned by its creator. Its one thread ends in `stop()`.
 
-/// A relay on 127.0.0.1 in front of any server, that breaks connections at an exact byte where it is told to.
+/// A relay on 127.0.0.1 in front of any server, that can break connections at an exact byte.
 ///
 /// ```swift
 /// let server = try ChappieTestServer()
@@ -14,9 +14,9 @@
 /// _ = await proxy.reached(.strikes(1))
 /// ```
 ///
-/// It works on TCP's level and does not look into what it relays: HTTP, WebSocket and TLS pass as they are. A
-/// connection of a client becomes one to the server; bytes are counted in each direction from the first one. One
-/// thread serves all connections, and at most 64 KiB of each direction are held.
+/// It works on TCP's level and does not interpret the relayed bytes: HTTP, WebSocket and TLS pass unchanged. Each
+/// connection of a client is relayed over one to the server; bytes are counted in each direction from the first one.
+/// One thread serves all connections, and at most 64 KiB of each direction are buffered.
 public final class FaultProxy: Sendable {
     private let service: ProxyService
     private let log: ProxyLog
@@ -26,7 +26,7 @@ public final class FaultProxy: Sendable {
 
     /// Binds, listens and starts to relay; throws `StartError`, or `PlanError` for an impossible plan.
     ///
-    /// The server need not be there yet: it is looked up and connected to for each connection.
+    /// The server need not be running yet: it is looked up and connected to for each connection.
     public init(configuration: Configuration) throws {
         try configuration.plan.validate()
         self.log = ProxyLog(
@@ -44,22 +44,22 @@ public final class FaultProxy: Sendable {
 
     deinit { self.stop() }
 
-    /// Where the proxy listens, as it stands in a URL: `127.0.0.1:8080`.
+    /// The authority of the proxy's URLs: `127.0.0.1:8080`.
     public var authority: String { "127.0.0.1:\(self.port)" }
 
-    /// The address that clients take as their base URL, such as `http://127.0.0.1:8080/v1`.
+    /// Returns the base URL for clients, such as `http://127.0.0.1:8080/v1`.
     ///
     /// Scheme and path are the server's: the proxy changes neither.
     public func baseURL(scheme: String = "http", path: String = "/v1") -> String {
         "\(scheme)://\(self.authority)\(path)"
     }
 
-    /// What passed, by connection; the oldest are dropped past `Configuration.maximumRecordCount`.
+    /// The records of the connections; the oldest are dropped beyond `Configuration.maximumRecordCount`.
     public var connections: [ConnectionRecord] { self.log.records }
 
-    /// Forgets what passed.
+    /// Removes the records.
     ///
-    /// Connections and milestones count on.
+    /// The counts of connections and milestones continue.
     public func clearLog() { self.log.removeRecords() }
 
     /// Closes the listener and all connections, and returns when the thread has ended.
@@ -70,13 +70,13 @@ public final class FaultProxy: Sendable {
         self.log.stop()
     }
 
-    /// Suspends until something has happened so many times; false when the proxy stops or the task is cancelled first.
+    /// Suspends until a milestone is reached; returns false when the proxy stops or the task is cancelled first.
     @discardableResult
     public func reached(_ milestone: Milestone) async -> Bool { await self.log.wait(for: milestone) }
 
-    /// Blocks until something has happened so many times; false when the proxy stops first.
+    /// Blocks until a milestone is reached; returns false when the proxy stops first.
     ///
-    /// For threads of their own; tasks use `reached(_:)`.
+    /// It is for threads of a test; tasks use `reached(_:)`.
     @discardableResult
     public func waitBlocking(for milestone: Milestone) -> Bool { self.log.waitBlocking(for: milestone) }
 }

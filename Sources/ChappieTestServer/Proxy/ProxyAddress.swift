@@ -1,6 +1,6 @@
-// Where a server is: names to addresses.
+// The addresses of a server.
 //
-// Values; looking a name up blocks and belongs to a thread of its own.
+// Values; a look-up blocks and is made on a thread of its own.
 #if canImport(Darwin)
     import Darwin
 #else
@@ -13,13 +13,13 @@ struct ProxyAddress: Sendable {
     let family: CInt
     private let bytes: [UInt8]
 
-    /// The addresses of an endpoint whose host is numeric; nil when it is a name.
+    /// Returns the addresses of an endpoint whose host is numeric; nil when it is a name.
     static func numeric(_ endpoint: FaultProxy.Endpoint) -> [Self]? {
         let addresses = Self.resolve(endpoint, flags: AI_NUMERICHOST)
         return addresses.isEmpty ? nil : addresses
     }
 
-    /// The addresses of an endpoint, in the order in which they are to be tried; none when the name is unknown.
+    /// Returns the addresses of an endpoint, in the order of attempts; none when the name is unknown.
     static func all(of endpoint: FaultProxy.Endpoint) -> [Self] { Self.resolve(endpoint, flags: 0) }
 
     private static func resolve(_ endpoint: FaultProxy.Endpoint, flags: CInt) -> [Self] {

@@ -1,32 +1,32 @@
-// What a relayed connection waits for: readable, writable, gone, or a time.
+// The events that a relayed connection waits for: readable, writable, gone, or a time.
 //
-// Pure over the connection's state; asked by the proxy's loop.
+// Pure, derived from the connection's state; used by the proxy's loop.
 #if canImport(Darwin)
     import Darwin
 #else
     import Glibc
 #endif
 
-/// What `poll` is asked for both ends; nil leaves an end out.
+/// The events for `poll` on both ends; nil leaves an end out.
 struct ProxyInterest {
     /// The client's events.
     var client: Int16?
     /// The server's events.
     var server: Int16?
-    /// When to look again whatever happens.
+    /// The time of the next examination, whatever happens.
     var deadline: Duration?
 }
 
-/// What `poll` said of both ends.
+/// The events that `poll` reported for both ends.
 struct ProxyReadiness {
     #if canImport(Darwin)
-        /// Asks for nothing beyond a hang-up, which needs not be asked for.
+        /// A hang-up is always reported here, so no flag is needed.
         static let peerHangUp: Int16 = 0
     #else
         /// Linux's `POLLRDHUP`, which the C library shows only to GNU sources.
         static let peerHangUp: Int16 = 0x2000
     #endif
-    /// Every sign of a peer that sends nothing more.
+    /// All events that show that a peer sends no more.
     static let hangUps = Self.peerHangUp | Int16(POLLHUP) | Int16(POLLERR)
 
     /// The client's events.
@@ -36,7 +36,7 @@ struct ProxyReadiness {
 }
 
 extension ProxyConnection {
-    /// What the loop has to wait for.
+    /// The events that the loop has to wait for.
     var interest: ProxyInterest {
         switch self.phase {
         case .delayed(let time): ProxyInterest(deadline: time)
@@ -64,7 +64,7 @@ extension ProxyConnection {
             deadline: [self.toServer.deadline, self.toClient.deadline].compactMap(\.self).min())
     }
 
-    /// Indicates whether nothing can happen any more and nobody is there to notice.
+    /// Indicates whether no event can follow, and both peers have left.
     var isAbandoned: Bool {
         switch self.phase {
         case .silent(let server): self.hasClientLeft && (server == nil || self.hasServerLeft)

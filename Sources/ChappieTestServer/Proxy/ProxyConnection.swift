@@ -1,4 +1,4 @@
-// One client, one server, and what is relayed between them.
+// One client, one server, and the relay between them.
 //
 // Owned by the proxy's loop, on its thread.
 #if canImport(Darwin)
@@ -15,7 +15,7 @@ final class ProxyConnection {
         case server
     }
 
-    /// An end that is reset when it has acknowledged what it was sent.
+    /// An end that is reset when it has acknowledged the bytes that were sent to it.
     struct Resetting {
         var server: ProxySocket
         var awaited: End
@@ -25,20 +25,20 @@ final class ProxyConnection {
     }
 
     enum Phase {
-        /// The server is connected to later.
+        /// The connection to the server is delayed.
         case delayed(until: Duration)
         /// The server's name is looked up.
         case resolving
         /// The server is connected to; other addresses may be left.
         case connecting(ProxySocket, others: ArraySlice<ProxyAddress>)
         case relaying(ProxySocket)
-        /// Nothing is read or written any more.
+        /// No bytes are read or written any more.
         case silent(ProxySocket?)
         case resetting(Resetting)
         case ended
     }
 
-    /// The system tells nobody when bytes are acknowledged, so it is asked; on loopback the first answer will do.
+    /// The system reports no event for acknowledgements, so it is polled; on loopback the first poll usually suffices.
     private static let acknowledgementInterval = Duration.milliseconds(2)
 
     let number: Int
@@ -102,22 +102,22 @@ final class ProxyConnection {
     /// Indicates whether the server's addresses are wanted.
     var needsAddresses: Bool { if case .resolving = self.phase { true } else { false } }
 
-    /// Indicates whether the client can send nothing more, as far as is known.
+    /// Indicates whether the client is known to send no more.
     var hasClientLeft: Bool { self.clientIsAway || self.toServer.sourceEnd != nil }
 
-    /// Indicates whether the server can send nothing more, as far as is known.
+    /// Indicates whether the server is known to send no more.
     var hasServerLeft: Bool { self.serverIsAway || self.toClient.sourceEnd != nil }
 
     // MARK: Inputs
 
-    /// The server's addresses; none when its name is unknown.
+    /// Handles the server's addresses; none when its name is unknown.
     func resolved(_ addresses: [ProxyAddress], now: Duration) {
         guard self.needsAddresses else { return }
         guard !addresses.isEmpty else { return self.resetClient(.unknownHost) }
         self.connect(addresses[...], lastError: 0)
     }
 
-    /// Something is ready, or time has passed.
+    /// Handles readiness, or the passage of time.
     func advance(_ readiness: ProxyReadiness, now: Duration) {
         if readiness.client & ProxyReadiness.hangUps != 0 { self.clientIsAway = true }
         if readiness.server & ProxyReadiness.hangUps != 0 { self.serverIsAway = true }
@@ -175,7 +175,7 @@ final class ProxyConnection {
         self.serverIsAway = false
         self.log.connect(self.number)
         self.phase = .relaying(server)
-        // A fault at byte 0 strikes without a byte.
+        // A fault at byte 0 applies without a byte.
         self.relay(server, ProxyReadiness(), now: now)
     }
 
@@ -265,7 +265,7 @@ final class ProxyConnection {
     private func logStrike(
         _ action: FaultProxy.Action, _ direction: FaultProxy.Direction, _ traffic: FaultProxy.Traffic
     ) {
-        // The relay is at work: its own count comes with the strike.
+        // The relay is active: its own count is reported with the fault.
         switch direction {
         case .toServer:
             self.log.relay(self.number, direction, from: self.logged.toServer, to: traffic)

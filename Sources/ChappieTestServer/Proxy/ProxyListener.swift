@@ -9,11 +9,11 @@
 
 /// A non-blocking socket that listens on 127.0.0.1.
 struct ProxyListener: Sendable {
-    /// What `accept` gave.
+    /// The result of `accept`.
     enum Accepted {
         case connection(CInt)
         case none
-        /// There is no descriptor left.
+        /// The process has no descriptor left.
         case exhausted
     }
 
@@ -53,13 +53,13 @@ struct ProxyListener: Sendable {
         self.port = Int(UInt16(bigEndian: address.sin_port))
     }
 
-    /// Takes a connection that waits.
+    /// Accepts a waiting connection.
     func acceptConnection() -> Accepted {
         while true {
             let descriptor = accept(self.descriptor, nil, nil)
             if descriptor >= 0 { return .connection(descriptor) }
             switch errno {
-            // A connection that was reset while it waited is no reason to stop.
+            // A connection that was reset while it waited is skipped.
             case EINTR, ECONNABORTED: continue
             case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
             default: return .none
@@ -67,6 +67,6 @@ struct ProxyListener: Sendable {
         }
     }
 
-    /// Stops to listen.
+    /// Closes the listening socket.
     func closeDescriptor() { _ = close(self.descriptor) }
 }

@@ -1,4 +1,4 @@
-// The log of a proxy's connections, and those who wait for something in it.
+// The log of a proxy's connections, and the callers that wait for its milestones.
 //
 // Written by the proxy's thread, read by its user; one lock guards it.
 #if canImport(Darwin)
@@ -7,7 +7,7 @@
     import Glibc
 #endif
 
-/// Records connections and wakes waiters.
+/// Records connections and wakes waiting callers.
 final class ProxyLog: Sendable {
     /// Counts over the proxy's life.
     private struct Totals {
@@ -41,18 +41,18 @@ final class ProxyLog: Sendable {
     private let maximumRecordCount: Int
     private let logLine: (@Sendable (String) -> Void)?
 
-    /// A log that keeps so many records and tells `logLine` what happens.
+    /// Creates a log that keeps a number of records and reports events to `logLine`.
     init(maximumRecordCount: Int, logLine: (@Sendable (String) -> Void)?) {
         self.maximumRecordCount = max(1, maximumRecordCount)
         self.logLine = logLine
     }
 
-    /// The records that are kept, by number.
+    /// The kept records, by number.
     var records: [FaultProxy.ConnectionRecord] {
         self.state.withLock { state in state.records.values.sorted { $0.number < $1.number } }
     }
 
-    /// Forgets the records; the totals stay.
+    /// Removes the records; the totals are kept.
     func removeRecords() { self.state.withLock { $0.records = [:] } }
 
     // MARK: Recording
@@ -70,7 +70,7 @@ final class ProxyLog: Sendable {
         return number
     }
 
-    /// Notes that the server was reached.
+    /// Records that the server was reached.
     func connect(_ number: Int) {
         self.state.change { state in
             state.totals.connected += 1
@@ -79,7 +79,7 @@ final class ProxyLog: Sendable {
         self.note(number, "connected")
     }
 
-    /// Notes what went in a direction since the last call.
+    /// Records the traffic of a direction since the last call.
     func relay(
         _ number: Int, _ direction: FaultProxy.Direction, from old: FaultProxy.Traffic, to new: FaultProxy.Traffic
     ) {
@@ -96,9 +96,9 @@ final class ProxyLog: Sendable {
         self.note(number, "finished", Self.place(direction, new.deliveredByteCount))
     }
 
-    /// Notes a fault that struck.
+    /// Records a fault that was applied.
     func strike(_ number: Int, _ strike: FaultProxy.Strike) {
-        // The line comes first: who waits for the strike finds it written.
+        // The line comes first, so that a caller that waits for the fault finds it written.
         let place = strike.direction.map { Self.place($0, strike.byteOffset ?? 0) } ?? []
         self.note(number, "fault", place + [.init(name: "fault", value: .string(strike.action.name))])
         self.state.change { state in
@@ -149,18 +149,18 @@ final class ProxyLog: Sendable {
 
     // MARK: Waiting
 
-    /// Lets every waiter go: there will be no more news.
+    /// Resumes every waiting caller, because no more events follow.
     func stop() { self.state.stop() }
 
-    /// Blocks until the milestone is reached; false when the proxy stopped before.
+    /// Blocks until the milestone is reached; returns false when the proxy stopped before.
     func waitBlocking(for milestone: FaultProxy.Milestone) -> Bool { self.state.waitBlocking(for: milestone) }
 
-    /// Suspends until the milestone is reached; false when the proxy stopped or the task was cancelled before.
+    /// Suspends until the milestone is reached; returns false when the proxy stopped or the task was cancelled before.
     func wait(for milestone: FaultProxy.Milestone) async -> Bool { await self.state.wait(for: milestone) }
 }
 
 extension FaultProxy.ConnectionEnd {
-    /// The name, as logs have it.
+    /// The name in logs.
     fileprivate var name: String {
         switch self {
         case .closed: "closed"

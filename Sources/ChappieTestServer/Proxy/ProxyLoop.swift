@@ -9,9 +9,9 @@
 
 /// Serves all connections of a proxy on one thread.
 struct ProxyLoop {
-    /// How long nothing is accepted when the process has no descriptor left.
+    /// The pause of accepting when the process has no descriptor left.
     private static let exhaustionPause = Duration.milliseconds(50)
-    /// How many connections are accepted before those that are there get their turn.
+    /// The number of connections that are accepted before the existing ones get their turn.
     private static let acceptsPerTurn = 64
 
     private let configuration: FaultProxy.Configuration
@@ -20,13 +20,13 @@ struct ProxyLoop {
     private let log: ProxyLog
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
-    /// In the order of their numbers.
+    /// The connections, in the order of their numbers.
     private var connections: [ProxyConnection] = []
     private var entries: [pollfd] = []
     private var isLookingUp = false
     private var acceptsAgain: Duration?
 
-    /// A loop for a listening socket.
+    /// Creates a loop for a listening socket.
     init(
         configuration: FaultProxy.Configuration, listener: ProxyListener, mailbox: ProxyMailbox, log: ProxyLog
     ) {
@@ -39,7 +39,7 @@ struct ProxyLoop {
 
     private var now: Duration { self.clock.now - self.start }
 
-    /// Relays until the mailbox says stop, then closes everything.
+    /// Relays until the mailbox orders the end, then closes all sockets.
     mutating func run() {
         while true {
             self.wait()
@@ -86,7 +86,7 @@ struct ProxyLoop {
         return pollfd(fd: socket.descriptor, events: events, revents: 0)
     }
 
-    /// Rounded up: what is due too early would be asked for again at once.
+    /// Returns milliseconds, rounded up: a shorter wait would be repeated at once.
     private static func milliseconds(_ duration: Duration) -> CInt {
         duration <= .zero ? 0 : CInt(min(86_400_000, (duration.inSeconds * 1000).rounded(.up)))
     }
@@ -95,7 +95,7 @@ struct ProxyLoop {
 
     private mutating func acceptConnections(now: Duration) {
         for turn in 0..<Self.acceptsPerTurn {
-            // Where there is no place, it counts who has left, and that is known for the first of a turn only.
+            // At the limit, only the first attempt of a turn knows which peers have left.
             if turn > 0, self.isFull { return }
             switch self.listener.acceptConnection() {
             case .none: return
@@ -120,7 +120,7 @@ struct ProxyLoop {
 
     private var isFull: Bool { self.connections.count >= self.configuration.maximumConnectionCount }
 
-    /// Returns whether another connection may be served; the oldest one that nobody is left to notice makes place.
+    /// Returns whether another connection may be served; at the limit, the oldest one without peers is closed.
     private mutating func makesPlace() -> Bool {
         if !self.isFull { return true }
         guard let index = self.connections.firstIndex(where: \.isAbandoned) else { return false }
@@ -130,7 +130,7 @@ struct ProxyLoop {
 
     // MARK: Looking up
 
-    /// Gives addresses to those connections that want them, or begins to look them up.
+    /// Passes addresses to the connections that need them, or begins the look-up.
     private mutating func lookUp(now: Duration) {
         guard !self.isLookingUp, self.connections.contains(where: \.needsAddresses) else { return }
         if let addresses = ProxyAddress.numeric(self.configuration.upstream) {

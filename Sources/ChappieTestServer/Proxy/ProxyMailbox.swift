@@ -1,4 +1,4 @@
-// What other threads tell the proxy's loop, and the pipe that wakes it.
+// The messages of other threads to the proxy's loop, and the pipe that wakes it.
 //
 // Shared by the proxy's user, the loop, and a thread that looks a name up; one lock guards it.
 #if canImport(Darwin)
@@ -9,19 +9,19 @@
 
 /// Carries messages to the loop.
 ///
-/// The pipe lives as long as anyone holds the mailbox, so that a late look-up writes to nobody else's descriptor.
+/// The pipe lives as long as the mailbox, so that a late look-up does not write to another file's descriptor.
 final class ProxyMailbox: Sendable {
-    /// What the loop finds.
+    /// The messages for the loop.
     struct Messages: Sendable {
         /// Indicates whether the loop has to end.
         var isStopping = false
-        /// What a look-up gave; nil when none has ended.
+        /// The result of a look-up; nil when none has ended.
         var addresses: [ProxyAddress]?
     }
 
     private let messages = Monitor(Messages())
     private let writer: CInt
-    /// Becomes readable when there is something.
+    /// The descriptor that becomes readable when there is a message.
     let reader: CInt
 
     /// Makes the pipe.
@@ -40,10 +40,10 @@ final class ProxyMailbox: Sendable {
     /// Ends the loop.
     func stop() { self.post { $0.isStopping = true } }
 
-    /// Looks a server up on a thread of its own and posts what it finds; false when there is no thread.
+    /// Looks a server up on a thread of its own and posts the result; returns false when there is no thread.
     func lookUp(_ endpoint: FaultProxy.Endpoint) -> Bool {
         let thread = ServerThread.start {
-            // Nobody joins it: a look-up may take longer than the proxy lives.
+            // The thread is not joined: a look-up may outlive the proxy.
             pthread_detach(pthread_self())
             let addresses = ProxyAddress.all(of: endpoint)
             self.post { $0.addresses = addresses }
@@ -51,7 +51,7 @@ final class ProxyMailbox: Sendable {
         return thread != nil
     }
 
-    /// Takes what is there.
+    /// Takes the messages.
     func take() -> Messages {
         var scratch = [UInt8](repeating: 0, count: 64)
         while read(self.reader, &scratch, scratch.count) > 0 {}
@@ -64,7 +64,7 @@ final class ProxyMailbox: Sendable {
     private func post(_ change: (inout Messages) -> Void) {
         self.messages.withLock { change(&$0) }
         var byte: UInt8 = 0
-        // A full pipe wakes as well.
+        // A full pipe wakes the loop as well.
         _ = write(self.writer, &byte, 1)
     }
 }

@@ -4,63 +4,63 @@
 
 /// Moves the bytes of one direction.
 struct ProxyRelay {
-    /// How the sender ended.
+    /// The way in which the sender ended.
     enum SourceEnd: Equatable {
         case finished
         case reset
     }
 
-    /// What the connection has to do.
+    /// The next task of the connection.
     enum Outcome: Equatable {
-        /// Nothing but wait.
+        /// Only wait.
         case goesOn
-        /// A fault resets both sides, once the receiver has everything.
+        /// A fault resets both sides, once the receiver has all bytes.
         case reset
-        /// The sender has reset its side: reset the receiver, once it has everything.
+        /// The sender has reset its side: reset the receiver, once it has all bytes.
         case sourceReset
-        /// Fall silent in both directions.
+        /// Stop in both directions.
         case silence
         /// The receiver has gone.
         case receiverGone
     }
 
-    /// How many writes one turn of the loop gives to a direction, so that small slices do not keep others waiting.
+    /// The number of writes of a direction in one turn of the loop, so that small slices do not delay others.
     private static let writesPerTurn = 64
 
     /// The direction.
     let direction: FaultProxy.Direction
     private var lane: FaultLane
     private var buffer = RelayBuffer()
-    /// What went, as the log has it.
+    /// The traffic for the log.
     private(set) var traffic = FaultProxy.Traffic()
-    /// How the sender ended; nil while it may send.
+    /// The way in which the sender ended; nil while it may send.
     private(set) var sourceEnd: SourceEnd?
     private var sourceIsGone = false
-    /// Indicates whether nothing more is delivered: the receiver got the end of the stream, or has gone.
+    /// Indicates whether delivery is over: the receiver got the end of the stream, or has gone.
     private(set) var isOver = false
     /// Indicates whether the receiver does not keep up.
     private(set) var isBlocked = false
-    /// When to look again; nil when only the sockets matter.
+    /// The time of the next examination; nil when only the sockets matter.
     private(set) var deadline: Duration?
 
-    /// A direction with its faults.
+    /// Creates a direction with its faults.
     init(_ direction: FaultProxy.Direction, faults: [FaultProxy.Action]) {
         self.direction = direction
         self.lane = FaultLane(faults)
     }
 
-    /// Indicates whether reading makes sense.
+    /// Indicates whether input should be read.
     var wantsInput: Bool {
         guard self.sourceEnd == nil else { return false }
         return self.isOver || (self.buffer.hasSpace && !self.lane.isHolding)
     }
 
-    /// Indicates whether nothing will ever be delivered again.
+    /// Indicates whether no bytes will be delivered any more.
     var isIdle: Bool { self.isOver || (self.lane.isHolding && self.deadline == nil) }
 
     // MARK: Reading
 
-    /// Reads what the sender has; true when there were bytes that nobody will get.
+    /// Reads the sender's bytes; returns true when there were bytes that will not be delivered.
     mutating func receive(from source: ProxySocket) -> Bool {
         var dropped = RelayBuffer()
         let received = self.isOver ? dropped.receive(from: source) : self.buffer.receive(from: source)
@@ -68,7 +68,7 @@ struct ProxyRelay {
         case .bytes(let count):
             self.traffic.receivedByteCount += count
             return self.isOver
-        // The error of a reset is told once; a write may have been told it, and reading then finds an end.
+        // The error of a reset is reported once; a write may have received it, and reading then finds the end.
         case .end: self.sourceEnd = self.sourceIsGone ? .reset : .finished
         case .reset: self.sourceEnd = .reset
         case .nothing: break
@@ -76,7 +76,7 @@ struct ProxyRelay {
         return false
     }
 
-    /// Notes that the sender has gone; what it sent before can still be read.
+    /// Records that the sender has gone; its earlier bytes can still be read.
     mutating func sourceWentAway() {
         self.sourceIsGone = true
         if self.sourceEnd != nil { self.sourceEnd = .reset }
@@ -84,7 +84,7 @@ struct ProxyRelay {
 
     // MARK: Writing
 
-    /// Delivers what can be delivered; every fault that strikes is handed to `report` with the traffic up to it.
+    /// Delivers the bytes that are due; every fault that applies is passed to `report` with the traffic up to it.
     mutating func deliver(
         to sink: ProxySocket, now: Duration, report: (FaultProxy.Action, FaultProxy.Traffic) -> Void
     ) -> Outcome {
@@ -100,7 +100,7 @@ struct ProxyRelay {
             case .hold: return .goesOn
             case .deliver(let count): if let outcome = self.write(count, to: sink, now: now) { return outcome }
             case .strike(let action):
-                // Who sees the consequence finds the fault in the log.
+                // Reported first, so that the fault is in the log before its consequence is seen.
                 report(action, self.traffic)
                 if let outcome = self.perform(action, sink) { return outcome }
             }
@@ -144,7 +144,7 @@ struct ProxyRelay {
         }
     }
 
-    /// Does what a fault asks for; nil when the direction goes on.
+    /// Performs the action of a fault; nil when the direction continues.
     private mutating func perform(_ action: FaultProxy.Action, _ sink: ProxySocket) -> Outcome? {
         switch action {
         case .cut:

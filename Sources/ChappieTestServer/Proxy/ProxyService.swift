@@ -1,6 +1,6 @@
-// The proxy's thread as its user holds it.
+// The proxy's thread, as its user controls it.
 //
-// Shared by the user's threads; the thread itself owns everything else.
+// Shared by the user's threads; the thread itself owns all other state.
 
 /// Starts and ends the thread that relays.
 final class ProxyService: Sendable {
@@ -27,10 +27,10 @@ final class ProxyService: Sendable {
         self.thread = Monitor(thread)
     }
 
-    /// Ends the thread, which closes every socket; later calls do nothing.
+    /// Ends the thread, which closes every socket; later calls have no effect.
     func stop() {
         self.mailbox.stop()
-        // Who comes second waits for the lock, and so for the end of the thread.
+        // A second caller waits for the lock, and so for the end of the thread.
         self.thread.withLock { thread in
             thread?.join()
             thread = nil

@@ -9,7 +9,7 @@
 
 /// System calls on one socket.
 struct ProxySocket {
-    /// What reading gave.
+    /// The result of reading.
     enum Received: Equatable {
         case bytes(Int)
         /// The end of the stream (FIN).
@@ -19,7 +19,7 @@ struct ProxySocket {
         case nothing
     }
 
-    /// What writing gave.
+    /// The result of writing.
     enum Sent: Equatable {
         case bytes(Int)
         /// The receiver does not keep up.
@@ -28,17 +28,17 @@ struct ProxySocket {
         case gone
     }
 
-    /// What connecting gave.
+    /// The result of connecting.
     enum Connecting {
         case begun(ProxySocket)
-        /// The value is `errno`.
+        /// The connection failed; the value is `errno`.
         case failed(code: CInt)
     }
 
     /// The descriptor.
     let descriptor: CInt
 
-    /// Takes a connected or connecting socket and makes it non-blocking, with a segment a write.
+    /// Takes a connected or connecting socket and makes it non-blocking, with one segment for each write.
     init(_ descriptor: CInt) {
         self.descriptor = descriptor
         Self.prepare(descriptor)
@@ -57,7 +57,7 @@ struct ProxySocket {
 
     // MARK: Connecting
 
-    /// Begins to connect; what fails at once fails with `errno`.
+    /// Begins to connect; an immediate failure has its `errno`.
     static func connecting(to address: ProxyAddress) -> Connecting {
         #if canImport(Darwin)
             let descriptor = socket(address.family, SOCK_STREAM, 0)
@@ -72,7 +72,7 @@ struct ProxySocket {
         return .failed(code: code)
     }
 
-    /// Why connecting failed; 0 when it succeeded.
+    /// The `errno` of a failed connection attempt; 0 when it succeeded.
     var connectionError: CInt {
         var code: CInt = 0
         var size = socklen_t(MemoryLayout<CInt>.size)
@@ -92,7 +92,7 @@ struct ProxySocket {
         }
     }
 
-    /// Writes what the socket takes.
+    /// Writes the bytes that the socket takes.
     func send(_ bytes: UnsafeRawBufferPointer) -> Sent {
         #if canImport(Darwin)
             let flags: CInt = 0
@@ -107,7 +107,7 @@ struct ProxySocket {
         }
     }
 
-    /// Indicates whether the receiver's system has acknowledged everything that was written, or never will.
+    /// Indicates whether the receiver's system has acknowledged all written bytes, or never will.
     var isAcknowledged: Bool {
         var count: CInt = 0
         #if canImport(Darwin)
@@ -120,7 +120,7 @@ struct ProxySocket {
     }
 
     #if !canImport(Darwin)
-        /// Indicates whether the connection is no more: after a reset the count of bytes stays as it was.
+        /// Indicates whether the connection is closed: after a reset the count of bytes is unchanged.
         private var isClosedByPeer: Bool {
             // `tcpi_state` is the first byte of `tcp_info`, and `TCP_CLOSE` is 7.
             var state: UInt8 = 0
@@ -131,7 +131,7 @@ struct ProxySocket {
 
     // MARK: Ending
 
-    /// Sends the end of the stream after everything that was written.
+    /// Sends the end of the stream after all written bytes.
     func finishSending() { _ = shutdown(self.descriptor, Int32(SHUT_WR)) }
 
     /// Closes the socket with a reset.

@@ -2,7 +2,7 @@
 //
 // A value owned by its relay.
 
-/// At most 64 KiB, in order.
+/// A buffer of at most 64 KiB.
 struct RelayBuffer {
     /// The limit.
     static let capacity = 64 * 1024
@@ -11,15 +11,15 @@ struct RelayBuffer {
     private var start = 0
     private var end = 0
 
-    /// How many bytes wait.
+    /// The number of buffered bytes.
     var count: Int { self.end - self.start }
 
     /// Indicates whether more can be read.
     var hasSpace: Bool { self.count < Self.capacity }
 
-    /// Appends what the socket has, as far as there is space.
+    /// Appends the socket's bytes, as far as there is space.
     mutating func receive(from socket: ProxySocket) -> ProxySocket.Received {
-        // The storage comes with the first byte: thousands of idle connections need none.
+        // The storage is allocated with the first byte: thousands of idle connections need none.
         if self.bytes.isEmpty { self.bytes = [UInt8](repeating: 0, count: Self.capacity) }
         if self.count == 0 { (self.start, self.end) = (0, 0) }
         if self.end == Self.capacity {
@@ -34,7 +34,7 @@ struct RelayBuffer {
         return received
     }
 
-    /// Sends so many bytes and removes those that went.
+    /// Sends at most `count` bytes and removes those that were written.
     mutating func send(_ count: Int, to socket: ProxySocket) -> ProxySocket.Sent {
         let range = self.start..<self.start + count
         let sent = self.bytes.withUnsafeBytes { socket.send(UnsafeRawBufferPointer(rebasing: $0[range])) }
@@ -45,6 +45,6 @@ struct RelayBuffer {
     /// Flips bits of the first byte.
     mutating func corruptFirst(mask: UInt8) { self.bytes[self.start] ^= mask }
 
-    /// Drops everything, and the storage.
+    /// Drops all bytes, and the storage.
     mutating func removeAll() { self = RelayBuffer() }
 }

@@ -1,15 +1,15 @@
-// What a conversation has come to, without its content.
+// The state of a conversation, without its content.
 //
-// A pure value. Over HTTP a request's input makes it; on a WebSocket a lane keeps it from response to response.
+// A pure value. Over HTTP it is derived from a request's input; on a WebSocket a lane keeps it between responses.
 
-/// Which calls have no output yet, and how often tools were used since the user spoke.
+/// The calls without an output, and the number of tool rounds since the user's last message.
 struct Conversation: Equatable, Sendable {
-    /// Calls that the caller answers.
+    /// The types of calls that the caller answers.
     private static let callTypes: Set<String> = [
         "function_call", "custom_tool_call", "local_shell_call", "tool_search_call",
     ]
 
-    /// How many rounds of outputs stand behind the last message of the user.
+    /// The number of rounds of outputs after the last message of the user.
     ///
     /// Outputs in a row are one round.
     private(set) var outputRounds = 0
@@ -17,14 +17,14 @@ struct Conversation: Equatable, Sendable {
     private(set) var openCallIDs: [String] = []
     private var isInOutputs = false
 
-    /// A request's `input` follows: a text, which the user says, or items.
+    /// Appends a request's `input`: a text of the user, or items.
     mutating func append(input: JSONValue?) {
         guard let input else { return }
         if input.string != nil { self.userSpoke() }
         for item in input.elements { self.append(item: item) }
     }
 
-    /// A response follows with these calls.
+    /// Appends a response with these calls.
     mutating func append(callIDs: [String]) {
         self.isInOutputs = false
         self.openCallIDs += callIDs
@@ -49,12 +49,12 @@ struct Conversation: Equatable, Sendable {
         self.isInOutputs = false
     }
 
-    /// Why nothing can be said now: a call without its output; nil when there is none.
+    /// The reason for which a request is refused: a call without its output; nil when there is none.
     var refusalMessage: String? {
         self.openCallIDs.first.map { "No tool output found for function call \($0)." }
     }
 
-    /// The calls in a response's finished item, which is JSON text.
+    /// Returns the calls in a response's finished item, which is JSON text.
     static func callIDs(inItem item: JSONValue?) -> [String] {
         guard let type = item?["type"]?.string, Self.callTypes.contains(type) else { return [] }
         return [item?["call_id"]?.string].compactMap { $0 }

@@ -18,13 +18,13 @@ enum JSONValue: Equatable, Sendable {
         var value: JSONValue
     }
 
-    /// The last member of that name; nil when there is none or this is no object.
+    /// Returns the last member of that name; nil when there is none or this is not an object.
     subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name == name }?.value
     }
 
-    /// The object with a member in place of those of that name, or behind the others.
+    /// Returns the object with a member in place of those of that name, or behind the others.
     func replacing(_ name: String, with value: JSONValue) -> JSONValue {
         guard case .object(var members) = self else { return self }
         members.removeAll { $0.name == name }
@@ -53,7 +53,7 @@ enum JSONValue: Equatable, Sendable {
         }
     }
 
-    /// A string as JSON text; everything outside ASCII as `\u` escapes when asked for.
+    /// Returns a string as JSON text; all characters outside ASCII as `\u` escapes when asked for.
     static func quoted(_ text: String, escapesNonASCII: Bool = false) -> String {
         var bytes: [UInt8] = [UInt8(ascii: "\"")]
         bytes.reserveCapacity(text.utf8.count + 16)

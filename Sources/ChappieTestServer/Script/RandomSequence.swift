@@ -1,6 +1,6 @@
 // Reproducible randomness: the same seed gives the same sequence on every machine.
 //
-// A value owned by whoever generates with it.
+// A value owned by the generator that uses it.
 
 /// The SplitMix64 generator.
 struct RandomSequence: RandomNumberGenerator {

@@ -24,7 +24,7 @@ struct ScriptEvent: Sendable {
         ["response.completed", "response.failed", "response.incomplete", "error"].contains(self.type)
     }
 
-    /// A recorded event, as it is.
+    /// Creates a recorded event, unchanged.
     init(recorded text: String) {
         let value = JSONValue(Array(text.utf8))
         self.type = value?["type"]?.string ?? ""
@@ -32,7 +32,7 @@ struct ScriptEvent: Sendable {
         self.isNumbered = value?["sequence_number"] != nil
     }
 
-    /// An event with a type and its text.
+    /// Creates an event with a type and its text.
     init(type: String, text: String, isNumbered: Bool = true) {
         self.type = type
         self.text = text
@@ -40,12 +40,13 @@ struct ScriptEvent: Sendable {
     }
 }
 
-/// What is the same in all response objects of one response.
+/// The common members of all response objects of one response.
 struct ResponseIdentity: Sendable {
-    /// The time that all scripted responses are created at, in seconds since 1970.
+    /// The creation time of all scripted responses, in seconds since 1970.
     static let creationTime = 1_795_242_651
 
-    /// What a response object repeats of a request, or the defaults: clients of Open Responses require all of it.
+    /// The members of a request that a response object repeats, or the defaults: clients of Open Responses require all
+    /// of them.
     private static let settings =
         #""background":false,"frequency_penalty":0,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"#
         + #""metadata":{},"presence_penalty":0,"prompt_cache_key":null,"reasoning":null,"safety_identifier":null,"#
@@ -61,7 +62,7 @@ struct ResponseIdentity: Sendable {
     /// Indicates whether the request asked to keep the response.
     var isStored: Bool
 
-    /// A response object with a status; the parts are JSON text.
+    /// Returns a response object with a status; the parts are JSON text.
     func object(
         status: String, output: String = "[]", usage: String = "null", error: String = "null",
         incompleteDetails: String = "null"
@@ -117,15 +118,15 @@ struct ResponseScript: Sendable {
     private(set) var events: [ScriptEvent] = []
     /// The sequence number of the next event.
     private(set) var nextSequenceNumber = 0
-    /// What the response objects share.
+    /// The common members of the response objects.
     let identity: ResponseIdentity
     /// The tool calls that the response makes.
     var callIDs: [String] = []
 
-    /// A script without events.
+    /// Creates a script without events.
     init(identity: ResponseIdentity) { self.identity = identity }
 
-    /// A script of recorded events.
+    /// Creates a script of recorded events.
     init(_ recording: Recording, identity: ResponseIdentity) {
         var identity = identity
         identity.id = recording.responseID ?? identity.id
@@ -142,7 +143,7 @@ struct ResponseScript: Sendable {
         self.nextSequenceNumber += 1
     }
 
-    /// Leaves out events up to a sequence number.
+    /// Removes events up to a sequence number.
     mutating func removeEvents(upTo number: Int) {
         self.events.removeAll { $0.number.map { $0 <= number } ?? false }
     }

@@ -3,7 +3,7 @@
 // Pure: a request and two numbers in, events out.
 
 extension ChappieTestServer.ScriptedModel {
-    /// The events of the answer to a request.
+    /// Returns the events of the answer to a request.
     func script(for request: ScriptedRequest) -> ResponseScript {
         var builder = ScriptedResponseBuilder(model: self, request: request)
         return builder.build()
@@ -12,9 +12,9 @@ extension ChappieTestServer.ScriptedModel {
 
 /// Adds the events of one answer, item by item.
 struct ScriptedResponseBuilder {
-    /// What the model is told.
+    /// The configuration of the model.
     let model: ChappieTestServer.ScriptedModel
-    /// What it is asked.
+    /// The request.
     let request: ScriptedRequest
     /// The events so far.
     var script: ResponseScript
@@ -24,7 +24,7 @@ struct ScriptedResponseBuilder {
     var identifiers: RandomSequence
     /// The finished items, as JSON texts.
     var output: [String] = []
-    /// What the items say, in bytes.
+    /// The number of bytes of the items' texts.
     var outputByteCount = 0
 
     /// Begins an answer.
@@ -37,7 +37,7 @@ struct ScriptedResponseBuilder {
         self.identifiers = RandomSequence(seed: model.seed, stream: UInt64(request.response) &+ 1_000_000_000)
     }
 
-    /// Adds everything.
+    /// Adds all events.
     mutating func build() -> ResponseScript {
         let identity = self.script.identity
         let running = identity.object(status: "in_progress")
@@ -60,7 +60,8 @@ struct ScriptedResponseBuilder {
         JSONValue.quoted(text, escapesNonASCII: self.model.escapesNonASCII)
     }
 
-    /// Adds the first and the last event of an item, and between them what `done` adds; that makes the finished item.
+    /// Adds the first and the last event of an item, and between them the events of `done`, which makes the finished
+    /// item.
     mutating func addItem(added: String, done: (inout Self) -> String) {
         let index = self.output.count
         self.script.add("response.output_item.added", "\"output_index\":\(index),\"item\":\(added)")

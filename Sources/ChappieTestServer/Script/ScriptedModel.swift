@@ -1,15 +1,15 @@
-// The built-in model: what it is told, and the response that it makes.
+// The built-in model: its configuration, and the response that it makes.
 //
 // Pure values; the same seed gives the same text.
 
 extension ChappieTestServer {
-    /// A model that answers with made-up text, a reasoning summary, and a tool call where tools are offered.
+    /// A model that answers with generated text, a reasoning summary, and a tool call where tools are offered.
     public struct ScriptedModel: Codable, Hashable, Sendable {
-        /// What the text is made from.
+        /// The seed of the text.
         public var seed: UInt64 = 1
         /// The text's length in bytes of UTF-8, at least.
         public var textByteCount = 3000
-        /// Replaces the made-up text.
+        /// A text that replaces the generated one.
         public var text: String?
         /// The largest text delta, in Unicode scalars.
         public var maximumDeltaLength = 12
@@ -17,18 +17,18 @@ extension ChappieTestServer {
         public var includesReasoning = true
         /// Indicates whether the caller's tools are called, functions and custom ones.
         public var callsTools = true
-        /// How many calls one response makes.
+        /// The number of calls in one response.
         public var toolCallCount = 1
-        /// How many responses with calls follow a message of the user, before the text comes.
+        /// The number of responses with calls after a message of the user, before the text comes.
         ///
-        /// No two calls of a tool are the same: its numbers and texts count them.
+        /// No two calls of a tool are the same: their numbers and texts count them.
         public var toolRounds = 1
-        /// What the calls of a tool say, by the tool's name: the arguments' JSON text, or a custom tool's input.
+        /// The arguments of a tool's calls, by the tool's name: the arguments' JSON text, or a custom tool's input.
         ///
-        /// `$number` in it becomes the call's number since the user spoke, from 1. When tools are named here, no others
-        /// are called.
+        /// `$number` in it is replaced by the call's number since the user's last message, from 1. When tools are named
+        /// here, no others are called.
         public var toolArguments: [String: String] = [:]
-        /// Indicates whether every attempt cuts the text into deltas in its own way, as services do.
+        /// Indicates whether every attempt cuts the text into deltas differently, as services do.
         public var variesDeltas = true
         /// Indicates whether characters outside ASCII are written as `\u` escapes.
         public var escapesNonASCII = false
@@ -42,7 +42,7 @@ extension ChappieTestServer {
             self.textByteCount = textByteCount
         }
 
-        /// Reads the members that are there; the others keep their defaults.
+        /// Reads the members that are present; the others keep their defaults.
         public init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             self.seed = try container.decodeIfPresent(UInt64.self, forKey: .seed) ?? self.seed
@@ -63,7 +63,7 @@ extension ChappieTestServer {
                 try container.decodeIfPresent(Bool.self, forKey: .escapesNonASCII) ?? self.escapesNonASCII
         }
 
-        /// The whole text that an undisturbed answer has.
+        /// The whole text of an answer without faults.
         public var fullText: String {
             self.text ?? ScriptedText.prose(seed: self.seed, byteCount: self.textByteCount)
         }

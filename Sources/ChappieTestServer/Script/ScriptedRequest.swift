@@ -1,8 +1,8 @@
-// What a scripted answer is made from.
+// The input of a scripted answer.
 //
 // A value.
 
-/// What a scripted answer depends on.
+/// The parameters of a scripted answer.
 struct ScriptedRequest: Sendable {
     /// The request's JSON.
     var body: JSONValue
@@ -12,27 +12,27 @@ struct ScriptedRequest: Sendable {
     var attempt: Int
     /// The response's number over all attempts.
     var response: Int
-    /// How the text is changed by faults.
+    /// The changes of the text by faults.
     var textChanges: [TextChange] = []
-    /// What was said before, the request's input included.
+    /// The conversation, the request's input included.
     var conversation = Conversation()
 
     /// A change of the answer's text.
     enum TextChange: Sendable {
-        /// Something else from a scalar offset on.
+        /// Another text from a scalar offset on.
         case diverge(from: Int, replacement: String?)
-        /// Nothing from a scalar offset on.
+        /// The end of the text at a scalar offset.
         case shorten(to: Int)
-        /// Something in front.
+        /// A text in front.
         case prefix(String)
-        /// One delta of so many bytes in front.
+        /// One delta of this number of bytes in front.
         case largeDelta(byteCount: Int)
     }
 
     /// The name of the model that was asked for.
     var model: String { self.body["model"]?.string ?? "scripted" }
 
-    /// The identity of the answer; ids differ from response to response, their length does not.
+    /// Returns the identity of the answer; ids differ from response to response, but not in length.
     func identity(seed: UInt64) -> ResponseIdentity {
         var random = RandomSequence(seed: seed, stream: UInt64(self.response) &+ 1000)
         return ResponseIdentity(

@@ -17,7 +17,7 @@ extension ScriptedResponseBuilder {
         }
     }
 
-    /// The tools that the model calls now.
+    /// The tools that the model calls in this response.
     private var callableTools: [Tool] {
         let isForbidden = self.request.body["tool_choice"]?.string == "none"
         let isDone = self.request.conversation.outputRounds >= self.model.toolRounds
@@ -27,7 +27,7 @@ extension ScriptedResponseBuilder {
         return tools.filter { self.model.toolArguments[$0.name] != nil }
     }
 
-    /// Adds a round of calls; false when there is nothing to call.
+    /// Adds a round of calls; returns false when there is no tool to call.
     mutating func addCalls() -> Bool {
         let tools = self.callableTools
         guard !tools.isEmpty else { return false }
@@ -37,7 +37,7 @@ extension ScriptedResponseBuilder {
         return true
     }
 
-    /// What a call says: scripted, or made up.
+    /// Returns the arguments of a call: scripted, or generated.
     private func payload(for tool: Tool, number: Int) -> String {
         if let scripted = self.model.toolArguments[tool.name] {
             return scripted.replacing("$number", with: String(number + 1))

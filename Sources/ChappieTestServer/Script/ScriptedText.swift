@@ -1,8 +1,8 @@
-// The sentences that the scripted model says.
+// The sentences of the scripted model.
 //
 // Pure: the same seed gives the same text.
 
-/// Makes prose of many scripts, so that cuts fall inside every kind of character.
+/// Generates prose in many scripts, so that cuts fall inside every kind of character.
 enum ScriptedText {
     private static let openings = [
         "The harbour wakes before the city does.", "Naïve façades façonnées — voilà, déjà vu.",
@@ -14,7 +14,7 @@ enum ScriptedText {
         "Plain words carry most of the text, as they do in life.", "Each line is short so that it can be cut.",
     ]
 
-    /// Text of at least `byteCount` bytes of UTF-8, cut at the end of a sentence.
+    /// Returns text of at least `byteCount` bytes of UTF-8, cut at the end of a sentence.
     static func prose(seed: UInt64, byteCount: Int) -> String {
         var random = RandomSequence(seed: seed, stream: 1)
         var text = ""
@@ -49,7 +49,7 @@ enum ScriptedText {
         return pieces
     }
 
-    /// The text with its end replaced from the scalar at `offset`, so that it surely differs there.
+    /// Returns the text with its end replaced from the scalar at `offset`, so that it surely differs there.
     static func diverging(_ text: String, from offset: Int, with replacement: String?) -> String {
         let scalars = Array(text.unicodeScalars)
         let kept = scalars.prefix(max(0, offset))

@@ -6,12 +6,12 @@
 enum ToolArguments {
     private static let cities = ["Oslo", "Bergen", "東京", "Zürich"]
 
-    /// What is given to a tool that takes any text.
+    /// Returns the input for a tool that takes any text.
     static func input(number: Int) -> String { "input \(number + 1)" }
 
-    /// An object with a value for every required property, or for every one when none is required.
+    /// Returns an object with a value for every required property, or for every one when none is required.
     ///
-    /// `index` counts the calls since the user spoke, from 0; numbers and texts tell it.
+    /// `index` counts the calls since the user's last message, from 0; numbers and texts contain it.
     static func make(for schema: JSONValue?, index: Int) -> JSONValue {
         guard let schema, case .object(let properties)? = schema["properties"] else { return .object([]) }
         let required = (schema["required"]?.elements ?? []).compactMap(\.string)

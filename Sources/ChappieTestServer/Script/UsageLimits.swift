@@ -1,6 +1,6 @@
 // The usage limits that the server reports, as response fields and as events.
 //
-// Constants; nobody owns them.
+// Constants without an owner.
 
 /// Reports the same two windows everywhere.
 enum UsageLimits {
@@ -17,7 +17,7 @@ enum UsageLimits {
 
     /// The events that precede a response on a WebSocket.
     ///
-    /// The turn's state is told once, to a client that does not know it.
+    /// The turn's state is sent once, to a client that has not sent it.
     static func events(turnState: String?, model: String) -> [ScriptEvent] {
         let state = turnState.map { "\"x-codex-turn-state\":\"\($0)\"," } ?? ""
         let limits =

@@ -1,4 +1,4 @@
-// What browsers and people are answered: the authorization endpoint, the pages, and the usage of an account.
+// The answers to browsers and people: the authorization endpoint, the pages, and the usage of an account.
 //
 // As for the rest of the server: shared by all connection threads.
 
@@ -9,9 +9,9 @@
 #endif
 
 extension AuthorizationServer {
-    /// A browser asks for an authorization code (RFC 6749 section 4.1.1, RFC 7636 section 4.3).
+    /// Handles a browser's request for an authorization code (RFC 6749 section 4.1.1, RFC 7636 section 4.3).
     func authorize(_ request: SignInRequest) -> SignInAnswer {
-        // Nobody is sent to an address that cannot be trusted (RFC 6749 section 4.1.2.1).
+        // There is no redirection to an address that cannot be trusted (RFC 6749 section 4.1.2.1).
         guard !request.repeatsParameter, let clientID = request["client_id"], self.knows(clientID),
             let address = request["redirect_uri"], Self.isOnThisMachine(address)
         else {
@@ -35,7 +35,7 @@ extension AuthorizationServer {
         return .init(.page(page.text))
     }
 
-    /// Somebody has pressed a button on the page of `authorize`.
+    /// Handles a button on the page of `authorize`.
     func decideOnBrowser(_ request: SignInRequest) -> SignInAnswer {
         let asked = self.withState { state, _ in request["request"].flatMap { state.takeBrowserRequest($0) } }
         guard let asked else {
@@ -45,7 +45,7 @@ extension AuthorizationServer {
         let answer =
             request["decision"] == "agree"
             ? self.agree(asked) : Self.refusal("access_denied", asked.redirectURI, state: asked.state)
-        // The page was posted to, the client is asked with GET (RFC 9110 section 15.4.4).
+        // The page was posted to, but the client is called with GET (RFC 9110 section 15.4.4).
         var changed = answer
         changed.status = 303
         return changed
@@ -70,7 +70,7 @@ extension AuthorizationServer {
             status: 302, .redirect(address, [.init(name: "error", value: code)] + self.echo(state)), errorCode: code)
     }
 
-    /// Returns whether an address is one of a program on this machine (RFC 8252 section 7.3), and can stand in a field.
+    /// Returns whether an address is that of a program on this machine (RFC 8252 section 7.3), and is valid in a field.
     private static func isOnThisMachine(_ address: String) -> Bool {
         guard let parts = URLComponents(string: address, encodingInvalidCharacters: false), parts.scheme == "http",
             parts.fragment == nil,
@@ -79,7 +79,7 @@ extension AuthorizationServer {
         return ["127.0.0.1", "localhost", "[::1]", "::1"].contains(host)
     }
 
-    /// The page on which somebody types a device's code.
+    /// Returns the page on which a user enters a device's code.
     func devicePage(_ request: SignInRequest) -> SignInAnswer {
         let page = SignInPage(
             title: "Connect a device",
@@ -88,7 +88,7 @@ extension AuthorizationServer {
         return .init(.page(page.text))
     }
 
-    /// Somebody has pressed a button on the page of `devicePage`.
+    /// Handles a button on the page of `devicePage`.
     func decideOnDevice(_ request: SignInRequest) -> SignInAnswer {
         let typed = request["user_code"] ?? ""
         let decision: AuthorizationState.Device.Decision = request["decision"] == "agree" ? .agreed : .denied
@@ -102,7 +102,7 @@ extension AuthorizationServer {
         return .init(.page(SignInPage(title: "Connect a device", message: message).text))
     }
 
-    /// How much of the account is used.
+    /// Returns the used part of the account's limits.
     func usage() -> SignInAnswer {
         let now = self.withState { _, now in Int(now) }
         let window = { (percent: Int, length: Int, rest: Int) -> JSONValue in

@@ -1,4 +1,4 @@
-// The authorization server: what it is asked, decided under one lock.
+// The authorization server: requests, decided under one lock.
 //
 // Shared by all connection threads and the server's user.
 
@@ -8,15 +8,15 @@
     import Foundation
 #endif
 
-/// Answers the endpoints of sign-in; it writes nothing.
+/// Answers the endpoints of sign-in; it writes no bytes.
 final class AuthorizationServer: Sendable {
     private static let deviceGrantType = "urn:ietf:params:oauth:grant-type:device_code"
 
     private let state: Monitor<AuthorizationState>
-    /// How to behave.
+    /// The configuration.
     let configuration: ChappieTestServer.SignIn
 
-    /// A server that behaves in this way.
+    /// Creates a server with a configuration.
     init(_ configuration: ChappieTestServer.SignIn) {
         self.configuration = configuration
         self.state = Monitor(AuthorizationState(configuration))
@@ -24,18 +24,18 @@ final class AuthorizationServer: Sendable {
 
     private static var now: Double { Date().timeIntervalSince1970 }
 
-    /// Runs `body` with what is known, and with the time.
+    /// Runs `body` with the state, and with the time.
     func withState<Result>(_ body: (inout AuthorizationState, Double) -> Result) -> Result {
         self.state.withLock { body(&$0, Self.now) }
     }
 
-    /// Returns whether an access token is good.
+    /// Returns whether an access token is valid.
     func accepts(_ token: String) -> Bool { self.withState { state, now in state.tokens.accepts(token, at: now) } }
 
-    /// Returns whether a client may sign people in.
+    /// Returns whether a client may sign users in.
     func knows(_ clientID: String) -> Bool { self.configuration.clientIDs?.contains(clientID) ?? true }
 
-    /// Why a request is refused, whatever it asks for; nil when it is not.
+    /// Returns the refusal of a request of any kind; nil when it is accepted.
     private func refusal(_ request: SignInRequest) -> SignInAnswer? {
         if request.repeatsParameter { return .refusal("invalid_request", "A parameter is there twice.") }
         guard let clientID = request["client_id"] else { return .refusal("invalid_request", "There is no client_id.") }
@@ -44,7 +44,7 @@ final class AuthorizationServer: Sendable {
 
     // MARK: Devices
 
-    /// A device asks for a code: RFC 8628 section 3.1, or the other way.
+    /// Handles a device's request for a code: RFC 8628 section 3.1, or the other flow.
     func deviceCode(_ request: SignInRequest, way: SignInRoute.DeviceWay, origin: String) -> SignInAnswer {
         if let refusal = self.refusal(request) { return refusal }
         let device = self.withState { state, now in
@@ -73,7 +73,7 @@ final class AuthorizationServer: Sendable {
         }
     }
 
-    /// A device asks whether somebody has agreed, and gets an authorization code with its verifier then.
+    /// Handles a device's poll, and returns an authorization code with its verifier once the user has agreed.
     func pollForCode(_ request: SignInRequest) -> SignInAnswer {
         guard let code = request["device_auth_id"], let userCode = request["user_code"] else {
             return .nestedRefusal(status: 400, "invalid_request", "device_auth_id and user_code are needed.")
@@ -100,7 +100,7 @@ final class AuthorizationServer: Sendable {
         }
     }
 
-    /// A device asks whether somebody has agreed, and gets tokens then (RFC 8628 section 3.4).
+    /// Handles a device's poll, and returns tokens once the user has agreed (RFC 8628 section 3.4).
     private func pollForTokens(_ request: SignInRequest) -> SignInAnswer {
         guard let code = request["device_code"], let clientID = request["client_id"] else {
             return .refusal("invalid_request", "There is no device_code.")
@@ -138,7 +138,7 @@ final class AuthorizationServer: Sendable {
         }
     }
 
-    /// What a request to the token endpoint is.
+    /// Returns the kind of a request to the token endpoint.
     static func endpoint(ofTokenRequest request: SignInRequest?) -> ChappieTestServer.SignIn.Endpoint {
         switch request?["grant_type"] {
         case "refresh_token": .refresh
@@ -182,7 +182,7 @@ final class AuthorizationServer: Sendable {
                 ])))
     }
 
-    /// Revokes a token; one that is not known is no error (RFC 7009 section 2.2).
+    /// Revokes a token; an unknown one is not an error (RFC 7009 section 2.2).
     func revoke(_ request: SignInRequest) -> SignInAnswer {
         guard let token = request["token"], !request.repeatsParameter else {
             return .refusal("invalid_request", "There is no token, or two.")

@@ -1,4 +1,4 @@
-// What the authorization server knows: device codes, authorization codes, and who has agreed.
+// The state of the authorization server: device codes, authorization codes, and the decisions of users.
 //
 // A value; `AuthorizationServer` guards it. Times come in, in seconds since 1970.
 
@@ -6,9 +6,9 @@
 struct AuthorizationState: Sendable {
     typealias SignIn = ChappieTestServer.SignIn
 
-    /// A device that waits for somebody to agree.
+    /// A device that waits for the user's agreement.
     struct Device: Sendable {
-        /// Indicates whether somebody has agreed.
+        /// The decision of the user.
         enum Decision: Sendable {
             case pending
             case agreed
@@ -18,7 +18,7 @@ struct AuthorizationState: Sendable {
         /// `device_auth_id`, or `device_code` of RFC 8628.
         var code: String
         var way: SignInRoute.DeviceWay
-        /// What the person types.
+        /// The code that the user enters.
         var userCode: String
         var clientID: String
         var expiresAt: Double
@@ -26,11 +26,11 @@ struct AuthorizationState: Sendable {
         var pollCount = 0
         var lastPoll: Double?
         var decision = Decision.pending
-        /// What was handed out when somebody had agreed.
+        /// The code that was issued when the user had agreed.
         var grant: DeviceGrant?
     }
 
-    /// What a device gets in the end.
+    /// The code that a device receives in the end.
     struct DeviceGrant: Equatable, Sendable {
         /// The authorization code.
         var code: String
@@ -38,7 +38,7 @@ struct AuthorizationState: Sendable {
         var verifier: String
     }
 
-    /// What a poll finds.
+    /// The result of a poll.
     enum Poll: Equatable, Sendable {
         case unknown
         case tooFast
@@ -48,9 +48,9 @@ struct AuthorizationState: Sendable {
         case agreed(DeviceGrant)
     }
 
-    /// What an authorization code is good for.
+    /// The parameters of an authorization code.
     struct CodeGrant: Sendable {
-        /// Where the code may be sent.
+        /// The permitted redirection of the code.
         enum Destination: Sendable {
             /// Exactly this `redirect_uri`.
             case redirect(String)
@@ -62,12 +62,12 @@ struct AuthorizationState: Sendable {
         var destination: Destination
         var challenge: String
         var expiresAt: Double
-        /// The family of the tokens that it has become.
+        /// The family of the tokens that the code was exchanged for.
         var family: Int?
         var isSpent = false
     }
 
-    /// A browser's request that waits for somebody to agree.
+    /// A browser's request that waits for the user's agreement.
     struct BrowserRequest: Sendable {
         var clientID: String
         var redirectURI: String
@@ -75,10 +75,10 @@ struct AuthorizationState: Sendable {
         var state: String?
     }
 
-    /// How long an authorization code lasts, in seconds (RFC 6749 section 4.1.2 recommends at most ten minutes).
+    /// The lifetime of an authorization code, in seconds (RFC 6749 section 4.1.2 recommends at most ten minutes).
     static let codeLifetime = 600.0
 
-    /// How to behave.
+    /// The configuration.
     let configuration: SignIn
     /// The tokens.
     var tokens: TokenFamilies
@@ -87,13 +87,13 @@ struct AuthorizationState: Sendable {
     private var browserRequests: [String: BrowserRequest] = [:]
     private var requestCounts: [SignIn.Endpoint: Int] = [:]
 
-    /// Nobody has signed in.
+    /// Creates a state without sign-ins.
     init(_ configuration: SignIn) {
         self.configuration = configuration
         self.tokens = TokenFamilies(lifetime: configuration.accessTokenLifetime)
     }
 
-    /// Counts a request; the number of the first is 1.
+    /// Counts a request; returns its number, from 1.
     mutating func begin(_ endpoint: SignIn.Endpoint) -> Int {
         self.requestCounts[endpoint, default: 0] += 1
         return self.requestCounts[endpoint, default: 0]
@@ -101,7 +101,7 @@ struct AuthorizationState: Sendable {
 
     // MARK: Devices
 
-    /// A device asks for a code.
+    /// Adds a device that asks for a code.
     mutating func addDevice(clientID: String, way: SignInRoute.DeviceWay, at now: Double) -> Device {
         let device = Device(
             code: TokenMaker.secret("dev_"), way: way, userCode: TokenMaker.userCode(), clientID: clientID,
@@ -111,9 +111,10 @@ struct AuthorizationState: Sendable {
         return device
     }
 
-    /// A device asks whether somebody has agreed.
+    /// Handles a device's poll.
     ///
-    /// One that asks again after that gets the same code, as long as it is not spent: an answer may be lost.
+    /// A device that polls again after the agreement gets the same code, as long as it is not used: an answer may be
+    /// lost.
     mutating func poll(_ code: String, way: SignInRoute.DeviceWay, at now: Double) -> Poll {
         guard var device = self.devices[code], device.way == way else { return .unknown }
         defer { self.devices[code] = device }
@@ -121,7 +122,7 @@ struct AuthorizationState: Sendable {
         let earliest = device.lastPoll.map { $0 + Double(device.interval) }
         device.lastPoll = now
         if let earliest, now < earliest, way == .standard, self.configuration.refusesFastPolls {
-            // RFC 8628 section 3.5: this and all later ones are five seconds further apart.
+            // RFC 8628 section 3.5: the interval of this and all later polls grows by five seconds.
             device.interval += 5
             return .tooFast
         }
@@ -146,15 +147,15 @@ struct AuthorizationState: Sendable {
         return DeviceGrant(code: code, verifier: verifier)
     }
 
-    /// The client of a device, by its code; nil when there is none.
+    /// Returns the client of a device, by its code; nil when there is none.
     func clientID(ofDevice code: String) -> String? { self.devices[code]?.clientID }
 
-    /// Returns whether a device's code was shown as this user code, however it was typed.
+    /// Returns whether a device's code was shown as this user code, in any spelling.
     func device(_ code: String, isShownAs userCode: String) -> Bool {
         self.devices[code].map { Self.canonical($0.userCode) == Self.canonical(userCode) } ?? false
     }
 
-    /// Somebody decides; false when no device waits with that code.
+    /// Records the user's decision; returns false when no device waits with that code.
     mutating func decide(_ decision: Device.Decision, userCode: String, at now: Double) -> Bool {
         let typed = Self.canonical(userCode)
         let match = self.devices.values.first { Self.canonical($0.userCode) == typed }
@@ -163,28 +164,28 @@ struct AuthorizationState: Sendable {
         return true
     }
 
-    /// A user code as RFC 8628 section 6.1 wants it compared: without case and punctuation.
+    /// Returns a user code in the form for comparison (RFC 8628 section 6.1): without case and punctuation.
     private static func canonical(_ userCode: String) -> String {
         String(userCode.uppercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber) })
     }
 
     // MARK: Browsers
 
-    /// A browser's request waits; the text names it on the page.
+    /// Adds a browser's request that waits; the text names it on the page.
     mutating func addBrowserRequest(_ request: BrowserRequest) -> String {
         let name = TokenMaker.secret("request-")
         self.browserRequests[name] = request
         return name
     }
 
-    /// Takes a browser's request that waited; nil when there is none.
+    /// Removes and returns a browser's waiting request; nil when there is none.
     mutating func takeBrowserRequest(_ name: String) -> BrowserRequest? {
         self.browserRequests.removeValue(forKey: name)
     }
 
     // MARK: Codes
 
-    /// Makes an authorization code.
+    /// Creates an authorization code.
     mutating func addCode(
         clientID: String, destination: CodeGrant.Destination, challenge: String, at now: Double
     ) -> String {
@@ -194,10 +195,10 @@ struct AuthorizationState: Sendable {
         return code
     }
 
-    /// Exchanges a code for the first tokens of a family; nil when it is good for none.
+    /// Exchanges a code for the first tokens of a family; nil when it is invalid.
     ///
-    /// A code is spent by the first attempt, whatever becomes of it; one that comes again ends its tokens as well
-    /// (RFC 6749 section 4.1.2).
+    /// A code is used up by the first attempt, whatever its result; a code that is presented again revokes its tokens
+    /// as well (RFC 6749 section 4.1.2).
     mutating func exchange(
         _ code: String, clientID: String, redirectURI: String, verifier: String, at now: Double
     ) -> ChappieTestServer.IssuedTokens? {
@@ -210,7 +211,7 @@ struct AuthorizationState: Sendable {
         let isExpected: Bool =
             switch grant.destination {
             case .redirect(let uri): uri == redirectURI
-            // The client knows the server by a name of its own, perhaps a proxy's.
+            // The client may know the server by another name, such as a proxy's.
             case .device: redirectURI.hasSuffix("/deviceauth/callback")
             }
         guard isExpected, grant.clientID == clientID, now < grant.expiresAt,
@@ -221,7 +222,7 @@ struct AuthorizationState: Sendable {
         return issued.tokens
     }
 
-    /// Exchanges a device's code for the first tokens of a family, as RFC 8628 section 3.4 does; nil when it is spent.
+    /// Exchanges a device's code for the first tokens of a family (RFC 8628 section 3.4); nil when it is used up.
     mutating func exchange(_ grant: DeviceGrant, clientID: String, at now: Double) -> ChappieTestServer.IssuedTokens? {
         self.exchange(
             grant.code, clientID: clientID, redirectURI: "/deviceauth/callback", verifier: grant.verifier, at: now)

@@ -1,8 +1,8 @@
-// base64url, as PKCE and tokens need it. Pure.
+// base64url, for PKCE and tokens. Pure.
 
 /// base64url without padding (RFC 4648 section 5).
 enum Base64URL {
-    /// The text of some bytes.
+    /// Returns the text of some bytes.
     static func text(_ bytes: [UInt8]) -> String {
         let standard = HandshakeDigest.base64(bytes)
         return String(

@@ -1,10 +1,10 @@
-// SHA-256, as PKCE needs it.
+// SHA-256, for PKCE.
 //
 // Pure functions; written here so that the server shares no code with what it tests.
 
 /// The SHA-256 digest (FIPS 180-4).
 enum SHA256 {
-    /// The digest of a message, 32 bytes.
+    /// Returns the digest of a message, 32 bytes.
     static func digest(_ message: [UInt8]) -> [UInt8] {
         var padded = message
         padded.append(0x80)

@@ -1,60 +1,60 @@
-// What a test server is told about signing in.
+// The configuration of a test server's sign-ins.
 //
-// Immutable values; nobody owns them.
+// Immutable values without an owner.
 
 extension ChappieTestServer {
-    /// How the authorization server inside the test server behaves: device code, browser, refresh, revocation.
+    /// The behaviour of the authorization server inside the test server: device code, browser, refresh, revocation.
     ///
     /// Its endpoints are `POST /api/accounts/deviceauth/usercode` and `…/token`, `POST /oauth/device_authorization`
     /// (RFC 8628), `GET /oauth/authorize`, `POST /oauth/token`, `POST /oauth/revoke`, and the person's page
-    /// `GET /codex/device`. Refresh tokens rotate, and are good for one use.
+    /// `GET /codex/device`. Refresh tokens rotate, and are valid for one use.
     public struct SignIn: Sendable {
-        /// One of the endpoints, or one of the things that an endpoint does.
+        /// An endpoint, or an operation of an endpoint.
         public enum Endpoint: String, Codable, Hashable, Sendable, CaseIterable {
-            /// A device asks for a code, in either way.
+            /// A device's request for a code, in either flow.
             case deviceCode
-            /// A device asks whether somebody has agreed, in either way.
+            /// A device's poll, in either flow.
             case poll
-            /// A browser asks for an authorization code.
+            /// A browser's request for an authorization code.
             case authorize
-            /// A code is exchanged for tokens.
+            /// The exchange of a code for tokens.
             case exchange
-            /// A refresh token is exchanged for the next ones.
+            /// The exchange of a refresh token for new tokens.
             case refresh
-            /// A token is revoked.
+            /// The revocation of a token.
             case revoke
             /// The usage of an account: `GET …/wham/usage`.
             case usage
         }
 
-        /// What an endpoint answers in place of what it should.
+        /// The faulty answer of an endpoint.
         public enum Answer: Hashable, Sendable {
-            /// A status code and a body; nothing is done.
+            /// A status code and a body; the operation is not performed.
             case refusal(statusCode: Int, body: String)
-            /// The connection is closed before anything is answered; nothing is done.
+            /// The connection is closed before an answer; the operation is not performed.
             case dropped
-            /// What was asked for is done, and the answer is lost: the connection is closed before it.
+            /// The operation is performed, and the answer is lost: the connection is closed before it.
             case doneAndDropped
-            /// What was asked for is done, and the connection is closed in the middle of the answer.
+            /// The operation is performed, and the connection is closed in the middle of the answer.
             case truncated
-            /// What was asked for is done; the answer lacks a member, such as `refresh_token`.
+            /// The operation is performed; the answer lacks a member, such as `refresh_token`.
             case without(member: String)
-            /// 200 with a body of so many bytes that are no JSON; nothing is done.
+            /// 200 with a body of this number of bytes that is not JSON; the operation is not performed.
             case garbage(byteCount: Int)
-            /// Nothing, for as long as the client waits.
+            /// No answer, for as long as the client waits.
             case silence
         }
 
-        /// What goes wrong, and when.
+        /// A fault, and the requests that it applies to.
         public struct Fault: Hashable, Sendable {
-            /// Where it goes wrong.
+            /// The endpoint at fault.
             public var endpoint: Endpoint
-            /// Which requests to that endpoint it is about, counted from 1.
+            /// The requests to that endpoint that it applies to, counted from 1.
             public var requests: ClosedRange<Int>
-            /// What is answered.
+            /// The faulty answer.
             public var answer: Answer
 
-            /// A fault; of every request when none are named.
+            /// Creates a fault; of every request when none are named.
             public init(_ endpoint: Endpoint, _ answer: Answer, requests: ClosedRange<Int> = 1...Int.max) {
                 self.endpoint = endpoint
                 self.answer = answer
@@ -62,7 +62,7 @@ extension ChappieTestServer {
             }
         }
 
-        /// Who signs in; it is written into the tokens.
+        /// The account that signs in; it is written into the tokens.
         public struct Account: Hashable, Sendable {
             /// `chatgpt_account_id`; nil leaves it out.
             public var accountID: String? = "acc_1"
@@ -75,41 +75,41 @@ extension ChappieTestServer {
             /// `chatgpt_account_is_fedramp`.
             public var isFedRAMP = false
 
-            /// The defaults above.
+            /// Creates the account above.
             public init() {}
         }
 
-        /// Who signs in.
+        /// The account that signs in.
         public var account = Account()
-        /// The clients that are known; nil is any.
+        /// The known clients; nil is any.
         public var clientIDs: [String]?
-        /// How many polls find that nobody has agreed yet, before one finds that somebody has.
+        /// The number of polls before the user's agreement.
         ///
-        /// Nil: until somebody presses the button on the person's page.
+        /// With nil, polls are pending until the button on the user's page is pressed.
         public var pendingPollCount: Int? = 1
         /// The status code of such a poll, 403 or 404 (RFC 8628's endpoint answers 400).
         public var pendingStatusCode = 403
-        /// The seconds between two polls that the server asks for.
+        /// The interval between two polls that the server asks for, in seconds.
         public var pollInterval = 1
-        /// Indicates whether the endpoints of RFC 8628 answer `slow_down` to a poll that comes before its time.
+        /// Indicates whether the endpoints of RFC 8628 answer `slow_down` to a poll that comes too early.
         ///
         /// A test whose client's clock runs faster than this server's has to turn it off.
         public var refusesFastPolls = true
         /// The seconds after which a device code expires.
         public var deviceCodeLifetime = 900
-        /// Indicates whether a browser is sent back at once, and not asked first.
+        /// Indicates whether a browser is redirected at once, without a question.
         public var approvesBrowsers = true
         /// The seconds after which an access token expires.
         public var accessTokenLifetime = 3_600
-        /// Indicates whether the endpoints of responses, models and usage take the access tokens of this server alone,
-        /// while they are good.
+        /// Indicates whether the endpoints of responses, models and usage accept only valid access tokens of this
+        /// server.
         public var guardsRequests = false
-        /// What goes wrong.
+        /// The faults.
         ///
-        /// The first that matches a request counts.
+        /// The first that matches a request is used.
         public var faults: [Fault] = []
 
-        /// A server that works.
+        /// Creates a server without faults.
         public init() {}
     }
 }

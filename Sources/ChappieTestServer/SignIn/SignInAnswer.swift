@@ -1,44 +1,44 @@
-// What the authorization server answers.
+// The answers of the authorization server.
 //
 // Pure values.
 
 /// An answer before it is written.
 struct SignInAnswer: Equatable, Sendable {
-    /// What an answer has beside its status.
+    /// The content of an answer.
     enum Content: Equatable, Sendable {
         /// A JSON value.
         case json(JSONValue)
-        /// Text that is sent as JSON, whatever it is.
+        /// Text that is sent with JSON's media type, unchecked.
         case text(String)
         /// A page.
         case page(String)
-        /// An address to go on at, without a query, and the parameters of its query.
+        /// A redirection: an address without a query, and the parameters of its query.
         case redirect(String, [ChappieTestServer.Field])
-        /// Nothing.
+        /// No content.
         case empty
     }
 
     /// The status code.
     var status: Int
-    /// What there is beside it.
+    /// The content.
     var content: Content
     /// The error's code; nil when there is none.
     var errorCode: String?
 
-    /// An answer.
+    /// Creates an answer.
     init(status: Int = 200, _ content: Content, errorCode: String? = nil) {
         self.status = status
         self.content = content
         self.errorCode = errorCode
     }
 
-    /// A refusal as RFC 6749 section 5.2 has it.
+    /// Returns a refusal in the form of RFC 6749 section 5.2.
     static func refusal(status: Int = 400, _ code: String, _ description: String) -> Self {
         let body: JSONValue = .members(["error": .string(code), "error_description": .string(description)])
         return Self(status: status, .json(body), errorCode: code)
     }
 
-    /// A refusal with an error that is an object.
+    /// Returns a refusal with an error that is an object.
     static func nestedRefusal(status: Int, _ code: String, _ message: String) -> Self {
         let error: JSONValue = .members([
             "type": .string("invalid_request_error"), "code": .string(code), "message": .string(message),
@@ -46,7 +46,7 @@ struct SignInAnswer: Equatable, Sendable {
         return Self(status: status, .json(.members(["error": error])), errorCode: code)
     }
 
-    /// The answer without a member, or without a parameter of the redirection.
+    /// Returns the answer without a member, or without a parameter of the redirection.
     func removing(_ name: String) -> Self {
         var changed = self
         switch self.content {
@@ -57,9 +57,9 @@ struct SignInAnswer: Equatable, Sendable {
         return changed
     }
 
-    /// The header fields, but the length.
+    /// The header fields, except the length.
     var fields: [ChappieTestServer.Field] {
-        // Tokens are in none of the caches on the way (RFC 6749 section 5.1).
+        // Tokens must not be cached (RFC 6749 section 5.1).
         let shared = ChappieTestServer.Field(name: "cache-control", value: "no-store")
         switch self.content {
         case .json, .text: return [shared, .init(name: "content-type", value: "application/json")]
@@ -91,7 +91,7 @@ struct SignInAnswer: Equatable, Sendable {
 }
 
 extension JSONValue {
-    /// An object.
+    /// Returns an object.
     static func members(_ pairs: KeyValuePairs<String, JSONValue>) -> JSONValue {
         .object(pairs.map { Member(name: $0.key, value: $0.value) })
     }

@@ -1,4 +1,4 @@
-// One request to an endpoint of sign-in: found, decided, and written with what goes wrong.
+// One request to an endpoint of sign-in: routed, decided, and written with its fault.
 //
 // Owned by the connection thread.
 
@@ -35,7 +35,7 @@ struct SignInExchange {
         try self.write(answer, ending)
     }
 
-    /// The endpoint whose requests are counted; nil is a page's form.
+    /// Returns the endpoint whose requests are counted; nil is a page's form.
     private func endpoint(_ route: SignInRoute, _ asked: SignInRequest?) -> ChappieTestServer.SignIn.Endpoint? {
         switch route {
         case .deviceCode: .deviceCode
@@ -73,7 +73,7 @@ struct SignInExchange {
 
     // MARK: What goes wrong
 
-    /// How much of an answer is written.
+    /// The part of an answer that is written.
     private enum Ending {
         case whole
         case half

@@ -2,17 +2,17 @@
 //
 // Pure.
 
-/// A page that needs nothing but itself.
+/// A self-contained page.
 struct SignInPage {
     /// The heading.
     var title: String
-    /// What it says.
+    /// The message.
     var message: String
-    /// Where its form is posted; nil when there is none.
+    /// The address to which its form is posted; nil when there is none.
     var action: String?
     /// The browser's request that the form is about.
     var request: String?
-    /// What stands in the field for a device's code; nil when there is no such field.
+    /// The value of the field for a device's code; nil when there is no such field.
     var userCode: String?
 
     /// The page as HTML.
@@ -49,9 +49,10 @@ struct SignInPage {
         input,button{font:inherit;padding:.5rem 1rem}
         """
 
-    /// Text as it may stand in an element and in an attribute.
+    /// Returns text that is safe in an element and in an attribute.
     ///
-    /// Scalar by scalar: with an accent behind it, a quotation mark is another character, and ends a value all the same.
+    /// It is escaped scalar by scalar: a quotation mark with a combining accent is another character, but still ends a
+    /// value.
     static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {

@@ -1,11 +1,11 @@
-// What arrived at the authorization server.
+// The record of a request to the authorization server.
 //
 // A value.
 
 extension ChappieTestServer {
-    /// One request to an endpoint of sign-in; it holds no token, code or verifier.
+    /// One request to an endpoint of sign-in; it contains no token, code or verifier.
     public struct SignInRecord: Hashable, Sendable {
-        /// How parameters are written.
+        /// The encoding of parameters.
         public enum Coding: String, Codable, Hashable, Sendable {
             /// In the target's query.
             case query
@@ -19,17 +19,17 @@ extension ChappieTestServer {
         public var endpoint: SignIn.Endpoint
         /// The request's number at that endpoint, from 1.
         public var number: Int
-        /// The status code; nil when nothing is answered.
+        /// The status code; nil without an answer.
         public var status: Int?
         /// The error's code; nil when there is none.
         public var errorCode: String?
-        /// How the parameters were written; nil when they could not be read.
+        /// The encoding of the parameters; nil when they could not be read.
         public var coding: Coding?
         /// The parameters' names, in order.
         public var parameterNames: [String]
         /// `client_id`, when it was sent.
         public var clientID: String?
-        /// The header fields, in order, but those whose values are not for a log.
+        /// The header fields, in order, except those whose values must not be logged.
         public var fields: [Field]
     }
 }

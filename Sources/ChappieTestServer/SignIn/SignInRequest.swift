@@ -1,4 +1,4 @@
-// What a request to the authorization server says: a form, JSON, or a query.
+// The parameters of a request to the authorization server: a form, JSON, or a query.
 //
 // Pure.
 
@@ -6,9 +6,9 @@
 struct SignInRequest: Sendable {
     /// The parameters, in order and decoded.
     let parameters: [ChappieTestServer.Field]
-    /// Indicates whether a parameter is there twice, which none may be (RFC 6749 section 3.1).
+    /// Indicates whether a parameter occurs twice, which is not allowed (RFC 6749 section 3.1).
     let repeatsParameter: Bool
-    /// How they were written.
+    /// The encoding of the parameters.
     let coding: ChappieTestServer.SignInRecord.Coding
 
     /// Reads the query of a GET, or the body of a POST by its media type; nil when it cannot be read.
@@ -30,13 +30,13 @@ struct SignInRequest: Sendable {
         self.repeatsParameter = Set(read.map(\.name)).count != read.count
     }
 
-    /// The value of a parameter; nil when it is not there, or empty (RFC 6749 section 3.1).
+    /// Returns the value of a parameter; nil when it is missing, or empty (RFC 6749 section 3.1).
     subscript(_ name: String) -> String? {
         let value = self.parameters.first { $0.name == name }?.value
         return value?.isEmpty == true ? nil : value
     }
 
-    /// Reads `application/x-www-form-urlencoded`; nil when an escape is wrong.
+    /// Reads `application/x-www-form-urlencoded`; nil when an escape is invalid.
     private static func form(_ text: String) -> [ChappieTestServer.Field]? {
         var fields: [ChappieTestServer.Field] = []
         for pair in text.split(separator: "&") {
@@ -68,7 +68,7 @@ struct SignInRequest: Sendable {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Reads an object of JSON; texts and numbers are parameters.
+    /// Reads a JSON object; texts and numbers are parameters.
     private static func object(_ bytes: [UInt8]) -> [ChappieTestServer.Field]? {
         guard case .object(let members)? = JSONValue(bytes) else { return nil }
         return members.compactMap { member in
@@ -79,7 +79,7 @@ struct SignInRequest: Sendable {
         }
     }
 
-    /// Text as it stands in a query: everything but the unreserved characters is escaped (RFC 3986 section 2.3).
+    /// Returns text for a query: all but the unreserved characters are escaped (RFC 3986 section 2.3).
     static func escaped(_ text: String) -> String {
         text.utf8.map { byte -> String in
             let character = Character(Unicode.Scalar(byte))

@@ -1,12 +1,12 @@
-// Where the endpoints of sign-in are. Pure.
+// The paths of the sign-in endpoints. Pure.
 
-/// What stands at a path of the authorization server.
+/// An endpoint or page of the authorization server.
 enum SignInRoute: Equatable, Sendable {
-    /// The two ways in which a device without a browser signs in.
+    /// The two sign-in flows of a device without a browser.
     enum DeviceWay: Equatable, Sendable {
         /// RFC 8628.
         case standard
-        /// The device gets an authorization code.
+        /// The flow in which the device gets an authorization code.
         case authorizationCode
     }
 
@@ -18,7 +18,7 @@ enum SignInRoute: Equatable, Sendable {
     case devicePage
     case usage
 
-    /// What is at a path; nil when it is nothing of sign-in.
+    /// Creates the route of a path; nil when it is not one of sign-in.
     init?(path: String) {
         switch path {
         case "/api/accounts/deviceauth/usercode": self = .deviceCode(.authorizationCode)

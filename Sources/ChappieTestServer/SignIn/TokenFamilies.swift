@@ -1,9 +1,9 @@
-// Tokens: which are good, which are spent, and which belong together.
+// The state of tokens, and the families that they belong to.
 //
 // A value; part of `AuthorizationState`. Times come in, in seconds since 1970.
 
 extension ChappieTestServer {
-    /// Tokens as the server gives them.
+    /// Tokens as the server issues them.
     public struct IssuedTokens: Hashable, Sendable {
         /// A JWT.
         public var accessToken: String
@@ -11,35 +11,35 @@ extension ChappieTestServer {
         public var refreshToken: String
         /// A JWT.
         public var idToken: String
-        /// How many seconds the access token lasts.
+        /// The lifetime of the access token in seconds.
         public var expiresIn: Int
     }
 
-    /// What has become of a token.
+    /// The state of a token.
     public enum TokenState: Hashable, Sendable {
-        /// This server has not given it.
+        /// It was not issued by this server.
         case unknown
-        /// It can be used.
+        /// It is valid.
         case good
-        /// It was too old, or access tokens were expired by hand.
+        /// It is too old, or access tokens were expired by the test.
         case expired
-        /// It was a refresh token, and has been used.
+        /// It is a refresh token that has been used.
         case spent
-        /// It was revoked, or a spent one of its family was used again.
+        /// It was revoked, or a used one of its family was presented again.
         case revoked
     }
 }
 
 extension ChappieTestServer.IssuedTokens: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// How long the access token lasts, and no token.
+    /// The lifetime of the access token, and no token.
     public var description: String { "IssuedTokens(expiresIn: \(self.expiresIn))" }
     /// The same as `description`.
     public var debugDescription: String { self.description }
-    /// Nothing: what prints values by their members prints no token.
+    /// No children, so that printing a value by its members prints no token.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Families of tokens: each begins with a sign-in, and goes on with every refresh.
+/// Families of tokens: each begins with a sign-in, and continues with every refresh.
 struct TokenFamilies: Sendable {
     private struct Family: Sendable {
         var clientID: String?
@@ -59,7 +59,7 @@ struct TokenFamilies: Sendable {
         var isRevoked = false
     }
 
-    /// What a refresh token gives.
+    /// The result of a refresh.
     enum Refresh: Sendable {
         case unknown
         case reused
@@ -73,12 +73,12 @@ struct TokenFamilies: Sendable {
     private var refreshTokens: [String: RefreshToken] = [:]
     private var accessTokens: [String: AccessToken] = [:]
 
-    /// No token; access tokens will last so many seconds.
+    /// Creates families without tokens, whose access tokens will last `lifetime` seconds.
     init(lifetime: Int) { self.lifetime = lifetime }
 
-    /// Somebody has signed in.
+    /// Begins a family with a sign-in.
     ///
-    /// A client of nil can be any; a lifetime of nil is the configured one.
+    /// Nil for the client is any client; nil for the lifetime is the configured one.
     mutating func begin(
         clientID: String?, account: ChappieTestServer.SignIn.Account, lifetime: Int? = nil, at now: Double
     ) -> (tokens: ChappieTestServer.IssuedTokens, family: Int) {
@@ -102,7 +102,7 @@ struct TokenFamilies: Sendable {
         return tokens
     }
 
-    /// Exchanges a refresh token for the next tokens, which last as the configuration says.
+    /// Exchanges a refresh token for new tokens, which have the configured lifetime.
     ///
     /// A token that was used before ends its family (RFC 9700 section 4.14.2).
     mutating func refresh(_ token: String, clientID: String?, at now: Double) -> Refresh {
@@ -122,23 +122,24 @@ struct TokenFamilies: Sendable {
     /// Ends all tokens of a family.
     mutating func end(family: Int) { self.families[family].isEnded = true }
 
-    /// Revokes a token: an access token alone, or a refresh token with its whole family (RFC 7009 section 2.1).
+    /// Revokes a token: only the token itself if it is an access token, or the whole family of a refresh token (RFC
+    /// 7009 section 2.1).
     mutating func revoke(_ token: String) {
         if let known = self.refreshTokens[token] { self.end(family: known.family) }
         self.accessTokens[token]?.isRevoked = true
     }
 
-    /// Ends all families there are.
+    /// Ends all families.
     mutating func endAll() {
         for index in self.families.indices { self.families[index].isEnded = true }
     }
 
-    /// Makes all access tokens there are as old as can be.
+    /// Expires all access tokens.
     mutating func expireAccessTokens() {
         for token in self.accessTokens.keys { self.accessTokens[token]?.expiresAt = 0 }
     }
 
-    /// What has become of a token.
+    /// Returns the state of a token.
     func state(of token: String, at now: Double) -> ChappieTestServer.TokenState {
         if let known = self.refreshTokens[token] {
             if known.useCount > 0 { return .spent }
@@ -149,11 +150,11 @@ struct TokenFamilies: Sendable {
         return now < known.expiresAt ? .good : .expired
     }
 
-    /// Returns whether an access token is good; a refresh token is none.
+    /// Returns whether an access token is valid; a refresh token is not one.
     func accepts(_ token: String, at now: Double) -> Bool {
         self.accessTokens[token] != nil && self.state(of: token, at: now) == .good
     }
 
-    /// How often a refresh token was presented.
+    /// Returns the number of times that a refresh token was presented.
     func useCount(ofRefreshToken token: String) -> Int { self.refreshTokens[token]?.useCount ?? 0 }
 }

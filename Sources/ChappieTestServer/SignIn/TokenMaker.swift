@@ -1,20 +1,20 @@
-// Tokens and codes, which nobody can guess and a search for their marker always finds.
+// Unpredictable tokens and codes, which a search for their marker always finds.
 //
-// Pure, but for the system's random numbers.
+// Pure, except for the system's random numbers.
 
 extension ChappieTestServer {
-    /// What every token, code and verifier of a test server contains, so that a search for it shows where one has gone.
+    /// The marker in every token, code and verifier of a test server, so that a search for it shows every copy.
     public static let tokenMarker = "chappie-test-secret"
 }
 
 /// Makes the secrets of the authorization server.
 enum TokenMaker {
-    /// A text that says what it is, with the marker and 24 random characters.
+    /// Returns a text with a prefix, the marker and 24 random characters.
     static func secret(_ prefix: String) -> String {
         "\(prefix)\(ChappieTestServer.tokenMarker)-\(self.random(24, of: "abcdefghijkmnpqrstuvwxyz23456789"))"
     }
 
-    /// A code that a person can type (RFC 8628 section 6.1): no vowels, and nothing that looks like something else.
+    /// Returns a code for a user to enter (RFC 8628 section 6.1): without vowels and characters that look alike.
     static func userCode() -> String {
         self.random(4, of: "BCDFGHJKLMNPQRSTVWXZ") + "-" + self.random(5, of: "23456789")
     }
@@ -24,10 +24,10 @@ enum TokenMaker {
         return String((0..<count).map { _ in characters[Int.random(in: characters.indices)] })
     }
 
-    /// The challenge for a verifier (RFC 7636 section 4.2).
+    /// Returns the challenge for a verifier (RFC 7636 section 4.2).
     static func challenge(for verifier: String) -> String { Base64URL.text(SHA256.digest(Array(verifier.utf8))) }
 
-    /// A token with claims about an account, not signed: `alg` is `none`, and a third part is there all the same.
+    /// Returns an unsigned token with claims about an account: `alg` is `none`, but there is a third part.
     static func token(
         _ account: ChappieTestServer.SignIn.Account, audience: String, issuedAt: Int, expiresAt: Int
     ) -> String {

@@ -16,14 +16,14 @@ final class SocketHandle: Sendable {
     /// Takes ownership of the descriptor.
     init(_ descriptor: CInt) { self.descriptor = Monitor(descriptor) }
 
-    /// Makes every blocking call on the socket return; does nothing once it is closed.
+    /// Makes every blocking call on the socket return; no effect once it is closed.
     func interrupt() {
         self.descriptor.withLock { descriptor in
             if let descriptor { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
     }
 
-    /// Closes the socket; further calls do nothing.
+    /// Closes the socket; further calls have no effect.
     func closeDescriptor() {
         self.descriptor.withLock { descriptor in
             if let open = descriptor { _ = close(open) }
@@ -32,13 +32,13 @@ final class SocketHandle: Sendable {
     }
 }
 
-/// Why a connection thread stops what it does.
+/// The reason for which a connection thread stops its work.
 enum ConnectionEnd: Error {
     /// The peer closed, reset, or broke TLS; or the server is stopping.
     case peerGone
     /// A fault closes the connection here.
     case cut(ChappieTestServer.Fault.ConnectionCut)
-    /// A fault falls silent here: nothing is read or written again.
+    /// A fault stops the connection here: no byte is read or written any more.
     case stalled
     /// The exchange is over and the connection is closed in order.
     case finished
@@ -77,7 +77,7 @@ final class ByteStream {
         if self.tls == nil { throw .peerGone }
     }
 
-    /// The name that the client sent with TLS.
+    /// The server name in the client's TLS handshake.
     var serverName: String? { self.tls.flatMap { ctts_server_name($0) }.map { String(cString: $0) } }
 
     /// Indicates whether the client has resumed a TLS session.
@@ -113,7 +113,7 @@ final class ByteStream {
         return self.poll(Int16(POLLIN), milliseconds)
     }
 
-    /// Waits for a while, or until the connection is gone.
+    /// Waits for some seconds, or until the connection is gone.
     func pause(seconds: Double) { _ = self.poll(0, Int(min(3600, max(0, seconds)) * 1000)) }
 
     private func poll(_ events: Int16, _ milliseconds: Int) -> Bool {
@@ -157,7 +157,7 @@ final class ByteStream {
 
     // MARK: Writing
 
-    /// Writes every byte, waiting as long as the peer's window makes it.
+    /// Writes every byte, waiting for the peer's window if necessary.
     func write(_ bytes: ArraySlice<UInt8>) throws(ConnectionEnd) {
         if !bytes.withUnsafeBufferPointer(self.writeAll) { throw .peerGone }
     }
@@ -205,7 +205,7 @@ final class ByteStream {
         self.handle.closeDescriptor()
     }
 
-    /// Waits, reading nothing, until the peer goes away or the server stops; the socket stays open.
+    /// Waits without reading until the peer goes away or the server stops; the socket stays open.
     func waitForPeerToLeave() {
         #if canImport(Darwin)
             self.discardInput()
@@ -217,7 +217,7 @@ final class ByteStream {
 
     private func discardInput() {
         var scratch = [UInt8](repeating: 0, count: 4096)
-        // A peer that keeps its half open does not hold the thread for longer than this.
+        // A peer that keeps its half open does not occupy the thread for longer than this.
         while self.poll(Int16(POLLIN), 2000) {
             let count = recv(self.descriptor, &scratch, scratch.count, 0)
             if count == 0 || (count < 0 && errno != EINTR) { return }

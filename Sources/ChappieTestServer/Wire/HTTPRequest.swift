@@ -24,19 +24,19 @@ struct HTTPRequest: Sendable {
     /// The target's query, without the question mark.
     var query: String { String(self.target.drop { $0 != "?" }.dropFirst()) }
 
-    /// The value of a parameter of the query; nil when it is not there.
+    /// Returns the value of a parameter of the query; nil when it is missing.
     func parameter(_ name: String) -> String? {
         self.query.split(separator: "&").first { $0.prefix { $0 != "=" } == name }
             .map { String($0.drop { $0 != "=" }.dropFirst()) }
     }
 
-    /// The value of a field, several of the same name joined by commas (RFC 9110 section 5.3).
+    /// Returns the value of a field, several of the same name joined by commas (RFC 9110 section 5.3).
     func value(of name: String) -> String? {
         let values = self.fields.filter { $0.name.lowercased() == name }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
-    /// The lower-case elements of a list field, parameters included.
+    /// Returns the lower-case elements of a list field, parameters included.
     func list(of name: String) -> [String] {
         (self.value(of: name) ?? "").split(separator: ",").map { $0.trimmed.lowercased() }
     }
@@ -64,7 +64,7 @@ struct HTTPRequest: Sendable {
 
     /// Reads the next request, waiting for it.
     ///
-    /// `Expect: 100-continue` is answered on the way (RFC 9110 section 10.1.1).
+    /// `Expect: 100-continue` is answered before the body is read (RFC 9110 section 10.1.1).
     static func read(from stream: ByteStream) throws -> HTTPRequest {
         var request = HTTPRequest()
         var remaining = Self.headerSectionLimit

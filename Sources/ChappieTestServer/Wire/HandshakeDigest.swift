@@ -1,4 +1,4 @@
-// SHA-1 and base64, as the opening handshake needs them.
+// SHA-1 and base64, for the opening handshake.
 //
 // Pure functions; written here so that the server shares no code with what it tests.
 

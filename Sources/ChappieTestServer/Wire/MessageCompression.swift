@@ -2,7 +2,7 @@
 //
 // Owned by the WebSocket exchange, on its connection thread.
 
-/// What a handshake agreed on (RFC 7692 section 7).
+/// The compression that a handshake agreed on (RFC 7692 section 7).
 struct CompressionAgreement: Equatable, Sendable {
     var serverNoContextTakeover = false
     var clientNoContextTakeover = false
@@ -48,7 +48,7 @@ struct CompressionAgreement: Equatable, Sendable {
             case "server_no_context_takeover": agreement.serverNoContextTakeover = true
             case "client_no_context_takeover": agreement.clientNoContextTakeover = true
             case "server_max_window_bits":
-                // zlib has no raw window of 256 bytes: an offer that insists on it is declined.
+                // zlib has no raw window of 256 bytes: an offer that requires it is declined.
                 guard let bits, (9...15).contains(bits) else { return nil }
                 agreement.serverMaxWindowBits = min(bits, options.serverMaxWindowBits ?? 15)
             case "client_max_window_bits":
@@ -70,14 +70,14 @@ final class MessageCodec {
 
     /// Starts both directions.
     ///
-    /// Messages shorter than `minimumByteCount` are sent as they are.
+    /// Messages shorter than `minimumByteCount` are sent uncompressed.
     init(_ agreement: CompressionAgreement, minimumByteCount: Int) {
         self.agreement = agreement
         self.minimumByteCount = minimumByteCount
         self.compressor = Compressor(.raw(windowBits: agreement.serverMaxWindowBits ?? 15))
     }
 
-    /// The compressed message without its empty last block (RFC 7692 section 7.2.1); nil when it is too short to bother.
+    /// Returns the compressed message without its empty last block (RFC 7692 section 7.2.1); nil when it is too short.
     func compress(_ message: [UInt8]) -> [UInt8]? {
         guard message.count >= self.minimumByteCount, !message.isEmpty else { return nil }
         if self.agreement.serverNoContextTakeover { self.compressor.reset() }
@@ -86,7 +86,7 @@ final class MessageCodec {
         return bytes
     }
 
-    /// The message that a client compressed; nil when it is not deflate's or longer than `limit`.
+    /// Returns the message that a client compressed; nil when it is not valid deflate data or longer than `limit`.
     func decompress(_ bytes: [UInt8], limit: Int) -> [UInt8]? {
         if self.agreement.clientNoContextTakeover { self.decompressor.reset() }
         return self.decompressor.decompress(bytes + [0x00, 0x00, 0xFF, 0xFF], limit: limit)

@@ -1,17 +1,17 @@
-// A value that several threads change, and those who wait until it has come so far.
+// A value that several threads change, and the callers that wait for its milestones.
 //
-// Owned by whoever shares the value; one lock guards it.
+// Owned by the owner of the shared value; one lock guards it.
 
-/// Counts of what has happened, and whether they have reached something that is waited for.
+/// Counts of events, and whether they have reached a milestone.
 protocol MilestoneCounting: Sendable {
-    /// What can be waited for.
+    /// The type of milestones.
     associatedtype Milestone: Sendable
 
     /// Returns whether the milestone is reached.
     func reaches(_ milestone: Milestone) -> Bool
 }
 
-/// Guards a value and wakes those who wait for one of its milestones.
+/// Guards a value and wakes the callers that wait for one of its milestones.
 final class MilestoneMonitor<Value: MilestoneCounting>: Sendable {
     private struct Waiter {
         var milestone: Value.Milestone
@@ -30,12 +30,12 @@ final class MilestoneMonitor<Value: MilestoneCounting>: Sendable {
     /// Takes the value that it guards.
     init(_ value: Value) { self.state = Monitor(State(value: value)) }
 
-    /// Runs `body` with the value; nothing else sees it meanwhile.
+    /// Runs `body` with exclusive access to the value.
     func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         self.state.withLock { body(&$0.value) }
     }
 
-    /// As `withLock`, and wakes whoever waits for what is reached then.
+    /// Runs `body` as `withLock` does, and wakes the callers whose milestones are reached.
     func change<Result>(_ body: (inout Value) -> Result) -> Result {
         let (result, reached) = self.state.update { state -> (Result, [Waiter]) in
             let result = body(&state.value)
@@ -47,7 +47,7 @@ final class MilestoneMonitor<Value: MilestoneCounting>: Sendable {
         return result
     }
 
-    /// Lets every waiter go: there will be no more news.
+    /// Resumes every waiting caller, because no more events follow.
     func stop() {
         let waiters = self.state.update { state in
             state.isStopped = true
@@ -57,7 +57,7 @@ final class MilestoneMonitor<Value: MilestoneCounting>: Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: false) }
     }
 
-    /// Blocks until the milestone is reached; false when it stopped before.
+    /// Blocks until the milestone is reached; returns false when it stopped before.
     func waitBlocking(for milestone: Value.Milestone) -> Bool {
         self.state.wait { state in
             if state.value.reaches(milestone) { return true }
@@ -65,7 +65,7 @@ final class MilestoneMonitor<Value: MilestoneCounting>: Sendable {
         }
     }
 
-    /// Suspends until the milestone is reached; false when it stopped or the task was cancelled before.
+    /// Suspends until the milestone is reached; returns false when it stopped or the task was cancelled before.
     func wait(for milestone: Value.Milestone) async -> Bool {
         let key = self.state.withLock { state in
             state.nextWaiter += 1
@@ -75,7 +75,7 @@ final class MilestoneMonitor<Value: MilestoneCounting>: Sendable {
             await withCheckedContinuation { continuation in
                 let answer = self.state.withLock { state -> Bool? in
                     if state.value.reaches(milestone) { return true }
-                    // A cancellation that comes before this point is seen here, a later one by the handler.
+                    // An earlier cancellation is detected here, a later one by the handler.
                     if state.isStopped || Task.isCancelled { return false }
                     state.waiters[key] = Waiter(milestone: milestone, continuation: continuation)
                     return nil

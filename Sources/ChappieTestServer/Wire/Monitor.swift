@@ -1,7 +1,7 @@
 // A lock with a condition around one value, and threads with a small stack.
 //
-// Owned by whoever shares state between connection threads. It is a pthread mutex because the thread sanitizer
-// can follow that one.
+// Owned by the owner of the state that connection threads share. It is a pthread mutex because the thread sanitizer can
+// follow that one.
 #if canImport(Darwin)
     import Darwin
 #else
@@ -34,14 +34,14 @@ final class Monitor<State>: @unchecked Sendable {
         self.mutex.deallocate()
     }
 
-    /// Runs `body` with the value; nothing else sees it meanwhile.
+    /// Runs `body` with exclusive access to the value.
     func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(self.mutex)
         defer { pthread_mutex_unlock(self.mutex) }
         return try body(&self.state)
     }
 
-    /// As `withLock`, and wakes everyone who waits.
+    /// Runs `body` as `withLock` does, and wakes all waiting threads.
     func update<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(self.mutex)
         defer {
@@ -51,7 +51,7 @@ final class Monitor<State>: @unchecked Sendable {
         return try body(&self.state)
     }
 
-    /// Blocks until `body` returns a value; it is asked again after every `update`.
+    /// Blocks until `body` returns a value; it is called again after every `update`.
     func wait<Result>(for body: (inout State) -> Result?) -> Result {
         pthread_mutex_lock(self.mutex)
         defer { pthread_mutex_unlock(self.mutex) }

@@ -5,7 +5,7 @@ import CTestServerTLS
 
 /// A CA, a leaf certificate, and the TLS context that presents it.
 ///
-/// - Safety: OpenSSL's context is made for use by several threads, and nothing here changes after `init`.
+/// - Safety: OpenSSL's context may be used by several threads, and no property changes after `init`.
 final class TLSIdentity: @unchecked Sendable {
     private let identity: OpaquePointer
 
@@ -72,7 +72,7 @@ extension ChappieTestServer.TLSOptions.Certificate {
 }
 
 extension ChappieTestServer.TLSOptions.Version {
-    /// As it stands on the wire.
+    /// The number of the version in TLS.
     fileprivate var number: CInt {
         switch self {
         case .tls11: 0x0302

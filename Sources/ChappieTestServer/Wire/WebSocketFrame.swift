@@ -4,7 +4,7 @@
 
 /// One frame, unmasked.
 struct WebSocketFrame: Sendable {
-    /// What the frame is for (RFC 6455 section 5.2).
+    /// The opcode of the frame (RFC 6455 section 5.2).
     enum Opcode: UInt8, Sendable {
         case continuation = 0x0
         case text = 0x1
@@ -52,7 +52,7 @@ struct WebSocketFrame: Sendable {
         }
     }
 
-    /// A close frame with a code and a reason, or an empty one without a code.
+    /// Returns a close frame with a code and a reason, or an empty one without a code.
     static func close(code: Int?, reason: String) -> Self {
         guard let code else { return Self(opcode: .close, payload: []) }
         let number = UInt16(truncatingIfNeeded: code)
@@ -62,7 +62,7 @@ struct WebSocketFrame: Sendable {
 
     /// Reads a client's frame, waiting for it.
     ///
-    /// `limit` is what a data frame's payload may have.
+    /// `limit` is the largest payload of a data frame.
     static func read(from stream: ByteStream, limit: Int, allowsCompression: Bool) throws -> Self {
         let first = try stream.readByte()
         let second = try stream.readByte()

@@ -1,7 +1,7 @@
-// What stands between an exchange and the socket: batching, counting, and the faults that strike at a byte.
+// The layer between an exchange and the socket: batching, counting, and the faults at a byte.
 //
 // Owned by the connection thread.
-/// Writes an attempt's bytes and strikes where a fault says so.
+/// Writes an attempt's bytes and applies its faults.
 final class WireWriter {
     /// A byte position at which the connection is cut or falls silent.
     private struct Limit {
@@ -9,7 +9,7 @@ final class WireWriter {
         var end: ConnectionEnd
     }
 
-    /// Bytes that gather before they are written when nothing else asks for it.
+    /// The number of bytes that are collected before they are written without a flush.
     private static let batchByteCount = 32 * 1024
 
     private let stream: ByteStream
@@ -22,7 +22,7 @@ final class WireWriter {
     /// The count of bytes written for this attempt.
     private(set) var sentByteCount = 0
 
-    /// The count of bytes written or waiting to be: the position where the next byte goes.
+    /// The position of the next byte: the count of bytes written or waiting to be written.
     var position: Int { self.sentByteCount + self.pending.count }
 
     /// Writes to `stream` from now on.
@@ -30,7 +30,7 @@ final class WireWriter {
 
     /// Starts an attempt: the count begins at 0 and its byte faults are armed.
     ///
-    /// A fault at byte 0 strikes here.
+    /// A fault at byte 0 applies here.
     func begin(_ faults: AttemptFaults, sliceByteCount: Int?) throws(ConnectionEnd) {
         self.sentByteCount = 0
         self.pending.removeAll(keepingCapacity: true)
@@ -59,14 +59,14 @@ final class WireWriter {
         if self.limits.contains(where: { $0.position <= position }) { try self.flush() }
     }
 
-    /// Writes what was added, once in so many calls.
+    /// Writes the collected bytes, once in `count` calls.
     func flush(everyEvents count: Int) throws(ConnectionEnd) {
         self.unflushedEventCount += 1
         guard self.unflushedEventCount >= count else { return }
         try self.flush()
     }
 
-    /// Writes what was added.
+    /// Writes the collected bytes.
     func flush() throws(ConnectionEnd) {
         let bytes = self.pending
         self.pending = []

@@ -46,7 +46,7 @@ final class Compressor {
     /// Ends the stream with its last block and the container's trailer.
     func finish() -> [UInt8] { self.run([], flush: Z_FINISH) }
 
-    /// Forgets the window.
+    /// Clears the window.
     func reset() { deflateReset(self.stream) }
 
     private func run(_ bytes: [UInt8], flush: CInt) -> [UInt8] {
@@ -87,10 +87,10 @@ final class Decompressor {
         self.stream.deallocate()
     }
 
-    /// Forgets the window.
+    /// Clears the window.
     func reset() { inflateReset(self.stream) }
 
-    /// The decompressed bytes; nil when they are not deflate's or more than `limit`.
+    /// Returns the decompressed bytes; nil when they are not valid deflate data or more than `limit`.
     func decompress(_ bytes: [UInt8], limit: Int) -> [UInt8]? {
         var input = bytes
         var output: [UInt8] = []
