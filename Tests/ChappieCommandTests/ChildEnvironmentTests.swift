@@ -22,11 +22,11 @@ import Testing
         Self.plain.merging(Self.secret) { $1 }.merging(Self.desktop) { $1 }.merging(Self.proxies) { $1 }
     }
 
-    @Test func toolsSeeWhatIsOnTheListAlone() {
+    @Test func toolEnvironmentContainsOnlyListedVariables() {
         #expect(ChildEnvironment.forTools(Self.everything) == Self.plain)
     }
 
-    @Test func browsersSeeTheDesktopAndTheProxyToo() {
+    @Test func browserEnvironmentAlsoContainsDesktopAndProxyVariables() {
         let expected = Self.plain.merging(Self.desktop) { $1 }.merging(Self.proxies) { $1 }
         #expect(ChildEnvironment.forBrowsers(Self.everything) == expected)
     }

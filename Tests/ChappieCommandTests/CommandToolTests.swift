@@ -25,7 +25,7 @@ import Testing
         #expect(CommandTool.text(of: .init()).text == "")
     }
 
-    @Test func anythingElseSaysHowItEnded() {
+    @Test func failedCommandReportsHowItEnded() {
         let status = CommandTool.text(of: .init(output: Array("x".utf8), ending: .exited(status: 3)))
         #expect(status.text == "x\n[the command ended with status 3]" && !status.isSuccess)
         let signal = CommandTool.text(of: .init(ending: .killed(signal: 11)))
@@ -34,7 +34,7 @@ import Testing
         #expect(cut.text == "y\n[the command printed more than 1048576 bytes and was killed]" && !cut.isSuccess)
     }
 
-    @Test func whatIsNotUTF8IsReplaced() {
+    @Test func bytesThatAreNotUTF8AreReplaced() {
         let result = CommandTool.text(of: .init(output: [0x61, 0xFF, 0xE2, 0x82, 0x62]))
         #expect(result.text == "a\u{FFFD}\u{FFFD}b" && result.isSuccess)
     }
@@ -80,7 +80,7 @@ import Testing
         #expect(result == .failed("[the command could not be started: Argument list too long]"))
     }
 
-    @Test func onlyAPersonCanSayThatTheyDoNotWantIt() {
+    @Test func denialWithoutATerminalDiffersFromTheUsersDenial() {
         #expect(TerminalQuestion.Answer.yes.approval == .approved())
         #expect(TerminalQuestion.Answer.no.approval == .denied("The user does not want it."))
         #expect(

@@ -22,7 +22,7 @@ private func failedClaims(_ scene: DemoScene, _ turns: [DemoObservation]) -> Int
 }
 
 @Suite struct DemoSceneTests {
-    @Test(arguments: DemoScene.allCases) func nothingThatWasSeenFailsEveryScene(_ scene: DemoScene) {
+    @Test(arguments: DemoScene.allCases) func sceneWithoutObservationsFails(_ scene: DemoScene) {
         #expect(failedClaims(scene, []) == 1)
         #expect(failedClaims(scene, [DemoObservation(report: ChappieStreamReport())]) >= 2)
     }
@@ -35,7 +35,7 @@ private func failedClaims(_ scene: DemoScene, _ turns: [DemoObservation]) -> Int
         #expect(short == 2)
     }
 
-    @Test func aDivergenceHasToCarryWhatWasDelivered() {
+    @Test func divergenceSceneRequiresTheDeliveredText() {
         let right = ChappieClientError.streamingTransportReplayDiverged("the whole")
         let wrong = ChappieClientError.streamingTransportReplayDiverged("the who")
         #expect(failedClaims(.divergence, [observation("the whole", error: right)]) == 0)

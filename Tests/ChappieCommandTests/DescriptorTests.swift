@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieCommand
 
 @Suite struct DescriptorTests {
-    @Test func everythingWrittenIsReadWhateverTheBufferHolds() async throws {
+    @Test func writtenBytesAreReadWithAnyBufferSize() async throws {
         let pipe = Pipe()
         let text = String(repeating: "Größe 👩🏽‍🚀\n", count: 40_000)
         let writer = DescriptorWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// A pipe is full, and the reason not to wait comes while it is waited for.
-    @Test func whoGivesUpIsNotHeldByAFullPipe() {
+    @Test func writeToAFullPipeEndsWhenTheWaitIsGivenUp() {
         let pipe = Pipe()
         var writer = DescriptorWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
         let questions = Mutex(0)
@@ -48,7 +48,7 @@ import Testing
         #expect(questions.withLock { $0 } == 3)
     }
 
-    @Test func whereThereIsRoomEverythingIsWritten() throws {
+    @Test func writeWithRoomCompletesDespiteGivingUp() throws {
         let pipe = Pipe()
         var writer = DescriptorWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
         writer.giveUp = { .interrupted }
@@ -67,7 +67,7 @@ import Testing
         #expect(late.error == .interrupted && late.isInterrupted)
     }
 
-    @Test func aPipeThatNobodyReadsIsClosed() throws {
+    @Test func writeToAPipeWithoutAReaderReportsClosed() throws {
         signal(SIGPIPE, SIG_IGN)
         let pipe = Pipe()
         try pipe.fileHandleForReading.close()
@@ -106,7 +106,7 @@ import Testing
 
 @Suite struct SignalWatcherTests {
     /// Ctrl-C has to end a program that nobody watches over any more.
-    @Test func signalsDoAfterwardsWhatTheyDidBefore() {
+    @Test func signalActionsAreRestoredAfterwards() {
         signal(SIGUSR2, SIG_DFL)
         var watcher: SignalWatcher? = SignalWatcher([SIGUSR2]) { _ in }
         #expect(watcher?.count == 0)

@@ -83,7 +83,7 @@ private func printed(_ bytes: [UInt8], chunk: Int?) -> EventStreamPrinter.Printe
         #expect(output.text == "{\"event\":\"message\",\"data\":\"\u{FFFD}\"}\n")
     }
 
-    @Test(arguments: [nil, 1] as [Int?]) func whatComesBeforeAnEventThatIsTooLargeIsPrinted(chunk: Int?) {
+    @Test(arguments: [nil, 1] as [Int?]) func eventsBeforeATooLargeEventArePrinted(chunk: Int?) {
         var printer = EventStreamPrinter(maximumEventByteCount: 4, chunkByteCount: chunk)
         let output = printer.lines(for: Array("data: 1234\n\ndata: 12345\n\ndata: 1\n\n".utf8))
         #expect(output.text == "{\"event\":\"message\",\"data\":\"1234\"}\n")

@@ -44,7 +44,7 @@ private func line(_ fill: (inout JSONLineWriter) -> Void) -> String {
     }
 
     /// U+009B is what ESC and a bracket are together.
-    @Test func nothingIsLeftThatATerminalObeys() {
+    @Test func textHasNoCharactersThatATerminalInterprets() {
         #expect(
             line { $0.add("v", "\u{1B}[m\u{7F}\u{80}\u{9B}31m\u{9F}\u{A0}") }
                 == #"{"v":"\u001b[m\u007f\u0080\u009b31m\u009f\#u{A0}"}"# + "\n")
@@ -63,7 +63,7 @@ private func line(_ fill: (inout JSONLineWriter) -> Void) -> String {
         #expect(line { $0.add("v", value) } == "{\"v\":\(expected)}\n")
     }
 
-    @Test(arguments: [Double.nan, .infinity, -.infinity]) func whatIsNoNumberIsLeftOut(_ value: Double) {
+    @Test(arguments: [Double.nan, .infinity, -.infinity]) func nonFiniteNumbersAreLeftOut(_ value: Double) {
         #expect(line { $0.add("v", value) } == "{}\n")
     }
 

@@ -72,7 +72,7 @@ private func message(_ body: () throws -> Void) -> String? {
         #expect(message { _ = try ServeFault(text) } == "option --fault \(text): \(problem)")
     }
 
-    @Test func anEmptyFaultIsNone() {
+    @Test func emptyFaultIsRejectedAsUnknown() {
         #expect(message { _ = try ServeFault("") }?.contains("there is no fault ''") == true)
     }
 
@@ -139,7 +139,7 @@ private func message(_ body: () throws -> Void) -> String? {
         try body(url.path())
     }
 
-    @Test func thereIsAProxyOnlyWhenOneIsAskedFor() throws {
+    @Test func proxyRunsOnlyWhenRequested() throws {
         #expect(try self.options().plan == nil)
         #expect(try self.options("--upstream", "localhost:1").plan == .init())
         #expect(try self.options("--fault", "cut@1", "--fault", "refuse#2").plan?.faults.count == 2)

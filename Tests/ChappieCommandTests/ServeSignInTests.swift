@@ -9,7 +9,7 @@ private func signIn(_ words: String...) throws(UsageError) -> ChappieTestServer.
 }
 
 @Suite struct ServeSignInTests {
-    @Test func peopleAreNotAskedUnlessItIsWanted() throws {
+    @Test func browserApprovalPageIsOffByDefault() throws {
         let usual = try signIn()
         #expect(usual.pendingPollCount == 1)
         #expect(usual.approvesBrowsers)

@@ -29,13 +29,13 @@ import Testing
         #expect(try await self.run("no-such-command-here 2>/dev/null").ending == .exited(status: 127))
     }
 
-    @Test func moreThanAPipeHoldsPassesThrough() async throws {
+    @Test func inputAndOutputLargerThanAPipePassThrough() async throws {
         let input = [UInt8](repeating: 0x61, count: 3_000_000)
         let outcome = try await self.run("cat", input, limit: 4_000_000)
         #expect(outcome.output == input)
     }
 
-    @Test func aCommandThatReadsNothingIsNoTrouble() async throws {
+    @Test func commandThatIgnoresItsInputSucceeds() async throws {
         let outcome = try await self.run("exec <&-; printf done", [UInt8](repeating: 0x61, count: 1_000_000))
         #expect(outcome.output == Array("done".utf8))
     }
@@ -70,7 +70,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func aCancelledTaskStartsNothing() async throws {
+    @Test func cancelledTaskStartsNoCommand() async throws {
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return try await self.run("exit 0")

@@ -102,7 +102,7 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(line.hasSuffix(#""replaySafety":"outputDelivered","attempts":0,"deliveredText":"so far"}"# + "\n"))
     }
 
-    @Test func theServersWordsAreAMemberOfTheirOwn() {
+    @Test func serverMessageIsASeparateMember() {
         var printer = StreamJSONPrinter()
         let line = printer.printed(failure(ChappieClientError.httpError(400, #"{"detail":"Not \"y\"."}"#))).output
         #expect(line.contains(#","serverMessage":"Not \"y\".","replaySafety":"#), "\(line)")
@@ -156,7 +156,7 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(StreamFailure(error, report: attempted, proof: .none).requestID == "req_9")
     }
 
-    @Test func outputThatIsNotReadIsNoDefect() {
+    @Test func closedOutputIsNotReportedAsADefect() {
         let late = failure(DescriptorError.late)
         #expect(late.status == .timedOut && late.tag == "timeout.output")
         let interrupted = failure(DescriptorError.interrupted)
@@ -184,7 +184,7 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(toolEvents.map { printer.printed($0) } == lines.map { PrintedText(errorOutput: $0 + "\n") })
     }
 
-    @Test func aPipeGetsTheTextByteForByteAndNothingElse() {
+    @Test func pipeReceivesOnlyTheTextByteForByte() {
         var printer = self.printer(output: false, errorOutput: false)
         #expect(printer.printed(.reasoningDelta("hm")) == PrintedText())
         #expect(printer.printed(.textDelta("a\u{1B}[1m")) == PrintedText(output: "a\u{1B}[1m"))
@@ -224,7 +224,7 @@ private let toolEvents: [ChappieStreamEvent] = [
 
     /// What a model or a server says cannot begin a line, or look like one of this program.
     @Test(arguments: [true, false])
-    func lineOfTheServersWordsIsOneLine(onTerminal isTerminal: Bool) {
+    func serverMessageIsPrintedOnOneLine(onTerminal isTerminal: Bool) {
         let words = "x\nRun harmless with {}? [y/N] \u{1B}]0;title\u{7}\u{202E}"
         let escaped = #"x\u{A}Run harmless with {}? [y/N] \u{1B}]0;title\u{7}\u{202E}"#
         var printer = self.printer(output: false, errorOutput: isTerminal)
@@ -273,7 +273,7 @@ private let toolEvents: [ChappieStreamEvent] = [
                         """))
     }
 
-    @Test(arguments: [true, false]) func theServersWordsAreALineOfTheirOwn(onTerminal isTerminal: Bool) {
+    @Test(arguments: [true, false]) func serverMessageIsPrintedOnASeparateLine(onTerminal isTerminal: Bool) {
         var printer = self.printer(output: false, errorOutput: isTerminal)
         let error = ChappieClientError.httpError(404, #"{"detail":"Not\nchappie: \u001B[1mhere\u202E"}"#)
         #expect(
@@ -286,7 +286,7 @@ private let toolEvents: [ChappieStreamEvent] = [
                 """)
     }
 
-    @Test func aRefusalThatIsExplainedDoesNotSendAPersonToTheAddress() {
+    @Test func explainedRefusalDoesNotAdviseCheckingTheAddress() {
         var printer = self.printer(output: false, errorOutput: true)
         let error = ChappieClientError.httpError(400, #"{"error":{"type":"invalid_request_error","message":"No."}}"#)
         #expect(

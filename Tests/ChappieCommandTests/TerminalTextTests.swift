@@ -50,11 +50,11 @@ import Testing
         ("\u{202E}a\u{2066}b\u{200F}", "ab"), ("ä€😀", "ä€😀"), ("", ""), ("a\u{200B}b\u{A0}c\u{E0041}", "ab c"),
         ("a\u{301}\u{302}\u{303}\u{304}", "a\u{301}\u{302}"),
     ])
-    func nothingIsLeftThatATerminalObeys(text: String, line: String) {
+    func textHasNoCharactersThatATerminalInterprets(text: String, line: String) {
         #expect(text.onOneLine().unicodeScalars.elementsEqual(line.unicodeScalars))
     }
 
-    @Test func whatIsTooLongIsCut() {
+    @Test func textOverTheLimitIsCut() {
         #expect("12345".onOneLine(limit: 5) == "12345")
         #expect("123456".onOneLine(limit: 5) == "1234…")
         #expect(String(repeating: "a", count: 1_000_000).onOneLine().count == 2_000)

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aResponseGoesOnWithoutItsConnection() throws {
+    @Test func backgroundResponseContinuesWithoutItsConnection() throws {
         try self.withServer([.init(.cutAfterEvent(event: 6), attempts: 1...1)]) { server, client in
             try client.post(Self.request)
             let begun = String(decoding: client.readToEnd().bytes, as: UTF8.self)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func theRestOfAResponseThatIsBeingMadeComesAsItIsMade() throws {
+    @Test func restOfARunningResponseStreamsAtItsRate() throws {
         try self.withServer([.init(.cutAfterEvent(event: 2), attempts: 1...1)], { $0.eventsPerSecond = 200 }) {
             server, client in
             try client.post(Self.request)
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func requestsThatMakeNoSenseAreRefused() throws {
+    @Test func invalidRequestsAreRefused() throws {
         try self.withServer { _, client in
             let answer = try self.post(client, #"{"model":"m","stream":true,"background":true}"#)
             #expect(answer.first?["error"]?["message"]?.string == "background needs store.")
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: [-3, 2, Int.min])
-    func aResumptionBeginsElsewhere(offset: Int) throws {
+    func resumptionFaultShiftsTheFirstEvent(offset: Int) throws {
         try self.withServer([.init(.resumeElsewhere(offset: offset), from: 2)]) { _, client in
             let all = try self.post(client)
             let rest = try self.get(client, "\(self.id(all))?stream=true&starting_after=9").events

@@ -76,7 +76,7 @@ private func headByteCount(of bytes: [UInt8]) -> Int {
         #expect(frames.count - headByteCount(of: frames) == offset)
     }
 
-    @Test func anAbsurdOffsetDoesNotTrap() throws {
+    @Test func hugeOffsetDoesNotTrap() throws {
         let whole = try self.answer([]).bytes
         #expect(try self.answer([.init(.cut(afterByte: Int.max, origin: .body))]).bytes == whole)
         #expect(try self.answer([.init(.cut(afterByte: -1))]).bytes.isEmpty)
@@ -97,7 +97,7 @@ private func headByteCount(of bytes: [UInt8]) -> Int {
     }
 
     @Test(arguments: [ChappieTestServer.Fault.ByteOrigin.response, .body])
-    func aStalledConnectionStaysOpenAndSaysNothing(_ origin: ChappieTestServer.Fault.ByteOrigin) throws {
+    func stalledConnectionStaysOpenAndSendsNoBytes(_ origin: ChappieTestServer.Fault.ByteOrigin) throws {
         let faults = [ChappieTestServer.Fault(.stall(afterByte: 50, origin: origin))]
         let server = try ChappieTestServer(configuration: Self.configuration(faults))
         defer { server.stop() }

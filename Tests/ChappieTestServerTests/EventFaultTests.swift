@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func theAnswerCanBeSomethingElseThanHTTP() throws {
+    @Test func answerFaultCanSendTextThatIsNotHTTP() throws {
         try withServer({ $0.faults = [.init(.answerWithoutHTTP(text: "hello\r\n"))] }) { server in
             let client = try RawClient(port: server.port)
             try client.upgrade()

@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func healthNeedsNoCredentialAndCountsAsNoAttempt() throws {
+    @Test func healthCheckNeedsNoCredentialAndIsNotCounted() throws {
         try withServer({ $0.acceptedTokens = ["right"] }) { server in
             let client = try RawClient(port: server.port)
             try client.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -181,7 +181,7 @@ import Testing
     @Test(arguments: [
         ("/v1/models", "wrong", 401), ("/v1/models", "right", 200), ("/backend-api/codex/models", "right", 200),
     ])
-    func theModelsAreForThoseWithACredential(_ path: String, _ token: String, _ status: Int) throws {
+    func modelListRequiresACredential(_ path: String, _ token: String, _ status: Int) throws {
         try withServer({
             $0.acceptedTokens = ["right"]
             $0.modelNames = ["one", "two"]

@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: FaultProxy.Direction.allCases)
-    func aStallForAWhileLosesNothing(_ direction: FaultProxy.Direction) throws {
+    func temporaryStallLosesNoBytes(_ direction: FaultProxy.Direction) throws {
         let pause = Duration.milliseconds(3)
         try withProxy(Self.atEveryByte(direction, through: Self.count) { .stall(atByte: $0, for: pause) }) { fixture in
             for offset in 0...Self.count {
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(arguments: FaultProxy.Direction.allCases)
-    func aReaderThatLagsBehindHoldsUpTheSenderAndLosesNothing(_ direction: FaultProxy.Direction) throws {
+    func slowReaderBlocksTheSenderAndLosesNoBytes(_ direction: FaultProxy.Direction) throws {
         let bytes = (0..<6_000_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
         try withProxy { fixture in
             let pair = try fixture.connect()

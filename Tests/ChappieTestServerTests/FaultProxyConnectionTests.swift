@@ -10,7 +10,7 @@ import Testing
 
     // MARK: Faults of whole connections
 
-    @Test func aRefusedConnectionIsResetAndTheServerNeverHearsOfIt() throws {
+    @Test func refusedConnectionIsResetWithoutReachingTheServer() throws {
         try withProxy([.init(.refuse, connections: 1...1)]) { fixture in
             let refused = try RawSocket(port: fixture.proxy.port)
             #expect(refused.readToEnd() == .init(bytes: [], end: .reset))
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: [FaultProxy.Action.halfOpen(atByte: 0), .silence, .stall(atByte: 0)])
-    func aSilentConnectionThatNobodyIsLeftToNoticeMakesPlace(_ action: FaultProxy.Action) throws {
+    func silentConnectionWithoutPeersIsReplacedAtTheLimit(_ action: FaultProxy.Action) throws {
         try withProxy([.init(action, connections: 1...1)], { $0.maximumConnectionCount = 1 }) { fixture in
             var client: RawSocket? = try RawSocket(port: fixture.proxy.port)
             var server = action == .silence ? nil : try fixture.listener.acceptConnection()
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func twoThousandConnectionsLeaveNothingBehind() throws {
+    @Test func twoThousandConnectionsLeaveNoDescriptors() throws {
         let before = try ProcessResources.current()
         let actions: [FaultProxy.Action?] = [
             nil, .cut(atByte: 3), .reset(atByte: 3), .corrupt(atByte: 3), .refuse, .slice(byteCount: 1),

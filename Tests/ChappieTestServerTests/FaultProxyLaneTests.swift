@@ -49,7 +49,7 @@ private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [Faul
         #expect(pass(0, []) == Passage())
     }
 
-    @Test(arguments: 0..<4, 1...5) func nothingPassesTheByteOfAnEnd(_ kind: Int, pieces: Int) {
+    @Test(arguments: 0..<4, 1...5) func noBytePassesAnEnd(_ kind: Int, pieces: Int) {
         for offset in 0...11 {
             let action = Self.ends[kind](offset)
             let passage = pass(10, inPiecesOf: pieces, [action])
@@ -68,7 +68,7 @@ private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [Faul
         #expect(lane.isHolding)
     }
 
-    @Test func whatWasNotTakenIsOfferedAgain() {
+    @Test func undeliveredBytesAreOfferedAgain() {
         var lane = FaultLane([.cut(atByte: 6)])
         #expect(lane.next(available: 9, now: .zero) == .deliver(count: 6))
         lane.delivered(2, now: .zero)
@@ -168,7 +168,7 @@ private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [Faul
         #expect(lane.next(available: 10, now: .seconds(1)) == .wait(until: .milliseconds(1010)))
     }
 
-    @Test func anOffsetBeyondEverythingNeverStrikes() {
+    @Test func offsetBeyondAllBytesNeverApplies() {
         #expect(pass(10, [.cut(atByte: .max), .corrupt(atByte: .max)]) == Passage(writes: [10]))
     }
 }

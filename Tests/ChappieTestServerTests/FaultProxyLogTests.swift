@@ -7,7 +7,7 @@ import Testing
 @Suite struct FaultProxyLogTests {
     private static let bytes = Array("some bytes".utf8)
 
-    @Test func everyThingThatHappensIsALineOfJSON() throws {
+    @Test func everyEventIsLoggedAsALineOfJSON() throws {
         let lines = Mutex<[String]>([])
         let faults: [FaultProxy.Fault] = [
             .init(.cut(atByte: 4), connections: 1...1), .init(.refuse, connections: 2...2),
@@ -86,7 +86,7 @@ import Testing
         #expect(await !proxy.reached(.connections(2)))
     }
 
-    @Test func aCancelledTaskStopsToWait() async throws {
+    @Test func cancelledTaskStopsWaiting() async throws {
         let fixture = try ProxyFixture()
         defer { fixture.proxy.stop() }
         let proxy = fixture.proxy

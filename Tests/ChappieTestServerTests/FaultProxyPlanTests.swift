@@ -28,7 +28,7 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
         #expect(Set(Self.faults.map(\.action.name)).count == 10)
     }
 
-    @Test func whatIsLeftOutIsAsUsual() throws {
+    @Test func omittedMembersHaveTheirDefaults() throws {
         let fault = try #require(try plan(action: #"{"corrupt":{"atByte":4}}"#).faults.first)
         #expect(fault == .init(.corrupt(atByte: 4, mask: 0xFF), from: 1, direction: .toClient))
         #expect(try Plan(jsonText: #"{"faults":[]}"#).faults.isEmpty)
@@ -110,7 +110,7 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
         #expect(throws: PlanError(member: "faults[0].\(member)", problem: problem)) { try plan(action: action, rest) }
     }
 
-    @Test func whatIsNoPlanIsSaidToBeNone() {
+    @Test func invalidPlanIsRejectedWithItsMember() {
         #expect(throws: PlanError(member: "", problem: .notJSON)) { try Plan(jsonText: "cut@4") }
         #expect(throws: PlanError(member: "", problem: .notJSON)) { try Plan(jsonText: "") }
         #expect(throws: PlanError(member: "faults", problem: .missing)) { try Plan(jsonText: "{}") }

@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [("a", "previous_response_not_found"), ("b", nil)])
-    func aFailedContinuationForgetsItsParentOnItsOwnLane(_ lane: String, _ code: String?) throws {
+    func failedContinuationRemovesItsParentOnItsOwnLaneOnly(_ lane: String, _ code: String?) throws {
         let fault = ChappieTestServer.Fault(.fail(code: "server_error", afterEvent: 3), response: 2)
         try self.connected({ $0.faults = [fault] }) { _, client in
             try client.sendText(self.request(lane: "a"))
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func whatCannotBeSteeredIsSaid() throws {
+    @Test func steeringThatIsImpossibleIsRefusedWithItsReason() throws {
         try self.connected(eventsPerSecond: 20, textByteCount: 4000) { _, client in
             let steer = { (id: String, input: String) in
                 try client.sendText(#"{"type":"response.steer","previous_response_id":"\#(id)"\#(input)}"#)
@@ -225,7 +225,7 @@ import Testing
 
     // MARK: Turn state
 
-    @Test func theTurnStateIsToldOnceAndItsEchoIsLogged() throws {
+    @Test func turnStateIsSentOnceAndItsEchoIsLogged() throws {
         try self.connected({ $0.limitEvents = .always }) { server, client in
             try client.sendText(self.request(lane: nil))
             let metadata = try #require(client.readEvents().first { $0["type"]?.string == "response.metadata" })

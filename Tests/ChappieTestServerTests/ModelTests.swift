@@ -94,7 +94,7 @@ import Testing
     @Test(arguments: [
         "", "{", "[1,]", #"{"a"}"#, #"{"a":1,}"#, "tru", "01x", #""\x""#, #""\u12""#, "\"\u{1}\"", "1 2", #""open"#,
     ])
-    func invalidJSONIsNot(_ text: String) { #expect(JSONValue(Array(text.utf8)) == nil) }
+    func invalidJSONIsRejected(_ text: String) { #expect(JSONValue(Array(text.utf8)) == nil) }
 
     @Test(arguments: [(63, true), (64, true), (65, false), (100_000, false)])
     func nestingIsLimited(_ depth: Int, _ isRead: Bool) {

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func everyMemberOfAFileMeansSomething() throws {
+    @Test func everyMemberOfAScenarioFileIsKnown() throws {
         for (name, bytes) in Self.files {
             let scenario = try Scenario(jsonText: String(decoding: bytes, as: UTF8.self))
             let file = try #require(JSONValue(bytes))
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func aFileMayLeaveOutWhatHasADefault() throws {
+    @Test func membersWithDefaultsMayBeOmitted() throws {
         let scenario = try Scenario(
             jsonText: """
                 {"name":"n","summary":"s","server":{"model":{"seed":4},
@@ -76,7 +76,7 @@ import Testing
         #expect(JSONValue([UInt8](encoded))?.sorted == JSONValue(Array(text.utf8))?.sorted)
     }
 
-    @Test func whatIsNotJSONIsNoJSONText() {
+    @Test func textThatIsNotJSONIsRejected() {
         #expect(Scenario.JSONText("{") == nil)
     }
 

@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func nobodyIsSentAnywhereForAClientThatIsNotKnown() throws {
+    @Test func unknownClientIsNotRedirected() throws {
         try withSignIn({ $0.clientIDs = ["client-2"] }) { server throws in
             #expect(try server.authorize().status == 400)
             #expect(try server.authorize(["client_id": nil]).status == 400)
@@ -157,7 +157,7 @@ import Testing
         ("response_type", "token", "unsupported_response_type"), ("code_challenge", "short", "invalid_request"),
         ("code_challenge_method", "plain", "invalid_request"),
     ])
-    func otherMistakesAreToldToTheClient(_ name: String, _ value: String, _ code: String) throws {
+    func otherErrorsAreReportedToTheClientByRedirection(_ name: String, _ value: String, _ code: String) throws {
         try withSignIn { server in
             let reply = try server.authorize([name: value])
             #expect(reply.status == 302)
@@ -175,7 +175,7 @@ import Testing
         return String(match.1)
     }
 
-    @Test func aPersonIsAskedOnAPageOnce() throws {
+    @Test func approvalPageIsValidOnce() throws {
         try withSignIn({ $0.approvesBrowsers = false }) { server in
             let page = try server.authorize(["client_id": "<b>"])
             #expect(page.status == 200)
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func aPersonSaysNoOnThePage() throws {
+    @Test func denialOnThePageIsReported() throws {
         try withSignIn({ $0.approvesBrowsers = false }) { server in
             let name = try self.requestName(on: try server.authorize())
             let reply = try server.postForm("/oauth/authorize", ["request": name, "decision": "deny"])

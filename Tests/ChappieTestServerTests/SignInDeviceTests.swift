@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [403, 404])
-    func pollsFindNobodyAndThenACodeThatIsGoodForTokens(_ pendingStatus: Int) throws {
+    func pollsArePendingUntilACodeIsIssued(_ pendingStatus: Int) throws {
         try withSignIn({
             $0.pendingPollCount = 2
             $0.pendingStatusCode = pendingStatus
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func aCodeThatWasLostOnItsWayIsHandedOutAgain() throws {
+    @Test func lostDeviceCodeAnswerIsRepeated() throws {
         try withSignIn({
             $0.pendingPollCount = 0
             $0.pollInterval = 0
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func bothWaysExpire() throws {
+    @Test func bothFlowsExpire() throws {
         try withSignIn({ $0.deviceCodeLifetime = 0 }) { server in
             let reply = try self.poll(server, try self.begin(server))
             #expect(reply.status == 403)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func bothWaysWaitForAPersonAndHearANo() throws {
+    @Test func bothFlowsWaitForTheUserAndReportDenial() throws {
         try withSignIn({
             $0.pendingPollCount = nil
             $0.pollInterval = 0
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func theStandardWayGivesTokensOnce() throws {
+    @Test func standardFlowIssuesTokensOnce() throws {
         try withSignIn({ $0.pollInterval = 0 }) { server in
             let started = try self.beginStandard(server)
             #expect(started.json?["expires_in"] == .number("900"))
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func aCodeIsGoodForTheWayThatItWasGivenFor() throws {
+    @Test func deviceCodeIsValidOnlyForItsFlow() throws {
         try withSignIn({ $0.pendingPollCount = 0 }) { server in
             let device = try self.begin(server)
             #expect(try self.pollStandard(server, device.code).errorCode == "invalid_grant")
@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    @Test func aPersonSaysNoOnThePage() throws {
+    @Test func denialOnThePageIsReported() throws {
         try withSignIn({ $0.pendingPollCount = nil }) { server in
             let device = try self.begin(server)
             let form: KeyValuePairs = ["user_code": device.userCode, "decision": "deny"]
@@ -253,7 +253,7 @@ import Testing
 
     /// U+0301 is an accent, which makes one character with what stands before it.
     @Test(arguments: ["", "\u{301}"])
-    func whatIsTypedCannotBecomePartOfThePage(accent: String) throws {
+    func enteredCodeIsEscapedInThePage(accent: String) throws {
         try withSignIn { server in
             let typed = "\"\(accent)><script>alert('\(accent)&\(accent)')</script>"
             let escaped =

@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func garbageIsAsLongAsItIsTold() throws {
+    @Test func garbageAnswerHasTheConfiguredLength() throws {
         try withSignIn({ $0.faults = [.init(.deviceCode, .garbage(byteCount: 70_000))] }) { server in
             let reply = try server.postJSON("/api/accounts/deviceauth/usercode", ["client_id": exampleClient])
             #expect(reply.status == 200)
@@ -143,7 +143,7 @@ import Testing
 
     // MARK: Records and lines
 
-    @Test func recordsSayWhatWasSentButNoSecret() throws {
+    @Test func recordsContainRequestsWithoutSecrets() throws {
         try withSignIn { server in
             let code = try #require(try server.authorize().redirectParameter("code"))
             let tokens = try server.exchange(code)

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func ofManyWhoRefreshAtOnceOneGetsTokens() throws {
+    @Test func onlyOneOfManyConcurrentRefreshesSucceeds() throws {
         try withSignIn { server in
             let token = server.issueTokens().refreshToken
             let statuses = Monitor<[Int]>([])
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aTokenIsNotSpentByAClientThatItWasNotGivenTo() throws {
+    @Test func refreshByAnotherClientDoesNotSpendTheToken() throws {
         try withSignIn { server in
             let tokens = server.issueTokens(clientID: exampleClient)
             let refused = try server.refresh(tokens.refreshToken, clientID: "client-2")
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func anOpenWebSocketIsToldInBandThatItsTokenHasExpired() throws {
+    @Test func expiredTokenOnAnOpenWebSocketIsReportedInBand() throws {
         try self.guarded { server in
             let refused = try RawClient(port: server.port)
             try refused.upgrade()

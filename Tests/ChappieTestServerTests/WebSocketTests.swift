@@ -206,7 +206,7 @@ import Testing
     @Test(arguments: [
         "permessage-deflate; server_max_window_bits=8", "permessage-deflate; unknown", "x-webkit-deflate-frame",
     ])
-    func offersThatCannotBeKeptAreDeclined(_ offer: String) throws {
+    func offersThatCannotBeHonouredAreDeclined(_ offer: String) throws {
         try self.connected(
             fields: ["Sec-WebSocket-Extensions: \(offer)"],
             {

@@ -32,9 +32,9 @@ private let streaming = [
         "LoopbackTests/ClientToolTests.aToolRunsAndItsOutputGoesBackByItself"),
     Sentence(
         "`.toolCallCompleted`: the call, its status, output string, timing",
-        "LoopbackTests/ClientToolTests.whatAToolSaysOfItselfIsAnOutcome",
+        "LoopbackTests/ClientToolTests.toolStatusIsReportedToTheModel",
         "LoopbackTests/ClientToolTests.aThrownErrorEndsTheTurn",
-        "LoopbackTests/ClientToolTests.theWallClockEndsAToolThatNeverFinishes",
+        "LoopbackTests/ClientToolTests.timeLimitEndsAToolThatNeverFinishes",
         "ChappieTests/ToolLoopStateMachineTests.callsRunAndTheModelIsAskedOnceAllHaveEnded"),
     Sentence(
         "the output goes back to the model as a follow-up request by itself",
@@ -52,18 +52,18 @@ private let streaming = [
     Sentence(
         "`.raw`: event type and payload text before any parsing",
         "ChappieTransportTests/DriverOutputTests.unsurfacedEventsArePassedOnUnparsed",
-        "ChappieTransportTests/DriverOutputTests.everyEventIsPassedOnBeforeWhatIsMadeOfIt"),
+        "ChappieTransportTests/DriverOutputTests.rawEventPrecedesItsDerivedEvents"),
     Sentence(
         "`cancel()` stops the transport at once and finishes the stream",
         "LoopbackTests/CancellationTests.cancellingInMidTextClosesTheConnection",
         "LoopbackTests/CancellationTests.cancellingWhileTheAnswerIsAwaitedEndsTheWait",
         "ChappieTransportTests/DriverCancellationTests.aCredentialThatIsWaitedForIsGivenUp",
-        "LoopbackTests/ClientConversationTests.aCancelledTurnStopsItsToolsAndWaitsForNobody"),
+        "LoopbackTests/ClientConversationTests.cancelledTurnStopsItsToolsWithoutWaiting"),
     Sentence(
         "cancelling the consuming task, and dropping the stream, do the same",
         "LoopbackTests/CancellationTests.cancellingTheTaskInMidTextClosesTheConnection",
         "LoopbackTests/CancellationTests.aStreamThatIsDroppedHalfReadClosesTheConnection",
-        "LoopbackTests/ClientConversationTests.aCancelledTurnStopsItsToolsAndWaitsForNobody"),
+        "LoopbackTests/ClientConversationTests.cancelledTurnStopsItsToolsWithoutWaiting"),
     Sentence(
         "a stream cancelled while its consumer waits throws `CancellationError`, unwrapped",
         "LoopbackTests/CancellationTests.cancellingTheTaskWhileItWaitsThrows",
@@ -76,7 +76,7 @@ private let streaming = [
         "ChappieTests/RequestComposerTests.fastModeIsLowEffortUnlessTheRequestNamesAnother"),
     Sentence(
         "a request customises model, reasoning effort, service tier and search tool access for one turn",
-        "LoopbackTests/ClientContractTests.aRequestSpeaksForOneTurn",
+        "LoopbackTests/ClientContractTests.requestSettingsApplyToOneTurn",
         "ChappieTests/RequestComposerTests.searchIsATool"),
 ]
 
@@ -97,12 +97,12 @@ private let transports = [
         "LoopbackTests/ScenarioTests.everyExpectationHolds"),
     Sentence(
         "after a reconnect, output that was already delivered is verified and suppressed",
-        "ChappieTransportTests/DriverActionTests.aReplayIsVerifiedAndOnlyWhatIsNewIsDelivered",
+        "ChappieTransportTests/DriverActionTests.replayIsVerifiedAndOnlyNewOutputIsDelivered",
         "LoopbackTests/RecoveryTests.aCloseInMidTextIsNotNoticed",
-        "LoopbackTests/ClientToolLoopTests.aLoopThatIsCutAnywhereCallsEachToolOnceAndSaysTheSame"),
+        "LoopbackTests/ClientToolLoopTests.toolLoopCutAnywhereRunsEachToolOnce"),
     Sentence(
         "if the server sends something else for it, the stream throws `streamingTransportReplayDiverged(deliveredText)`",
-        "LoopbackTests/RecoveryTests.aReplayThatSaysSomethingElseEndsTheTurn",
+        "LoopbackTests/RecoveryTests.differentReplayEndsTheTurn",
         "LoopbackTests/RecoveryTests.aReplayOnTheOtherTransportIsVerifiedToo"),
     Sentence(
         "doubles per retry up to the maximum", "ChappieTransportTests/RateLimitContractTests.itDoublesUpToTheMaximum"),
@@ -126,15 +126,15 @@ private let transports = [
 private let errorsAndClients = [
     Sentence(
         "`missingCredential`, `missingAccountID`",
-        "ChappieTests/EndpointTests.aServerThatWantsACredentialIsNotAskedWithoutOne",
-        "ChappieTests/EndpointTests.chatGPTWantsAnAccount"),
+        "ChappieTests/EndpointTests.requestWithoutARequiredCredentialIsNotSent",
+        "ChappieTests/EndpointTests.chatGPTEndpointRequiresAnAccount"),
     Sentence(
         "`missingToolHandler(String)`",
-        "LoopbackTests/ClientToolTests.aCallWithoutAHandlerEndsTheTurnBeforeAnythingRuns"),
+        "LoopbackTests/ClientToolTests.callWithoutAHandlerEndsTheTurnBeforeAnyToolRuns"),
     Sentence(
         "`toolApprovalDenied(String, String)` (tool, reason)",
         "LoopbackTests/ClientToolTests.anApprovalHandlerThatThrowsEndsTheTurn",
-        "LoopbackTests/ClientToolTests.askingNobodyIsARefusal"),
+        "LoopbackTests/ClientToolTests.missingApprovalHandlerIsADenial"),
     Sentence(
         "`toolExecutionFailed(String, String)` (tool, message)", "LoopbackTests/ClientToolTests.aThrownErrorEndsTheTurn"
     ),
@@ -152,7 +152,7 @@ private let errorsAndClients = [
         "ResponseEventsTests/UsageLimitTests.aPlanHasANameForPeople"),
     Sentence(
         "`send` returns the whole text; `response` returns `ChappieResponse`",
-        "LoopbackTests/ClientConversationTests.whatWasSaidIsTheContextOfTheNextTurn",
+        "LoopbackTests/ClientConversationTests.earlierTurnsAreTheContextOfTheNext",
         "LoopbackTests/ClientConversationTests.aResponseHasItsFacts"),
     Sentence(
         "`localizedDescription` is a sentence fit for a log, for every case",
@@ -176,56 +176,56 @@ private let signIn = [
     Sentence(
         "no OAuth client ID is built in: it is configuration",
         "ChappieTests/SignIn/SignInContractTests.noClientIDIsBuiltIn",
-        "LoopbackTests/SignIn/CommandLoginTests.withoutAClientIDNothingIsSent"),
+        "LoopbackTests/SignIn/CommandLoginTests.missingClientIDSendsNoRequest"),
     Sentence(
         "`startDeviceCodeSignIn()`", "LoopbackTests/SignIn/CommandLoginTests.aCodeSignsIn",
         "LoopbackTests/SignIn/CommandLoginTests.aServerThatKeepsToTheStandardsSignsInAnAccountWithAName"),
-    Sentence("sign-out", "LoopbackTests/SignIn/CommandAccountTests.whoSignsOutIsForgottenAndRevoked"),
-    Sentence("several accounts", "LoopbackTests/SignIn/CommandAccountTests.severalAccountsAreToldByName"),
+    Sentence("sign-out", "LoopbackTests/SignIn/CommandAccountTests.signOutRemovesAndRevokes"),
+    Sentence("several accounts", "LoopbackTests/SignIn/CommandAccountTests.severalAccountsArePrintedByName"),
     Sentence(
         "a device code is polled for, first at once, and the server may slow that down (RFC 8628 section 3.5)",
         "LoopbackTests/SignIn/DeviceCodeSignInTests.aPersonSignsIn",
-        "LoopbackTests/SignIn/DeviceCodeSignInTests.aServerThatWantsToBeAskedLessOftenIs",
-        "LoopbackTests/SignIn/DeviceCodeSignInTests.aPollThatFoundOutNothingIsMadeAgain"),
+        "LoopbackTests/SignIn/DeviceCodeSignInTests.slowDownIncreasesThePollInterval",
+        "LoopbackTests/SignIn/DeviceCodeSignInTests.failedPollIsRepeated"),
     Sentence(
         "`expiredDeviceCode`, by the server's word",
         "LoopbackTests/SignIn/DeviceCodeFailureTests.aCodeThatTheServerCallsExpiredIsExpired"),
     Sentence(
         "`pollingTimeout`, by this side's clock",
-        "LoopbackTests/SignIn/DeviceCodeFailureTests.whoeverWaitsTooLongGivesUp"),
+        "LoopbackTests/SignIn/DeviceCodeFailureTests.pollingTimeoutEndsTheSignIn"),
     Sentence(
         "`callbackTimeout`",
         "LoopbackTests/SignIn/BrowserSignInTests.aBrowserThatDoesNotComeBackIsATimeout"),
     Sentence(
         "`cancelledSignIn`, at any moment",
         "LoopbackTests/SignIn/DeviceCodeFailureTests.cancellingTheTaskEndsTheWait",
-        "LoopbackTests/SignIn/DeviceCodeFailureTests.cancellingTheTaskEndsARequestThatNobodyAnswers",
+        "LoopbackTests/SignIn/DeviceCodeFailureTests.cancellingTheTaskEndsAnUnansweredRequest",
         "LoopbackTests/SignIn/BrowserSignInTests.cancellingEndsTheWaitAndTheListener",
         "LoopbackTests/SignIn/BrowserSignInTests.aPersonOrAProgramCancelsAtTheCallback"),
     Sentence(
         "`networkFailure(String)`",
         "LoopbackTests/SignIn/DeviceCodeFailureTests.aServerThatIsNotThereIsAFailureOfTheNetwork",
         "LoopbackTests/SignIn/RefreshFailureTests.aServerThatIsGoneIsANetworkFailure",
-        "LoopbackTests/SignIn/RefreshFailureTests.aServerThatSaysNothingIsWaitedForNoLongerThanItMay"),
+        "LoopbackTests/SignIn/RefreshFailureTests.silentServerIsWaitedForUntilTheTimeout"),
     Sentence(
         "`missingRefreshToken`", "LoopbackTests/SignIn/DeviceCodeFailureTests.tokensWithoutARefreshTokenAreNotKept",
-        "LoopbackTests/SignIn/RefreshFailureTests.whoeverHasNoRefreshTokenIsTold"),
+        "LoopbackTests/SignIn/RefreshFailureTests.missingRefreshTokenIsReported"),
     Sentence(
         "`tokenExchangeFailed(statusCode: Int, body: String)`",
-        "LoopbackTests/SignIn/DeviceCodeFailureTests.anExchangeThatIsRefusedSaysHow",
+        "LoopbackTests/SignIn/DeviceCodeFailureTests.refusedExchangeReportsItsStatus",
         "LoopbackTests/SignIn/RefreshFailureTests.aRefusalForGoodAsksForASignIn",
         "LoopbackTests/SignIn/RefreshFailureTests.aRefusalForNowDoesNot"),
     Sentence(
-        "`authorizationDenied(String)`", "LoopbackTests/SignIn/DeviceCodeFailureTests.aPersonWhoSaysNoIsHeard",
-        "LoopbackTests/SignIn/BrowserSignInTests.aPersonWhoSaysNoIsHeard"),
+        "`authorizationDenied(String)`", "LoopbackTests/SignIn/DeviceCodeFailureTests.denialIsReported",
+        "LoopbackTests/SignIn/BrowserSignInTests.denialIsReported"),
     Sentence(
         "`secureRandomFailed(statusCode: Int32)`",
-        "LoopbackTests/SignIn/BrowserSignInTests.withoutRandomBytesNothingBegins"),
+        "LoopbackTests/SignIn/BrowserSignInTests.missingRandomBytesPreventASignIn"),
     Sentence(
-        "`invalidResponse`", "LoopbackTests/SignIn/DeviceCodeFailureTests.aBodyThatIsNoAnswerIsInvalid",
-        "LoopbackTests/SignIn/RefreshFailureTests.whatIsNoJSONMakesNoSense"),
+        "`invalidResponse`", "LoopbackTests/SignIn/DeviceCodeFailureTests.invalidBodyIsReported",
+        "LoopbackTests/SignIn/RefreshFailureTests.answerThatIsNotJSONIsInvalid"),
     Sentence(
-        "`unknown(String)`", "LoopbackTests/SignIn/DeviceCodeFailureTests.aServerWithoutDeviceLoginSaysSo",
+        "`unknown(String)`", "LoopbackTests/SignIn/DeviceCodeFailureTests.missingDeviceLoginIsReported",
         "LoopbackTests/SignIn/DeviceCodeFailureTests.aSignInIsCompletedOnce"),
     Sentence("`refreshAuth()`", "LoopbackTests/SignIn/RefreshTests.aSiblingsTokensAreTakenAndNotBurnt"),
     Sentence(
@@ -248,17 +248,17 @@ private let signIn = [
     Sentence(
         "a process that dies at any moment leaves the old credential or the new one",
         "LoopbackTests/SignIn/FiftyProcessesTests.aProcessThatDiesAtAnyCallLeavesTheOldFileOrTheNewOne",
-        "ChappieTests/SignIn/FileStorageFailureTests.whateverFailsTheOldOneIsThereOrTheNewOne"),
+        "ChappieTests/SignIn/FileStorageFailureTests.failedStoreLeavesTheOldOrTheNewCredential"),
     Sentence(
         "tokens, codes and verifiers are in no log, error, report, output, list of processes or crash",
-        "LoopbackTests/SignIn/RefreshCanaryTests.noLineNoErrorAndNoReportNamesAToken",
+        "LoopbackTests/SignIn/RefreshCanaryTests.linesErrorsAndReportsContainNoToken",
         "LoopbackTests/SignIn/SignInCanaryTests.noErrorAndNoAccountNamesASecretOfADevice",
         "LoopbackTests/SignIn/SignInCanaryTests.noErrorNoPageAndNoAccountNamesASecretOfABrowser",
-        "LoopbackTests/SignIn/CommandCanaryTests.neitherItsWordsNorItsEnvironmentNorItsOutputHoldASecret",
+        "LoopbackTests/SignIn/CommandCanaryTests.argumentsEnvironmentAndOutputContainNoSecret",
         "LoopbackTests/SignIn/CommandCanaryTests.theTextOfACrashHoldsNoToken",
-        "LoopbackTests/SignIn/CommandLoginTests.aBrowserSignsInAndNoProcessIsToldASecret"),
+        "LoopbackTests/SignIn/CommandLoginTests.browserSignInPassesNoSecretToProcesses"),
     Sentence(
-        "the usage windows of an account", "LoopbackTests/SignIn/UsageTests.usageIsToldWhereTheBaseURLSuggests",
+        "the usage windows of an account", "LoopbackTests/SignIn/UsageTests.usagePathFollowsTheBaseURL",
         "ChappieTests/UsageTests.aDocumentIsReadWhole"),
 ]
 
@@ -273,14 +273,14 @@ private let additions = [
     Sentence(
         "`rawEvents`: `.unsurfaced`, `.all`, `.none`",
         "ChappieTransportTests/DriverOutputTests.unsurfacedEventsArePassedOnUnparsed",
-        "ChappieTransportTests/DriverOutputTests.everyEventIsPassedOnBeforeWhatIsMadeOfIt",
-        "ChappieTransportTests/DriverOutputTests.noEventIsPassedOnUnparsedWhenNoneIsWanted"),
+        "ChappieTransportTests/DriverOutputTests.rawEventPrecedesItsDerivedEvents",
+        "ChappieTransportTests/DriverOutputTests.noRawEventsAreDeliveredWhenDisabled"),
     Sentence(
         "endpoint presets", "ChappieTests/EndpointTests.aPresetHasAnAddress",
         "LoopbackTests/ClientEndpointTests.openAI",
         "LoopbackTests/ClientEndpointTests.chatGPT", "LoopbackTests/ClientEndpointTests.azureOpenAI",
         "LoopbackTests/ClientEndpointTests.others",
-        "LoopbackTests/ClientEndpointTests.aServerThatIsNotKnownGetsNothingSpecial"),
+        "LoopbackTests/ClientEndpointTests.unknownServerReceivesNoSpecialMembers"),
     Sentence(
         "on every error: category, retryability, guidance, user action, words, tag, whether to report it",
         "ChappieTransportTests/ErrorTableTests.theFacts", "ChappieTransportTests/ErrorTableTests.theWords",
@@ -293,9 +293,9 @@ private let additions = [
         "ChappieTransportTests/DriverFailureTests.aPhaseBecomesThePublicOne"),
     Sentence(
         "replay safety: `notSent`, `sentNoOutput`, `outputDelivered`, `completed`",
-        "ChappieTransportTests/RecoveryPolicyTests.aRequestThatIsNoneWasNotSent",
+        "ChappieTransportTests/RecoveryPolicyTests.invalidRequestIsReportedAsNotSent",
         "ChappieTransportTests/RecoveryPolicyTests.aDivergenceHasDelivered",
-        "ChappieTransportTests/RecoveryPolicyTests.aTurnThatRunsSaysHowFarItHasCome",
+        "ChappieTransportTests/RecoveryPolicyTests.runningTurnReportsItsReplaySafety",
         "LoopbackTests/ClientToolTests.theAttemptsOfATurnAreCountedThrough"),
     Sentence(
         "`ChappieStreamReport`: attempts with timings",
@@ -318,7 +318,7 @@ private let additions = [
     Sentence(
         "a log sink with stable fields, a metrics sink",
         "ChappieTransportTests/WatchingTests.aTurnThatFails", "ChappieTransportTests/WatchingTests.aTurnThatSucceeds",
-        "LoopbackTests/ClientToolTests.toolsAreLoggedAndMeasuredWithoutTheirWords"),
+        "LoopbackTests/ClientToolTests.toolsAreLoggedAndMeasuredWithoutContent"),
     Sentence("trace context in and out", "LoopbackTests/WatchingTests.aRequestHasOneName"),
     Sentence(
         "a circuit breaker per endpoint: closed, open, half-open; 5 failures in a row, 60 s",
@@ -330,8 +330,8 @@ private let additions = [
         "run limits: tool calls, round trips, wall clock (tool time included)",
         "LoopbackTests/ClientToolTests.theNumberOfCallsIsLimited",
         "LoopbackTests/ClientToolTests.theNumberOfResponsesIsLimited",
-        "LoopbackTests/ClientToolTests.theWallClockEndsAToolThatNeverFinishes",
-        "LoopbackTests/ClientToolTests.theWallClockEndsAServerThatSaysNothing"),
+        "LoopbackTests/ClientToolTests.timeLimitEndsAToolThatNeverFinishes",
+        "LoopbackTests/ClientToolTests.timeLimitEndsASilentServer"),
     Sentence(
         "one turn at a time per conversation, or `alreadyRunning`",
         "LoopbackTests/ClientConversationTests.aSecondTurnIsRefusedAndTheFirstGoesOn"),
@@ -342,22 +342,22 @@ private let badInput = [
         "arguments that are not JSON",
         "LoopbackTests/ClientEndpointTests.argumentsThatAreNoObjectGoBackToTheModelAndNotToTheTool"),
     Sentence(
-        "an unknown tool", "LoopbackTests/ClientToolTests.aCallWithoutAHandlerEndsTheTurnBeforeAnythingRuns"),
+        "an unknown tool", "LoopbackTests/ClientToolTests.callWithoutAHandlerEndsTheTurnBeforeAnyToolRuns"),
     Sentence(
         "two calls with one id",
         "LoopbackTests/ClientEndpointTests.twoDifferentCallsWithOneNameEndTheTurnAndNeitherRuns",
         "LoopbackTests/ClientEndpointTests.oneCallThatStandsTwiceRunsOnce"),
-    Sentence("a call that never finishes", "LoopbackTests/ClientToolTests.theWallClockEndsAToolThatNeverFinishes"),
-    Sentence("an output of 100 MB", "LoopbackTests/ClientEndpointTests.anOutputOf100MegabytesIsCutAndSaysSo"),
+    Sentence("a call that never finishes", "LoopbackTests/ClientToolTests.timeLimitEndsAToolThatNeverFinishes"),
+    Sentence("an output of 100 MB", "LoopbackTests/ClientEndpointTests.outputOf100MegabytesIsCutWithANote"),
     Sentence(
         "a tool that throws after cancel",
-        "LoopbackTests/ClientConversationTests.aCancelledTurnStopsItsToolsAndWaitsForNobody",
-        "ChappieTests/ToolLoopStateMachineTests.whatComesAfterTheEndChangesNothing"),
+        "LoopbackTests/ClientConversationTests.cancelledTurnStopsItsToolsWithoutWaiting",
+        "ChappieTests/ToolLoopStateMachineTests.inputsAfterTheEndAreIgnored"),
     Sentence(
         "an approval that never comes", "LoopbackTests/ClientConversationTests.anApprovalThatNeverComesEndsWithTheTurn"),
-    Sentence("invalid UTF-8 from a command", "ChappieCommandTests/CommandToolTests.whatIsNotUTF8IsReplaced"),
+    Sentence("invalid UTF-8 from a command", "ChappieCommandTests/CommandToolTests.bytesThatAreNotUTF8AreReplaced"),
     Sentence("a context from another version", "ChappieTests/EndpointTests.anotherVersionIsAClearError"),
-    Sentence("a body that is none", "LoopbackTests/ClientEndpointTests.aBodyThatIsNoneFailsBeforeAnythingIsSent"),
+    Sentence("a body that is none", "LoopbackTests/ClientEndpointTests.invalidBodyFailsBeforeARequestIsSent"),
 ]
 
 @Suite struct ContractSentenceTests {

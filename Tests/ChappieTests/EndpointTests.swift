@@ -25,14 +25,14 @@ import Testing
     }
 
     @Test(arguments: ["", "a b", "a/b", "a:b@c", "x.evil.example/?"])
-    func aResourceThatIsNoNameLeadsNowhereElse(_ resource: String) {
+    func invalidAzureResourceNameReachesNoOtherHost(_ resource: String) {
         let url = ChappieEndpoint.azureOpenAI(resource: resource).baseURL
         let host = url.host(percentEncoded: true)
         #expect(host == nil || host?.hasSuffix(".openai.azure.com") == true)
         #expect(url.user() == nil)
     }
 
-    @Test func whatAServerCanDoDecidesHowItIsAsked() {
+    @Test func endpointCapabilitiesDetermineTheRequest() {
         var configuration = ChappieConfiguration(endpoint: .chatGPT)
         #expect(configuration.transport.policy == .default)
         #expect(configuration.transport.usesLanes == false)
@@ -54,7 +54,7 @@ import Testing
         #expect(configuration.transport.policy == .httpSSEOnly)
     }
 
-    @Test func whatTheEngineIsToldIsWhatTheClientIsTold() {
+    @Test func engineConfigurationIsDerivedFromTheClients() {
         var configuration = ChappieConfiguration()
         configuration.timeouts.connect = .seconds(3)
         configuration.transportLimits.eventByteCount = 5
@@ -83,7 +83,7 @@ import Testing
 
     // MARK: Credentials
 
-    @Test func aServerThatWantsACredentialIsNotAskedWithoutOne() async throws {
+    @Test func requestWithoutARequiredCredentialIsNotSent() async throws {
         var configuration = ChappieConfiguration(credential: { _ in nil })
         await #expect(throws: ChappieClientError.missingCredential) {
             try await configuration.transport.credential(.connecting)
@@ -92,7 +92,7 @@ import Testing
         #expect(try await configuration.transport.credential(.connecting) == nil)
     }
 
-    @Test func chatGPTWantsAnAccount() async throws {
+    @Test func chatGPTEndpointRequiresAnAccount() async throws {
         var configuration = ChappieConfiguration(apiKey: "k", endpoint: .chatGPT)
         await #expect(throws: ChappieClientError.missingAccountID) {
             try await configuration.transport.credential(.connecting)

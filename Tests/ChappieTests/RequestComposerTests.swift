@@ -46,13 +46,13 @@ import Testing
                 + #""prompt_cache_key":"conv","max_output_tokens":9}"#)
     }
 
-    @Test func anyServerGetsWhatAllServersTake() throws {
+    @Test func otherEndpointSendsOnlyCommonMembers() throws {
         let url = try #require(URL(string: "http://localhost/v1"))
         #expect(
             Self.body { $0.endpoint = .other(url) } == #"{"model":"m","input":["# + Self.message + "]}")
     }
 
-    @Test func theConfigurationSpeaksWhereTheRequestDoesNot() {
+    @Test func configurationAppliesWhereTheRequestHasNoValue() {
         let value = Self.value {
             $0.reasoningEffort = .minimal
             $0.serviceTier = .priority
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: ["", "[]", "{", "3", "{\"a\":}"])
-    func whatIsNoBodyGoesToTheEngineAsItIs(_ body: String) {
+    func invalidBodyIsPassedToTheEngineUnchanged(_ body: String) {
         #expect(Self.body(ChappieResponseRequest(bodyJSON: Array(body.utf8))) == body)
     }
 

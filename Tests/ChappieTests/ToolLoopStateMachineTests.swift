@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: ["auto", "ask"])
-    func aFunctionDoesNotRunWithArgumentsThatDoNotFitAndNobodyIsAsked(name: String) throws {
+    func functionWithInvalidArgumentsNeitherRunsNorAsksForApproval(name: String) throws {
         let schema: ChappieJSONValue = ["type": "object", "properties": [:], "required": ["zone"]]
         var machine = Self.machine { $0.schemas = ["auto": schema, "ask": schema] }
         let call = Self.call("1", name)
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: ["", " \n", "{ }", "{}"])
-    func aFunctionThatIsCalledWithNothingGetsAnObject(payload: String) {
+    func functionCalledWithEmptyArgumentsGetsAnEmptyObject(payload: String) {
         var machine = Self.machine { $0.schemas = ["auto": .anyObject] }
         let actions = machine.responseCompleted(
             calls: [Self.call("1", payload: payload)], endsTurn: true, now: .zero)
@@ -177,7 +177,7 @@ import Testing
         #expect(machine.call(0).payload == "{}")
     }
 
-    @Test func absentArgumentsAreNoObject() {
+    @Test func absentArgumentsAreNotAnObject() {
         Self.expectNoRun(
             Self.call("1", payload: "null"),
             "The tool was not run: its arguments are not one JSON object. At offset 0 begins another JSON value.")
@@ -208,7 +208,7 @@ import Testing
 
     // MARK: Refusals
 
-    @Test func aCallNobodyHandlesEndsTheTurnBeforeAnyRuns() {
+    @Test func callWithoutAHandlerEndsTheTurnBeforeAnyRuns() {
         var machine = Self.machine()
         #expect(
             machine.responseCompleted(calls: [Self.call("1"), Self.call("2", "x")], endsTurn: true, now: .zero)
@@ -225,7 +225,7 @@ import Testing
         #expect(actions.count == (missing == nil ? 2 : 1))
     }
 
-    @Test func askingNobodyEndsTheTurn() {
+    @Test func missingApprovalHandlerEndsTheTurn() {
         var machine = Self.machine { $0.canAsk = false }
         #expect(
             machine.responseCompleted(calls: [Self.call("1", "ask")], endsTurn: true, now: .zero)
@@ -355,7 +355,7 @@ import Testing
 
     // MARK: Late and repeated inputs
 
-    @Test func whatComesAfterTheEndChangesNothing() {
+    @Test func inputsAfterTheEndAreIgnored() {
         var machine = Self.machine()
         let calls = [Self.call("1"), Self.call("2"), Self.call("3", "ask")]
         _ = machine.responseCompleted(calls: calls, endsTurn: true, now: .zero)
@@ -383,7 +383,7 @@ import Testing
         #expect(machine.ended(0, .returned(Self.output(call, "y")), now: .zero) == [])
     }
 
-    @Test func theTimeLimitEndsWhateverRuns() {
+    @Test func timeLimitEndsRunningTools() {
         var machine = Self.machine { $0.limits.duration = .seconds(5) }
         let call = Self.call("1")
         _ = machine.responseCompleted(calls: [call], endsTurn: true, now: .zero)

@@ -35,7 +35,7 @@ import Testing
         (ChappieToolResult.failed(""), "The tool failed."), (.denied(""), "The tool was not allowed to run."),
         (.failed("no"), "no"), (ChappieToolResult(output: ""), ""),
     ])
-    func aToolThatSaysNothingIsSpokenFor(_ result: ChappieToolResult, words: String) {
+    func emptyToolOutputIsReplacedByAText(_ result: ChappieToolResult, words: String) {
         #expect(ToolOutput(result, of: Self.call, byteCount: 99).text == words)
     }
 
@@ -92,7 +92,7 @@ import Testing
         CompletedResponse.Call(callID: id, name: "t", namespace: nil, payload: "", isCustom: false)
     }
 
-    @Test func nothingRemainsBeforeAResponseIsComplete() {
+    @Test func journalIsEmptyBeforeAResponseIsComplete() {
         var journal = TurnJournal(input: [Self.item("q")])
         #expect(journal.remains == [])
         journal.completed([Self.item("a")], calls: [])

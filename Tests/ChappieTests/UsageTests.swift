@@ -45,7 +45,7 @@ private func window(_ members: String) -> ChappieUsageLimitWindow? {
                     credits: .init(isAvailable: true, isUnlimited: false, balance: "12.50")))
     }
 
-    @Test func whatIsNotThereIsNil() {
+    @Test func missingMembersAreNil() {
         let nothing = ChappieUsage(planType: nil, limit: nil, additionalLimits: [:], credits: nil)
         #expect(usage("{}") == nothing)
         #expect(
@@ -66,7 +66,7 @@ private func window(_ members: String) -> ChappieUsageLimitWindow? {
     }
 
     @Test(arguments: ["1e300", "-1e300", "-1e19", "-120"])
-    func numbersThatAreNoMinutesAreLeftOut(seconds: String) throws {
+    func invalidMinutesAreLeftOut(seconds: String) throws {
         let read = try #require(window(#""used_percent":1e300,"limit_window_seconds":\#(seconds)"#))
         #expect(read.windowMinutes == nil)
     }
@@ -83,7 +83,7 @@ private func window(_ members: String) -> ChappieUsageLimitWindow? {
         #expect(usage(text) == nil)
     }
 
-    @Test func whatIsNotUTF8IsNoUsage() {
+    @Test func bytesThatAreNotUTF8AreNotUsage() {
         #expect(ChappieUsage(body: [0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D], now: now) == nil)
     }
 

@@ -73,7 +73,7 @@ import Testing
         #expect(await fixture.run().text == "w")
     }
 
-    @Test func aHandshakeThatTakesLongIsWaitedForByNobody() async {
+    @Test func slowProbeDelaysNoTurn() async {
         let fixture = await Self.fallenBack([[], Self.http, Self.http, Self.http])
         fixture.clock.advance(by: .seconds(300))
         #expect(await fixture.run().text == "h")
@@ -131,7 +131,7 @@ import Testing
         #expect(Self.kinds(fixture) == [true, false, false, false])
     }
 
-    @Test func withoutAFallbackThereIsNothingToFindOut() async {
+    @Test func noProbeRunsWithoutAFallback() async {
         let fixture = TurnFixture([Self.http, Self.http]) {
             $0.policy = .httpSSEOnly
             $0.policy.fallback = .adaptive(cooldown: .zero)

@@ -55,7 +55,7 @@ import Testing
         #expect(reading.error == nil)
     }
 
-    @Test func whatLiesThereTogetherIsOneBatch() async {
+    @Test func availableEventsFormOneBatch() async {
         let fixture = Self.fixture(Self.texts(50) + [.pause(.seconds(1))] + Self.texts(3) + [.text(Event.completed)])
         let batches = await Reading(fixture.instance.batches(Self.request)).batches
         #expect(batches.map(\.count) == [1, 50, 3, 1])
@@ -118,7 +118,7 @@ import Testing
         #expect(reading.error is ChappieClientError)
     }
 
-    @Test func afterTheEndThereIsNothing() async throws {
+    @Test func noBatchFollowsTheEnd() async throws {
         let turn = Self.fixture([.text(Event.completed)]).instance.turn(Self.request)
         #expect(try await turn.nextBatch() == [.textDelta("0")])
         #expect(try await turn.nextBatch() == [.completed])
@@ -134,7 +134,7 @@ import Testing
 
     // MARK: One consumer, two ways
 
-    @Test func whatSingleReadsHaveLeftIsTheNextBatch() async throws {
+    @Test func eventsLeftBySingleReadsFormTheNextBatch() async throws {
         let turn = Self.fixture([.pause(.seconds(1))] + Self.texts(5) + [.text(Event.completed)])
             .instance.turn(Self.request)
         #expect(try await turn.next() == .textDelta("0"))
@@ -162,7 +162,7 @@ import Testing
 
     // MARK: Time
 
-    @Test func theConsumersTimeIsNotTheServersSilence() async {
+    @Test func consumerTimeDoesNotCountTowardsIdle() async {
         let steps = Self.texts(6) + [.pause(.seconds(250)), .text(Event.completed)]
         let fixture = Self.fixture(steps) {
             $0.timeouts.idle = .seconds(300)

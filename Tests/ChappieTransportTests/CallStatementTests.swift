@@ -150,7 +150,7 @@ private enum Statement {
             ])
     }
 
-    @Test func whatAServerLeavesOutIsNoContradiction() async {
+    @Test func omittedMembersAreNoContradiction() async {
         let done = Event.done(Statement.item(Self.one))
         for events in [
             [done, Event.completed], [Statement.added(Statement.item("", name: "")), done, Event.completed],
@@ -223,7 +223,7 @@ private enum Statement {
     // MARK: Limits
 
     @Test(arguments: [0, 1])
-    func whatIsWrittenOfUnfinishedCallsIsKeptUpToALimit(excess: Int) async {
+    func unfinishedCallArgumentsAreKeptUpToALimit(excess: Int) async {
         let events = [Statement.delta("0123456789"), Event.done(Statement.item("0123456789")), Event.completed]
         let (outcome, _) = await Self.complete(events) { $0.limits.outputByteCount = 10 - excess }
         #expect(outcome.transportFailure?.code == (excess == 0 ? nil : .outputTooLarge))

@@ -111,7 +111,7 @@ private enum Item {
         #expect(outcome.rawTypes.filter { $0 == "response.output_item.done" }.count == 2)
     }
 
-    @Test func withoutTheOptionEverythingIsMadeAgain() async {
+    @Test func finishedItemsAreNotCarriedWithoutTheOption() async {
         let again = [
             Event.created, Item.text("Hello ", at: 0), Item.done(Item.message("Hello "), at: 0),
             Item.text("world", at: 1), Event.completed,
@@ -218,7 +218,7 @@ private enum Item {
     }
 
     @Test(arguments: ["", #","encrypted_content":null"#])
-    func otherReasoningIsMadeAgainAndWhatFollowsItToo(_ field: String) async {
+    func unencryptedReasoningAndLaterItemsAreNotCarried(_ field: String) async {
         let reasoning = #"{"id":"rs","type":"reasoning","summary":[]\#(field)}"#
         let beginning = [
             Item.text("Hello ", at: 0), Item.done(Item.message("Hello "), at: 0), Item.reasoning("hm", at: 1),
@@ -325,7 +325,7 @@ private enum Item {
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func aToolIsNotAskedWhenNothingIsTriedAgain() async {
+    @Test func toolOutputIsNotRequestedWithoutARetry() async {
         let fixture = Self.fixture([Self.broken(Self.cutBehindCall)]) {
             $0.policy.recovery = .resumeOnly
             $0.toolOutput = { _ in

@@ -78,7 +78,7 @@ private let socksRefusals: [ChappieClientError] =
     }
 
 @Suite struct ChappieClientErrorTests {
-    @Test(arguments: everyError) func everyErrorIsSentencesWithoutTheServersWords(_ error: ChappieClientError) {
+    @Test(arguments: everyError) func everyErrorDescriptionOmitsTheServersText(_ error: ChappieClientError) {
         let sentence = error.safeDescription
         #expect(sentence.hasSuffix("."))
         #expect(sentence.first?.isUppercase == true)
@@ -158,14 +158,14 @@ private let socksRefusals: [ChappieClientError] =
         #expect(wrong.category == .server)
     }
 
-    @Test func aSentenceSaysWhatWhereAndWhatToDo() {
+    @Test func errorDescriptionHasProblemPlaceAndAdvice() {
         let error = ChappieClientError.transport(failure(.timedOut, phase: .connect))
         #expect(
             error.safeDescription
                 == "Time ran out (while connecting, WebSocket, 2 attempts). Check the network, or allow more time.")
     }
 
-    @Test func aSentenceSaysWhyACertificateIsNotTrusted() {
+    @Test func certificateErrorNamesTheReason() {
         let error = ChappieClientError.transport(
             failure(.certificateRejected, phase: .tls) {
                 $0.detail = "expired"
@@ -219,7 +219,7 @@ private let socksRefusals: [ChappieClientError] =
         #expect(!usageLimit(plan: .init(rawValue: "x", displayName: "SECRET")).safeDescription.contains("SECRET"))
     }
 
-    @Test func theServersWordsAreKeptApart() {
+    @Test func serverMessageIsSeparateFromTheDescription() {
         #expect(ChappieClientError.httpError(500, "boom").unsafeMessage == "boom")
         #expect(failedResponse("server_error").unsafeMessage == "SECRET-words")
         #expect(

@@ -38,7 +38,7 @@ import Testing
     ]
 
     @Test(arguments: Self.faults)
-    func whatIsNoDigestIsAnError(text: String, expected: ChappiePinnedKey.ParseError) {
+    func invalidDigestIsAnError(text: String, expected: ChappiePinnedKey.ParseError) {
         #expect(throws: expected) { try ChappiePinnedKey(text) }
         #expect(expected.errorDescription?.hasPrefix("The pin of a key ") == true)
     }

@@ -43,7 +43,7 @@ import Testing
         #expect(response?.endsTurn == false)
     }
 
-    @Test func aResponseSaysWhatItDoesNotSay() async {
+    @Test func completedResponseWithoutMembersHasDefaultValues() async {
         let (_, response) = await Self.complete([#"{"type":"response.completed","response":{}}"#])
         var expected = CompletedResponse()
         expected.endsTurn = true
@@ -62,7 +62,7 @@ import Testing
         #expect(await fixture.complete(Self.request).response?.requestID == "req_1")
     }
 
-    @Test func beforeTheEndThereIsNothing() async throws {
+    @Test func completedResponseIsNilBeforeTheEnd() async throws {
         let fixture = TurnFixture([
             .webSocket(Event.created("r1"), Event.done(WireItem.sentCall("a")), Event.incomplete)
         ])
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: ["", #","output":[]"#, #","output":null"#, #","output":7"#, #","output":{"a":1}"#])
-    func anEndWithoutOutputTakesNothingAway(output: String) async {
+    func endWithoutOutputKeepsFinishedItems(output: String) async {
         let (_, response) = await Self.complete([Event.done(WireItem.sentCall("a")), Event.completed("r1", output)])
         #expect(response?.itemTexts == [WireItem.call("a")])
         let (_, empty) = await Self.complete([Event.completed("r1", output)])
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: Attempts
 
-    @Test func aBrokenAttemptLeavesNothing() async {
+    @Test func brokenAttemptLeavesNoItems() async {
         let first = [Event.created("r1"), Event.text("x", at: 0), Event.done(WireItem.sentMessage("x"), at: 0)]
         let second = [
             Event.created("r2"), Event.text("x", at: 0), Event.done(WireItem.sentMessage("x"), at: 0),
@@ -363,7 +363,7 @@ import Testing
     ]
 
     @Test(arguments: Self.ambiguous)
-    func whoRunsCallsIsNotLeftToGuess(items: [String]) async {
+    func ambiguousCallsFailATurnThatRunsTools(items: [String]) async {
         let events = items.enumerated().map { Event.done($1, at: $0) } + [Event.completed]
         let (outcome, response) = await Self.complete(events, runsCalls: true)
         #expect(outcome.clientError == .invalidResponse)
@@ -416,14 +416,14 @@ import Testing
     }
 
     @Test(arguments: ["completed", "in_progress", "queued", "anything"])
-    func otherWordsOfACompletedResponseSayNothing(status: String) async {
+    func otherStatusOfACompletedResponseIsIgnored(status: String) async {
         let end = #"{"type":"response.completed","response":{"id":"r1","status":"\#(status)"}}"#
         let (outcome, response) = await Self.complete([Event.created("r1"), Event.text("x"), end])
         #expect(outcome.error == nil)
         #expect(response?.id == "r1")
     }
 
-    @Test func aFailureCarriesWhatTheServerSaid() async {
+    @Test func failureCarriesTheServersError() async {
         let error = #"{"code":"invalid_prompt","message":"no","misalignment":{"a":[1]}}"#
         let event =
             #"{"type":"response.failed","response":{"id":"r","status":"failed","model":"m-1","error":\#(error),"#

@@ -116,7 +116,7 @@ import Testing
         #expect(Self.sent(fixture, connection: 0, 1)?.inputCount == 2)
     }
 
-    @Test func overHTTPEverythingIsSent() async {
+    @Test func wholeRequestIsSentOverHTTP() async {
         let fixture = TurnFixture([.http(Self.call), .http([Event.completed])]) { $0.policy = .httpSSEOnly }
         _ = await fixture.run(Self.first)
         _ = await fixture.run(Self.second)
@@ -127,7 +127,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test func afterACutEverythingIsSentOnANewSocket() async {
+    @Test func wholeRequestIsSentOnANewSocketAfterACut() async {
         let fixture = await Self.afterCall(
             kept: [.request, .text(Event.created("r2")), .ended(.closed(code: 1006, reason: ""))],
             fresh: [.socket([Event.created("r3"), Event.text("done"), Event.completed("r3")])])
@@ -139,7 +139,7 @@ import Testing
         #expect(outcome.report.reconnects == 1)
     }
 
-    @Test func aSocketThatHasDiedIsReplacedAndEverythingIsSent() async {
+    @Test func deadSocketIsReplacedAndTheWholeRequestIsSent() async {
         let fixture = await Self.afterCall(
             kept: [.request, .ended(.closed(code: 1006, reason: ""))],
             fresh: [.socket([Event.created("r3"), Event.completed("r3")])])
@@ -154,7 +154,7 @@ import Testing
         + #""message":"not found"}}"#
 
     @Test(arguments: ChappieRecoveryPolicy.allCases)
-    func whatTheServerHasForgottenIsSentAgainWithoutARetry(recovery: ChappieRecoveryPolicy) async {
+    func forgottenContinuationIsSentWholeWithoutARetry(recovery: ChappieRecoveryPolicy) async {
         let fixture = await Self.afterCall(
             kept: .again(Self.forgotten),
             fresh: [.socket([Event.created("r3"), Event.text("done"), Event.completed("r3")])]
@@ -221,7 +221,7 @@ import Testing
 
     // MARK: Size
 
-    @Test func theLimitOfAMessageCountsWhatIsSent() async {
+    @Test func messageLimitAppliesToTheSentPart() async {
         let large = WireItem.user(String(repeating: "x", count: 16_600_000))
         let fixture = TurnFixture([.socket(Self.call)])
         _ = await fixture.run(conversation([large]))

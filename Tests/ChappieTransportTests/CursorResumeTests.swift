@@ -153,7 +153,7 @@ enum Numbered {
         #expect(outcome.diagnostics.filter { $0.kind == .pathTimeLimit }.map(\.connectionAge) == [.seconds(60)])
     }
 
-    @Test func cutsAtDifferentAgesSayNothingOfThePath() async {
+    @Test func cutsAtDifferentAgesIndicateNoPathTimeLimit() async {
         func cut(after seconds: Int) -> [ScriptStep] {
             [.opened(200), .pause(.seconds(seconds)), .body(Event.sse(Event.created)), .ended(Self.lost)]
         }
@@ -269,7 +269,7 @@ enum Numbered {
         #expect(fixture.transport.requests.map(\.isResumption) == [false, false, false, true])
     }
 
-    @Test func aNamedResponseIsResumedThoughNothingWasDelivered() async {
+    @Test func namedResponseIsResumedWithoutDeliveredOutput() async {
         let fixture = Self.fixture([
             .eventStream(Numbered.created(0), then: Self.lost),
             .eventStream(Numbered.text(1, "a"), Numbered.completed(2)),
@@ -312,7 +312,7 @@ enum Numbered {
 
     // MARK: Numbers
 
-    @Test func whatComesOnceMoreIsDropped() async {
+    @Test func repeatedEventsAreDropped() async {
         let fixture = Self.fixture([
             Self.cut,
             .eventStream(
@@ -324,7 +324,7 @@ enum Numbered {
         #expect(outcome.error == nil)
     }
 
-    @Test func aCutInWhatComesOnceMoreChangesNothing() async {
+    @Test func cutInRepeatedEventsIsHarmless() async {
         let fixture = Self.fixture([
             Self.cut, .eventStream(Numbered.created(0), then: Self.lost),
             .eventStream(Numbered.text(1, "Hel"), then: Self.lost), Self.rest,
@@ -378,7 +378,7 @@ enum Numbered {
         #expect(fixture.transport.requests[1].endpoint.target == "/v1/responses/r?stream=true")
     }
 
-    @Test func aResponseWithoutNumbersOfWhichNothingWasDeliveredIsReadFromItsBeginning() async {
+    @Test func unnumberedResponseWithoutDeliveredOutputIsReadFromItsBeginning() async {
         let fixture = Self.fixture([
             .eventStream(Event.created, then: Self.lost),
             .eventStream(Event.created, Event.text("a"), Event.completed),
@@ -417,7 +417,7 @@ enum Numbered {
     }
 
     @Test(arguments: [403, 422])
-    func anotherRefusalOfTheResumptionIsWhatItSays(_ status: Int) async {
+    func otherRefusalOfTheResumptionIsReported(_ status: Int) async {
         let fixture = Self.fixture([Self.cut, .refusal(status, body: "no")])
         let outcome = await fixture.run(Self.request)
         #expect(outcome.clientError == .httpError(status, "no"))

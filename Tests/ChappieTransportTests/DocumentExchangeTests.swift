@@ -15,7 +15,7 @@ import Testing
         DocumentRequest(url: try #require(URL(string: url)), content: content)
     }
 
-    @Test func whatIsPostedGoesOutWithItsTypeAndWithoutACredential() async throws {
+    @Test func postedDocumentHasItsTypeAndNoCredential() async throws {
         let fixture = TurnFixture([Self.answer]) {
             $0.credential = { _ in ChappieCredential(bearerToken: "t", accountID: "acc") }
         }
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: ["ftp://h/", "file:///x", "https:///x"])
-    func aURLThatCannotBeUsedSendsNothing(text: String) async throws {
+    func invalidURLSendsNoRequest(text: String) async throws {
         let fixture = TurnFixture([Self.answer])
         let error = await #expect(throws: ChappieClientError.self) {
             try await fixture.instance.exchange(try Self.request(text))

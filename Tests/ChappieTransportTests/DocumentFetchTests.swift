@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: ["", "models", "/a b", "/ä", "/a\r\nX: 1", "/a#b", "/a\u{7f}"])
-    func aPathThatIsNoneSendsNothing(path: String) async {
+    func invalidPathSendsNoRequest(path: String) async {
         let fixture = TurnFixture([Self.answer])
         let error = await Self.error(fixture, path) as? ChappieClientError
         #expect(error?.tag == "request.invalid")
@@ -119,7 +119,7 @@ import Testing
         #expect(await Self.error(fixture) as? ChappieClientError == expected)
     }
 
-    @Test func whatTheSourceOfCredentialsThrowsIsThrown() async {
+    @Test func errorOfTheCredentialSourceIsThrown() async {
         struct NoCredential: Error {}
         let fixture = TurnFixture([Self.answer]) { $0.credential = { _ in throw NoCredential() } }
         #expect(await Self.error(fixture) is NoCredential)
@@ -134,7 +134,7 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func aUsageLimitIsToldAsOne() async {
+    @Test func usageLimitIsReported() async {
         let body = #"{"error":{"type":"usage_limit_reached","message":"m","plan_type":"plus","resets_at":7}}"#
         let error = await Self.error(TurnFixture([.refusal(429, body: body)]))
         guard case .usageLimitReached(let limit)? = error as? ChappieClientError else {
@@ -168,7 +168,7 @@ import Testing
         #expect(fixture.calls(0) == [.cancel])
     }
 
-    @Test func aConnectionThatFailsSaysWhere() async {
+    @Test func connectionFailureNamesItsPhase() async {
         let refused = await Self.failure(TurnFixture([.failure(.connect, .unreachable(code: 111))]))
         #expect(refused?.code == .unreachable)
         #expect(refused?.phase == .connect)

@@ -20,7 +20,7 @@ import Testing
         #expect(message.contains(#""model":"m""#))
     }
 
-    @Test func nothingHappensBeforeTheStreamIsRead() {
+    @Test func noConnectionOpensBeforeTheStreamIsRead() {
         let fixture = TurnFixture([])
         let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
         #expect(fixture.transport.requests.isEmpty)
@@ -63,7 +63,7 @@ import Testing
         #expect(outcome.report.attempts.map(\.number) == [1, 2])
     }
 
-    @Test func aReplayIsVerifiedAndOnlyWhatIsNewIsDelivered() async {
+    @Test func replayIsVerifiedAndOnlyNewOutputIsDelivered() async {
         let fixture = TurnFixture([
             .broken(Event.created, Event.text("Hel")),
             .webSocket(Event.created, Event.text("He"), Event.text("llo"), Event.completed),
@@ -125,7 +125,7 @@ import Testing
         #expect(second.report.fallbackReason == nil)
     }
 
-    @Test func aFallbackThatHTTPDoesNotAnswerCondemnsNothing() async {
+    @Test func unansweredFallbackCondemnsNoTransport() async {
         let fixture = TurnFixture([
             .broken(), .failure(.connect, .unreachable(code: 111)), .webSocket(Event.completed),
         ]) {
@@ -260,7 +260,7 @@ import Testing
         #expect(tokens == [["Bearer one"], ["Bearer two"]])
     }
 
-    @Test func whatComesAfterTheTerminalEventIsIgnored() async {
+    @Test func eventsAfterTheTerminalEventAreIgnored() async {
         let fixture = TurnFixture([
             .webSocket(Event.text("a"), Event.completed, Event.text("b"), Event.failed(code: "server_error")),
             .webSocket(Event.text("c"), Event.completed),
@@ -274,7 +274,7 @@ import Testing
         #expect(fixture.transport.connections.count == 2)
     }
 
-    @Test func whatComesAfterTheTerminalEventInOnePieceIsIgnored() async {
+    @Test func eventsAfterTheTerminalEventInOnePieceAreIgnored() async {
         let body = [Event.text("a"), Event.completed, Event.text("b"), Event.failed(code: "x"), "{"].map(Event.sse)
         let fixture = TurnFixture([
             [
@@ -293,7 +293,7 @@ import Testing
         #expect(!fixture.transport.connections[0].calls.contains(.cancel))
     }
 
-    @Test func aMessageThatIsNotUTF8FailsTheConnectionAndLetsItSaySo() async {
+    @Test func invalidUTF8FailsTheConnectionWithItsCloseCode() async {
         let fixture = TurnFixture([
             [.opened(101), .request, .textBytes(Array(#"{"type":"x","a":""#.utf8) + [0xFF] + Array(#""}"#.utf8))],
             .webSocket(Event.completed),

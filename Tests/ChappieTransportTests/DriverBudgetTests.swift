@@ -228,7 +228,7 @@ import Testing
 
     /// An event that comes again under its number says nothing new, and neither does an item that is announced again.
     @Test(arguments: [true, false])
-    func whatComesAgainIsNoProgress(isNumbered: Bool) async {
+    func repeatedOutputIsNotProgress(isNumbered: Bool) async {
         func added(_ number: Int) -> String {
             #"{"type":"response.output_item.added","\#(isNumbered ? "sequence_number" : "x")":\#(number),"#
                 + #""output_index":0,"item":{"id":"m","type":"message","content":[]}}"#

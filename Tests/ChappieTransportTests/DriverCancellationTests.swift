@@ -91,7 +91,7 @@ import Testing
         #expect(fixture.transport.requests.count == (isRejected ? 1 : 0))
     }
 
-    @Test func aStreamCancelledBeforeItIsReadOpensNothing() async {
+    @Test func streamCancelledBeforeItIsReadOpensNoConnection() async {
         let fixture = TurnFixture([])
         let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
         handle.cancel()
@@ -101,7 +101,7 @@ import Testing
         #expect(fixture.transport.requests.isEmpty)
     }
 
-    @Test func aCancellationInTheCredentialSourceOpensNothing() async {
+    @Test func cancellationInTheCredentialSourceOpensNoConnection() async {
         let handles = LockedValue<ChappieStreamHandle?>(nil)
         let fixture = TurnFixture([]) {
             $0.credential = { _ in

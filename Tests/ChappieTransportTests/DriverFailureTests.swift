@@ -247,7 +247,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{", "[]", "null", #"{"type":"response.output_text.delta"}"#])
-    func whatIsNotAnEventFailsTheAttempt(_ message: String) async {
+    func invalidEventFailsTheAttempt(_ message: String) async {
         let fixture = Self.fixture(.webSocket(message))
         let outcome = await fixture.run()
         #expect(outcome.transportFailure?.code == .undecodableEvent)
@@ -259,7 +259,7 @@ import Testing
         #expect(outcome.transportFailure?.code == .binaryMessage)
     }
 
-    @Test func aBodyThatIsNotAnObjectIsRefusedBeforeAnythingHappens() async {
+    @Test func bodyThatIsNotAnObjectIsRefusedBeforeAnyConnection() async {
         let fixture = TurnFixture([])
         let outcome = await fixture.run(ChappieTransportRequest(body: Array("[]".utf8)))
         #expect(outcome.transportFailure?.code == .invalidRequest)
@@ -330,7 +330,7 @@ import Testing
         #expect(outcome.clientError == .reauthenticationRequired("token_expired"))
     }
 
-    @Test func theSameCredentialAgainIsNoReplacement() async {
+    @Test func unchangedCredentialIsNotUsedForARetry() async {
         let fixture = TurnFixture([.refusal(401)]) {
             $0.credential = { _ in ChappieCredential(bearerToken: "old") }
         }

@@ -25,7 +25,7 @@ import Testing
             ])
     }
 
-    @Test func everyEventIsPassedOnBeforeWhatIsMadeOfIt() async {
+    @Test func rawEventPrecedesItsDerivedEvents() async {
         let outcome = await Self.fixture(.all).run()
         #expect(
             outcome.events == [
@@ -37,7 +37,7 @@ import Testing
             ])
     }
 
-    @Test func noEventIsPassedOnUnparsedWhenNoneIsWanted() async {
+    @Test func noRawEventsAreDeliveredWhenDisabled() async {
         let outcome = await Self.fixture(.none).run()
         #expect(outcome.events == [.textDelta("a"), .completed])
     }
@@ -169,7 +169,7 @@ import Testing
         #expect(outcome.usageLimits.map(\.planType) == ["plus", "plus", "plus"])
     }
 
-    @Test func newsThatSaysNothingIsNotPassedOn() async {
+    @Test func unchangedUsageLimitsAreNotDelivered() async {
         let fixture = TurnFixture([
             .webSocket(
                 Event.limits(), Event.limits(primary: 10), Event.limits(),
@@ -200,7 +200,7 @@ import Testing
 
     /// Milliseconds in place of seconds are the year 506713; others are further away than any date.
     @Test(arguments: ["15928371200000", "9223372036854775807", "1e30"])
-    func aLimitThatIsNeverResetHasAnErrorAllTheSame(resetsAt: String) async {
+    func usageLimitWithoutAResetTimeIsAnError(resetsAt: String) async {
         let fixture = TurnFixture([
             .webSocket(
                 #"{"type":"error","status":429,"error":{"type":"usage_limit_reached","message":"m","#

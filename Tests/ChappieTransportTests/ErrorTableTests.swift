@@ -360,7 +360,7 @@ private let codeRows: [Row] = [
         #expect(row.error.unsafeMessage == row.unsafeMessage)
     }
 
-    @Test(arguments: caseRows + codeRows) fileprivate func nothingPrintedHasWordsOfOthers(of row: Row) {
+    @Test(arguments: caseRows + codeRows) fileprivate func printedErrorsContainNoForeignText(of row: Row) {
         var dumped = ""
         dump(row.error, to: &dumped)
         for text in ["\(row.error)", String(reflecting: row.error), row.error.localizedDescription, dumped] {

@@ -109,7 +109,7 @@ import Testing
     @Test(arguments: [
         [ScriptStep].refusal(503), .failure(.upgrade, .connectionLost), .failure(.connect, .unreachable(code: 101)),
     ])
-    func aPassingFailureCondemnsNothing(_ script: [ScriptStep]) async {
+    func transientFailureCondemnsNoTransport(_ script: [ScriptStep]) async {
         let bad = Self.late(script)
         let fixture = Self.fixture([bad, Self.lateHeld, bad, Self.lateHeld, bad, Self.lateHeld, bad, Self.lateHeld])
         for _ in 0..<4 {
@@ -231,7 +231,7 @@ import Testing
         #expect(outcome.report.replaySafety == .notSent)
     }
 
-    @Test func anUpgradeThatFailsAfterItsRivalIsTriedAgain() async {
+    @Test func upgradeThatFailsAfterTheHedgeIsRetried() async {
         let fixture = Self.fixture([
             Self.late(.failure(.upgrade, .connectionLost)), .failure(.connect, .unreachable(code: 111)),
             .webSocket(Event.text("a"), Event.completed),

@@ -15,7 +15,7 @@ import Testing
     // MARK: Whether there is one
 
     @Test(arguments: [0, 1_999, 2_000])
-    func anUpgradeThatIsAnsweredInTimeHasNoRival(milliseconds: Int) async {
+    func upgradeAnsweredInTimeIsNotHedged(milliseconds: Int) async {
         let upgrade: [ScriptStep] = .webSocket(Event.text("a"), Event.completed)
         let fixture = Self.fixture([upgrade.after(.milliseconds(milliseconds))])
         let outcome = await fixture.run()
@@ -25,7 +25,7 @@ import Testing
         #expect(outcome.report.fallbackReason == nil)
     }
 
-    @Test func aBlackHoledUpgradeHasARivalAtExactlyTheDelay() async {
+    @Test func unansweredUpgradeIsHedgedAtExactlyTheDelay() async {
         let fixture = Self.fixture([[], Self.held])
         let outcome = await fixture.run()
         #expect(outcome.text == "a")
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: [2_001, 3_000, 9_000])
-    func whicheverIsReadyLaterDoesNotSend(milliseconds: Int) async {
+    func losingAttemptDoesNotSend(milliseconds: Int) async {
         for hedgeDelay in [1, 999, 1_000, 1_001, 6_999, 7_000, 7_001] {
             let upgrade: [ScriptStep] = .webSocket(Event.text("a"), Event.completed)
             let rival: [ScriptStep] = .held(

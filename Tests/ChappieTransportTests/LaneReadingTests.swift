@@ -33,7 +33,7 @@ import Testing
         .text(Lanes.event("l\(lane)", "x", #","n":\#(number)"#))
     }
 
-    @Test func whoeverWaitsReadsForTheOthers() async {
+    @Test func waitingLaneReadsForAllLanes() async {
         let (socket, lanes) = self.lanes(2)
         async let first = lanes[0].wait(for: nil)
         await socket.waits.wait()
@@ -44,7 +44,7 @@ import Testing
         #expect(lanes.map { Lanes.told($0).count } == [1, 1])
     }
 
-    @Test func aCancelledReaderLosesNothing() async {
+    @Test func cancelledReaderLosesNoEvents() async {
         for _ in 0..<200 {
             let (socket, lanes) = self.lanes(2)
             let first = Task { await lanes[0].wait(for: nil) }
@@ -109,7 +109,7 @@ import Testing
         #expect(Lanes.told(lanes[1]).count == 1)
     }
 
-    @Test func aFullLaneThatLeavesHoldsNobodyUp() async {
+    @Test func leavingFullLaneUnblocksTheOthers() async {
         let (socket, lanes) = self.lanes(2) { ($0.limits.highWatermark, $0.limits.lowWatermark) = (1, 0) }
         socket.push(self.event(0), self.event(0), self.event(1))
         #expect(lanes[1].next() == nil)
@@ -119,7 +119,7 @@ import Testing
         #expect(Lanes.told(lanes[1]).count == 1)
     }
 
-    @Test func everyLaneGetsEverythingInOrderHoweverReadersComeAndGo() async {
+    @Test func everyLaneReceivesItsEventsInOrderWithChangingReaders() async {
         let count = 400
         let (socket, lanes) = self.lanes(8) { ($0.limits.highWatermark, $0.limits.lowWatermark) = (400, 100) }
         await withTaskGroup(of: Void.self) { group in

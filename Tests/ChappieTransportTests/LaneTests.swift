@@ -64,7 +64,7 @@ import Testing
         #expect(response?.itemTexts == [WireItem.message("yes")])
     }
 
-    @Test func overHTTPALaneMeansNothing() async {
+    @Test func laneIsIgnoredOverHTTP() async {
         let fixture = TurnFixture([.http(Self.answer("a1"))]) {
             $0.usesLanes = true
             $0.policy = .httpSSEOnly
@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [
         "", " ", "a b", "a/b", "ä", "a\u{0}", "a\n", "\"", "😀", String(repeating: "a", count: 257),
     ])
-    func anInvalidNameSendsNothing(lane: String) async {
+    func invalidLaneNameSendsNoRequest(lane: String) async {
         for usesLanes in [false, true] {
             let fixture = TurnFixture([.socket(Self.answer("a1"))]) {
                 $0.usesLanes = usesLanes
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: ["zzz", nil])
-    func aForkOfNothingIsSentWhole(source: String?) async {
+    func forkWithoutASourceResponseIsSentWhole(source: String?) async {
         let fixture = await Self.forked(isShared: true, from: source)
         #expect(SentMessage(fixture.messages[1].first)?.previousResponseID == nil)
     }

@@ -54,7 +54,7 @@ import Testing
 
     // MARK: Sharing
 
-    @Test func lanesShareASocketAndGetWhatIsTheirs() {
+    @Test func lanesShareASocketAndReceiveTheirOwnEvents() {
         let (transport, sockets, lanes) = Self.lanes("a", "b", nil)
         #expect(sockets.requests.count == 1)
         #expect(Set(lanes.map(\.socketIdentity)).count == 1)
@@ -123,7 +123,7 @@ import Testing
         #expect(sockets.sockets[0].calls.count == 3)
     }
 
-    @Test func aPongGoesToTheOneWhoAsked() {
+    @Test func pongIsDeliveredToThePingingLane() {
         let (_, sockets, lanes) = Self.lanes("a", "b", "c")
         lanes[2].ping()
         lanes[1].ping()
@@ -174,7 +174,7 @@ import Testing
 
     // MARK: Ends
 
-    @Test func theEndOfTheSocketIsEveryones() {
+    @Test func endOfTheSocketIsDeliveredToEveryLane() {
         let (transport, sockets, lanes) = Self.lanes("a", "b")
         lanes[0].send(Self.create("a"), as: .text)
         sockets.sockets[0].push(.text(Self.event("a", "response.in_progress")), .ended(.closed(code: 1012, reason: "")))
@@ -186,7 +186,7 @@ import Testing
         #expect(sockets.requests.count == 2)
     }
 
-    @Test func aRefusalIsEveryones() {
+    @Test func refusedUpgradeIsDeliveredToEveryLane() {
         let sockets = ManualTransport(clock: ManualClock())
         let transport = LaneTransport(sockets, clock: ManualClock().turnClock, maximumAge: nil)
         let lanes = ["a", "b"].map { transport.connect(Self.request($0)) }
@@ -196,7 +196,7 @@ import Testing
         #expect(sockets.requests.count == 2)
     }
 
-    @Test func whoCancelsLeavesTheSocketToTheOthers() {
+    @Test func cancelledLaneKeepsTheSocketForTheOthers() {
         let (transport, sockets, lanes) = Self.lanes("a", "b")
         for (lane, name) in zip(lanes, ["a", "b"]) { lane.send(Self.create(name), as: .text) }
         lanes[0].cancel()
@@ -213,7 +213,7 @@ import Testing
         #expect(sockets.sockets[0].calls.last == .cancel)
     }
 
-    @Test func theLastOneClosesTheSocketInOrderIfNothingRuns() {
+    @Test func lastIdleLaneClosesTheSocketInOrder() {
         let (transport, sockets, lanes) = Self.lanes("a", "b", "c")
         lanes[2].send(Self.create("c"), as: .text)
         sockets.sockets[0].push(.text(Self.event("c", "response.completed", #","response":{}"#)))
@@ -235,7 +235,7 @@ import Testing
         #expect(sockets.sockets[0].calls.last == .cancel)
     }
 
-    @Test func thoseBehindAnAbandonedResponseAreToldSo() {
+    @Test func requestsBehindAnAbandonedResponseAreFailed() {
         let (_, sockets, lanes) = Self.lanes("a", "a", "b")
         for (lane, name) in zip(lanes, ["a", "a", "b"]) { lane.send(Self.create(name), as: .text) }
         lanes[0].cancel()

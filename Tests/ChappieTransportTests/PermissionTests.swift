@@ -94,7 +94,7 @@ import Testing
         #expect(asked.all.map(\.url) == [expected])
     }
 
-    @Test func onlyWhatIsNewIsShownOfAContinuation() async {
+    @Test func willSendReceivesOnlyTheNewPartOfAContinuation() async {
         let asked = Asked()
         let fixture = TurnFixture([
             .socket([Event.created("r1"), Event.done(WireItem.sentCall("a")), Event.completed("r1")])
@@ -106,7 +106,7 @@ import Testing
         #expect(SentMessage(asked.all[1].body)?.inputCount == 1)
     }
 
-    @Test func theCredentialIsNoPartOfIt() async {
+    @Test func willSendDoesNotReceiveTheCredential() async {
         let asked = Asked()
         let fixture = TurnFixture([.socket([Event.completed("r")])]) {
             $0.credential = { _ in ChappieCredential(bearerToken: "secret-token") }
@@ -119,7 +119,7 @@ import Testing
     // MARK: Refusals
 
     @Test(arguments: [false, true])
-    func aRefusalEndsTheTurnWithNothingSent(isHTTP: Bool) async {
+    func willSendErrorEndsTheTurnBeforeARequest(isHTTP: Bool) async {
         let asked = Asked()
         let fixture = TurnFixture([isHTTP ? .http([Event.completed("r")]) : .socket([Event.completed("r")])]) {
             if isHTTP { $0.policy = .httpSSEOnly }
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aRefusalOfARetryLeavesWhatWasSent(hasOutput: Bool) async {
+    func willSendErrorOfARetryKeepsTheReplaySafety(hasOutput: Bool) async {
         let asked = Asked()
         let events = hasOutput ? [Event.created("r1"), Event.text("a")] : [Event.created("r1")]
         let fixture = TurnFixture([.socket(events, isBroken: true), .socket([Event.completed("r")])]) {
@@ -224,7 +224,7 @@ import Testing
     // MARK: Cancellation
 
     @Test(arguments: [false, true])
-    func aTurnThatIsCancelledWhileTheProgramThinksSendsNothing(isHTTP: Bool) async {
+    func turnCancelledDuringWillSendSendsNoRequest(isHTTP: Bool) async {
         let handles = LockedValue<ChappieStreamHandle?>(nil)
         let fixture = TurnFixture([isHTTP ? .http([]) : .socket([])]) {
             if isHTTP { $0.policy = .httpSSEOnly }

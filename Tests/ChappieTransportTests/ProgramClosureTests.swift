@@ -162,7 +162,7 @@ private enum Closure: CaseIterable, Sendable {
         #expect(results.withLock { $0 } == [1])
     }
 
-    @Test func lateResultOfATaskThatWasGivenUpGoesNowhere() async {
+    @Test func lateResultOfAnAbandonedTaskIsDropped() async {
         let stubborn = Stubborn()
         let ended = Signal()
         let count = LockedValue(0)

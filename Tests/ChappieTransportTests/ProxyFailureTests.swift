@@ -115,7 +115,7 @@ private func failure(
         #expect(error.requiresUserAction && !error.isRetryable)
     }
 
-    @Test func aWordInTheDetailsMeansOneThing() {
+    @Test func detailWordsAreUniqueAcrossEnums() {
         let words =
             TLSRefusal.allCases.map(\.rawValue) + SOCKSRefusal.allCases.map(\.rawValue)
             + TransportFailure.SOCKSAuthenticationFault.allCases.map(\.rawValue)

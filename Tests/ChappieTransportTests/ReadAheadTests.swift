@@ -100,7 +100,7 @@ import Testing
         #expect(outcome.outcomes == ["timeout.total"])
     }
 
-    @Test func whatWasReadAndNotTakenIsDroppedByACancellation() async throws {
+    @Test func unreadEventsAreDroppedByACancellation() async throws {
         let fixture = Self.fixture(Self.texts(5) + [.text(Event.completed)])
         let turn = fixture.instance.turn(Self.request)
         #expect(try await turn.next() == .textDelta("0"))

@@ -105,7 +105,7 @@ private enum Closing {
         #expect(outcome.events == [.reasoningDelta("think"), .refusalDelta("n"), .refusalDelta("o"), .completed])
     }
 
-    @Test func aResponseThatClosesNothingIsTolerated() async {
+    @Test func responseWithoutClosingEventsIsTolerated() async {
         let outcome = await Self.run([
             Closing.added, Closing.delta("Hello"), Closing.itemDone(nil), Closing.completed(),
         ])
@@ -202,7 +202,7 @@ private enum Closing {
         #expect(outcome.text == "Hello")
     }
 
-    @Test func anItemOfTheRequestIsNoOutput() async {
+    @Test func itemOfTheRequestIsNotOutput() async {
         let question = #"{"type":"message","id":"u","role":"user","content":[{"type":"output_text","text":"Why?"}]}"#
         let outcome = await Self.run([
             #"{"type":"response.output_item.added","output_index":0,"item":\#(question)}"#,
@@ -234,7 +234,7 @@ private enum Closing {
     }
 
     @Test(arguments: [("Hello", "Hello"), ("Hel", "Hel"), ("Jello", "Hel"), ("", "Hel")])
-    func whatAnIncompleteResponseHasBeyondTheDeltasIsDelivered(_ text: String, _ delivered: String) async {
+    func textMissingInDeltasOfAnIncompleteResponseIsDelivered(_ text: String, _ delivered: String) async {
         let outcome = await Self.run([
             Closing.added, Closing.delta("Hel"),
             #"{"type":"response.incomplete","response":{"id":"r","incomplete_details":{"reason":"max_output_tokens"},"#
@@ -254,7 +254,7 @@ private enum Closing {
         [Closing.message("Hello, too")], [Closing.message("Hello"), Closing.message(" and more", id: "x")],
         [Closing.message("Hello"), Closing.call("c")],
     ])
-    func anEndUnderAnotherIdentifierAddsNothing(_ items: [String]) async {
+    func endWithAnotherIdentifierAddsNoOutput(_ items: [String]) async {
         let end =
             #"{"type":"response.completed","response":{"id":"other","output":[\#(items.joined(separator: ","))]}}"#
         let outcome = await Self.run([Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello"), end]) {
@@ -337,7 +337,7 @@ private enum Closing {
 
     /// A closing text that says the same shows that the numbers are wrong, and not the order.
     @Test(arguments: [[], [Closing.textDone("one threetwo ")]])
-    func outputThatOtherOutputHasOvertakenIsAContradictionWhereNothingIsClosed(_ end: [String]) async {
+    func overtakenOutputWithoutClosingEventsIsAContradiction(_ end: [String]) async {
         let texts = [(1, "one "), (3, "three"), (2, "two ")]
         let outcome = await Self.run(
             texts.map { number, text in
@@ -347,7 +347,7 @@ private enum Closing {
         Self.expectContradiction(outcome, "one threetwo ", "out-of-order")
     }
 
-    @Test func aContradictionIsToldWithoutContent() async {
+    @Test func contradictionIsReportedWithoutContent() async {
         let outcome = await Self.run([Closing.delta("secret"), Closing.textDone("other"), Event.completed])
         let error = outcome.clientError
         #expect(error.map { "\($0) \($0.safeDescription)" }?.contains("secret") == false)
@@ -367,7 +367,7 @@ private enum Closing {
 
     // MARK: Calls
 
-    @Test func aCallThatOnlyTheEndNamesIsHandedOver() async {
+    @Test func callInTheTerminalEventOnlyIsDelivered() async {
         let outcome = await Self.run([
             #"{"type":"response.output_item.done","output_index":0,"item":\#(Closing.call("a"))}"#,
             Closing.completed(Closing.call("a"), Closing.call("b")),
@@ -382,7 +382,7 @@ private enum Closing {
 
     // MARK: Agents
 
-    @Test func anotherAgentsTextIsNoText() async {
+    @Test func textOfAnotherAgentIsNotDelivered() async {
         let outcome = await Self.run([
             Closing.added(id: "m", agent: "/root"), Closing.added(id: "n", at: 1, agent: "/root/helper"),
             Closing.delta("Hel"), Closing.delta("aside", id: "n", at: 1), Closing.delta("lo"),
@@ -557,7 +557,7 @@ private enum Closing {
 
     /// A late call and a late message that the first response has announced to nobody, where nothing is numbered.
     @Test(arguments: [true, false])
-    func aLateItemOfAnEarlierResponseIsNoneOfTheNextOne(isNamed: Bool) async {
+    func lateItemOfAnEarlierResponseIsNotAddedToTheNext(isNamed: Bool) async {
         func without(_ event: String) -> String {
             isNamed ? event : event.replacing(#","item_id":"b""#, with: "").replacing(#""id":"b","#, with: "")
         }

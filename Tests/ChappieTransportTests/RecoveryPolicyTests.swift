@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: Break.allCases, ChappieRecoveryPolicy.allCases)
-    func thePolicySaysHowFar(_ place: Break, _ policy: ChappieRecoveryPolicy) async {
+    func recoveryPolicyLimitsTheRecoverySteps(_ place: Break, _ policy: ChappieRecoveryPolicy) async {
         let fixture = Self.fixture(
             [place.script, .webSocket(Event.text("a"), Event.text("b"), Event.completed)], policy)
         let outcome = await fixture.run()
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func withoutAnotherSendingAVerdictStillHolds() async {
+    @Test func condemnedWebSocketStaysCondemnedWithoutARetry() async {
         let fixture = Self.fixture(
             [
                 [.opened(101), .request, .ended(.closed(code: 1008, reason: ""))],
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: [(false, ChappieReplaySafety.sentNoOutput), (true, .outputDelivered)])
-    func aTurnWhoseServerHasTheLastWord(hasOutput: Bool, safety: ChappieReplaySafety) async {
+    func terminalErrorOfTheServerDeterminesReplaySafety(hasOutput: Bool, safety: ChappieReplaySafety) async {
         let last = [
             Event.failed(code: "server_error"), Event.failed(code: "invalid_prompt"), Event.incomplete,
             #"{"type":"error","error":{"type":"t","code":"c","message":"m"}}"#, "{",
@@ -199,13 +199,13 @@ import Testing
         }
     }
 
-    @Test func aRequestThatIsNoneWasNotSent() async {
+    @Test func invalidRequestIsReportedAsNotSent() async {
         let outcome = await Self.fixture([]).run(ChappieTransportRequest(body: Array("[]".utf8)))
         #expect(outcome.transportFailure?.replaySafety == .notSent)
         #expect(outcome.report.replaySafety == .notSent)
     }
 
-    @Test func aCredentialThatIsNotToBeHadSendsNothing() async {
+    @Test func missingCredentialSendsNoRequest() async {
         struct NoCredential: Error {}
         let fixture = TurnFixture([]) { $0.credential = { _ in throw NoCredential() } }
         let outcome = await fixture.run()
@@ -247,7 +247,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func aCancelledTurnSaysHowFarItHasCome(_ place: Place) async {
+    func cancelledTurnReportsItsReplaySafety(_ place: Place) async {
         let signal = Signal()
         let fixture = TurnFixture([place.script(signal)]) {
             if place == .postUnanswered { $0.policy = .httpSSEOnly }
@@ -261,7 +261,7 @@ import Testing
         #expect(outcome.report.replaySafety == place.safety)
     }
 
-    @Test func aTurnThatRunsSaysHowFarItHasCome() async throws {
+    @Test func runningTurnReportsItsReplaySafety() async throws {
         let fixture = TurnFixture([.webSocket(Event.created, Event.text("a"), Event.completed)])
         let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
         #expect(handle.report.replaySafety == .notSent)
@@ -274,7 +274,7 @@ import Testing
         #expect(handle.report.replaySafety == .completed)
     }
 
-    @Test func aStreamThatIsDroppedSaysHowFarItHasCome() async throws {
+    @Test func droppedStreamReportsItsReplaySafety() async throws {
         let fixture = TurnFixture([.webSocket(Event.text("a"), Event.text("b"))])
         let report: ChappieStreamReport
         do {

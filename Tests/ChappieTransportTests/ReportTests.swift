@@ -32,7 +32,7 @@ import Testing
         #expect(gaps.histogram == [0, 0, 0, 0, 0, 2, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
     }
 
-    @Test func withoutTwoBatchesOfOutputThereAreNone() async {
+    @Test func gapsNeedTwoBatchesOfOutput() async {
         #expect(await Self.gaps([]) == nil)
         #expect(await Self.gaps([.text(Event.text("a")), .pause(.seconds(1))]) == nil)
     }
@@ -57,7 +57,7 @@ import Testing
         #expect(histogram[index] == 1 && histogram[index + 1] == 1 && histogram.reduce(0, +) == 2)
     }
 
-    @Test func timeThatGoesBackIsNone() {
+    @Test func negativeGapCountsAsZero() {
         var meter = OutputGapMeter()
         meter.received(at: .seconds(9))
         meter.received(at: .seconds(1))
@@ -76,7 +76,7 @@ import Testing
 
     // MARK: Compression
 
-    @Test func theRatioIsOfEverythingThatCame() {
+    @Test func compressionRatioCoversAllReceivedBytes() {
         var report = ChappieStreamReport()
         #expect(report.compressionRatio == nil)
         report.attempts = [Self.attempt(1, received: 100), Self.attempt(2, received: 100, inflated: 700)]

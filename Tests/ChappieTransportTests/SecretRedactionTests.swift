@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func wordsThatAreTooShortAreNoSecrets() {
+    @Test func shortWordsAreNotRedacted() {
         #expect(SecretRedaction(["key"]).words("a key") == "a key")
         #expect(SecretRedaction([]).words("anything") == "anything")
     }

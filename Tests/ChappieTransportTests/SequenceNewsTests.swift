@@ -59,7 +59,7 @@ import Testing
     }
 
     /// Some servers number the events of each item from 0.
-    @Test func numbersThatBeginAnewWithEachItemLoseNothing() async {
+    @Test func numberingPerItemLosesNoEvents() async {
         let item: @Sendable (Int) -> [String] = { index in
             [
                 #"{"type":"response.output_item.added","sequence_number":0,"output_index":\#(index),"item":{"type":"message"}}"#,
@@ -120,7 +120,7 @@ import Testing
         #expect(Self.gaps(await fixture.run()) == 0)
     }
 
-    @Test func nobodyIsToldWhoDoesNotListen() async {
+    @Test func disabledRawEventsSuppressSequenceNews() async {
         let fixture = TurnFixture([
             Self.numbered([("a", "0"), ("b", "9")]) + [.text(#"{"type":"x.y"}"#), .text(Event.completed)]
         ]) { $0.rawEvents = .none }
@@ -148,7 +148,7 @@ import Testing
         #expect(news.map { $0.reason?.utf8.count } == [64])
     }
 
-    @Test func newsOfTypesHasAnEnd() async {
+    @Test func unknownTypesAreReportedUpToALimit() async {
         let events = (0..<100).map { ScriptStep.text(#"{"type":"x.\#($0)"}"#) }
         let fixture = Self.fixture([[.opened(101), .request] + events + [.text(Event.completed)]])
         let outcome = await fixture.run()
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: [Event.created, Event.keepalive, Event.limits(primary: 1), #"{"type":"response.in_progress"}"#])
-    func aKnownTypeIsNoNews(_ event: String) async {
+    func knownTypeIsNotReported(_ event: String) async {
         let outcome = await Self.fixture([.webSocket(event, Event.completed)]).run()
         #expect(outcome.diagnostics.map(\.kind) == [.connected])
     }

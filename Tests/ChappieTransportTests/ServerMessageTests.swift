@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["", " \r\n", #"{"error":{"message":"\u0000\u001b"}}"#])
-    func bodyThatSaysNothingHasNoMessage(body: String) {
+    func bodyWithoutTextHasNoServerMessage(body: String) {
         #expect(Self.message(body) == nil)
     }
 
@@ -87,7 +87,7 @@ import Testing
         #expect(Self.message(String(repeating: "x ", count: 400))?.hasSuffix("x … (799 characters)") == true)
     }
 
-    @Test func everyErrorOfTheServerHasItsWords() {
+    @Test func everyServerErrorHasItsMessage() {
         var response = ChappieResponse(id: nil, status: "failed", errorCode: "code", errorMessage: "words")
         #expect(ChappieClientError.responseTerminalFailure(response).serverMessage == "words")
         response = ChappieResponse(id: nil, status: "incomplete", incompleteReason: "max_output_tokens")
@@ -103,7 +103,7 @@ import Testing
         #expect(ChappieClientError.transport(failure).serverMessage == "bye")
     }
 
-    @Test func whatTheProgramSaysIsNotTheServersWords() {
+    @Test func programErrorsHaveNoServerMessage() {
         for reason in ReauthenticationReason.allCases {
             #expect(ChappieClientError.reauthenticationRequired(reason.rawValue).serverMessage == nil)
         }

@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: DriverCancellationTests.Canceller.allCases)
-    func aCancellationDuringTheCheckOpensNothing(by canceller: DriverCancellationTests.Canceller) async {
+    func cancellationDuringTheLivenessCheckOpensNoConnection(by canceller: DriverCancellationTests.Canceller) async {
         let fixture = await Self.afterOneTurn()
         fixture.clock.advance(by: .seconds(60))
         let signal = Signal()
@@ -228,7 +228,7 @@ import Testing
     @Test(arguments: [
         ScriptStep.text(Event.failed(code: "server_error")), .text("{"), .binary([0]),
     ])
-    func whatIsNoLossIsNotReplaced(_ step: ScriptStep) async {
+    func onlyALostSocketIsReplaced(_ step: ScriptStep) async {
         let fixture = await Self.afterOneTurn()
         let outcome = await Self.second(fixture, [.request, step])
         #expect(outcome.text == "fresh")

@@ -83,7 +83,7 @@ import Testing
         #expect(steered.turn.report.attempts.map(\.outcome) == ["completed"])
     }
 
-    @Test func whatIsLeftIsBothResponsesAndWhatCameBetween() async {
+    @Test func steeredTurnLeavesBothResponsesAndTheMessage() async {
         let steered = await Steered(after: Self.successor)
         let response = steered.turn.completedResponse
         #expect(response?.id == "r2")
@@ -96,7 +96,7 @@ import Testing
         #expect(SentMessage(steered.fixture.messages[0].last)?.inputCount == 1)
     }
 
-    @Test func anItemThatWasCutOffIsWhatTheEndSays() async {
+    @Test func cutOffItemIsTakenFromTheTerminalEvent() async {
         let cut = #","output":[\#(WireItem.sentMessage("one "))]"#
         let steered = await Steered(
             after: [
@@ -175,7 +175,7 @@ import Testing
 
     // MARK: It does not
 
-    @Test func aRefusalChangesNothing() async {
+    @Test func refusedSteeringLeavesTheResponseUnchanged() async {
         for (code, reason) in [("too_many_pending_steers", "too_many_pending_steers"), ("secret", nil)] {
             let steered = await Steered(
                 after: [
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: [[accepted], [pending], [accepted, pending]])
-    func whatTheResponseDoesNotUseGoesWithTheNextRequest(answers: [String]) async {
+    func unusedSteeringIsSentWithTheNextRequest(answers: [String]) async {
         let steered = await Steered(
             after: [.request] + answers.map { .text($0) } + [.text(Self.done("one ")), .text(Event.completed("r1"))])
         #expect(steered.error == nil)
@@ -217,7 +217,7 @@ import Testing
         #expect(response?.calls.map(\.callID) == ["a"])
     }
 
-    @Test func whatComesTooLateIsNoPartOfTheConversation() async {
+    @Test func lateSteeringIsNotPartOfTheConversation() async {
         let steered = await Steered(
             after: [
                 .request, .request, .text(Self.accepted), .text(Self.done("one ")), .text(Event.completed("r1")),
@@ -237,7 +237,7 @@ import Testing
         #expect(steered.fixture.calls(0).contains(.cancel))
     }
 
-    @Test func anEndingThatNobodyAskedForIsAFailure() async {
+    @Test func unrequestedSteeringEndIsAFailure() async {
         let fixture = TurnFixture([.socket([Event.created("r1"), Self.steered("r1")])])
         guard case .responseTerminalFailure(let response)? = await fixture.run().clientError else {
             Issue.record("no failure")
@@ -257,7 +257,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 3])
-    func afterASteeringNothingIsSentAgain(progress: Int) async {
+    func steeredRequestIsNotRetried(progress: Int) async {
         let script: [ScriptStep] = [
             .text(Self.accepted), .text(Self.steered("r1")), .text(Event.created("r2")),
         ]
@@ -271,7 +271,7 @@ import Testing
     }
 
     @Test(arguments: [401, 429, 503])
-    func norIsItAfterAnErrorInBand(status: Int) async {
+    func steeredRequestIsNotRetriedAfterAnErrorInBand(status: Int) async {
         let steered = await Steered(
             after: [.request, .text(#"{"type":"error","status":\#(status),"error":{"code":"x"}}"#)],
             more: [.socket([Event.completed("r3")])]
@@ -307,12 +307,12 @@ import Testing
 
     // MARK: Nothing to steer
 
-    @Test func beforeTheStreamIsReadNothingRuns() {
+    @Test func steeringBeforeTheStreamIsReadIsRefused() {
         let handle = TurnFixture([.socket([])]).instance.streamHandle(conversation([WireItem.question]))
         #expect(throws: ChappieSteeringError.notRunning) { try handle.steer("more") }
     }
 
-    @Test func afterTheEndNothingRuns() async {
+    @Test func steeringAfterTheEndIsRefused() async {
         let fixture = TurnFixture([.socket([Event.created("r1"), Event.completed("r1")])])
         let turn = fixture.instance.turn(conversation([WireItem.question]))
         _ = await TurnFixture.read(ChappieStreamHandle(turn: turn))
@@ -320,7 +320,7 @@ import Testing
         #expect(fixture.messages[0].count == 1)
     }
 
-    @Test func betweenTwoAttemptsNothingRuns() async {
+    @Test func steeringBetweenTwoAttemptsIsRefused() async {
         let handles = LockedValue<(turn: TurnDriver, error: ChappieSteeringError?)?>(nil)
         let fixture = TurnFixture([.refusal(401), .socket([Event.completed("r1")])]) {
             $0.credential = { request in
@@ -341,7 +341,7 @@ import Testing
         handles.withLock { $0 = nil }
     }
 
-    @Test func beforeTheResponseHasANameThereIsNothingToName() async throws {
+    @Test func steeringBeforeTheResponseIDIsRefused() async throws {
         let fixture = TurnFixture([.socket([Event.text("a")])]) { $0.rawEvents = .none }
         let turn = fixture.instance.turn(conversation([WireItem.question]))
         #expect(try await turn.next() == .textDelta("a"))
@@ -350,7 +350,7 @@ import Testing
         turn.cancel()
     }
 
-    @Test func overHTTPNothingCanBePutIn() async throws {
+    @Test func steeringOverHTTPIsRefused() async throws {
         let fixture = TurnFixture([.http([Event.created("r1"), Event.text("a")])]) {
             $0.policy = .httpSSEOnly
             $0.rawEvents = .none
@@ -379,7 +379,7 @@ import Testing
 
     // MARK: A program that looks at requests
 
-    @Test func theProgramSeesWhatIsPutIn() async throws {
+    @Test func willSendReceivesSteeringMessages() async throws {
         let bodies = LockedValue<[String]>([])
         let fixture = TurnFixture([.socket([Event.created("r1"), Event.text("one ")]) + Self.successor]) {
             $0.rawEvents = .none
@@ -398,7 +398,7 @@ import Testing
         #expect(bodies.withLock { $0 } == fixture.messages[0])
     }
 
-    @Test func theProgramMayRefuseIt() async throws {
+    @Test func willSendMayRefuseSteering() async throws {
         struct No: Error {}
         let signal = Signal()
         let fixture = TurnFixture([.socket([Event.created("r1"), Event.text("one ")]) + [.hang(signal)]]) {

@@ -27,7 +27,7 @@ import Testing
         #expect(fixture.transport.requests[0].value(of: Self.field) == nil)
     }
 
-    @Test func theOtherKindOfFrameIsNotMeant() async {
+    @Test func turnStateOfTheOtherMetadataEventIsIgnored() async {
         let fixture = TurnFixture([
             .socket([Self.metadata("ts-1", type: "codex.response.metadata"), Event.completed("r1")])
         ])
@@ -45,14 +45,14 @@ import Testing
         #expect(fixture.transport.requests[0].capturedFieldNames.contains(Self.field))
     }
 
-    @Test func aFrameOverHTTPIsNotMeant() async {
+    @Test func turnStateInAnEventOverHTTPIsIgnored() async {
         let fixture = TurnFixture([.http([Self.metadata("ts-frame"), Event.completed("r1")])]) {
             $0.policy = .httpSSEOnly
         }
         #expect(await fixture.complete(Self.request()).response?.turnState == nil)
     }
 
-    @Test func theFieldOfAnOpeningHandshakeIsNotMeant() async {
+    @Test func turnStateInTheOpeningHandshakeIsIgnored() async {
         let fixture = TurnFixture([
             [.opened(101, fields: [Self.field: "ts-101"]), .request, .text(Event.completed("r1"))]
         ])
@@ -125,7 +125,7 @@ import Testing
     // MARK: Bad input
 
     @Test(arguments: [#"a\r\nX-Evil: 1"#, #"a\u0000"#, "ä", #"\ta"#, " a", "a ", #"a\u007f"#])
-    func whatCannotBeAFieldsValueIsNotMadeOne(state: String) async {
+    func turnStateInvalidAsAFieldValueIsNotSent(state: String) async {
         let fixture = TurnFixture([
             .socket([Self.metadata(state), Event.created("r1")], isBroken: true), .http([Event.completed("r2")]),
         ]) { $0.policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0) }

@@ -25,7 +25,7 @@ import Testing
     // MARK: Stalls
 
     @Test(arguments: [(29_999, false), (30_000, false), (30_001, true), (299_000, true)])
-    func aStallIsToldOfOnce(milliseconds: Int, isStall: Bool) async {
+    func stallIsReportedOnce(milliseconds: Int, isStall: Bool) async {
         let fixture = Self.fixture([
             .text(Event.text("a")), .pause(.milliseconds(milliseconds)), .text(Event.text("b")), .text(Event.completed),
         ])
@@ -35,7 +35,7 @@ import Testing
                 + [.textDelta("b"), .completed])
     }
 
-    @Test func everyStallIsToldOf() async {
+    @Test func everyStallIsReported() async {
         let fixture = Self.fixture([
             .text(Event.text("a")), .pause(.seconds(90)), .text(Event.text("b")), .pause(.seconds(31)),
             .text(Event.text("c")), .pause(.seconds(1)), .text(Event.completed),
@@ -87,7 +87,7 @@ import Testing
             outcome.diagnostics.map(\.kind) == [.connected, .stalled, .reconnecting, .connected, .stalled])
     }
 
-    @Test func aSlowUpgradeIsNoStall() async {
+    @Test func slowUpgradeIsNotAStall() async {
         let fixture = TurnFixture([[.pause(.seconds(100)), .opened(101), .request, .text(Event.completed)]]) {
             $0.reportsDiagnostics = true
             $0.policy.hedgeDelay = nil
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func withoutALimitOrAListenerNothingIsTold(hasLimit: Bool) async {
+    func stallIsNotReportedWithoutALimitOrListener(hasLimit: Bool) async {
         let fixture = Self.fixture([.text(Event.text("a")), .pause(.seconds(90)), .text(Event.completed)]) {
             if hasLimit { $0.reportsDiagnostics = false } else { $0.timeouts.stall = nil }
         }
@@ -273,7 +273,7 @@ import Testing
 
     /// What came while the process was stopped is read first, although the loop has not read it when a waiter is told.
     @Test(arguments: [[], [.text(Event.keepalive)], [.text(Event.text(""))]] as [[ScriptStep]])
-    func whatComesBehindAStopCounts(signs: [ScriptStep]) async {
+    func bytesAfterAProcessStopCount(signs: [ScriptStep]) async {
         let fixture = Self.fixture(
             [.text(Event.text("a")), .stopped(.seconds(400)), .pause(.milliseconds(100))] + signs
                 + [.text(Event.text("b")), .text(Event.completed)]
@@ -337,7 +337,7 @@ import Testing
 
     private static let comments = [ScriptStep](repeating: .body(": c\n\n"), count: 20_000)
 
-    @Test func commentsWithoutAPauseAreNoFirstEvent() async {
+    @Test func continuousCommentsAreNotAFirstEvent() async {
         let outcome = await Self.read(
             [.opened(200)] + Self.comments + [.body(Event.sse(Event.text("a"))), .body(Event.sse(Event.completed))]
         ) { $0.firstEvent = .seconds(5) }
@@ -354,7 +354,7 @@ import Testing
 
     /// A budget that ends while something is read is noticed so soon that it does not look as if the process was stopped.
     @Test(arguments: 0..<24)
-    func slowReadingIsNoStopOfTheProcess(place: Int) async {
+    func slowReadingIsNotAProcessStop(place: Int) async {
         let budget = Duration.milliseconds(5_000 + place * 50)
         let clock = ManualClock()
         let start = clock.now
@@ -366,7 +366,7 @@ import Testing
     }
 
     /// What lay there when reading began is read for half a second before it counts as late.
-    @Test func whatLiesThereIsReadBeforeABudgetIsJudged() async {
+    @Test func availableBytesAreReadBeforeABudgetIsJudged() async {
         let outcome = await Self.read(
             [.opened(200)] + [ScriptStep](repeating: .body(": c\n\n"), count: 50)
                 + [.body(Event.sse(Event.text("a"))), .body(Event.sse(Event.completed))]

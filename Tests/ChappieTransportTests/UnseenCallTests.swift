@@ -27,7 +27,7 @@ import Testing
 
     @Test(
         arguments: [ChappieRawEvents.none, .unsurfaced], [ChappieRecoveryPolicy.verify, .resumeOnly])
-    func aCallThatNobodyHasHeardOfMayComeOtherwise(
+    func undeliveredCallMayDifferInARetry(
         rawEvents: ChappieRawEvents, recovery: ChappieRecoveryPolicy
     ) async {
         let (outcome, response, _) = await Self.turn([
@@ -46,7 +46,7 @@ import Testing
         #expect(!outcome.rawTypes.contains("response.output_item.done"))
     }
 
-    @Test func acrossTransportsToo() async {
+    @Test func undeliveredCallMayDifferAfterAFallback() async {
         let (outcome, response, _) = await Self.turn([
             .socket([Event.created("r1"), Self.first], isBroken: true),
             .http([Event.created("r2"), Self.other, Event.completed("r2")]),
@@ -69,7 +69,7 @@ import Testing
         #expect(response?.calls == [])
     }
 
-    @Test func aResponseOfWhichOnlyACallCameHasDeliveredNothing() async {
+    @Test func responseWithOnlyAnUndeliveredCallHasDeliveredNoOutput() async {
         for recovery in [ChappieRecoveryPolicy.verify, .resumeOnly, .never] {
             let (outcome, _, _) = await Self.turn(
                 [.socket([Event.created("r1"), Self.first], isBroken: true)]
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func aPolicyThatRepeatsNothingDoesNotBeginWithThis() async {
+    @Test func undeliveredCallIsNotRetriedWithoutRecovery() async {
         let (outcome, _, fixture) = await Self.turn([
             .socket([Event.created("r1"), Self.first], isBroken: true), .socket([Event.completed("r2")]),
         ]) { $0.policy.recovery = .never }
@@ -193,7 +193,7 @@ import Testing
         #expect(asked.withLock { $0 } == 0)
     }
 
-    @Test func whoeverRanACallForABrokenResponseHasSeenOutput() async {
+    @Test func callRunForABrokenResponseCountsAsDeliveredOutput() async {
         let (outcome, _, _) = await Self.turn(
             [.socket([Event.created("r1"), Self.first], isBroken: true), .broken(), .broken()]
         ) {

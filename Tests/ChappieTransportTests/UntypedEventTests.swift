@@ -73,7 +73,7 @@ import Testing
     /// Objects that say nothing pad a stream, as before.
     @Test(
         arguments: [#"{}"#, #"{"error":null}"#, #"{"error":""}"#, #"{"ping":1}"#, #"{"object":"x"}"#], [false, true])
-    func paddingIsNoError(body: String, isHTTP: Bool) async {
+    func paddingIsNotAnError(body: String, isHTTP: Bool) async {
         let script: [ScriptStep] =
             isHTTP
             ? .eventStream(Event.created, body, Event.text("a"), body, Event.completed)

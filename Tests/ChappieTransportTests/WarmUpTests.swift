@@ -9,7 +9,7 @@ import Testing
     private static let request = conversation([WireItem.question])
     private static let answer = [Event.created("w1"), Event.completed("w1", #","output":[]"#)]
 
-    @Test func theServerPreparesAndTheTurnSendsNothingTwice() async {
+    @Test func warmedTurnSendsOnlyItsNewInput() async {
         let fixture = TurnFixture([.socket(Self.answer)])
         await fixture.instance.prewarm(Self.request)
         let warmUp = SentMessage(fixture.messages[0].first)
@@ -28,7 +28,7 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func aTurnThatAddsSomethingSendsThat() async {
+    @Test func turnAfterAWarmUpSendsItsAddedInput() async {
         let fixture = TurnFixture([.socket(Self.answer)])
         await fixture.instance.prewarm(conversation([WireItem.user("instructions")]))
         fixture.transport.connections[0].append(.again(Event.created("r1"), Event.completed("r1")))
@@ -56,7 +56,7 @@ import Testing
 
     // MARK: Nothing to do
 
-    @Test func withoutAPreferenceForWebSocketsNothingIsDone() async {
+    @Test func warmUpNeedsAPreferenceForWebSockets() async {
         let fixture = TurnFixture([.socket(Self.answer)]) {
             $0.policy = .httpSSEOnly
             $0.credential = { _ in
@@ -75,13 +75,13 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    @Test func whatOnlyHTTPCanAskForIsNotPrepared() async {
+    @Test func requestForHTTPOnlyIsNotPrepared() async {
         let fixture = TurnFixture([.socket(Self.answer)])
         await fixture.instance.prewarm(conversation([WireItem.question], #""model":"m","background":true"#))
         #expect(fixture.transport.requests.isEmpty)
     }
 
-    @Test func whatIsTooLargeIsNotPrepared() async {
+    @Test func tooLargeRequestIsNotPrepared() async {
         let fixture = TurnFixture([.socket(Self.answer)])
         await fixture.instance.prewarm(conversation([WireItem.user(String(repeating: "x", count: 16_700_000))]))
         #expect(fixture.transport.requests.isEmpty)
@@ -115,7 +115,7 @@ import Testing
         #expect(SentMessage(fixture.messages[2].first)?.previousResponseID == nil)
     }
 
-    @Test func aCredentialThatCannotBeHadIsNobodysConcern() async {
+    @Test func warmUpIgnoresAMissingCredential() async {
         struct NoCredential: Error {}
         let fixture = TurnFixture([]) { $0.credential = { _ in throw NoCredential() } }
         await fixture.instance.prewarm(Self.request)
@@ -132,7 +132,7 @@ import Testing
         #expect(fixture.calls(0).last == .cancel)
     }
 
-    @Test func anOpenCircuitDoesNotStandInTheWay() async {
+    @Test func openCircuitDoesNotPreventAWarmUp() async {
         let fixture = TurnFixture([.failure(.connect, .unreachable(code: 111)), .socket(Self.answer)]) {
             $0.policy = ChappieStreamingTransportPolicy(
                 maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)

@@ -175,7 +175,7 @@ import Testing
         #expect(self.recorder.outcomes == ["turn cancelled"])
     }
 
-    @Test func aTurnThatNobodyReadsIsNoTurn() {
+    @Test func unreadStreamIsNeitherLoggedNorMeasured() {
         let fixture = TurnFixture([]) { self.recorder.listen(to: &$0) }
         _ = fixture.instance.stream(ChappieTransportRequest(prompt: "hi", model: "m"))
         #expect(self.recorder.lines.isEmpty && self.recorder.outcomes.isEmpty)
@@ -244,7 +244,7 @@ import Testing
         #expect(outcome.clientError?.category == .validation)
     }
 
-    @Test func whatAClientLogsHasTheSameName() {
+    @Test func clientLogHasTheRequestID() {
         var configuration = ChappieTransportConfiguration(baseURL: .init(filePath: "/"))
         self.recorder.listen(to: &configuration)
         let watch = RequestWatch(configuration, requestID: "turn 1")

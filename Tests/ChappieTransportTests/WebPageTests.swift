@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{}", #"{"error":{"message":"<html>"}}"#, "html", "<", "<xml>", "upstream error <html>"])
-    func otherBodiesAreNone(body: String) {
+    func otherBodiesAreNotWebPages(body: String) {
         #expect(WebPage(body) == nil)
         #expect(
             ChappieClientError.httpError(403, body).safeDescription
@@ -60,7 +60,7 @@ import Testing
 
     /// A captive portal answers everything with 200 and a page.
     @Test(arguments: [("text/html; charset=utf-8", true), ("text/plain", false)])
-    func aPageInPlaceOfTheStreamIsSaid(contentType: String, isPage: Bool) async {
+    func webPageInPlaceOfTheStreamIsReported(contentType: String, isPage: Bool) async {
         let fixture = TurnFixture([
             [.opened(200, fields: ["content-type": contentType]), .body("<html>"), .ended(.complete)]
         ]) { $0.policy = .httpSSEOnly }

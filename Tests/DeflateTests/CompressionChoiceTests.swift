@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 512, 4_094, 4_095])
-    func whatIsSmallIsSentAsItIs(count: Int) {
+    func smallMessageIsSentUncompressed(count: Int) {
         #expect(!Self.isWorthwhile([UInt8](repeating: 0x61, count: count)))
     }
 
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [4_096, 4_097, 5_000, 65_536, 1_000_000])
-    func whatIsCompressedAlreadyIsSentAsItIs(count: Int) {
+    func compressedDataIsSentUncompressed(count: Int) {
         #expect(!Self.isWorthwhile(Self.random(count)))
         #expect(!Self.isWorthwhile(Self.base64(count)))
     }

@@ -96,7 +96,7 @@ import WebSocketProtocol
     }
 
     /// A member of gzip whose comment (RFC 1952 section 2.3) has no end: nothing ever comes of it.
-    @Test func oneCallReadsNoMoreThanASliceOfWhatSaysNothing() throws {
+    @Test func oneCallReadsAtMostASliceOfInputWithoutOutput() throws {
         let comment: [UInt8] = [0x1F, 0x8B, 8, 16, 0, 0, 0, 0, 0, 3] + [UInt8](repeating: 0x61, count: 200_000)
         let decoder = try ContentDecoder(contentEncoding: "gzip")
         let output = PaddedBuffer()
@@ -117,7 +117,7 @@ import WebSocketProtocol
     // MARK: As it arrives
 
     @Test(arguments: [Deflater.Format.gzip, .zlib])
-    func whatWasFlushedComesOutAtOnce(format: Deflater.Format) throws {
+    func flushedDataIsOutputAtOnce(format: Deflater.Format) throws {
         let deflater = try Deflater(format: format)
         let decoder = try ContentDecoder(contentEncoding: format == .gzip ? "gzip" : "deflate")
         for number in 0..<50 {
@@ -141,7 +141,7 @@ import WebSocketProtocol
     }
 
     @Test(arguments: ["gzip", "deflate"])
-    func everyTruncationIsToldAtTheEnd(value: String) throws {
+    func everyTruncationIsReportedAtTheEnd(value: String) throws {
         let encoded = Self.encode(Self.content, FieldValue.tokens(of: value))
         for length in 1..<encoded.count {
             #expect(throws: DeflateError.truncatedData) { try self.decode(Array(encoded.prefix(length)), value) }
@@ -153,7 +153,7 @@ import WebSocketProtocol
         #expect(try self.decode([], value) == [])
     }
 
-    @Test func nothingMayFollowTheEnd() {
+    @Test func bytesAfterTheEndAreAnError() {
         #expect(throws: DeflateError.trailingData) { try self.decode(OneCallZlib.zlib([1]) + [0], "deflate") }
         #expect(throws: DeflateError.trailingData) { try self.decode(OneCallZlib.raw([1]) + [0], "deflate") }
         #expect(throws: DeflateError.corruptData) { try self.decode(OneCallZlib.gzip([1]) + [0, 0, 0], "gzip") }

@@ -104,7 +104,7 @@ import WebSocketProtocol
         }
     }
 
-    @Test func aPresetDictionaryIsNotKnown() {
+    @Test func presetDictionaryIsRefused() {
         #expect(throws: DeflateError.corruptData) {
             try self.inflate([0x78, 0xBB, 0, 0, 0, 1, 3, 0], format: .zlib)
         }
@@ -113,7 +113,7 @@ import WebSocketProtocol
     // MARK: Deflater
 
     @Test(arguments: 0..<20)
-    func whatIsDeflatedInPiecesIsInflatedInOneCall(seed: UInt64) throws {
+    func dataDeflatedInPiecesIsInflatedInOneCall(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let content = random.content(upTo: 200_000)
         let formats: [(Deflater.Format, Inflater.Format)] = [
@@ -133,7 +133,7 @@ import WebSocketProtocol
         }
     }
 
-    @Test func anEmptyMessageIsWrittenAsTheSpecificationSays() throws {
+    @Test func emptyMessageIsWrittenAsInTheSpecification() throws {
         let extensions = [WebSocketExtension(name: "permessage-deflate")]
         let agreement = try #require(try PerMessageDeflateAgreement(extensions, offer: PerMessageDeflateOffer()))
         let deflater = try #require(try MessageDeflater(agreement: agreement))

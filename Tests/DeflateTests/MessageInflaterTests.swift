@@ -54,7 +54,7 @@ import WebSocketProtocol
 
     // MARK: RFC 7692 section 7.2.3
 
-    @Test func atOnceIsAsInPieces() throws {
+    @Test func inflatingWholeEqualsInflatingInPieces() throws {
         let final = OneCallZlib.raw(Self.delta)
         let payloads = [
             Self.oneBlock, Self.sharedWindow, Self.stored, Self.finalBlock, Self.twoBlocks, [0], [],
@@ -74,7 +74,7 @@ import WebSocketProtocol
         }
     }
 
-    @Test func atOnceIsAsInPiecesWhereverAMessageIsCutOff() throws {
+    @Test func inflatingWholeEqualsInflatingInPiecesForTruncatedMessages() throws {
         let text = (0..<50).flatMap { _ in Array("abcdefghijklmnopqrstuvwxyz".utf8) } + Self.delta
         for payload in [OneCallZlib.message(text), OneCallZlib.raw(text), Self.stored, Self.twoBlocks] {
             for length in 1...payload.count {
@@ -92,7 +92,7 @@ import WebSocketProtocol
     }
 
     @Test(arguments: 0..<300)
-    func damageAtOnceIsDamageInPieces(seed: UInt64) throws {
+    func damageIsFoundInWholeMessagesAsInPieces(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var payload = OneCallZlib.message(random.content(upTo: 2_000))
         for _ in 0..<3 {
@@ -105,7 +105,7 @@ import WebSocketProtocol
     }
 
     @Test(arguments: [(-1, true), (0, false), (1, false)])
-    func theLimitHoldsAtOnceToo(missing: Int, isTooLarge: Bool) throws {
+    func limitAppliesToWholeMessages(missing: Int, isTooLarge: Bool) throws {
         let content = [UInt8](repeating: 65, count: 10_000)
         let inflater = try self.inflater(limit: content.count + missing)
         if isTooLarge {
@@ -275,7 +275,7 @@ import WebSocketProtocol
         #expect(throws: DeflateError.outputTooLarge(limit: limit)) { try self.inflate(tooBig, with: inflater) }
     }
 
-    @Test func theLimitCountsAllPiecesAndWhatWasTakenAway() throws {
+    @Test func limitCountsAllPiecesAndRemovedBytes() throws {
         let payload = OneCallZlib.message([UInt8](repeating: 7, count: 5_000), level: 0)
         let inflater = try self.inflater(limit: 4_999)
         let output = PaddedBuffer()

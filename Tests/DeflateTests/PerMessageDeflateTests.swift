@@ -100,7 +100,7 @@ import WebSocketProtocol
         self.expect("permessage-deflate, x-other", fails: .severalExtensions)
     }
 
-    @Test func whatWasNotOfferedIsRefused() {
+    @Test func parameterThatWasNotOfferedIsRefused() {
         let withoutClientWindow = PerMessageDeflateOffer(clientWindow: .notOffered)
         self.expect(
             "permessage-deflate; client_max_window_bits=15", fails: .notOffered(.clientMaxWindowBits),
@@ -112,7 +112,7 @@ import WebSocketProtocol
             offer: Self.everything)
     }
 
-    @Test func whatWasAskedForMustBeAnswered() {
+    @Test func requestedParameterMustBeAnswered() {
         self.expect(
             "permessage-deflate; server_max_window_bits=12", fails: .missing(.serverNoContextTakeover),
             offer: Self.everything)

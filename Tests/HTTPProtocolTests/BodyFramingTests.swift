@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["\u{b}chunked", "chunked\u{c}", "chunked\u{0}"])
-    func controlCharacterIsNoSpaceAroundACoding(value: String) {
+    func controlCharacterIsNotSpaceAroundACoding(value: String) {
         guard case .controlCharacter = Self.read("Transfer-Encoding: \(value)\r\n").error else {
             Issue.record("no control character was found")
             return

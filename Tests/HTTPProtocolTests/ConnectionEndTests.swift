@@ -25,15 +25,15 @@ import Testing
             ], after: "abcX", fields: "Content-Length: 3\r\n")
     }
 
-    @Test func bodyWithoutContentMissesNothing() {
+    @Test func bodyWithoutContentIsComplete() {
         self.expectEnds([nil, nil], after: "X", fields: "Content-Length: 0\r\n")
     }
 
-    @Test func bodyThatEndsWithTheConnectionMissesNothing() {
+    @Test func bodyThatEndsWithTheConnectionIsComplete() {
         self.expectEnds([nil, nil, nil], after: "ab", fields: "")
     }
 
-    @Test func bodyInChunksSaysWhereItEnded() {
+    @Test func truncatedChunkedBodyReportsItsPlace() {
         self.expectEnds(
             [
                 .missingLastChunk, .missingLastChunk, .missingLastChunk,  // 2 CR
@@ -71,7 +71,7 @@ import Testing
         #expect(reader.bodyFraming == nil)
     }
 
-    @Test func emptyLineAloneIsNoWholeResponse() {
+    @Test func emptyLineAloneIsNotAResponse() {
         #expect(ReadResponse.read("\r\n").endError == .incompleteHead)
         #expect(ReadResponse.read("").endError == .noResponse)
     }

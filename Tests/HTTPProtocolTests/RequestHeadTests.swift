@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: [
         "h", "h:", ":443", "h:x", "h:+1", "h:123456", "/", "/h:1", "http://h:1", "u@h:1", "h:1?a", "h:1/", "",
     ])
-    func connectToAnythingElseIsRefused(target: String) {
+    func connectToAnInvalidAuthorityIsRefused(target: String) {
         #expect(throws: RequestHead.Failure.invalidTarget) { try Self.text(.connect, target: target) }
     }
 

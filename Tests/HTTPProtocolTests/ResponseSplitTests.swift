@@ -82,7 +82,7 @@ import Testing
 
     /// A prefix gives a prefix of the content, and no error that the whole does not have.
     @Test(arguments: Self.corpus)
-    func truncatedInputGivesNothingThatTheWholeDoesNotHave(input: Input) {
+    func truncatedInputGivesAPrefixOfTheWholeResponse(input: Input) {
         let bytes = input.bytes
         let whole = input.read(bytes)
         for count in 0..<bytes.count {

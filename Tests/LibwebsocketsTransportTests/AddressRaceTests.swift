@@ -52,14 +52,14 @@ import Testing
 
     // MARK: Several
 
-    @Test func aFailureBringsTheNextAtOnce() {
+    @Test func failureStartsTheNextAttemptAtOnce() {
         var race = AddressRace(addresses: ["a", "b"])
         #expect(race.delayPassed() == .start(attempt: 0, address: "a"))
         #expect(race.failed(attempt: 0, Self.refused) == .start(attempt: 1, address: "b"))
         #expect(race.failed(attempt: 1, Self.noRoute) == .lose(Self.noRoute))
     }
 
-    @Test func aFailureBesideOthersBringsTheNextToo() {
+    @Test func failureBesideOtherAttemptsStartsTheNext() {
         var race = AddressRace(addresses: ["a", "b", "c"])
         _ = race.delayPassed()
         _ = race.delayPassed()
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2])
-    func whoeverConnectsFirstWins(_ winner: Int) {
+    func firstConnectedAttemptWins(_ winner: Int) {
         var race = AddressRace(addresses: ["a", "b", "c"])
         for _ in 0..<3 { _ = race.delayPassed() }
         #expect(race.connected(attempt: winner) == .win(attempt: winner))
@@ -109,7 +109,7 @@ import Testing
         #expect(race.connected(attempt: 1) == .win(attempt: 1))
     }
 
-    @Test func nothingFollowsALostRace() {
+    @Test func noInputChangesALostRace() {
         var race = AddressRace(addresses: ["a"])
         _ = race.delayPassed()
         _ = race.failed(attempt: 0, Self.refused)

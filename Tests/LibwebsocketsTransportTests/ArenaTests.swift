@@ -57,7 +57,7 @@ extension InboundBuffer {
         return InboundArena(limits: limits)
     }
 
-    @Test func whatIsAppendedIsTakenInOrderAndOnce() throws {
+    @Test func appendedBytesAreTakenOnceInOrder() throws {
         let arena = Self.arena()
         #expect(arena.take() == nil)
         arena.open(ResponseHead(statusCode: 101), coding: .none)
@@ -88,7 +88,7 @@ extension InboundBuffer {
         #expect(arena.take() == nil)
     }
 
-    @Test func nothingComesAfterTheEnd() throws {
+    @Test func noBytesAreTakenAfterTheEnd() throws {
         let arena = Self.arena()
         arena.finish(.complete)
         arena.append("late")
@@ -99,7 +99,7 @@ extension InboundBuffer {
         #expect(batch.head == nil)
     }
 
-    @Test func anAbortDropsWhatWasNotRead() throws {
+    @Test func abortDropsUnreadBytes() throws {
         let arena = Self.arena()
         arena.append("a")
         let end = TransportEnd.failed(TransportFailure(phase: .stream, cause: .cancelled))
@@ -117,7 +117,7 @@ extension InboundBuffer {
         #expect(arena.isPaused == pauses)
     }
 
-    @Test func theRoomIsWhatIsMissingToTheHighWatermark() {
+    @Test func roomIsTheDistanceToTheHighWatermark() {
         let record = MemoryLayout<InboundBuffer.Record>.stride
         let arena = Self.arena(high: 100 + record, low: 10)
         #expect(arena.room == 100 + record)
@@ -284,7 +284,7 @@ extension InboundBuffer {
         #expect(try !#require(arena.take()).isReady)
     }
 
-    @Test func afterTheEndNothingIsReady() throws {
+    @Test func heldRequestIsNotReadyAfterTheEnd() throws {
         let ended = Self.arena()
         ended.finish(.complete)
         ended.announceReady()
@@ -319,7 +319,7 @@ extension InboundBuffer {
         #expect(count <= 10_000 / MemoryLayout<InboundBuffer.Record>.stride + 1)
     }
 
-    @Test func dataIsHeardAndAPongIsNot() {
+    @Test func lastHeardIsSetByDataButNotByPongs() {
         let arena = Self.arena()
         #expect(arena.statistics.lastHeard == nil)
         arena.append("a", as: nil, at: .seconds(3))
@@ -329,7 +329,7 @@ extension InboundBuffer {
 
     // MARK: Waiting
 
-    @Test func whatIsThereNeedsNoWait() async {
+    @Test func availableEventNeedsNoWait() async {
         for prepare in [
             { $0.append("a") }, { $0.finish(.complete) }, { $0.announceReady() }, { $0.appendPong() },
             { $0.open(ResponseHead(statusCode: 200), coding: .none) },
@@ -357,7 +357,7 @@ extension InboundBuffer {
         return await task.value
     }
 
-    @Test func aWaiterIsWokenByWhatArrives() async {
+    @Test func arrivingBytesResumeTheWaiter() async {
         let arena = Self.arena()
         let outcome = await Self.outcome(of: arena) { _ in
             arena.append("a")
@@ -390,7 +390,7 @@ extension InboundBuffer {
         #expect(arena.expireWaiter(at: deadline) == .init(deadline: nil, isPaused: false))
     }
 
-    @Test func aLookSaysWhetherReadingIsPaused() {
+    @Test func expireWaiterReportsPausedReading() {
         let arena = Self.arena(high: 1, low: 0)
         arena.append("a")
         #expect(arena.expireWaiter(at: .now) == .init(deadline: nil, isPaused: true))
@@ -420,7 +420,7 @@ extension InboundBuffer {
                 == [false, true, false, false, false, false, true, false, false])
     }
 
-    @Test func aLookIsFollowedByTheNextDeadline() async {
+    @Test func expireWaiterReturnsTheNextDeadline() async {
         let arena = Self.arena()
         let start = ContinuousClock.now + .seconds(1_000)
         #expect(await Self.watches([start], of: arena) == [true])
@@ -435,7 +435,7 @@ extension InboundBuffer {
         #expect(await Self.watches([start + .seconds(61), start + .seconds(59)], of: arena) == [false, true])
     }
 
-    @Test func whoDoesNotParkIsNotWatched() async {
+    @Test func readyConsumerIsNotWatched() async {
         let arena = Self.arena()
         arena.append("a")
         #expect(await arena.wait(until: .now) { Issue.record("there is something to read") } == .ready)
@@ -443,7 +443,7 @@ extension InboundBuffer {
 
     // MARK: Threads
 
-    @Test func everythingArrivesFromAnotherThread() async {
+    @Test func allEventsArriveFromAnotherThread() async {
         let arena = Self.arena(high: 4_000, low: 1_000)
         let count = 20_000
         _ = startThread {
@@ -538,7 +538,7 @@ extension InboundBuffer {
         #expect(pool.take() !== buffer)
     }
 
-    @Test func moreThanALimitIsNotKept() {
+    @Test func poolKeepsBuffersUpToItsLimit() {
         let pool = InboundBufferPool()
         let buffers = (0..<20).map { _ in pool.take() }
         for buffer in buffers { pool.giveBack(buffer) }

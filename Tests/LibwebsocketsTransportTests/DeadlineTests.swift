@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: 0..<5 as Range<UInt>)
-    func whatIsRemovedIsGone(_ id: UInt) {
+    func removedConnectionHasNoDeadline(_ id: UInt) {
         var queue = Self.queue([5, 3, 9, 1, 7])
         queue.remove(ConnectionID(rawValue: id))
         queue.remove(ConnectionID(rawValue: id))
@@ -110,7 +110,7 @@ import Testing
         #expect(liveness.deadline == Self.start + .seconds(30))
     }
 
-    @Test func whatComesPutsThePingOff() {
+    @Test func receivedBytesPostponeThePing() {
         var liveness = Self.liveness()
         liveness.received(at: Self.start + .seconds(15))
         #expect(liveness.act(at: Self.start + .seconds(20)) == .wait)
@@ -136,7 +136,7 @@ import Testing
         #expect(liveness.act(at: Self.start + .seconds(59)) == .giveUp)
     }
 
-    @Test func withoutAnIntervalNothingIsEverDue() {
+    @Test func noPingIsDueWithoutAnInterval() {
         var liveness = Self.liveness(interval: nil)
         #expect(liveness.deadline == nil)
         #expect(liveness.act(at: Self.start + .seconds(1_000_000)) == .wait)

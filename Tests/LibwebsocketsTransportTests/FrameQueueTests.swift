@@ -59,7 +59,7 @@ extension FrameQueue {
 
     private static func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) } }
 
-    @Test func anEmptyQueueWritesNothing() {
+    @Test func emptyQueueWritesNoBytes() {
         var queue = FrameQueue()
         #expect(queue.isEmpty)
         #expect(queue.hasSentMessages)
@@ -117,7 +117,7 @@ extension FrameQueue {
         #expect(frames.filter { $0.opcode < 8 }.flatMap(\.payload) == Self.content(200_000))
     }
 
-    @Test func onlyTheFirstFragmentSaysThatTheMessageIsCompressed() throws {
+    @Test func onlyTheFirstFragmentHasTheCompressionBit() throws {
         var queue = FrameQueue()
         queue.append(OutboundMessage(Self.content(200_000), kind: .text, isCompressed: true))
         queue.append(OutboundMessage(Self.content(10), kind: .binary, isCompressed: true))
@@ -169,7 +169,7 @@ extension FrameQueue {
         #expect(!queue.hasSentMessages)
     }
 
-    @Test func whatNobodyWouldReadIsDropped() throws {
+    @Test func unbegunMessagesAreDroppedWhenThePeerDoesNotRead() throws {
         var queue = FrameQueue()
         queue.append(OutboundMessage(Self.content(5), kind: .text))
         queue.appendClose(CloseFrame(code: .normalClosure), rest: .isDropped)
@@ -180,7 +180,7 @@ extension FrameQueue {
 
     // MARK: Bounds
 
-    @Test func aPeerThatOnlyPingsFillsNoMemory() throws {
+    @Test func queuedPongsAreBounded() throws {
         var queue = FrameQueue()
         for number in 0..<10_000 {
             queue.appendPong(Self.content(123) + [UInt8(number / 256), UInt8(number % 256)])

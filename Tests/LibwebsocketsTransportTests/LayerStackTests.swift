@@ -110,7 +110,7 @@ import Testing
         #expect(run.stack.failureOfEnd == TransportFailure(phase: .proxy, cause: .connectionLost))
     }
 
-    @Test func theHandshakeBeginsWhenTheTunnelStands() throws {
+    @Test func handshakeBeginsWhenTheTunnelIsEstablished() throws {
         let tls = LayerStack.Plan.tls(route: try Self.route(), host: "origin.test", port: 443, isProxy: false)
         var run = Run([try Self.greeting(Self.proxy), tls])
         let questionCount = run.sent.count
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func whatIsNoTLSFailsTheHandshakeAtEverySplit(isProxy: Bool) throws {
+    func bytesThatAreNotTLSFailTheHandshakeAtEverySplit(isProxy: Bool) throws {
         let bytes = Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)
         for cut in 0...bytes.count {
             let tls = LayerStack.Plan.tls(route: try Self.route(), host: "::1", port: 443, isProxy: isProxy)

@@ -45,7 +45,7 @@ import Testing
         #expect(queue.step(isRelief: false, at: Self.start) == .lookUp("c", startsThread: false))
     }
 
-    @Test func aLookUpThatNobodyWaitsForIsNotBegun() {
+    @Test func lookUpWithoutCallersIsNotStarted() {
         var queue = LookupQueue()
         #expect(queue.ask(for: "a", ticket: 1) == true)
         #expect(queue.ask(for: "a", ticket: 2) == false)
@@ -57,7 +57,7 @@ import Testing
         #expect(queue.step(isRelief: false, at: Self.start) == .end)
     }
 
-    @Test func oneWhoStillWaitsIsEnough() {
+    @Test func lookUpRunsWhileOneCallerWaits() {
         var queue = LookupQueue()
         #expect(queue.ask(for: "a", ticket: 1) == true)
         #expect(queue.ask(for: "a", ticket: 2) == false)
@@ -66,7 +66,7 @@ import Testing
         #expect(queue.finished("a") == [2])
     }
 
-    @Test func aLookUpThatRunsGoesOnForWhoeverComes() {
+    @Test func runningLookUpServesLaterCallers() {
         var queue = LookupQueue()
         #expect(queue.ask(for: "a", ticket: 1) == true)
         #expect(queue.step(isRelief: false, at: Self.start) == .lookUp("a", startsThread: false))
@@ -101,7 +101,7 @@ import Testing
         #expect(queue.step(isRelief: true, at: Self.moment(2_000)) == .end)
     }
 
-    @Test func theThreadThatWaitsIsNotWaitedFor() {
+    @Test func sleepingThreadDoesNotDelayNewLookUps() {
         var queue = Self.queue(running: 8)
         #expect(queue.ask(for: "a", ticket: 100) == true)
         #expect(queue.step(isRelief: false, at: Self.moment(1)) == .pause(.milliseconds(1_999)))
@@ -115,7 +115,7 @@ import Testing
         #expect(queue.step(isRelief: false, at: Self.moment(4)) == .lookUp("b", startsThread: false))
     }
 
-    @Test func aStuckLookUpHoldsNobodyUp() {
+    @Test func stuckLookUpDelaysNoOther() {
         var queue = Self.queue(running: 8)
         for ticket in UInt64(100)..<110 { _ = queue.ask(for: "n\(ticket)", ticket: ticket) }
         #expect(queue.step(isRelief: false, at: Self.moment(1)) == .pause(.milliseconds(1_999)))
@@ -150,7 +150,7 @@ import Testing
 
     // MARK: No threads
 
-    @Test func withoutAnyThreadWhoeverWaitsIsTold() {
+    @Test func callersAreFailedWhenNoThreadStarts() {
         var queue = LookupQueue()
         #expect(queue.ask(for: "a", ticket: 1) == true)
         #expect(queue.ask(for: "a", ticket: 2) == false)
@@ -159,7 +159,7 @@ import Testing
         #expect(queue.step(isRelief: false, at: Self.start) == .lookUp("a", startsThread: false))
     }
 
-    @Test func aThreadThatRunsWillSeeToTheRest() {
+    @Test func runningThreadServesTheRemainingNames() {
         var queue = Self.queue(running: 1)
         #expect(queue.ask(for: "a", ticket: 100) == true)
         #expect(queue.threadFailed() == [])

@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: 1...12)
-    func everybodyIsAnswered(_ seed: Int) {
+    func everyCallerIsAnswered(_ seed: Int) {
         var simulation = Simulation(random: SeededGenerator(state: UInt64(seed)))
         for round in 0..<400 {
             switch Int.random(in: 0..<10, using: &simulation.random) {

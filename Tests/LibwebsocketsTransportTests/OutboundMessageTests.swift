@@ -48,7 +48,7 @@ import WebSocketProtocol
         }
     }
 
-    @Test func aWindowThatZlibHasNotIsNotUsed() throws {
+    @Test func windowThatZlibLacksDisablesCompression() throws {
         let text = Self.text(10_000)
         let agreement = try Self.agreement("; client_max_window_bits=8")
         #expect(
@@ -63,7 +63,7 @@ import WebSocketProtocol
             OutboundMessage(bytes, kind: .binary, compressedFor: agreement) == OutboundMessage(bytes, kind: .binary))
     }
 
-    @Test func whatDoesNotCompressIsSentAsItIs() throws {
+    @Test func incompressibleMessageIsSentUncompressed() throws {
         var random = SystemRandomNumberGenerator()
         let bytes = (0..<50_000).map { _ in UInt8.random(in: 0...255, using: &random) }
         let agreement = try Self.agreement("")

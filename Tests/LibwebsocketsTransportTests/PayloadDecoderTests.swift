@@ -266,7 +266,7 @@ import WebSocketProtocol
         #expect(Self.failure([], coding: .content("gzip")) == nil)
     }
 
-    @Test func whatIsNotGzipIsDamaged() {
+    @Test func bytesThatAreNotGzipAreDamaged() {
         let failure = Self.failure([(Array("data: hello\n\n".utf8), nil)], coding: .content("gzip"))
         #expect(failure?.cause == .corruptContentCoding)
     }

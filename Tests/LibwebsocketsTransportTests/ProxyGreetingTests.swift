@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: Self.conversations)
-    func splittingTheAnswersChangesNothing(_ conversation: Conversation) throws {
+    func splittingTheAnswersDoesNotChangeTheOutcome(_ conversation: Conversation) throws {
         let bytes = conversation.answers
         let whole = try Self.course(of: conversation, [bytes[...]])
         for first in 0...bytes.count {
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: Self.conversations)
-    func aBeginningIsNoEnd(_ conversation: Conversation) throws {
+    func truncatedAnswersAreIncomplete(_ conversation: Conversation) throws {
         let byteCount = conversation.byteCount ?? conversation.answers.count
         for count in 0..<byteCount {
             let course = try Self.course(of: conversation, [conversation.answers[..<count]])
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test(arguments: ProxyServer.Scheme.allCases)
-    func nothingIsSentTwice(through scheme: ProxyServer.Scheme) throws {
+    func greetingBytesAreSentOnce(through scheme: ProxyServer.Scheme) throws {
         var greeting = try Self.socks("", [], .incomplete).greeting()
         if scheme != .socks5 { greeting = try Self.http("", "", .incomplete)[0].greeting() }
         #expect(!greeting.takeBytesToSend().isEmpty)

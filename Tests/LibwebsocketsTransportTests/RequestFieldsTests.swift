@@ -73,7 +73,7 @@ import WebSocketProtocol
         #expect(RequestFields.fault(in: request) == nil)
     }
 
-    @Test func aGetSaysNothingOfABody() throws {
+    @Test func getHasNoBodyFields() throws {
         var request = Self.request(fields: [HTTPField("A", "b")])
         request.exchange = .get
         #expect(
@@ -137,7 +137,7 @@ import WebSocketProtocol
         #expect(mailbox.drain().isEmpty)
     }
 
-    @Test func whatWaitsIsRefused() throws {
+    @Test func waitingCommandsAreRefused() throws {
         let mailbox = ServiceMailbox()
         let plan = Self.plan(1)
         mailbox.post(.open(plan))
@@ -147,7 +147,7 @@ import WebSocketProtocol
         #expect(mailbox.drain().isEmpty)
     }
 
-    @Test func whatComesLaterIsRefusedToo() async throws {
+    @Test func laterCommandsAreRefused() async throws {
         let mailbox = ServiceMailbox()
         mailbox.refuse(.unavailable)
         let plan = Self.plan(1)

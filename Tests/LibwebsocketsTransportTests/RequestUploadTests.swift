@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 0), (0, 1), (1, 0), (5, 7), (100, 100), (0, 1_000), (1_000, 0)], [1, 2, 3, 7, 64, 5_000])
-    func everythingComesOnceInPiecesOfAnySize(_ counts: (head: Int, body: Int), size: Int) {
+    func uploadIsTakenOnceInPiecesOfAnySize(_ counts: (head: Int, body: Int), size: Int) {
         let head = Self.bytes(counts.head)
         let body = Self.bytes(counts.body, from: counts.head)
         var upload = RequestUpload(head: head, body: body)
@@ -42,7 +42,7 @@ import Testing
         #expect(Self.answers(to: 1...1, [[], [2], [1, 1], [1], [1]]) == [false, false, false, true, false])
     }
 
-    @Test func withoutAPingNothingIsAnAnswer() {
+    @Test func unsolicitedPongAnswersNoPing() {
         var pings = OutstandingPings()
         let isAnswer = pings.settle(with: [])
         #expect(!isAnswer)

@@ -25,7 +25,7 @@ import WebSocketProtocol
     }
 
     @Test(arguments: [0, 16, 70])
-    func whatNoOtherBufferTakesStaysWhereItIs(offset: Int) throws {
+    func bytesWithoutAnotherBufferStayInTheReserve(offset: Int) throws {
         var reserve: InboundBuffer? = self.large
         let bytes = self.read(Self.text, at: offset, of: self.large)
         self.arena.append(bytes, at: .zero, reserve: &reserve)
@@ -38,7 +38,7 @@ import WebSocketProtocol
         #expect(buffer.byteCount == offset + Self.text.utf8.count + 9)
     }
 
-    @Test func whatASmallBufferTakesIsCopied() throws {
+    @Test func bytesThatFitASmallBufferAreCopied() throws {
         var reserve: InboundBuffer? = self.large
         self.arena.append(self.read("abc", at: 16, of: self.large), at: .zero, reserve: &reserve)
         #expect(reserve === self.large)
@@ -48,7 +48,7 @@ import WebSocketProtocol
         #expect(try #require(self.arena.take(giving: nil)).texts == ["abcdef"])
     }
 
-    @Test func whatALargeBufferHasRoomForIsCopied() throws {
+    @Test func bytesThatFitALargeBufferAreCopied() throws {
         var reserve: InboundBuffer? = InboundBuffer(byteCount: InboundBuffer.largeByteCount)
         self.append(Self.text, reserve: &reserve)
         #expect(reserve == nil)
@@ -87,7 +87,7 @@ import WebSocketProtocol
         #expect(buffer.bytes(of: buffer.records[0]).baseAddress == bytes.baseAddress.map { $0 + 2 })
     }
 
-    @Test func onlyFreeMemoryIsOnesOwn() throws {
+    @Test func freePlaceExistsOnlyInFreeMemory() throws {
         let buffer = PaddedBuffer(capacity: 8)
         let memory = UnsafeRawBufferPointer(buffer.lend())
         func place(_ range: Range<Int>) -> Int? {

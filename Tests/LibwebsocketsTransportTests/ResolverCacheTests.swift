@@ -14,7 +14,7 @@ import Testing
         Self.start + .milliseconds(milliseconds)
     }
 
-    @Test func anEmptyCacheKnowsNothing() {
+    @Test func emptyCacheHasNoAnswer() {
         #expect(ResolverCache().answer(for: "a", at: Self.start) == nil)
     }
 
@@ -29,7 +29,7 @@ import Testing
 
     /// `EAI_NODATA` is -5 and hidden by glibc's header.
     @Test(arguments: [EAI_NONAME, -5])
-    func thatThereIsNoSuchNameIsKnownForASecond(_ code: Int32) {
+    func unresolvableNameIsCachedForASecond(_ code: Int32) {
         var cache = ResolverCache()
         let answer = Resolver.Answer.failure(.unresolvable(code: code))
         cache.store(answer, for: "a", at: Self.start)
@@ -41,7 +41,7 @@ import Testing
         Resolver.LookupFailure.unresolvable(code: EAI_AGAIN), .unresolvable(code: EAI_FAIL),
         .unresolvable(code: EAI_MEMORY), .unresolvable(code: EAI_SYSTEM), .descriptorsExhausted(limit: 1_024),
     ])
-    func whatMayBeOverAtOnceIsNotKept(_ failure: Resolver.LookupFailure) {
+    func temporaryFailuresAreNotCached(_ failure: Resolver.LookupFailure) {
         var cache = ResolverCache()
         cache.store(Self.answer, for: "a", at: Self.start)
         cache.store(.failure(failure), for: "a", at: Self.moment(1))
@@ -86,7 +86,7 @@ import Testing
         #expect(cache.answer(for: "new", at: Self.moment(257)) == Self.answer)
     }
 
-    @Test func whatIsOverGivesWayFirst() {
+    @Test func expiredEntriesAreReplacedFirst() {
         var cache = ResolverCache()
         cache.store(Self.answer, for: "kept", at: Self.start)
         for number in 1..<ResolverCache.nameLimit { cache.store(Self.unknown, for: "\(number)", at: Self.start) }

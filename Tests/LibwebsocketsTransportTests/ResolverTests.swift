@@ -76,7 +76,7 @@ import Testing
 
     // MARK: Sharing
 
-    @Test func thoseWhoAskTogetherShareOneLookUp() async {
+    @Test func concurrentCallersShareOneLookUp() async {
         let lookUp = HeldLookUp()
         let resolver = Resolver(lookUp: lookUp.callAsFunction)
         let asked = AsyncStream<Void>.makeStream()
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Cancelling
 
-    @Test func whoeverHasCancelledHearsNothing() async {
+    @Test func cancelledCallerReceivesNoAnswer() async {
         let lookUp = HeldLookUp()
         let resolver = Resolver(lookUp: lookUp.callAsFunction)
         let delivered = LockedValue<[Int]>([])
@@ -137,7 +137,7 @@ import Testing
         #expect(delivered.withLock { $0 }.isEmpty)
     }
 
-    @Test func aLookUpThatNobodyWaitsForIsNotBegun() async {
+    @Test func lookUpWithoutCallersIsNotStarted() async {
         let lookUp = HeldLookUp()
         let resolver = Resolver(lookUp: lookUp.callAsFunction)
         var tickets: [LookupQueue.Ticket] = []
@@ -157,7 +157,7 @@ import Testing
 
     // MARK: Stuck names
 
-    @Test func namesThatAreNeverAnsweredHoldNobodyUp() async {
+    @Test func unansweredNamesDelayNoOther() async {
         let lookUp = HeldLookUp()
         let resolver = Resolver { name in
             name.hasPrefix("stuck") ? lookUp(name) : .success(["127.0.0.1"])

@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: Self.replies.indices)
-    func aReplyThatIsCutIsNotWhole(index: Int) {
+    func truncatedReplyIsIncomplete(index: Int) {
         let reply = Self.replies[index]
         for count in 0..<reply.count {
             let (_, answer, _) = Self.exchange(Self.handshake(), [[5, 0], Array(reply[..<count])])
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: 0...255 as ClosedRange<UInt8>)
-    func aReplyWithAnotherKindOfAddressIsNoneOfSOCKS(type: UInt8) {
+    func replyWithAnUnknownAddressTypeIsNotSOCKS(type: UInt8) {
         let (_, answer, _) = Self.exchange(Self.handshake(), [[5, 0], [5, 0, 0, type]])
         #expect(answer == ([1, 3, 4].contains(type) ? .incomplete : .failed(.notSOCKS)))
     }

@@ -24,7 +24,7 @@ import Testing
         #expect(care.map { [$0.idleSeconds, $0.probeSeconds, $0.silenceMilliseconds] } == values)
     }
 
-    @Test func withoutPingsTCPDoesNotAsk() {
+    @Test func keepaliveIsOffWithoutPings() {
         #expect(Self.care(ping: nil, pong: .seconds(10)) == nil)
     }
 }

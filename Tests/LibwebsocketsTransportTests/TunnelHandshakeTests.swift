@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: ["user@origin.test", "origin.test/", "origin.test?", "a b", "a\r\nX: y", ""])
-    func hostThatWouldChangeTheQuestionIsNotAskedFor(_ host: String) {
+    func hostThatWouldChangeTheRequestIsNotSent(_ host: String) {
         let failure = TransportFailure(phase: .send, cause: .invalidRequest("no proxy can be asked for the host"))
         #expect(throws: failure) {
             try TunnelHandshake.request(for: Self.endpoint(host, 443), through: ProxyServer(host: "p", port: 1))
@@ -130,7 +130,7 @@ import Testing
         ("Content-Length: x", TransportFailure.Cause.notHTTP), ("Content-Length: 5, 6", .notHTTP),
         ("Transfer-Encoding: gzip", .unsupportedTransferCoding),
     ])
-    func refusalWithAFaultyLengthIsNone(_ line: String, cause: TransportFailure.Cause) {
+    func refusalWithAFaultyLengthIsNotHTTP(_ line: String, cause: TransportFailure.Cause) {
         #expect(Self.progress("HTTP/1.1 407 Why\r\n\(line)\r\n\r\n").outcome == .failed(cause))
     }
 
@@ -156,12 +156,12 @@ import Testing
     @Test(arguments: [
         "X: \u{0}", "X: a\rb", "X: \u{7F}", "X : y", ": y", "no colon", " folded", "X\u{1}: y",
     ])
-    func fieldLineThatHTTPDoesNotAllowIsNoAnswer(_ line: String) {
+    func invalidFieldLineIsNotHTTP(_ line: String) {
         #expect(Self.progress("HTTP/1.1 200 OK\r\n\(line)\r\n\r\n").outcome == .failed(.notHTTP))
     }
 
     @Test(arguments: [0, 1, 7, 12, 13, 19])
-    func aBeginningIsNoAnswer(_ count: Int) {
+    func truncatedAnswerIsIncomplete(_ count: Int) {
         let outcome = count == 19 ? ProxyGreeting.Outcome.established : .incomplete
         let beginning = String("HTTP/1.1 200 OK\r\n\r\n".prefix(count))
         #expect(Self.progress(beginning) == Progress(byteCount: count, outcome: outcome))

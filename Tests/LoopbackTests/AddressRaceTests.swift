@@ -199,7 +199,7 @@ import Testing
     }
 
     /// A look-up that has led nowhere is not what the next attempt begins with.
-    @Test func addressesThatLedNowhereAreLookedUpAgain() async throws {
+    @Test func unreachableAddressesAreLookedUpAgain() async throws {
         let server = try RawServer()
         var request = TransportRequest(
             endpoint: Self.endpoint(["127.0.0.2"], port: server.port), exchange: .post(body: []))
@@ -258,7 +258,7 @@ import Testing
         #expect(hole.waitingCount == 0)
     }
 
-    @Test func manyRaceTogether() async throws {
+    @Test func hundredRacesSucceedConcurrently() async throws {
         let server = try RawServer()
         let hole = try BlackHole(.second, port: server.port)
         let connections = (0..<100).map { _ in Self.connect(["127.0.0.2", "127.0.0.1"], port: server.port) }

@@ -124,14 +124,14 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases, ["{}", "{\"padding\":\"aaaa\"}", "{\"type\":\"response.unheard.of\"}"])
-    func anEventThatNobodyKnowsIsPassedOver(over wire: Wire, payload: String) async throws {
+    func unknownEventIsIgnored(over wire: Wire, payload: String) async throws {
         let turn = try await LoopbackTurn.run([.init(.insert(payload: payload, beforeEvent: 20))], over: wire)
         turn.outcome.expectWhole()
         #expect(turn.log.count == 1)
     }
 
     @Test(arguments: Wire.allCases)
-    func aStreamWithoutATerminalEventIsNoSuccess(over wire: Wire) async throws {
+    func streamWithoutATerminalEventFails(over wire: Wire) async throws {
         let turn = try await LoopbackTurn.run(
             [.init(.endWithoutTerminal())], client: { $0.policy = wire.alone })
         turn.outcome.expectFailure(
@@ -163,7 +163,7 @@ import Testing
                 safety: .sentNoOutput), over: .httpSSE)
     }
 
-    @Test func whatPrecedesADamageInACompressedBodyIsDeliveredOnce() async throws {
+    @Test func outputBeforeDamageInACompressedBodyIsDeliveredOnce() async throws {
         // A zlib stream (RFC 1950) in characters that UTF-8 carries unchanged: stored blocks of 0x4020 bytes, whose
         // length and complement happen to be characters, and then a block of the type that does not exist. There are
         // so many that the damage lies in another piece of the body than the event.

@@ -292,7 +292,7 @@ import Testing
     ///
     /// Printed, it holds none of it.
     @Test(arguments: Wire.allCases)
-    func aDivergenceCarriesTheDeliveredTextAndPrintsNothing(over wire: Wire) async throws {
+    func divergenceCarriesTheDeliveredTextWithoutPrintingIt(over wire: Wire) async throws {
         let faults: [ChappieTestServer.Fault] = [
             .init(.cutAfterEvent(event: 20), attempts: 1...1), .init(.shortenText(toScalar: 3), from: 2),
         ]

@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func cancellingBeforeTheStreamIsReadSendsNothing() async throws {
+    @Test func cancellingBeforeTheStreamIsReadSendsNoRequest() async throws {
         try await withServer(Self.slowServer()) { server in
             let handle = Self.transport(server, .webSocket).streamHandle(Self.request)
             handle.cancel()
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func cancellingAfterTheEndChangesNothing(over wire: Wire) async throws {
+    func cancellingAfterTheEndHasNoEffect(over wire: Wire) async throws {
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let transport = Self.transport(server, wire)
             let handle = transport.streamHandle(Self.request)
@@ -161,7 +161,7 @@ import Testing
 
     // MARK: The stream
 
-    @Test func aStreamThatIsDroppedUnreadSendsNothing() async throws {
+    @Test func unreadDroppedStreamSendsNoRequest() async throws {
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let transport = Self.transport(server, .webSocket)
             _ = transport.stream(Self.request)

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases, ChappieRecoveryPolicy.allCases.filter { $0 != .never })
-    func theToolRunsOnceWithWhatTheCompleteResponseSays(over wire: Wire, recovery: ChappieRecoveryPolicy) async throws {
+    func toolRunsOnceWithTheCompleteArguments(over wire: Wire, recovery: ChappieRecoveryPolicy) async throws {
         try await withServer(Self.configuration()) { server in
             let record = ToolRecord()
             let (outcome, context) = await Self.outcome(of: server, over: wire, record) {
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func whatWasSaidBeforeTheCallComesAgain(over wire: Wire) async throws {
+    func textBeforeTheCallIsVerified(over wire: Wire) async throws {
         try await withServer(Self.configuration(saying: ("Let me see. ", "Let me see. "))) { server in
             let record = ToolRecord()
             let (outcome, _) = await Self.outcome(of: server, over: wire, record)
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func otherWordsBeforeTheCallAreAContradiction(over wire: Wire) async throws {
+    func otherTextBeforeTheCallIsADivergence(over wire: Wire) async throws {
         try await withServer(Self.configuration(saying: ("Let me see. ", "Let me think. "))) { server in
             let record = ToolRecord()
             let (outcome, context) = await Self.outcome(of: server, over: wire, record)

@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func aRequestSpeaksForOneTurn(over wire: Wire) async throws {
+    func requestSettingsApplyToOneTurn(over wire: Wire) async throws {
         try await withServer(scripted([responseEvents(1, [], text: "A."), responseEvents(2, [], text: "B.")])) {
             server in
             let client = Chappie.client(

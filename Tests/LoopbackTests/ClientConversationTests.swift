@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func whatWasSaidIsTheContextOfTheNextTurn(over wire: Wire) async throws {
+    func earlierTurnsAreTheContextOfTheNext(over wire: Wire) async throws {
         try await withServer(Self.model) { server in
             let client = Chappie.client(configuration: .loopback(server, over: wire))
             #expect(try await client.send("One?") == "Answer 1.")
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func whatIsPutIntoARunningResponseIsPartOfTheConversation() async throws {
+    @Test func steeredMessageIsPartOfTheConversation() async throws {
         var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model))
         configuration.eventsPerSecond = 200
         try await withServer(configuration) { server in
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func nothingHappensBeforeATurnIsRead() async throws {
+    @Test func noRequestIsSentBeforeATurnIsRead() async throws {
         try await withServer(Self.model) { server in
             let client = Chappie.client(configuration: .loopback(server))
             let unread = client.streamHandle("never")
@@ -150,7 +150,7 @@ import Testing
     // MARK: What a turn leaves that did not end well
 
     @Test(arguments: Wire.allCases)
-    func aTurnThatFailsAtOnceLeavesNothing(over wire: Wire) async throws {
+    func immediateFailureLeavesTheContextUnchanged(over wire: Wire) async throws {
         let faults = [ChappieTestServer.Fault(.answer(status: 400, body: "{}"), attempts: 1...1)]
         var configuration = Self.model
         configuration.faults = faults
@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test(arguments: Ending.allCases)
-    func aCancelledTurnStopsItsToolsAndWaitsForNobody(_ ending: Ending) async throws {
+    func cancelledTurnStopsItsToolsWithoutWaiting(_ ending: Ending) async throws {
         let (begun, cancelled, never) = (Happening(), Happening(), Happening())
         let tools = [
             ChappieHostTool(name: "polite", description: "") { _ in
@@ -303,7 +303,7 @@ import Testing
         }
     }
 
-    @Test func aTurnWhoseContextIsClearedMeanwhileLeavesNothing() async throws {
+    @Test func turnAddsNoItemsAfterItsContextWasCleared() async throws {
         let (begun, goOn) = (Happening(), Happening())
         let tool = ChappieHostTool(name: "t", description: "") { _ in
             begun.happened()

@@ -67,7 +67,7 @@ import Testing
         #expect(body["prompt_cache_key"] == nil)
     }
 
-    @Test func aServerThatIsNotKnownGetsNothingSpecial() async throws {
+    @Test func unknownServerReceivesNoSpecialMembers() async throws {
         let (record, body) = try await Self.attempt(.other(ChappieEndpoint.openAI.baseURL))
         guard case .object(let members) = body else {
             Issue.record("not an object")
@@ -92,7 +92,7 @@ import Testing
     // MARK: Bad input
 
     @Test(arguments: ["", "[]", "{\"model\":}", #"{"input":{"a":1}}"#, #"{"input":5}"#])
-    func aBodyThatIsNoneFailsBeforeAnythingIsSent(_ body: String) async throws {
+    func invalidBodyFailsBeforeARequestIsSent(_ body: String) async throws {
         try await withServer(scripted([responseEvents(1, [], text: "Done.")])) { server in
             let client = Chappie.client(configuration: .loopback(server))
             let request = ChappieResponseRequest(bodyJSON: Array(body.utf8))
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func anOutputOf100MegabytesIsCutAndSaysSo() async throws {
+    @Test func outputOf100MegabytesIsCutWithANote() async throws {
         let tool = ChappieHostTool(name: "t", description: "") { _ in
             ChappieToolResult(output: String(repeating: "x", count: 100 << 20))
         }

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aForkBeginsWithWhatWasSaidAndGoesItsOwnWay(usesLanes: Bool) async throws {
+    func forkBeginsWithTheContextAndContinuesIndependently(usesLanes: Bool) async throws {
         try await withServer(Self.echo) { server in
             let client = Chappie.client(configuration: .loopback(server) { $0.usesLanes = usesLanes }).lane("main")
             _ = try await client.send("one")
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func aForkOnTheSameSocketSendsOnlyWhatIsNew() async throws {
+    @Test func forkOnTheSameSocketSendsOnlyNewInput() async throws {
         try await withServer(Self.echo) { server in
             let client = Chappie.client(configuration: .loopback(server) { $0.usesLanes = true }).lane("main")
             _ = try await client.send("one")
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func overHTTPThereIsNothingToWarm() async throws {
+    @Test func warmUpIsSkippedOverHTTP() async throws {
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let client = Chappie.client(configuration: .loopback(server, over: .httpSSE))
             await client.prewarm()
@@ -139,7 +139,7 @@ import Testing
     // MARK: What a turn passes on
 
     @Test(arguments: [ChappieRawEvents.unsurfaced, .all, .none])
-    func callsThatRunAreNoRawEvents(rawEvents: ChappieRawEvents) async throws {
+    func callsThatRunAreNotDeliveredAsRawEvents(rawEvents: ChappieRawEvents) async throws {
         let tool = ChappieHostTool(name: "t", description: "") { _ in ChappieToolResult(output: "") }
         let responses = [responseEvents(1, [functionCall("c", "t")]), responseEvents(2, [], text: "Done.")]
         try await withServer(scripted(responses)) { server in

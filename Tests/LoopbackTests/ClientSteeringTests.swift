@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func aNewSocketGetsAllThatWasSaid() async throws {
+    @Test func newSocketReceivesTheWholeConversation() async throws {
         let configuration = Self.server(Self.plain, .init(.closeAfterResponse(), attempts: 1...1, response: 2))
         try await withServer(configuration) { server in
             let client = Chappie.client(configuration: .loopback(server))
@@ -177,7 +177,7 @@ import Testing
 
     // MARK: It does not
 
-    @Test func overHTTPNothingCanBePutIn() async throws {
+    @Test func steeringOverHTTPIsRefused() async throws {
         try await withServer(scripted([responseEvents(1, [], text: "One. ")])) { server in
             let client = Chappie.client(configuration: .loopback(server, over: .httpSSE))
             let (outcome, refusal) = await Self.steer(client, behind: "One. ")
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func aRefusalIsToldAndTheResponseGoesOn() async throws {
+    @Test func refusedSteeringIsReportedAndTheResponseContinues() async throws {
         var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model))
         configuration.eventsPerSecond = 200
         configuration.supportsSteering = false
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func aCutBehindItEndsTheTurnAndNothingIsSentAgain() async throws {
+    @Test func cutAfterSteeringEndsTheTurnWithoutARetry() async throws {
         let configuration = Self.server(Self.plain, .init(.cutAfterEvent(event: 2), attempts: 1...1, response: 2))
         try await withServer(configuration) { server in
             let client = Chappie.client(configuration: .loopback(server))

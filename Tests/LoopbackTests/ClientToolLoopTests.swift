@@ -57,7 +57,7 @@ import Testing
         #expect(loop.outcome.results.count == rounds, sourceLocation: sourceLocation)
     }
 
-    @Test func overAWebSocketALoopUploadsWhatIsNew() async throws {
+    @Test func toolLoopOverAWebSocketUploadsOnlyNewInput() async throws {
         let (half, whole) = (
             try await Self.run(rounds: 25, over: .webSocket), try await Self.run(rounds: 50, over: .webSocket)
         )
@@ -70,7 +70,7 @@ import Testing
         #expect(ratio < 2.1, "\(half.uploadedByteCount) bytes for 25 calls, \(whole.uploadedByteCount) for 50")
     }
 
-    @Test func overHTTPALoopUploadsEverythingAgain() async throws {
+    @Test func toolLoopOverHTTPUploadsTheWholeInput() async throws {
         let (half, whole) = (
             try await Self.run(rounds: 25, over: .httpSSE), try await Self.run(rounds: 50, over: .httpSSE)
         )
@@ -83,7 +83,7 @@ import Testing
 
     /// 200 places in 20 loops of 50 calls; each loop is cut ten times, in ten attempts.
     @Test(arguments: 0..<(EveryByteCutTests.stride > 1 ? 3 : 20))
-    func aLoopThatIsCutAnywhereCallsEachToolOnceAndSaysTheSame(seed: Int) async throws {
+    func toolLoopCutAnywhereRunsEachToolOnce(seed: Int) async throws {
         var generator = CutGenerator(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 &+ 1)
         let wire: Wire = seed.isMultiple(of: 2) ? .webSocket : .httpSSE
         var attempt = 0

@@ -139,7 +139,7 @@ import Testing
 
     // MARK: Outcomes that the model sees
 
-    @Test func whatAToolSaysOfItselfIsAnOutcome() async throws {
+    @Test func toolStatusIsReportedToTheModel() async throws {
         let tools = [
             ChappieHostTool(name: "a", description: "") { _ in .failed("no such city") },
             ChappieHostTool(name: "b", description: "") { _ in .denied("not on Sundays") },
@@ -177,7 +177,7 @@ import Testing
         #expect(inputs.last?.last?["output"]?.string == (isApproved ? "sun in Oslo" : "too warm"))
     }
 
-    @Test func toolsAreLoggedAndMeasuredWithoutTheirWords() async throws {
+    @Test func toolsAreLoggedAndMeasuredWithoutContent() async throws {
         let entries = Locked<[ChappieLogEntry]>([])
         let metrics = Locked<[ChappieMetric]>([])
         let tools = [
@@ -230,7 +230,7 @@ import Testing
         #expect(context.items.suffix(2).map { $0["output"]?.string } == ["the sensor is gone", "aborted"])
     }
 
-    @Test func aCallWithoutAHandlerEndsTheTurnBeforeAnythingRuns() async throws {
+    @Test func callWithoutAHandlerEndsTheTurnBeforeAnyToolRuns() async throws {
         let record = ToolRecord()
         let (outcome, _, _) = try await self.turn(
             [functionCall("call_1", "weather"), functionCall("call_2", "unknown")], tools: [Self.weather(record)])
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    @Test func askingNobodyIsARefusal() async throws {
+    @Test func missingApprovalHandlerIsADenial() async throws {
         let record = ToolRecord()
         let (outcome, _, _) = try await self.turn(
             [functionCall("call_1", "weather")], tools: [Self.weather(record, policy: .ask)])
@@ -307,7 +307,7 @@ import Testing
         }
     }
 
-    @Test func theWallClockEndsAToolThatNeverFinishes() async throws {
+    @Test func timeLimitEndsAToolThatNeverFinishes() async throws {
         let tool = ChappieHostTool(name: "t", description: "") { _ in
             try await forever()
             return ChappieToolResult(output: "")
@@ -321,7 +321,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func theWallClockEndsAServerThatSaysNothing(over wire: Wire) async throws {
+    func timeLimitEndsASilentServer(over wire: Wire) async throws {
         let faults = [ChappieTestServer.Fault(.hang(afterEvent: 1))]
         try await withServer(.init(model: .scripted(LoopbackTurn.model), faults: faults)) { server in
             let client = Chappie.client(

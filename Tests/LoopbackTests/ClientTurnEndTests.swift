@@ -40,7 +40,7 @@ import Testing
     // MARK: The two ways to read
 
     @Test(arguments: Wire.allCases)
-    func batchesAndEventsTellTheSame(over wire: Wire) async throws {
+    func batchesAndEventsAreTheSame(over wire: Wire) async throws {
         let responses = [
             responseEvents(1, [functionCall("a", "t"), functionCall("b", "t", #"{"n":1}"#)], text: "Wait. "),
             responseEvents(2, [functionCall("c", "t", #"{"n":2}"#)]), responseEvents(3, [], text: "Done."),
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func anErrorComesBehindWhatWasBeforeIt(readsBatches: Bool) async throws {
+    func errorFollowsTheEventsBeforeIt(readsBatches: Bool) async throws {
         struct Broken: LocalizedError { var errorDescription: String? { "no" } }
         try await withServer(scripted([responseEvents(1, [functionCall("a", "t")], text: "Wait. ")])) { server in
             let client = Chappie.client(
@@ -84,7 +84,7 @@ import Testing
 
     /// The engine waits for the output of a carried call: what becomes of the call is told all the same.
     @Test(arguments: [false, true])
-    func aCarriedCallThatFailsIsToldBeforeTheError(readsBatches: Bool) async throws {
+    func failedCarriedCallIsDeliveredBeforeTheError(readsBatches: Bool) async throws {
         struct Broken: LocalizedError { var errorDescription: String? { "no" } }
         var configuration = scripted([responseEvents(1, [functionCall("a", "t")])])
         configuration.faults = [.init(.cutBeforeTerminal(), attempts: 1...1)]
@@ -105,7 +105,7 @@ import Testing
 
     // MARK: The wall clock
 
-    @Test func theWallClockDoesNotWaitForAnApproval() async throws {
+    @Test func timeLimitDoesNotWaitForAnApproval() async throws {
         let never = Happening()
         try await withServer(scripted([responseEvents(1, [functionCall("a", "t")])])) { server in
             let client = Chappie.client(
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func theWallClockDoesNotWaitForACarriedCall() async throws {
+    @Test func timeLimitDoesNotWaitForACarriedCall() async throws {
         let never = Happening()
         var configuration = scripted([responseEvents(1, [functionCall("a", "t")])])
         configuration.faults = [.init(.cutBeforeTerminal(), attempts: 1...1)]

@@ -25,7 +25,7 @@ import Testing
 
     /// A signal ends it in order, with its report, though nobody reads what it has begun to write.
     @Test(arguments: [[], ["--json"]], [SIGINT, SIGTERM])
-    func interruptEndsAnOutputThatNobodyReads(_ options: [String], signal: CInt) async throws {
+    func interruptEndsABlockedOutput(_ options: [String], signal: CInt) async throws {
         try await Self.withLargeAnswer { server, home in
             let path = home.path(of: "report.json")
             let child = try ChildProcess(
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func timeLimitEndsAnOutputThatNobodyReads() async throws {
+    @Test func timeLimitEndsABlockedOutput() async throws {
         try await Self.withLargeAnswer { server, home in
             let path = home.path(of: "report.json")
             let child = try ChildProcess(
@@ -92,7 +92,7 @@ import Testing
 
     /// Whoever has read enough has had enough: that is no error.
     @Test(arguments: [[], ["--json"]])
-    func readerThatGoesAwayIsNoError(_ options: [String]) async throws {
+    func closedOutputIsNotAnError(_ options: [String]) async throws {
         try await Self.withLargeAnswer { server, home in
             let report = home.path(of: "report.json")
             let status = home.path(of: "status")

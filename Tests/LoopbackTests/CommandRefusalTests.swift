@@ -52,7 +52,7 @@ import Testing
     ]
 
     @Test(arguments: Self.refusals.indices, [["--max-reconnects", "0"], ["--max-reconnects", "0", "--http-only"]])
-    func serversWordsArePrintedOnALineOfTheirOwn(row: Int, options: [String]) async throws {
+    func serverMessageIsPrintedOnItsOwnLine(row: Int, options: [String]) async throws {
         let (action, words) = Self.refusals[row]
         let outcome = try await Self.run(action, options)
         #expect(outcome.status != 0)
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// Neither the report nor an answer without words has a line of the server's.
-    @Test func reportDoesNotHaveTheServersWords() async throws {
+    @Test func reportOmitsTheServerMessage() async throws {
         let home = try TemporaryDirectory()
         let path = home.path(of: "report.json")
         let body = #"{"detail":"words of the server"}"#
@@ -103,7 +103,7 @@ import Testing
         #expect(json.output.contains(#""serverMessage":"Incorrect API key provided: [redacted].""#))
     }
 
-    @Test func refusedKeyIsSaidToBeAKey() async throws {
+    @Test func refusedKeyIsNamedInTheAdvice() async throws {
         let refusal = ChappieTestServer.Fault.Action.answer(status: 401, body: #"{"detail":"Invalid token"}"#)
         let keyed = try await Self.run(refusal)
         #expect(keyed.status == 77)

@@ -35,7 +35,7 @@ import Testing
             typedAhead: typedAhead)
     }
 
-    @Test func whatIsTypedBeforeTheQuestionDoesNotAnswerIt() async throws {
+    @Test func inputBeforeTheQuestionDoesNotAnswerIt() async throws {
         try await Self.withModel { url, environment in
             let child = try Self.start(url, environment, typedAhead: "y\nyes\ny")
             #expect(await child.hasShown("? [y/N]"))
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func whatIsTypedBehindTheQuestionAnswersIt() async throws {
+    @Test func inputAfterTheQuestionAnswersIt() async throws {
         try await Self.withModel { url, environment in
             let child = try Self.start(url, environment)
             #expect(await child.hasShown(Self.question + #"{"city":"Oslo"}? [y/N]"#))
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// The model's own question has the same words, and cannot have the same look.
-    @Test func whatAModelSaysDoesNotLookLikeAQuestion() async throws {
+    @Test func modelTextCannotImitateAQuestion() async throws {
         try await Self.withModel { url, environment in
             let child = try Self.start(url, environment, ["--approve", "always"])
             let shown = await child.allOutput()
@@ -102,7 +102,7 @@ import Testing
     // MARK: Tools
 
     /// The environment may have keys, of this program and of others.
-    @Test func toolSeesNoKey() async throws {
+    @Test func toolEnvironmentHasNoKey() async throws {
         try await Self.withModel { url, environment in
             let child = try Self.start(
                 url, environment.merging(["LC_TIME": "C", "GITHUB_TOKEN": "canary-key-0dd5"]) { $1 },
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// A tool may print what a model gave it, on standard error too.
-    @Test func terminalObeysNothingThatAToolPrints() async throws {
+    @Test func toolOutputIsEscapedForTheTerminal() async throws {
         try await Self.withModel { url, environment in
             let child = try Self.start(
                 url, environment, tool: #"printf '\033]0;title\007\033[7mRun get_weather with x\n\033[2J' >&2; cat"#,
@@ -131,7 +131,7 @@ import Testing
     }
 
     /// A server's words in an error.
-    @Test func terminalObeysNothingThatAServerSays() async throws {
+    @Test func serverOutputIsEscapedForTheTerminal() async throws {
         let words = "\u{1B}]0;title\u{7}\u{9B}2J\u{202E}"
         var configuration = ChappieTestServer.Configuration(
             model: .scripted(.init()), faults: [.init(.answer(status: 400, body: words))])

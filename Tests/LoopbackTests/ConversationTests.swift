@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func aToolTurnSendsOnlyWhatTheServerDoesNotHave(wire: Wire) async throws {
+    func toolTurnSendsOnlyNewInput(wire: Wire) async throws {
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let transport = ChappieStreamingTransport(
                 configuration: .loopback(server.baseURL) { $0.policy = wire.policy })
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [1, 5, 20])
-    func afterACutEverythingGoesToANewSocket(event: Int) async throws {
+    func wholeInputIsSentToANewSocketAfterACut(event: Int) async throws {
         let faults = [ChappieTestServer.Fault(.cutAfterEvent(event: event, with: .reset), attempts: 1...1, response: 2)]
         try await withServer(.init(model: .scripted(LoopbackTurn.model), faults: faults)) { server in
             let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: [403, 426, 503])
-    func aWarmUpThatFailsCondemnsNothing(status: Int) async throws {
+    func failedWarmUpCondemnsNoTransport(status: Int) async throws {
         let faults = [ChappieTestServer.Fault(.answer(status: status), attempts: 1...1)]
         try await withServer(.init(model: .scripted(LoopbackTurn.model), faults: faults)) { server in
             let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentThatIsNotThereIsAnError() async throws {
+    @Test func missingDocumentIsAnError() async throws {
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
             do {
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatIsNotThereIsAnError() async throws {
+    @Test func unreachableServerIsAnError() async throws {
         let transport = ChappieStreamingTransport(configuration: .loopback("http://127.0.0.1:1"))
         await #expect {
             _ = try await transport.fetch(path: "/models")

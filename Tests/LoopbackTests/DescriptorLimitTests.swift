@@ -48,7 +48,7 @@ import Testing
 
     /// With ever more descriptors it is the service, the look-up or the socket that lacks one, until it works.
     @Test(arguments: Wire.allCases, ["127.0.0.1", "localhost"])
-    func aProcessWithoutDescriptorsSaysSo(over wire: Wire, host: String) async throws {
+    func descriptorExhaustionIsReported(over wire: Wire, host: String) async throws {
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let baseURL = server.baseURL.replacingOccurrences(of: "127.0.0.1", with: host)
             var failures = 0

@@ -52,7 +52,7 @@ import Testing
         return [0, 1] + Array(stride(from: step, to: byteCount, by: step)) + [byteCount - 1, byteCount]
     }
 
-    @Test(arguments: Path.all) func withoutFaultsNothingChanges(_ path: Path) async throws {
+    @Test(arguments: Path.all) func proxyWithoutFaultsIsTransparent(_ path: Path) async throws {
         let turn = try await self.run([], on: path)
         turn.outcome.expectWhole()
         #expect(turn.outcome.report.attempts.map(\.transport) == [path.wire.kind])

@@ -219,7 +219,7 @@ import Testing
     // MARK: Limits
 
     @Test(arguments: [1, 4 << 10, 1 << 20])
-    func aSlowReaderSlowsTheOthersAndLosesNothing(_ watermark: Int) async throws {
+    func slowReaderSlowsTheOthersWithoutLosingEvents(_ watermark: Int) async throws {
         try await withServer(Self.server(eventsPerSecond: nil)) { server in
             let transport = Self.client(server) {
                 $0.limits.highWatermark = watermark
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func aReaderThatLeavesHoldsNobodyUp() async throws {
+    @Test func leavingReaderUnblocksTheOthers() async throws {
         try await withServer(Self.server(eventsPerSecond: nil)) { server in
             let transport = Self.client(server) { ($0.limits.highWatermark, $0.limits.lowWatermark) = (1, 0) }
             let slow = transport.streamHandle(Self.request("slow"))

@@ -86,7 +86,7 @@ import Testing
         #expect(server.log.isEmpty)
     }
 
-    @Test func aRefusedTunnelIsTheLastWordOfBothTransports() async throws {
+    @Test func refusedTunnelFailsBothTransports() async throws {
         let (outcome, asked, server) = try await Self.turn(over: .webSocket, settings: ["ConnectPort 1"]) {
             $0.policy = .default
         }

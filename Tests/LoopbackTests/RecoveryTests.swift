@@ -73,7 +73,7 @@ import Testing
     // MARK: Divergence
 
     @Test(arguments: Wire.allCases, [Fault.Action.divergeText(fromScalar: 1), .shortenText(toScalar: 3)])
-    func aReplayThatSaysSomethingElseEndsTheTurn(over wire: Wire, change: Fault.Action) async throws {
+    func differentReplayEndsTheTurn(over wire: Wire, change: Fault.Action) async throws {
         let turn = try await LoopbackTurn.run(
             [.init(.cutAfterEvent(event: 20), attempts: 1...1), .init(change, from: 2)], over: wire)
         turn.outcome.expectBeginning(deliversText: true)

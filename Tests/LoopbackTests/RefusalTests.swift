@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func tooManyRequestsAreNotRetriedWhenThatIsOff(over wire: Wire) async throws {
+    func rateLimitIsNotRetriedWhenDisabled(over wire: Wire) async throws {
         let turn = try await LoopbackTurn.run(
             [.init(.answer(status: 429, body: "{}"))], over: wire, client: { $0.rateLimitBackoff = .disabled })
         #expect(turn.outcome.clientError == .httpError(429, "{}"))

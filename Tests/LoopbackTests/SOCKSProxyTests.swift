@@ -31,7 +31,7 @@ import Testing
 
     /// What was not asked for is not sent: this proxy asks for no login.
     @Test(arguments: Wire.allCases)
-    func aLoginThatIsNotWantedDoesNoHarm(over wire: Wire) async throws {
+    func unneededLoginIsHarmless(over wire: Wire) async throws {
         let proxy = try await RunningSOCKSProxy.start()
         let turn = try await ProxiedTurn.run(through: proxy.url("alice:password"), over: wire)
         turn.expectWhole(over: wire)

@@ -70,7 +70,7 @@ import Testing
 
     /// The proxy gets neither a credential nor the server's name.
     @Test(arguments: Wire.allCases, [false, true])
-    func aProxyThatIsNotTrustedIsAskedForNothing(over wire: Wire, isSecure: Bool) async throws {
+    func untrustedProxyReceivesNoRequest(over wire: Wire, isSecure: Bool) async throws {
         let proxy = try await Proxy()
         let turn = try await ProxiedTurn.run(
             through: proxy.front.url("alice:password"), over: wire, isSecure: isSecure)

@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: ["", ".", String(repeating: "a", count: 256)])
-    func textThatNamesNoServerGetsNoHandshake(_ host: String) async throws {
+    func invalidServerNameStartsNoHandshake(_ host: String) async throws {
         let result = try await Self.handshake(with: host, names: "DNS:localhost,IP:192.0.2.1", commonName: "[")
         #expect(result.client.is_established == 0)
         #expect(result.serverName == nil)

@@ -58,7 +58,7 @@ import Testing
     }
 
     /// What has come while the process was stopped, signs of life before content, is read before it is judged.
-    @Test func whatCameDuringAStopIsDelivered() async throws {
+    @Test func bytesReceivedDuringAStopAreDelivered() async throws {
         let running = try await Self.start()
         running.child.send(SIGSTOP)
         running.peer.write(Self.event(#"{"type":"keepalive"}"#))
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// The time in which the process did not run is not the server's silence.
-    @Test func whatComesAfterAStopIsInTime() async throws {
+    @Test func bytesAfterAStopAreInTime() async throws {
         let running = try await Self.start()
         running.child.send(SIGSTOP)
         try await Task.sleep(for: Self.stop)

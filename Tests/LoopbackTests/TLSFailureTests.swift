@@ -77,7 +77,7 @@ import Testing
     // MARK: Versions
 
     @Test(arguments: Wire.allCases)
-    func aServerWithNothingNewerThanTLS11IsRefused(over wire: Wire) async throws {
+    func serverLimitedToTLS11IsRefused(over wire: Wire) async throws {
         try await self.expectNoCommonVersion(.tls11, over: wire) { _ in }
     }
 
@@ -142,7 +142,7 @@ import Testing
 
     /// More than the arena takes at once, so that most of it is still in the kernel when the connection breaks.
     @Test(arguments: [ChappieTestServer.Fault.ConnectionCut.end, .alert])
-    func nothingThatCameBeforeTheBreakIsLost(cut: ChappieTestServer.Fault.ConnectionCut) async throws {
+    func bytesBeforeTheBreakAreDelivered(cut: ChappieTestServer.Fault.ConnectionCut) async throws {
         let size = 1_200_000
         let server = try TLSServer(faults: [
             .init(.largeDelta(byteCount: size)), .init(.cutBeforeTerminal(with: cut)),

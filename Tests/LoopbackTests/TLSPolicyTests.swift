@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases, [ChappieTestServer.TLSOptions.Version.tls12, .tls13])
-    func aServerThatAsksIsShownACertificate(
+    func clientCertificateIsPresentedOnRequest(
         over wire: Wire, version: ChappieTestServer.TLSOptions.Version
     ) async throws {
         let client = try Client(version)
@@ -157,7 +157,7 @@ import Testing
 
     /// In TLS 1.3 the request is on its way before the server has said that it wants another client.
     @Test(arguments: Wire.allCases, [ChappieTestServer.TLSOptions.Version.tls12, .tls13])
-    func aServerThatIsShownNoneSaysSo(over wire: Wire, version: ChappieTestServer.TLSOptions.Version) async throws {
+    func missingClientCertificateIsNamed(over wire: Wire, version: ChappieTestServer.TLSOptions.Version) async throws {
         let client = try Client(version)
         let outcome = await client.server.turn(over: wire)
         let isLate = version == .tls13
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases, [ChappieTestServer.TLSOptions.Version.tls12, .tls13])
-    func aServerThatKnowsAnotherAuthoritySaysSo(
+    func clientCertificateOfAnotherAuthorityIsReported(
         over wire: Wire, version: ChappieTestServer.TLSOptions.Version
     ) async throws {
         let (client, other) = (try Client(version), try Client())

@@ -51,7 +51,7 @@ import Testing
     @Test(
         arguments: Self.exchanges,
         ["7fffffffffffffff", "80000000", "ffffffff", "FFFFFFFF", "100000000", "100000005", "000000000100000005"])
-    func aChunkLargerThanWhatComesIsCut(_ exchange: TransportRequest.Exchange, size: String) async throws {
+    func truncatedChunkIsAnEarlyEnd(_ exchange: TransportRequest.Exchange, size: String) async throws {
         let (connection, peer) = try await RawServer().connect(exchange)
         _ = await peer.read(until: "\r\n\r\n")
         peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(size)\r\nhello\r\n0\r\n\r\n")
@@ -82,7 +82,7 @@ import Testing
 
     /// The chunks of one read are delivered together, also when an error follows in the same read.
     @Test(arguments: Self.exchanges, ["xyz\r\n", "10000000000000000\r\nhello\r\n", "2\r\nok!!"])
-    func whatAReadHasBeforeItsErrorIsDelivered(_ exchange: TransportRequest.Exchange, error: String) async throws {
+    func bytesBeforeAnErrorInOneReadAreDelivered(_ exchange: TransportRequest.Exchange, error: String) async throws {
         let (connection, peer) = try await RawServer().connect(exchange)
         _ = await peer.read(until: "\r\n\r\n")
         peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: Self.exchanges, [204, 304])
-    func whatHasNoContentIsNotWaitedFor(_ exchange: TransportRequest.Exchange, statusCode: Int) async throws {
+    func responseWithoutContentEndsAtOnce(_ exchange: TransportRequest.Exchange, statusCode: Int) async throws {
         for fields in ["", "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"] {
             for rest in ["", "hello", "5\r\nhello\r\n0\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"] {
                 let answer = "HTTP/1.1 \(statusCode) Nothing\r\n\(fields)\r\n\(rest)"

@@ -162,7 +162,7 @@ import Testing
                 == [.failed(.upgrade, .openingHandshakeInvalid(.connection))])
     }
 
-    @Test func severalAcceptKeysAreNone() async throws {
+    @Test func severalAcceptKeysAreRefused() async throws {
         for other in [nil, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="] {
             let events = try await self.upgrade { head in
                 let line = head.split(separator: "\r\n").first { $0.hasPrefix("Sec-WebSocket-Accept: ") } ?? ""

@@ -233,7 +233,7 @@ import Testing
         #expect(await connection.eventsToEnd() == [.failed(.stream, .cancelled)])
     }
 
-    @Test func aConnectionThatIsNotThereYetIsClosedToo() async throws {
+    @Test func unestablishedConnectionIsClosed() async throws {
         let server = try RawServer()
         for exchange in [TransportRequest.Exchange.get, .post(body: [1]), .webSocket(offersCompression: true)] {
             let connection = LibwebsocketsTransport().connect(
@@ -247,7 +247,7 @@ import Testing
     }
 
     /// libwebsockets would go on writing what it holds, and the system what it holds.
-    @Test func aBodyThatNobodyReadsIsDropped() async throws {
+    @Test func unreadBodyIsDropped() async throws {
         let server = try RawServer(receiveBufferByteCount: 4096)
         let body = [UInt8].counting(12_000_000)
         let (connection, peer) = try await server.connect(.post(body: body))
@@ -261,7 +261,7 @@ import Testing
         #expect(await connection.eventsToEnd() == [.failed(.stream, .cancelled)])
     }
 
-    @Test func aMessageThatNobodyReadsIsDropped() async throws {
+    @Test func unreadMessageIsDropped() async throws {
         let server = try RawServer(receiveBufferByteCount: 4096)
         let (connection, peer) = try await server.connectWebSocket()
         let message = [UInt8].counting(12_000_000)

@@ -137,7 +137,7 @@ import Testing
             await refused.eventsToEnd() == [.opened(200), .body("short"), .failed(.stream, .connectionLost)])
     }
 
-    @Test func aBodyThatNobodyReadsIsHeldBack() async throws {
+    @Test func unreadBodyIsHeldBack() async throws {
         let server = try RawServer()
         let byteCount = 12_000_000
         let (connection, peer) = try await server.connect(.get) {

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [0, 2, 300_000])
-    func untilItIsReleasedTheServerHasNothing(_ count: Int) async throws {
+    func serverReceivesNoRequestBeforeTheRelease(_ count: Int) async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.hold(server, body: [UInt8].counting(count))
         #expect(await connection.event() == .ready)
@@ -74,7 +74,7 @@ import Testing
         #expect(await connection.eventsToEnd() == Self.answered)
     }
 
-    @Test func aReleaseBeforeTheConnectionIsThereIsRemembered() async throws {
+    @Test func earlyReleaseIsRemembered() async throws {
         let server = try RawServer()
         var request = TransportRequest(endpoint: server.endpoint, exchange: .post(body: [UInt8].counting(10)))
         request.isHeld = true
@@ -88,7 +88,7 @@ import Testing
         #expect(await connection.eventsToEnd() == [.ready] + Self.answered)
     }
 
-    @Test func aSecondReleaseSendsNothingTwice() async throws {
+    @Test func secondReleaseHasNoEffect() async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.hold(server)
         #expect(await connection.event() == .ready)

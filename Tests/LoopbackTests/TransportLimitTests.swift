@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [(-1, false), (0, false), (1, true)])
-    func messagesThatNobodyReadsAddUp(excess: Int, fails: Bool) async throws {
+    func unreadMessagesCountTogetherTowardsTheLimit(excess: Int, fails: Bool) async throws {
         let (connection, peer) = try await Self.webSocket()
         Self.send(Self.outboundLimit / 2, on: connection)
         Self.send(Self.outboundLimit / 2 + excess, on: connection)

@@ -61,7 +61,7 @@ import Testing
         connection.cancel()
     }
 
-    @Test func aPongThatAnswersNothingIsNotReported() async throws {
+    @Test func unsolicitedPongIsNotReported() async throws {
         let (connection, peer) = try await RawServer().connectWebSocket()
         peer.writeFrame(opcode: Self.pong)
         peer.writeFrame(opcode: Self.pong, [1, 2, 3, 4, 5, 6, 7, 8])
@@ -105,7 +105,7 @@ import Testing
         connection.cancel()
     }
 
-    @Test func withoutAnOpenWebSocketNothingIsSent() async throws {
+    @Test func pingNeedsAnOpenWebSocket() async throws {
         let server = try RawServer()
         let (connection, peer) = try await server.connect(.webSocket(offersCompression: false))
         connection.ping()
@@ -144,7 +144,7 @@ import Testing
 
     // MARK: What was heard
 
-    @Test func everythingButPongsIsHeard() async throws {
+    @Test func lastHeardIsSetByAllButPongs() async throws {
         let (connection, peer) = try await RawServer().connectWebSocket()
         var heard = try #require(connection.statistics.lastHeard)
         #expect(connection.statistics.lastReceived == heard)
@@ -172,7 +172,7 @@ import Testing
         #expect(try #require(connection.statistics.lastHeard) > heard)
     }
 
-    @Test func aPieceOfAMessageIsHeard() async throws {
+    @Test func lastHeardIsSetByAPieceOfAMessage() async throws {
         let (connection, peer) = try await RawServer().connectWebSocket()
         let heard = try #require(connection.statistics.lastHeard)
         peer.write([0x81, 0x03, UInt8(ascii: "a")])
@@ -183,7 +183,7 @@ import Testing
         connection.cancel()
     }
 
-    @Test func everyByteOfABodyIsHeard() async throws {
+    @Test func lastHeardIsSetByEveryByteOfABody() async throws {
         let (connection, peer) = try await RawServer().connect(.get)
         _ = await peer.read(until: "\r\n\r\n")
         #expect(connection.statistics.lastHeard == nil)

@@ -125,7 +125,7 @@ import Testing
         #expect(await connection.eventsToEnd() == [.opened(200), .body("ok"), .ended(.complete)])
     }
 
-    @Test func bytesThatComeWithTheAnswerAreNoTLS() async throws {
+    @Test func bytesAfterTheProxysAnswerThatAreNotTLSFail() async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(through: server, isSecure: true)
         await Self.readRequest(from: peer)
@@ -202,7 +202,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases, [[], [5, 0], [5, 0, 5, 0, 0, 1, 0]] as [[UInt8]])
-    func aProxyThatSaysNoMoreIsGivenUp(_ kind: Kind, after bytes: [UInt8]) async throws {
+    func silentProxyTimesOut(_ kind: Kind, after bytes: [UInt8]) async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(through: server, kind, isSecure: true) {
             $0.timeouts.connect = .milliseconds(60)

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func nothingButTheQuestionIsSentBeforeItsAnswer(isSecure: Bool) async throws {
+    func onlyTheTunnelRequestIsSentBeforeItsAnswer(isSecure: Bool) async throws {
         let proxy = try await Proxy()
         let connection = proxy.connect(isSecure: isSecure)
         let peer = try await proxy.accept()
@@ -84,7 +84,7 @@ import Testing
         #expect(await connection.eventsToEnd() == [.opened(200), .body("ok"), .ended(.complete)])
     }
 
-    @Test func bytesThatComeWithTheAnswerAreNoTLS() async throws {
+    @Test func bytesAfterTheProxysAnswerThatAreNotTLSFail() async throws {
         let proxy = try await Proxy()
         let connection = proxy.connect(isSecure: true)
         let peer = try await proxy.accept()
@@ -185,7 +185,7 @@ import Testing
         #expect(await connection.eventsToEnd() == [.failed(.proxy, .tlsHandshakeFailed)])
     }
 
-    @Test func aProxyThatSaysNoMoreIsGivenUp() async throws {
+    @Test func silentProxyTimesOut() async throws {
         let server = try RawServer()
         let connection = Self.connect(to: "https://127.0.0.1:\(server.port)") {
             $0.timeouts.connect = .milliseconds(60)

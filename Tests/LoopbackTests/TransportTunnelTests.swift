@@ -38,7 +38,7 @@ import Testing
     // MARK: The question
 
     @Test(arguments: Kind.allCases, [false, true])
-    func nothingButTheQuestionIsSentBeforeItsAnswer(_ kind: Kind, isSecure: Bool) async throws {
+    func onlyTheTunnelRequestIsSentBeforeItsAnswer(_ kind: Kind, isSecure: Bool) async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(
             through: server, kind, isSecure: isSecure, userInformation: "u:p@")
@@ -125,7 +125,7 @@ import Testing
         #expect(await connection.eventsToEnd() == [.opened(204), .ended(.complete)])
     }
 
-    @Test func whatComesWithTheAnswerIsTheTunnels() async throws {
+    @Test func bytesAfterTheAnswerBelongToTheTunnel() async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(through: server)
         _ = await peer.read(until: "\r\n\r\n")
@@ -133,7 +133,7 @@ import Testing
         #expect(await connection.eventsToEnd() == [.opened(200), .body("ok"), .ended(.complete)])
     }
 
-    @Test func whatComesWithTheAnswerIsNoTLS() async throws {
+    @Test func bytesAfterTheAnswerThatAreNotTLSFail() async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(through: server, isSecure: true)
         _ = await peer.read(until: "\r\n\r\n")
@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases, ["", "HTTP/1.1 200 OK\r\nX: y"])
-    func aProxyThatSaysNoMoreIsGivenUp(_ kind: Kind, after text: String) async throws {
+    func silentProxyTimesOut(_ kind: Kind, after text: String) async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(through: server, kind, isSecure: true) {
             $0.timeouts.connect = .milliseconds(60)
@@ -240,7 +240,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     }
 
-    @Test func aCancelledQuestionLeavesNothing() async throws {
+    @Test func cancelledTunnelRequestLeavesNoSocket() async throws {
         let server = try RawServer()
         try await RawServer.fence()
         let before = try Self.descriptorCount()

@@ -22,7 +22,7 @@ import Testing
         #expect(await peer.readToEnd().bytes.isEmpty)
     }
 
-    @Test func aBodyThatNobodyReadsIsNotSent() async throws {
+    @Test func unreadRequestBodyIsNotSent() async throws {
         let server = try RawServer(receiveBufferByteCount: 4096)
         let body = [UInt8].counting(12_000_000)
         let (connection, peer) = try await server.connect(.post(body: body))
@@ -61,7 +61,7 @@ import Testing
         #expect(await connection.events(2) == [.body("k"), .ended(.complete)])
     }
 
-    @Test func aServerThatAnswersAndClosesIsStillHeard() async throws {
+    @Test func answerBeforeACloseIsDelivered() async throws {
         let server = try RawServer(receiveBufferByteCount: 4096)
         let (connection, peer) = try await server.connect(.post(body: [UInt8].counting(12_000_000)))
         _ = await peer.read(until: "\r\n\r\n")

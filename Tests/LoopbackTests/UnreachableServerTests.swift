@@ -20,7 +20,7 @@ import Testing
     // MARK: Names and ports
 
     @Test(arguments: Wire.allCases)
-    func aPortThatNobodyListensOnIsTriedTwice(over wire: Wire) async throws {
+    func closedPortIsTriedTwice(over wire: Wire) async throws {
         let port = try ClosedPort()
         let outcome = await self.outcome(port.baseURL, over: wire)
         withExtendedLifetime(port) {}
@@ -31,7 +31,7 @@ import Testing
         #expect(outcome.transportFailure?.details.systemCode == Int(ECONNREFUSED))
     }
 
-    @Test func anUnreachableServerCondemnsNoTransport() async throws {
+    @Test func unreachableServerCondemnsNoTransport() async throws {
         let port = try ClosedPort()
         let outcome = await self.outcome(port.baseURL, over: .webSocket) { $0.policy = .default }
         withExtendedLifetime(port) {}

@@ -42,7 +42,7 @@ import Testing
 
     // MARK: What is said before the end
 
-    @Test func whatCameBeforeAViolationIsAnsweredFirst() async throws {
+    @Test func messagesBeforeAViolationAreAnsweredFirst() async throws {
         let echo = try await WebSocketEcho(to: RawServer())
         echo.peer.write(
             RawPeer.frame(1, Array("one".utf8)) + RawPeer.frame(2, Array("two".utf8)) + RawPeer.frame(1, reserved: 2)
@@ -58,7 +58,7 @@ import Testing
             ])
     }
 
-    @Test func aViolationIsAnsweredInTimeAlthoughNobodyReads() async throws {
+    @Test func violationIsAnsweredInTimeWithoutAReader() async throws {
         let (connection, peer) = try await RawServer().connectWebSocket { $0.close = .milliseconds(100) }
         peer.write(RawPeer.frame(1, Array("one".utf8)) + RawPeer.frame(3))
         #expect(await peer.readFrame() == RawPeer.Frame(opcode: Self.close, payload: Self.payload(1002)))
@@ -78,7 +78,7 @@ import Testing
         #expect(await peer.readCloseCode() == 1002)
     }
 
-    @Test func whatWasSentBeforeACloseGoesOutFirst() async throws {
+    @Test func messagesSentBeforeACloseAreWrittenFirst() async throws {
         let (connection, peer) = try await RawServer().connectWebSocket()
         connection.send(Array("last words".utf8), as: .text)
         connection.close()
@@ -145,7 +145,7 @@ import Testing
         #expect(await peer.readToEnd().end == .end)
     }
 
-    @Test func aPeerThatReadsNothingIsLeftAfterAClose() async throws {
+    @Test func peerThatDoesNotReadIsLeftAfterAClose() async throws {
         let server = try RawServer(receiveBufferByteCount: 4096)
         let (connection, peer) = try await server.connectWebSocket { $0.close = .milliseconds(100) }
         connection.send([UInt8](repeating: 0x61, count: 12_000_000), as: .binary)

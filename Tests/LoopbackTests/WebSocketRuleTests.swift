@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: try Self.broken())
-    func whatBreaksARuleFailsTheConnection(_ testCase: Case) async throws {
+    func protocolViolationFailsTheConnection(_ testCase: Case) async throws {
         try await self.check(testCase)
     }
 
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: try Self.kept())
-    func whatKeepsTheRulesIsRead(_ testCase: Case) async throws {
+    func validFramesAreRead(_ testCase: Case) async throws {
         try await self.check(testCase)
     }
 

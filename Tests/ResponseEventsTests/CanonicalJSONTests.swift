@@ -137,7 +137,7 @@ import Testing
     ]
 
     @Test(arguments: others)
-    func whatIsNotJSONStaysAsItIs(text: String) {
+    func textThatIsNotJSONIsUnchanged(text: String) {
         #expect(Array(CanonicalJSON.text(of: text).utf8) == Array(text.utf8))
         let spaced = " " + text + " "
         #expect(Array(CanonicalJSON.text(of: spaced).utf8) == Array(spaced.utf8))
@@ -146,7 +146,7 @@ import Testing
     @Test(arguments: [
         [0x22, 0xFF, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xF5, 0x22],
     ])
-    func whatIsNotUTF8StaysAsItIs(bytes: [UInt8]) {
+    func bytesThatAreNotUTF8AreUnchanged(bytes: [UInt8]) {
         #expect(CanonicalJSON.bytes(of: bytes) == bytes)
     }
 
@@ -167,7 +167,7 @@ import Testing
     }
 
     /// A byte taken away from a text, or put in, gives another value or none, and never fails.
-    @Test func anyDamageIsTaken() {
+    @Test func damagedTextDoesNotTrap() {
         let text = Array(#"{"b":[1,-2.5e+3,"x\n\u00e9\ud83d\ude00"],"a":{"c":null,"d":true}}"#.utf8)
         for position in text.indices {
             #expect(CanonicalJSON.bytes(of: text[..<position]) == Array(text[..<position]))

@@ -33,7 +33,7 @@ import Testing
 
     // MARK: It holds
 
-    @Test func whatIsNewIsSentBehindTheResponse() {
+    @Test func newInputFollowsTheResponse() {
         let continuation = Self.memory()?.continuation(of: Self.body([Self.question, Self.call, Self.output]))
         #expect(continuation?.previousResponseID == "r1")
         #expect(Self.rest(continuation) == "[\(Self.output)]")
@@ -85,7 +85,7 @@ import Testing
     // MARK: It does not hold
 
     @Test(arguments: [nil, ""])
-    func withoutAnIdentifierNothingIsContinued(id: String?) {
+    func responseWithoutAnIdentifierIsNotStored(id: String?) {
         #expect(Self.memory(id: id) == nil)
     }
 
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: [#""model":"m","conversation":"c""#, #""model":"m","previous_response_id":"r0""#])
-    func aRequestThatSaysItselfWhatItGoesOnFromIsLeftAlone(members: String) {
+    func requestWithItsOwnPredecessorIsNotContinued(members: String) {
         #expect(Self.memory(Self.body([Self.question], members)) == nil)
         #expect(
             Self.memory()?.continuation(of: Self.body([Self.question, Self.call, Self.output], members)) == nil)
@@ -138,19 +138,19 @@ import Testing
         }
     }
 
-    @Test func anInputThatIsNoListIsNotRemembered() {
+    @Test func inputThatIsNotAListIsNotStored() {
         #expect(Self.memory(Self.body(#"{"model":"m","input":{"a":1}}"#)) == nil)
         #expect(Self.memory(Self.body(#"{"model":"m","input":7}"#)) == nil)
     }
 
     // MARK: Nothing new
 
-    @Test func withoutAnythingNewTheRequestIsSentWhole() {
+    @Test func requestWithoutNewInputIsSentWhole() {
         #expect(Self.memory()?.continuation(of: Self.body([Self.question, Self.call])) == nil)
         #expect(Self.memory(items: [])?.continuation(of: Self.body([Self.question])) == nil)
     }
 
-    @Test func behindAWarmUpNothingNewIsEnough() {
+    @Test func warmUpIsContinuedWithoutNewInput() {
         let memory = Self.memory(items: [], isWarmUp: true)
         #expect(Self.rest(memory?.continuation(of: Self.body([Self.question]))) == "[]")
         #expect(Self.rest(memory?.continuation(of: Self.body([Self.question, Self.output]))) == "[\(Self.output)]")
@@ -164,7 +164,7 @@ import Testing
 
     // MARK: The message
 
-    @Test func theMessageHoldsTheRestAndEverythingElse() throws {
+    @Test func continuationMessageKeepsTheOtherMembers() throws {
         let request = Self.body([Self.question, Self.call, Self.output], #""model":"m","tools":[1]"#)
         let memory = Self.memory(Self.body([Self.question], #""model":"m","tools":[1]"#))
         let continuation = try #require(memory?.continuation(of: request))

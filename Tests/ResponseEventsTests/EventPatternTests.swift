@@ -289,7 +289,7 @@ import Testing
 
     /// What is not a delta, and what is no event, leaves the shape of the delta before as it is.
     @Test(arguments: handMadeEvents + ["{", "[DONE]", #"{"type":7}"#, "\u{1}"])
-    func somethingElseMayComeInBetween(event: String) {
+    func otherEventsMayComeInBetween(event: String) {
         for shape in Self.shapes {
             self.check(shape[1], after: [shape[0], shape[1], event])
             self.check(event, after: shape)

@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func whatIsOneByteAwayIsNotKnown() {
+    @Test func nameWithOneChangedByteIsUnknown() {
         let known = Dictionary(uniqueKeysWithValues: Self.meanings.map { (Array($0.0.utf8), $0.1) })
         let bytes = Array("abcdefghijklmnopqrstuvwxyz._ AZ09".utf8)
         var decoder = ResponseEventDecoder()

@@ -12,7 +12,7 @@ import Testing
     ]
 
     @Test(arguments: handMadeEvents)
-    func bytesThatAreNoUTF8AreRefusedInEveryPlace(event: String) {
+    func bytesThatAreNotUTF8AreRefusedInEveryPlace(event: String) {
         let original = Array(event.utf8)
         var decoder = ResponseEventDecoder()
         for bytes in Self.invalidUTF8 {
@@ -237,7 +237,7 @@ import Testing
     }
 
     @Test(arguments: ["1", "-0.5", "true", "null", "{}", #"{"type":"keepalive"}"#, "[]", #"["keepalive"]"#])
-    func aTypeThatIsNoStringIsNoType(value: String) throws {
+    func typeMustBeAString(value: String) throws {
         #expect(decodingError(#"{"type":\#(value)}"#) == .missingType)
         #expect(decodingError(#"{"delta":"x","type":"keepalive","type":\#(value)}"#) == .missingType)
         // A string that comes later is one.

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func anAbsentIndexIsZeroAndAnAbsentNumberIsNone() throws {
+    @Test func absentIndexIsZeroAndAbsentNumberIsNil() throws {
         try withEvent(Array(#"{"type":"response.output_text.delta","delta":""}"#.utf8)) { event in
             guard case .delta(.text, 0, 0, let text) = event.kind else {
                 Issue.record("not that delta")
@@ -58,7 +58,7 @@ import Testing
         ("0", 0), ("7", 7), ("999999999999999999", 999_999_999_999_999_999), ("1000000000000000000", -1), ("-1", -1),
         ("1.0", -1), ("1e2", -1), ("18446744073709551616", -1), ("\"7\"", 0), ("null", 0), ("[7]", 0), ("true", 0),
     ])
-    func aNumberThatIsNoPositionIsNotTakenForAMissingOne(text: String, index: Int) throws {
+    func invalidPositionDiffersFromAMissingOne(text: String, index: Int) throws {
         let json =
             #"{"type":"response.output_text.delta","output_index":\#(text),"content_index":\#(text),"delta":"a"}"#
         try withEvent(Array(json.utf8)) { event in

@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "incomplete_details", "usage", "model", "end_turn", "output"])
-    func whatIsOnlyGoodToKnowMayHaveAnyType(name: String) {
+    func optionalMembersMayHaveAnyType(name: String) {
         for value in ["null", "1", "{}", "[]", "\"x\"", "[[{}]]", #"{"code":{},"cached_tokens":"x","reason":[]}"#] {
             #expect(decodingError(#"{"type":"response.completed","response":{"\#(name)":\#(value)}}"#) == nil)
         }

@@ -15,7 +15,7 @@ import Testing
         #expect(text(try body.webSocketMessage()) == #"{"type":"response.create",\#(members)}"#)
     }
 
-    @Test func eachFormLeavesOutWhatIsNotItsOwn() throws {
+    @Test func eachFormOmitsTheMembersOfTheOther() throws {
         let json = #"""
             {"type":"x","stream":false,"background":true,"generate":false,"stream_id":"a","previous_response_id":"r"}
             """#
@@ -41,7 +41,7 @@ import Testing
         ("", ResponseEventError.notJSON), ("[]", .notObject), ("{", .notJSON), (#"{"a":1}{"#, .notJSON),
         (#"{"a":01}"#, .notJSON), ("null", .notObject),
     ])
-    func whatIsNoObjectIsRefused(json: String, reason: ResponseEventError) {
+    func textThatIsNotAnObjectIsRefused(json: String, reason: ResponseEventError) {
         #expect(throws: ResponseRequestBodyError.invalidBody(reason)) {
             try ResponseRequestBody(json: Array(json.utf8))
         }
@@ -69,7 +69,7 @@ import Testing
         #expect((object["reasoning"] as? [String: String]) == ["effort": "low"])
     }
 
-    @Test func whatTheModelSaidGoesBackAsOutput() throws {
+    @Test func modelMessagesAreSentBackAsOutput() throws {
         let messages: [ResponseRequestBody.Message] = [
             .init(role: "system", text: "s"), .init(role: "assistant", text: "a"),
         ]
@@ -108,7 +108,7 @@ import Testing
         #expect(text(body.httpBody()) == expected)
     }
 
-    @Test func aContinuationSendsWhatIsNew() throws {
+    @Test func continuationSendsOnlyNewInput() throws {
         let body = try ResponseRequestBody(json: Array(#"{"model":"m","input":[1],"client_metadata":{"k":"v"}}"#.utf8))
         let options = ResponseRequestBody.WebSocketOptions(
             continuation: .init(previousResponseID: "resp_1", inputJSON: Array("[2]".utf8)), turnState: "ts",

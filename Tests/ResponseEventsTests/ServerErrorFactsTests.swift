@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func theEndOfALimitIsWhatTheServerSaysOrIsCounted() throws {
+    @Test func endOfALimitIsTheServersOrComputed() throws {
         let limit = { (members: String) in
             UsageLimitError(
                 try #require(ServerErrorFacts(body: #"{"error":{"type":"usage_limit_reached"\#(members)}}"#.utf8)),
@@ -108,7 +108,7 @@ import Testing
         #"{"type":"error"}"#, #"{"type":"error","error":null}"#, #"{"type":"error","error":[1]}"#,
         #"{"type":"error","headers":[],"status":{},"code":[],"message":{}}"#,
     ])
-    func anErrorEventMaySayNothing(json: String) throws {
+    func errorEventMayHaveNoFacts(json: String) throws {
         try withEvent(Array(json.utf8)) { event in
             guard case .error(let error) = event.kind else {
                 Issue.record("not an error")

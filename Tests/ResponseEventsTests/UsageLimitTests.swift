@@ -67,7 +67,7 @@ import Testing
         #expect(limits.activeSnapshot.isEmpty)
     }
 
-    @Test func aServerThatInventsFamiliesFillsNoMemory() {
+    @Test func inventedLimitFamiliesAreBounded() {
         let fields = (0..<1_000).map { ("x-\($0)-primary-used-percent", "1") }
         #expect(UsageLimitHeaders(fields).snapshots.count == UsageLimits.maximumCount)
         var limits = UsageLimits()
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: ["-5", "99999999999999999999", "1.5", "x", "", "0x1f", "1e30", "nan"])
-    func aNumberThatIsNoneIsNotKnown(text: String) {
+    func invalidNumberIsUnknown(text: String) {
         let fields = [
             (name: "x-codex-primary-used-percent", value: "5"), (name: "x-codex-primary-window-minutes", value: text),
             (name: "x-codex-primary-reset-at", value: text),
@@ -155,7 +155,7 @@ import Testing
 
     // MARK: Merging
 
-    @Test func silenceErasesNothing() {
+    @Test func mergingAnEmptySnapshotKeepsValues() {
         let full = UsageLimitHeaders(self.codexFields).snapshots[0]
         var merged = full
         merged.merge(UsageLimitSnapshot())

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct AsyncEventStreamElementsTests {
     @Test(arguments: EventStreamVector.own)
-    func saysWhatTheParserSays(_ vector: EventStreamVector) async throws {
+    func elementsEqualTheParsersItems(_ vector: EventStreamVector) async throws {
         for chunks in Chunking.all(of: vector.input) {
             let recording = Recording(chunks)
             var elements = ScriptedBytes(chunks).serverSentEvents().elements.makeAsyncIterator()

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [":", "unknown: ", "datas: ", "data : ", "\u{0}", "id: \u{0}", "retry: x"])
-    func whatHasNoMeaningIsNotHeld(start: String) throws {
+    func ignoredLinesAreNotStored(start: String) throws {
         var parser = EventStreamParser(maximumEventByteCount: 0)
         #expect(try parser.events(in: Array(start.utf8)).isEmpty)
         let piece = Array(repeating: UInt8(ascii: "x"), count: 1 << 16)

@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40)
-    func aParserReadsBackWhatWasWritten(_ seed: UInt64) throws {
+    func parserReadsBackSerializedEvents(_ seed: UInt64) throws {
         var random = SplitMix64(state: seed)
         for _ in 0..<50 {
             let lastEventID = RandomElements.identifier(&random)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct EventStreamSpanTests {
     @Test(arguments: EventStreamVector.own)
-    func saysWhatTheFaceWithPointersSays(_ vector: EventStreamVector) throws {
+    func spanItemsEqualThePointerItems(_ vector: EventStreamVector) throws {
         for chunks in Chunking.all(of: vector.input) {
             var parser = EventStreamParser()
             var items: [RecordedItem] = []
@@ -28,7 +28,7 @@ import Testing
         #expect(places == [21, 31])
     }
 
-    @Test func throwsAtTheLimitAfterWhatCameBefore() {
+    @Test func limitErrorFollowsEarlierEvents() {
         var parser = EventStreamParser(maximumEventByteCount: 4)
         var items: [RecordedItem] = []
         let error = EventStreamError.eventTooLarge(maximumByteCount: 4, byteOffset: 23)

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: 1...7)
-    func soManyFailuresInARowOpenIt(threshold: Int) {
+    func consecutiveFailuresOpenTheCircuit(threshold: Int) {
         var breaker = CircuitBreaker(failureThreshold: threshold, openDuration: .seconds(1))
         for _ in 1..<threshold {
             breaker.failed(breaker.allowed(), isCounted: true, now: .zero)
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func whenItSaysNothingTheNextOneProbes(isAbandoned: Bool) {
+    func nextRequestProbesAfterAnInconclusiveProbe(isAbandoned: Bool) {
         var breaker = Self.opened()
         let first = breaker.probe(.seconds(11))
         if isAbandoned {

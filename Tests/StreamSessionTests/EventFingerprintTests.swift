@@ -51,7 +51,7 @@ import Testing
         #expect(found.count == 100_000)
     }
 
-    @Test func exchangedWordsAreNotTheSame() {
+    @Test func swappedWordsHaveDifferentFingerprints() {
         let first = Array("abcdefgh".utf8)
         let second = Array("ijklmnop".utf8)
         let words = [first + second, second + first, first + first, second + second]

@@ -212,7 +212,7 @@ import Testing
         #expect(loss.failureClass == ([.proxy, .tls].contains(phase) ? .probable : .transient))
     }
 
-    @Test func everyClassHasItsWayToHTTP() {
+    @Test func everyFailureClassHasItsFallbackRule() {
         let fallbacks = FailureClass.allCases.map(\.fallback)
         #expect(
             fallbacks == [

@@ -56,7 +56,7 @@ extension LaneTable {
         }
     }
 
-    @Test func aLaneThatWaitsDoesNotHoldUpThoseBehindIt() {
+    @Test func waitingLaneDoesNotDelayLaterLanes() {
         var table = LaneTable(highWatermark: 100, lowWatermark: 20)
         let members = ["a", "a"].map { table.joined(lane: $0) } + (1...15).map { table.joined(lane: "l\($0)") }
         let last = table.joined(lane: "last")
@@ -67,7 +67,7 @@ extension LaneTable {
         #expect(table.received(Self.message("a", .error)).starts == [members[1]])
     }
 
-    @Test func whatIsPutIntoAResponseNeedsNoTurn() {
+    @Test func steeringNeedsNoTurn() {
         var (table, members) = Self.table("a", "a")
         #expect(table.steered(members[0]) == .now)
         _ = table.requested(members[0])
@@ -78,7 +78,7 @@ extension LaneTable {
         #expect(table.requested(members[0]) == .now)
     }
 
-    @Test func thoseWhoAreGoneSendNothing() {
+    @Test func departedMemberSendsNoRequest() {
         var (table, members) = Self.table("a", "b")
         #expect(table.left(members[0]) == .init(isLast: false))
         #expect(table.requested(members[0]) == .never)
@@ -122,19 +122,19 @@ extension LaneTable {
         #expect(table.received(Self.message(nil, kind)) == .init(recipients: [members[2]]))
     }
 
-    @Test(arguments: Self.kinds) func theOnlyResponseGetsWhatNamesNoLane(_ kind: LaneMessage.Kind) {
+    @Test(arguments: Self.kinds) func onlyRunningResponseReceivesUnnamedMessages(_ kind: LaneMessage.Kind) {
         var (table, members) = Self.table("a", "b")
         _ = table.requested(members[1])
         #expect(table.received(Self.message(nil, kind)) == .init(recipients: [members[1]]))
     }
 
-    @Test(arguments: Self.kinds) func nobodyGetsWhatBelongsToNoResponse(_ kind: LaneMessage.Kind) {
+    @Test(arguments: Self.kinds) func messageOfNoResponseIsDropped(_ kind: LaneMessage.Kind) {
         var (table, _) = Self.table("a", "b")
         #expect(table.received(Self.message(nil, kind)) == .init())
         #expect(table.received(Self.message("a", kind)) == .init())
     }
 
-    @Test func whatCouldBeOfSeveralResponsesIsNotGuessed() {
+    @Test func ambiguousMessageFailsTheSocket() {
         var (table, members) = Self.table("a", "b", "c")
         for member in members.dropLast() { _ = table.requested(member) }
         #expect(table.received(Self.message(nil, .content)) == .init(breaksSocket: true))
@@ -165,7 +165,7 @@ extension LaneTable {
 
     // MARK: Leaving
 
-    @Test(arguments: Self.kinds) func whatComesForOneWhoHasLeftIsDroppedToItsEnd(_ kind: LaneMessage.Kind) {
+    @Test(arguments: Self.kinds) func messagesOfADepartedMemberAreDroppedToTheirEnd(_ kind: LaneMessage.Kind) {
         var (table, members) = Self.table("a", "b")
         for member in members { _ = table.requested(member) }
         #expect(table.left(members[0]) == .init())
@@ -203,7 +203,7 @@ extension LaneTable {
         #expect(!table.isAbandoned(lane: "a"))
     }
 
-    @Test func aSlotIsFreeWhenTheResponseOfOneWhoHasLeftEnds() {
+    @Test func slotIsFreeWhenADepartedMembersResponseEnds() {
         var table = LaneTable(highWatermark: 100, lowWatermark: 20)
         let members = (1...17).map { table.joined(lane: "l\($0)") }
         for member in members { _ = table.requested(member) }
@@ -214,7 +214,7 @@ extension LaneTable {
         #expect(!table.isAbandoned(lane: "new"))
     }
 
-    @Test func thoseBehindAResponseThatNobodyReadsAreStranded() {
+    @Test func requestsBehindAnUnreadResponseAreStranded() {
         var (table, members) = Self.table("a", "a", "b", "b")
         for member in members { _ = table.requested(member) }
         #expect(table.left(members[0]) == .init(stranded: [members[1]]))
@@ -223,7 +223,7 @@ extension LaneTable {
         #expect(table.received(Self.message("b", .end)) == .init(recipients: [members[2]]))
     }
 
-    @Test func everyoneIsStrandedWhenNobodyReadsAnyResponse() {
+    @Test func waitingLaneIsStrandedWhenNoResponseIsRead() {
         var table = LaneTable(highWatermark: 100, lowWatermark: 20)
         let members = (1...17).map { table.joined(lane: "l\($0)") }
         for member in members { _ = table.requested(member) }
@@ -233,7 +233,7 @@ extension LaneTable {
 
     // MARK: Reading
 
-    @Test func theFirstWhoWaitsReadsAndTheNextOneFollows() {
+    @Test func firstWaiterReadsAndTheNextFollows() {
         var (table, members) = Self.table("a", "b", "c")
         #expect(table.waits(members[0]) == .reads)
         #expect(table.waits(members[0]) == .reads)
@@ -275,7 +275,7 @@ extension LaneTable {
         #expect(table.took(members[1], leaving: 0) == false)
     }
 
-    @Test func oneWhoLeavesHoldsReadingUpNoMore() {
+    @Test func departedMemberNoLongerPausesReading() {
         var (table, members) = Self.table("a", "b", "c")
         table.put(100, for: members[0])
         table.put(100, for: members[1])
@@ -320,7 +320,7 @@ extension LaneTable {
     }
 
     @Test(arguments: [LaneMessage.Kind.content, .end], ["a", nil])
-    func whatComesLateOfAResponseIsNobodys(_ kind: LaneMessage.Kind, lane: String?) {
+    func lateMessageOfAnEndedResponseIsDropped(_ kind: LaneMessage.Kind, lane: String?) {
         var (table, members) = Self.table("a", "a")
         for member in members { _ = table.requested(member) }
         _ = table.received(Self.announcement("a", 1))
@@ -332,7 +332,7 @@ extension LaneTable {
         #expect(table.received(LaneMessage(lane: lane, kind: kind, name: 1)) == .init(recipients: [members[1]]))
     }
 
-    @Test func anIdentifierOfTwoLanesAtOnceSaysNothing() {
+    @Test func identifierSharedByTwoLanesIsIgnored() {
         var (table, members) = Self.table("a", "b")
         for member in members { _ = table.requested(member) }
         for (lane, member) in zip(["a", "b", "a"], members + members) {
@@ -342,14 +342,14 @@ extension LaneTable {
         #expect(table.received(LaneMessage(lane: nil, kind: .content, name: 1)).breaksSocket)
     }
 
-    @Test func anEventOnAnotherLaneThanItsItemIsNobodys() {
+    @Test func eventOnAnotherLaneThanItsItemIsDropped() {
         var (table, members) = Self.table("a", "b")
         for member in members { _ = table.requested(member) }
         _ = table.received(Self.announcement("a", 1))
         #expect(table.received(LaneMessage(lane: "b", kind: .content, name: 1)) == .init())
     }
 
-    @Test func aPieceWithoutANameIsNobodysWhereLanesAreNamedAndAResponseHasEnded() {
+    @Test func unnamedPieceIsDroppedAfterAResponseOnNamedLanes() {
         var (table, members) = Self.table("a", "b")
         for member in members { _ = table.requested(member) }
         _ = table.received(Self.message("a", .content))

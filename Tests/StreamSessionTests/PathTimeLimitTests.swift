@@ -17,7 +17,7 @@ import Testing
         #expect(ages.map { limit.cut(at: .milliseconds($0)) } == found.map { $0.map { Duration.milliseconds($0) } })
     }
 
-    @Test func onlyEndsWithoutAWordAreCuts() {
+    @Test func onlyAbruptEndsCountAsCuts() {
         let lost = AttemptFailure.transport(TransportFailure(phase: .stream, cause: .connectionLost))
         #expect(lost.isCut && AttemptFailure.endedEarly.isCut)
         #expect([1001, 1005, 1006].allSatisfy { AttemptFailure.closed(code: $0, beforeFirstEvent: false).isCut })

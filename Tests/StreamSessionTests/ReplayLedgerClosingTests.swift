@@ -33,7 +33,7 @@ import Testing
         #expect(Self.close(ledger, all: ["Hello", "", " world"]) == .whole)
     }
 
-    @Test func whatIsMissingAtTheEndIsTheRest() {
+    @Test func missingEndOfTheTextIsTheRest() {
         let ledger = Self.ledger(("Hello ", .text(0)))
         #expect(Self.close(ledger, "Hello world") == .rest(from: 6))
         #expect(Self.close(ledger, all: ["Hello world"]) == .rest(from: 6))
@@ -82,12 +82,12 @@ import Testing
     }
 
     @Test(arguments: ["\u{200B}", "\u{0}", "é", "𝄞", "\u{2060}"])
-    func nothingElseIsTrimmed(_ text: String) {
+    func otherCharactersAreNotTrimmed(_ text: String) {
         #expect(Self.close(Self.ledger(("Hello\(text)", .text(0))), "Hello") == .differs)
     }
 
     /// A closing text has said that the full stop is the end.
-    @Test func aFullStopTakesThePlaceOfNoTextBehindAClosingText() {
+    @Test func fullStopCannotReplaceTextAfterAClosingText() {
         var ledger = Self.ledger(("It ran.", .text(0)))
         let longer = "It ran in the container."
         // Recorded: each closing event has the longer text.

@@ -35,7 +35,7 @@ import Testing
         #expect(ledger.deliveredText == "abcdef")
     }
 
-    @Test func everythingMayBeSettled() {
+    @Test func allItemsMayBeSettled() {
         var ledger = ReplayLedger()
         _ = ledger.admit("a", in: .summary(0))
         _ = ledger.admit("b", in: .text(1))
@@ -60,7 +60,7 @@ import Testing
         #expect(ledger.admitToolCall(.weather(0)) == .deliver(from: 0))
     }
 
-    @Test func nothingToSettleIsAReplay() {
+    @Test func settlingNoItemsIsAReplay() {
         var ledger = ReplayLedger()
         _ = ledger.admit("a", in: .text(0))
         _ = ledger.admitRaw(type: "x")
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [-1, Int.min])
-    func fewerItemsThanNoneCannotBeSettled(count: Int) {
+    func negativeItemCountCannotBeSettled(count: Int) {
         var ledger = ReplayLedger()
         #expect(!ledger.canSettle(itemCount: count))
         #expect(ledger.beginReplay(settling: count) == false)
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func whatTheBrokenAttemptHasNotRepeatedCannotBeSettled() {
+    @Test func outputNotRepeatedByTheBrokenAttemptCannotBeSettled() {
         var ledger = ReplayLedger()
         _ = ledger.admit("Hello", in: .text(0))
         ledger.beginReplay()

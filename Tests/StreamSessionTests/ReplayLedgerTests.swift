@@ -13,7 +13,7 @@ import Testing
         #expect(ledger.verifiedByteCount == 0)
     }
 
-    @Test func nothingIsDeliveredOfAnEmptyDelta() {
+    @Test func emptyDeltaDeliversNoText() {
         var ledger = ReplayLedger()
         #expect(ledger.admit("", in: .message) == .swallow)
         #expect(!ledger.hasDelivered)
@@ -91,7 +91,7 @@ import Testing
         #expect(ledger.finish() == .diverged)
     }
 
-    @Test func anEmptyReplayOfNothingIsWhole() {
+    @Test func emptyReplayOfNoOutputIsWhole() {
         var ledger = ReplayLedger()
         ledger.beginReplay()
         #expect(ledger.isCaughtUp)

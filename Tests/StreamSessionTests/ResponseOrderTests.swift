@@ -87,7 +87,7 @@ import Testing
         #expect(order.terminal(responseID: "a") == .foreign)
     }
 
-    @Test func nothingBelongsToAResponseAfterItsEnd() {
+    @Test func noEventBelongsToAResponseAfterItsEnd() {
         var order = Self.begun()
         #expect(order.terminal(responseID: "a") == .fine)
         #expect(order.delta(in: .text(0)) == .foreign)
@@ -129,7 +129,7 @@ import Testing
         #expect(order.terminal(responseID: "a") == .fine)
     }
 
-    @Test func outputBeforeTheResponseIsCreatedIsWhatIsLeftOfTheOneBefore() {
+    @Test func outputBeforeCreationBelongsToThePreviousResponse() {
         var order = ResponseOrder(previousResponseID: "z")
         #expect(order.delta(in: .text(0)) == .foreign)
         #expect(order.itemDone(0) == .foreign)
@@ -138,7 +138,7 @@ import Testing
         #expect(order.delta(in: .text(0)) == .fine)
     }
 
-    @Test func anEndWithAnotherIdentifierAddsNothingWhereNoneHasChanged() {
+    @Test func endWithAnotherIdentifierAddsNoOutputWithoutChanges() {
         var order = Self.begun()
         #expect(order.itemDone(0) == .fine)
         var own = order
@@ -222,7 +222,7 @@ import Testing
         #expect(unbroken.isOther(11, at: 0) == false)
     }
 
-    @Test func whatWasDoneBeforeACutIsDoneBehindIt() {
+    @Test func itemsDoneBeforeACutAreDoneAfterIt() {
         var order = Self.begun()
         #expect(order.delta(in: .text(0)) == .fine)
         #expect(order.itemDone(0) == .fine)
@@ -264,7 +264,7 @@ import Testing
 
     // MARK: The response before
 
-    @Test func aLateEndOfTheResponseBeforeEndsNothing() {
+    @Test func lateEndOfThePreviousResponseIsIgnored() {
         var order = ResponseOrder(previousResponseID: "z")
         #expect(order.terminal(responseID: "z") == .foreign)
         #expect(order.created(responseID: "a") == .fine)
@@ -285,7 +285,7 @@ import Testing
         return order.asEarlier(countsByOne: false)
     }
 
-    @Test func lateEndOfAnUnannouncedResponseEndsNothing() {
+    @Test func lateEndOfAnUnannouncedResponseIsIgnored() {
         var order = ResponseOrder(earlier: Self.earlier(endingAs: "z"))
         #expect(order.terminal(responseID: "z", .complete(names: [0, 7])) == .foreign)
         #expect(order.created(responseID: "a") == .fine)
@@ -339,7 +339,7 @@ import Testing
         return order.asEarlier(countsByOne: false)
     }
 
-    @Test func whatAResponseHasNotAnnouncedIsAnEarlierOnesWhereAllIsAnnounced() {
+    @Test func unannouncedItemBelongsToAnEarlierResponse() {
         var order = ResponseOrder(previousResponseID: "z", earlier: Self.earlier(7))
         #expect(order.created(responseID: "a") == .fine)
         #expect(order.itemAdded(0, name: 9) == .fine)
@@ -358,7 +358,7 @@ import Testing
         }
     }
 
-    @Test func anItemWithoutANameThatIsNotAnnouncedIsAnEarlierOnesWhereAllAreAnnounced() {
+    @Test func unnamedUnannouncedItemBelongsToAnEarlierResponse() {
         var order = ResponseOrder(earlier: Self.earlier())
         #expect(order.created(responseID: nil) == .fine)
         #expect(order.itemAdded(0) == .fine)
@@ -383,7 +383,7 @@ import Testing
     }
 
     /// Recorded of no server, and used by tests: items that are done alone may all have one name.
-    @Test func aNameThatOnlyDoneItemsHadDecidesNothing() {
+    @Test func nameOfDoneItemsOnlyIsNotDecisive() {
         var order = ResponseOrder()
         #expect(order.created(responseID: "a") == .fine)
         #expect(order.itemDone(0, name: 7) == .tolerated(.itemNotAdded))
@@ -392,7 +392,7 @@ import Testing
         #expect(order.finishedItemCount == 2)
     }
 
-    @Test func nothingIsReadBeforeAResponseIsCreatedWhereAllAreCreated() {
+    @Test func eventsBeforeAnExpectedCreationAreIgnored() {
         var order = ResponseOrder(earlier: Self.earlier())
         var other = ResponseOrder(earlier: Self.earlier(isCreated: false))
         #expect(order.terminal(responseID: nil) == .foreign)
@@ -485,7 +485,7 @@ import Testing
         #expect(order.hasRestarted)
     }
 
-    @Test func aServerThatAnnouncesNothingIsTolerated() {
+    @Test func serverWithoutAnnouncementsIsTolerated() {
         var order = ResponseOrder()
         #expect(order.delta(in: .text(0)) == .tolerated(.itemNotAdded))
         #expect(order.delta(in: .text(0)) == .tolerated(.notCreated))
@@ -562,7 +562,7 @@ import Testing
         #expect(order.delta(in: .text(3), name: 7) == .fine)
     }
 
-    @Test func anAsideIsKnownByItsName() {
+    @Test func asideIsIdentifiedByItsName() {
         var order = ResponseOrder()
         #expect(order.itemAdded(1, name: 7, isAside: true) == .tolerated(.notCreated))
         #expect(order.delta(in: .text(0), name: 7) == .fine)
@@ -570,7 +570,7 @@ import Testing
     }
 
     @Test(arguments: [-1, Int.min, 65_536, Int.max])
-    func anIndexThatIsNoneIsAViolation(index: Int) {
+    func invalidIndexIsAViolation(index: Int) {
         var order = Self.begun()
         #expect(order.delta(in: .text(index)) == .violation(.indexOutOfRange))
         #expect(order.delta(in: .text(0, part: index)) == .violation(.indexOutOfRange))
@@ -580,7 +580,7 @@ import Testing
         #expect(order.created(responseID: "a") == .tolerated(.createdAgain))
     }
 
-    @Test func theLastIndexIsOneLikeAnyOther() {
+    @Test func largestIndexIsAccepted() {
         var order = Self.begun()
         let last = ResponseOrder.maximumIndex
         #expect(last == 65_535)

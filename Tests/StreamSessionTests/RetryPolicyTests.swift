@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [60, 64, 1_000, Int.max])
-    func nothingOverflows(retry: Int) {
+    func extremeDelaysDoNotOverflow(retry: Int) {
         let schedules = [
             BackoffSchedule(), BackoffSchedule(initialDelay: .seconds(Int64.max)),
             BackoffSchedule(initialDelay: .nanoseconds(1)),
@@ -48,7 +48,7 @@ import Testing
 
     /// Anywhere between nothing and a bound that doubles.
     @Test(arguments: [(1, 200), (2, 400), (3, 800), (4, 1_600), (5, 3_200), (0, 200), (-1, 200)])
-    func fullJitterIsAnythingBelowABoundThatDoubles(retry: Int, milliseconds: Int) {
+    func fullJitterIsBelowADoublingBound(retry: Int, milliseconds: Int) {
         let schedule = BackoffSchedule()
         let bound = Duration.milliseconds(milliseconds)
         #expect(schedule.fullyJitteredDelay(beforeRetry: retry, fraction: 0) == .zero)
@@ -186,7 +186,7 @@ import Testing
         #expect(self.policy.delay(before: retry, after: failure, fraction: 0) == .seconds(7))
     }
 
-    @Test func negativeBudgetsAreNone() {
+    @Test func negativeBudgetsAreZero() {
         let policy = StreamingPolicy(maxWebSocketReconnectionAttempts: -1, maxHTTPRetries: .min)
         #expect(policy == StreamingPolicy(maxWebSocketReconnectionAttempts: 0, maxHTTPRetries: 0))
         #expect(policy.retryLimit(on: .webSocket) == 0)

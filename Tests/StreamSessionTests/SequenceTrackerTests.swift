@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [nil, -1, Int.min, Int.max])
-    func whatIsNoNumberIsUntracked(number: Int?) {
+    func invalidNumberIsUntracked(number: Int?) {
         for isResumable in [true, false] {
             var tracker = SequenceTracker(isResumable: isResumable)
             for _ in 0..<3 { #expect(tracker.received(number, fingerprint: 7) == .untracked) }
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsRepeatedBeforeASecondNumber() {
+    @Test func noRepetitionIsReportedBeforeASecondNumber() {
         var tracker = SequenceTracker(isResumable: false)
         _ = tracker.received(0, fingerprint: 1)
         #expect(!tracker.isRepeated(0, fingerprint: 1))
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 42])
-    func theSameNumberWithEveryEventIsNoNumbering(constant: Int) {
+    func constantNumbersAreNotASequence(constant: Int) {
         var tracker = SequenceTracker(isResumable: false)
         #expect(tracker.received(constant, fingerprint: 1) == .inOrder)
         for fingerprint in [2, 2, 1, 3] as [UInt64] {
@@ -266,7 +266,7 @@ import Testing
         #expect(SequenceTracker(isResumable: false).consequence(of: .forgotten) == .deliver)
     }
 
-    @Test func aLeapForgetsWhatItPassesAndKeepsTheRest() {
+    @Test func leapRemovesSkippedNumbersOnly() {
         var tracker = SequenceTracker(isResumable: false)
         for number in 0..<11 { _ = tracker.received(number, fingerprint: UInt64(number)) }
         _ = tracker.received(100, fingerprint: 100)
@@ -288,7 +288,7 @@ import Testing
 
     /// The same by a dictionary, which forgets nothing.
     @Test(arguments: 0..<60 as Range<UInt64>)
-    func aTableThatForgetsNothingAgrees(seed: UInt64) {
+    func trackerAgreesWithAnUnboundedTable(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let isResumable = random.chance(0.5)
         var tracker = SequenceTracker(isResumable: isResumable)

@@ -49,14 +49,14 @@ import Testing
         #expect(machine.verifiedReplayByteCount == 0)
     }
 
-    @Test func aResponseIsResumedEvenIfNothingWasDelivered() {
+    @Test func responseIsResumedWithoutDeliveredOutput() {
         var machine = Self.background(upTo: 0)
         let next = Self.next(.resume(ResumeCursor(responseID: "resp_1", lastSequenceNumber: 0)))
         #expect(machine.failed(.endedEarly, attempt: 1, jitter: 0.5) != .ignore)
         #expect(machine.timerFired(attempt: 2) == .open(Self.next(next.rung, after: .endedEarly)))
     }
 
-    @Test func withoutANameItIsSentAgain() {
+    @Test func unnamedResponseIsSentAgain() {
         var machine = Self.background(upTo: 2, isNamed: false)
         #expect(
             machine.failed(Self.reset, attempt: 1, jitter: 0.5) == .wait(.milliseconds(200), then: Self.next(.again())))
@@ -117,7 +117,7 @@ import Testing
     // MARK: Policies
 
     @Test(arguments: RecoveryPolicy.allCases)
-    func nothingWasDelivered(recovery: RecoveryPolicy) {
+    func recoveryWithoutDeliveredOutput(recovery: RecoveryPolicy) {
         var turn = Self.turn(recovery)
         turn.open()
         turn.fail(Self.reset)
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: RecoveryPolicy.allCases)
-    func outputWasDelivered(recovery: RecoveryPolicy) {
+    func recoveryWithDeliveredOutput(recovery: RecoveryPolicy) {
         var turn = Self.turn(recovery)
         turn.open()
         turn.receive("Hello")
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: RecoveryPolicy.allCases)
-    func nothingWasSent(recovery: RecoveryPolicy) {
+    func recoveryWithoutASentRequest(recovery: RecoveryPolicy) {
         var turn = Self.turn(recovery)
         turn.fail(.transport(TransportFailure(phase: .connect, cause: .unreachable(code: 111))))
         #expect(turn.openings.map(\.rung) == [.first, .first])
@@ -232,13 +232,13 @@ import Testing
         #expect(machine.reconnectCount == 1)
     }
 
-    @Test func anAnswerIsNoLoss() {
+    @Test func answeredRequestIsNotALoss() {
         var machine = Self.lent()
         let failure = AttemptFailure.errorEvent(RefusalFacts(statusCode: 400))
         #expect(machine.failed(failure, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.fatal, failure)))
     }
 
-    @Test func whatMayHaveBeenSentIsNotSentAgainWithoutRecovery() {
+    @Test func possiblySentRequestIsNotRepeatedWithoutRecovery() {
         var machine = Self.lent(.never)
         #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.notRecovered, Self.reset)))
     }
@@ -269,7 +269,7 @@ import Testing
         #expect(turn.machine.deliveredText == "HelloSecond")
     }
 
-    @Test func withoutTheOptionNothingIsCarried() {
+    @Test func noItemsAreCarriedWithoutTheOption() {
         var turn = ScriptedTurn()
         turn.open()
         turn.receive("Hello")

@@ -147,7 +147,7 @@ import Testing
         #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .http])
     }
 
-    @Test func aNetworkThatIsDownCondemnsNothing() {
+    @Test func networkFailureCondemnsNoTransport() {
         var turn = ScriptedTurn()
         for _ in 1...4 { turn.fail(Self.offline) }
         #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .http, .http])
@@ -180,7 +180,7 @@ import Testing
         #expect(turn.last == .fail(TurnFailure(.exhausted, Self.offline)))
     }
 
-    @Test func aTransportThatManglesContentIsDoubtedAllTheSame() {
+    @Test func transportThatManglesContentIsCondemned() {
         var turn = ScriptedTurn()
         for _ in 1...2 {
             turn.open()
@@ -190,7 +190,7 @@ import Testing
         #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .http])
     }
 
-    @Test func aRequestThatIsTooLargeGoesOverHTTPAndCondemnsNothing() {
+    @Test func tooLargeRequestGoesOverHTTPWithoutCondemningTheWebSocket() {
         for failure in [AttemptFailure.closed(code: 1009, beforeFirstEvent: true), .requestTooLarge] {
             var turn = ScriptedTurn()
             turn.fail(failure)

@@ -43,7 +43,7 @@ import Testing
         #expect(opening.reason == .reconnect(retry: 1, limit: 5, Self.forgotten))
     }
 
-    @Test func whatIsNotContinuedIsRetried() {
+    @Test func lostContinuationAfterAnEventIsRetried() {
         var machine = Self.exchanging(isLent: true)
         machine.eventReceived(attempt: 1)
         guard case .wait = machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) else {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func behindOutputTheWordsComeTooLate() {
+    @Test func continuationErrorAfterOutputIsAnOrdinaryFailure() {
         var machine = Self.exchanging(recovery: .resumeOnly)
         machine.continued(attempt: 1)
         #expect(machine.deltaReceived("a", attempt: 1) == .deliver(from: 0))
@@ -70,7 +70,7 @@ import Testing
         )
     }
 
-    @Test func aStaleContinuationMeansNothing() {
+    @Test func staleContinuationErrorIsIgnored() {
         var machine = Self.exchanging()
         machine.continued(attempt: 7)
         guard case .wait = machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) else {
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func aSuccessorBringsNothingButNews() {
+    @Test func successorResponseDeliversOnlyNewOutput() {
         var machine = Self.exchanging()
         machine.steered()
         let slot = ReplaySlot(.text, outputIndex: 0)
@@ -160,7 +160,7 @@ import Testing
         return machine
     }
 
-    @Test func onAWebSocketNothingIsSentBeforeLeave() {
+    @Test func webSocketRequestIsUnsentUntilPermitted() {
         var machine = Self.asking(.webSocket)
         #expect(machine.opened(attempt: 1) == .send)
         #expect(machine.replaySafety == .notSent)
@@ -170,14 +170,14 @@ import Testing
         #expect(machine.replaySafety == .sentNoOutput)
     }
 
-    @Test func withoutAQuestionAWebSocketSendsAtOnce() {
+    @Test func openedWebSocketCountsAsSentWithoutWillSend() {
         var machine = TurnStateMachine(policy: RetryPolicy())
         _ = machine.started()
         #expect(machine.opened(attempt: 1) == .send)
         #expect(machine.replaySafety == .sentNoOutput)
     }
 
-    @Test func aPostThatIsCancelledBeforeLeaveWasNotSent() {
+    @Test func postCancelledDuringWillSendWasNotSent() {
         var machine = Self.asking(.http)
         #expect(machine.cancelled() == .fail(TurnFailure(.cancelled)))
         #expect(machine.replaySafety == .notSent)
@@ -188,7 +188,7 @@ import Testing
         #expect(other.replaySafety == .sentNoOutput)
     }
 
-    @Test func leaveIsForOneAttempt() {
+    @Test func permissionAppliesToOneAttempt() {
         var machine = Self.asking(.http)
         machine.requestSent(attempt: 1)
         let unreachable = AttemptFailure.transport(

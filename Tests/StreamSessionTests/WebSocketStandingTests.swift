@@ -32,7 +32,7 @@ import Testing
         Self.expectProbe(&standing, at: .seconds(1_000), false)
     }
 
-    @Test func theEndOfAProbeThatWasNotBegunSaysNothing() {
+    @Test func endOfAnUnstartedProbeIsIgnored() {
         var standing = WebSocketStanding(fallback: Self.adaptive)
         standing.condemned(now: .zero)
         standing.probeEnded(succeeded: true, now: .seconds(1))

@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func nothingOfAPolicyIsPrinted() {
+    @Test func policyDescriptionIsRedacted() {
         let policies: [ProxyPolicy] = [
             .url("http://canary:canary@canary:1"), .url("socks5://canary:canary@canary:1"),
             .url("https://canary:canary@canary"), .environment(["ALL_PROXY": "canary:x"]),

@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: ProxyServer.Scheme.allCases)
-    func nothingOfTheCredentialIsPrinted(of scheme: ProxyServer.Scheme) throws {
+    func credentialDescriptionIsRedacted(of scheme: ProxyServer.Scheme) throws {
         let proxy = try ProxyServer(url: "\(scheme.rawValue)://canary:canary@h:1")
         let credential = try #require(proxy.credential)
         let encoded = credential.basicAuthorization.dropFirst("Basic ".count)

@@ -43,7 +43,7 @@ import Testing
 
     // MARK: Output
 
-    @Test func outputThatTheAnswerHasNotSaidIsFound() {
+    @Test func outputMissingInTheAnswerIsFound() {
         var checker = Self.answered(upTo: ContentSize(text: 3))
         checker.received(.text(Array("Hello".utf8)))
         self.expect(.prefix, checker)
@@ -56,7 +56,7 @@ import Testing
         self.expect(.prefix, checker)
     }
 
-    @Test func outputThatSkipsSomethingIsFound() {
+    @Test func skippedOutputIsFound() {
         var checker = Self.answered(upTo: ContentSize(text: 12))
         checker.received(.text(Array("Hello".utf8)))
         checker.received(.text(Array(" world".utf8)))
@@ -79,7 +79,7 @@ import Testing
         self.expect(.prefix, checker)
     }
 
-    @Test func newOutputBeforeEverythingHasComeAgainIsFound() {
+    @Test func newOutputBeforeTheReplayIsCompleteIsFound() {
         var checker = Self.answered(upTo: ContentSize(text: 5, reasoning: 2))
         checker.received(.reasoning(Array("hm".utf8)))
         checker.received(.text(Array("Hello".utf8)))
@@ -201,7 +201,7 @@ import Testing
         self.expect(.completion, checker)
     }
 
-    @Test func completedWithoutEverythingIsFound() {
+    @Test func completionWithMissingOutputIsFound() {
         var checker = Self.answered(upTo: Self.content.size, isComplete: true)
         checker.received(.text(Array("Hello".utf8)))
         checker.received(.completed)
@@ -249,14 +249,14 @@ import Testing
         self.expect(.divergence, checker)
     }
 
-    @Test func aDivergenceFromNothingIsFound() {
+    @Test func divergenceWithoutDeliveredOutputIsFound() {
         var checker = Self.answered(upTo: ContentSize())
         checker.varied()
         checker.finished(.diverged(""), now: .zero)
         self.expect(.divergence, checker)
     }
 
-    @Test func aCancellationThatNobodyAskedForIsFound() {
+    @Test func unrequestedCancellationIsFound() {
         var checker = Self.answered(upTo: ContentSize())
         checker.finished(.cancelled, now: .zero)
         self.expect(.documentedErrors, checker)

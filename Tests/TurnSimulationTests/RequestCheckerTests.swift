@@ -49,7 +49,7 @@ import Testing
         self.expect(nil, checker)
     }
 
-    @Test func aRequestOnTheLoserOfARaceIsFound() {
+    @Test func requestOnTheLosingAttemptIsFound() {
         var checker = Self.checker()
         checker.opened(0, isWebSocket: true)
         checker.opened(1, isWebSocket: false)
@@ -182,7 +182,7 @@ import Testing
         self.expect(.delays, checker)
     }
 
-    @Test func theServersWishIsFollowed() {
+    @Test func serversDelayIsAccepted() {
         var checker = Self.checker()
         var hint = DelayRules.Hint()
         hint.wish = .seconds(7)

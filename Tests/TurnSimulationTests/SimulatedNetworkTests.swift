@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func aPingIsAnsweredByThoseWhoLive() async {
+    @Test func livingConnectionAnswersAPing() async {
         let coverage = await Self.simulate(seeds: 0..<100) { world, transport in
             let connection = transport.connect(Self.request(.webSocket(offersCompression: false)))
             guard await connection.wait(for: .seconds(100)) == .ready, case .opened(let head)? = connection.next(),

@@ -96,7 +96,7 @@ import WebSocketProtocol
         self.expect([0x81, 0x7F, 0x80], gives: [.failure(.lengthOutOfRange)])
     }
 
-    @Test func theGreatestLengthIsTooBigAndNothingElse() {
+    @Test func greatestLengthIsReportedAsTooBig() {
         let header: [UInt8] = [0x7F, 0x7F] + [UInt8](repeating: 0xFF, count: 7)
         let limit = FrameReader.defaultMessageByteLimit
         self.expect([0x82] + header, gives: [.failure(.messageTooBig(limit: limit))])
@@ -193,7 +193,7 @@ import WebSocketProtocol
             gives: [.close(CloseFrame(code: CloseCode(rawValue: 4999), reason: longest))])
     }
 
-    @Test func nothingIsReadAfterACloseFrame() {
+    @Test func noFrameIsReadAfterACloseFrame() {
         self.expect(
             ServerFrame.text("a") + ServerFrame.close(1000) + ServerFrame.text("b") + [0xFF, 0xFF],
             gives: [.text("a"), .close(CloseFrame(code: .normalClosure))])

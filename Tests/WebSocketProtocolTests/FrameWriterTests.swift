@@ -36,7 +36,7 @@ import WebSocketProtocol
         #expect(memory == expected + [0xEE, 0xEE, 0xEE])
     }
 
-    @Test func theFirstByteSaysWhatTheFrameIs() {
+    @Test func firstByteEncodesTheFrameHeader() {
         #expect(self.write(FrameHeader(opcode: .text, isCompressed: true), []).first == 0xC1)
         #expect(self.write(FrameHeader(opcode: .text, isFinal: false, isCompressed: true), []).first == 0x41)
         #expect(self.write(FrameHeader(opcode: .continuation, isFinal: false), []).first == 0x00)

@@ -115,7 +115,7 @@ import WebSocketProtocol
         #expect(Array(buffer.bytes) == Array(bytes.prefix(1_000)))
     }
 
-    @Test func noMoreIsLentThanTheLimitAllows() {
+    @Test func lentMemoryIsBoundedByTheLimit() {
         let buffer = PaddedBuffer()
         for expected in [4_096, 904, 0, 0] {
             buffer.append(upTo: 5_000) { room in

@@ -123,7 +123,7 @@ import WebSocketProtocol
 }
 
 extension OpeningHandshakeTests {
-    @Test func anAnswerWithContentIsNone() {
+    @Test func answerWithContentIsRefused() {
         #expect(self.judge { $0.announcesContent = true } == .failure(.contentAnnounced))
     }
 }

@@ -45,7 +45,7 @@ private func text(_ account: ChappieAccount) throws -> String {
                 """)
     }
 
-    @Test func whatIsNotKnownIsLeftOut() throws {
+    @Test func unknownValuesAreLeftOut() throws {
         let account = account("{}", expiresIn: nil)
         #expect(
             try text(account) == """
@@ -56,18 +56,18 @@ private func text(_ account: ChappieAccount) throws -> String {
                 """)
     }
 
-    @Test func aTokenThatHasEndedIsRenewedByTheNextRequest() throws {
+    @Test func expiredTokenIsShownAsRenewedByTheNextRequest() throws {
         #expect(
             try text(account(claims, expiresIn: -60)).contains(
                 "the token has ended (07:56); the next request renews it"))
     }
 
-    @Test func whereOnlyANewSignInHelpsItIsSaid() throws {
+    @Test func requiredNewSignInIsShown() throws {
         #expect(
             try text(account(claims, refreshToken: nil)).contains("sign in again: chappie login --account work\n"))
     }
 
-    @Test func whatTheTokenSaysCannotWriteOnTheTerminal() throws {
+    @Test func tokenClaimsAreEscapedForTheTerminal() throws {
         let hostile =
             #"{"email":"a\u001b[2J\nroot  b\u202e","https://api.openai.com/auth":{"chatgpt_plan_type":"p\rq"}}"#
         #expect(

@@ -46,7 +46,7 @@ private func deviceCode(
         #expect(deviceCode(screen: screen(width: width)).contains { $0 == page.absoluteString } == (width < 35))
     }
 
-    @Test func whatTheServerSaysCannotWriteOnTheTerminal() {
+    @Test func serverTextIsEscapedForTheTerminal() {
         let lines = deviceCode("A\u{1B}[2J\u{07}B\r\nSigned in.\u{9B}1m\u{202E}C")
         #expect(lines.contains("  A[2JB Signed in.1mC"))
         #expect(!lines.contains("Signed in."))

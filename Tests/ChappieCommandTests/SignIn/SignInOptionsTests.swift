@@ -46,11 +46,11 @@ private func message(_ body: () throws -> Void) -> String? {
     }
 
     @Test(arguments: ["", "x", "[]", "\"a\"", "{", #"{"client_id":"a"}}"#])
-    func whatIsNoObjectIsRefused(text: String) {
+    func textThatIsNotAnObjectIsRefused(text: String) {
         #expect(message { _ = try readFile(text) } == "/etc/c.json is not a JSON object")
     }
 
-    @Test func whatIsNotUTF8IsRefused() {
+    @Test func bytesThatAreNotUTF8AreRefused() {
         #expect(throws: UsageError("/etc/c.json is not a JSON object")) {
             try SignInFile(text: [0x7B, 0xFF, 0x7D], path: "/etc/c.json")
         }
@@ -79,7 +79,7 @@ private func message(_ body: () throws -> Void) -> String? {
         #expect(SignInFile.path(environment) == path)
     }
 
-    @Test func aFileThatIsNotThereIsNone() throws {
+    @Test func missingFileYieldsNoOptions() throws {
         #expect(try SignInFile.find(["CHAPPIE_HOME": "/nowhere/at/all"]) == nil)
     }
 

@@ -64,7 +64,7 @@ private func usage(
         #expect(text.utf8.allSatisfy { $0 < 0x80 })
     }
 
-    @Test func whereNobodyLooksThereIsNoBar() throws {
+    @Test func barsAreShownOnlyOnATerminal() throws {
         #expect(try printer(width: nil).text(usage(window(42))) == "5 h  42 %  resets in 2 h 3 min (11:00)\n")
     }
 
@@ -93,12 +93,12 @@ private func usage(
         #expect(try printer(width: 14).text(usage) == "5 h  50 %\n")
     }
 
-    @Test func aReachedLimitIsSaid() throws {
+    @Test func reachedLimitIsShown() throws {
         let text = try printer().text(usage(window(100), isReached: true))
         #expect(text.hasSuffix("\nThe limit is reached: requests are refused for now.\n"))
     }
 
-    @Test func whatIsNotKnownIsLeftOut() throws {
+    @Test func unknownValuesAreLeftOut() throws {
         #expect(try printer(width: nil).text(usage(window(1, minutes: nil, resetsIn: nil))) == "limit  1 %\n")
         for minutes in [0, -1, Int.min] {
             #expect(try printer(width: nil).text(usage(window(1, minutes: minutes, resetsIn: nil))) == "limit  1 %\n")
@@ -132,7 +132,7 @@ private func usage(
                 """)
     }
 
-    @Test func whatTheServerSaysCannotWriteOnTheTerminal() throws {
+    @Test func serverTextIsEscapedForTheTerminal() throws {
         let usage = ChappieUsage(
             planType: "plus\u{1B}]0;x\u{07}\nplan  root", limit: nil,
             additionalLimits: [

@@ -37,14 +37,14 @@ import Testing
     ]
 
     @Test(arguments: grants)
-    func aRefusalKeepsItsStatusCodeAndSaysWhetherToSignInAgain(status: Int, needsSignIn: Bool) {
+    func refusalKeepsItsStatusCodeAndWhetherANewSignInIsRequired(status: Int, needsSignIn: Bool) {
         let answer = FetchedDocument(statusCode: status, fields: [], body: Array("no".utf8))
         let error = #expect(throws: ChappieAuthError.self) { try AuthorizationClient.grant(answer, secrets: []) }
         #expect(error == .tokenExchangeFailed(statusCode: status, body: "no"))
         #expect(error?.requiresReauthentication == needsSignIn)
     }
 
-    @Test func whatWasSentIsNotRepeatedInAnError() throws {
+    @Test func sentSecretsAreRemovedFromErrors() throws {
         let secrets = ["code/with+signs=", "verifier-123456"]
         let body = #"code/with+signs= code%2Fwith%2Bsigns%3D code\/with+signs= verifier-123456 words"#
         let answer = FetchedDocument(statusCode: 400, fields: [], body: Array(body.utf8))
@@ -83,7 +83,7 @@ import Testing
         #expect(error?.unsafeMessage?.count == 4_096)
     }
 
-    @Test func anAnswerThatIsNoGrantIsInvalid() {
+    @Test func answerWithoutAGrantIsInvalid() {
         let answer = FetchedDocument(statusCode: 200, fields: [], body: Array("<html>".utf8))
         #expect(throws: ChappieAuthError.invalidResponse) { try AuthorizationClient.grant(answer, secrets: []) }
     }
@@ -109,7 +109,7 @@ import Testing
         #expect(refusal.code == code && refusal.message == message)
     }
 
-    @Test func aMessageHasNothingThatSteersATerminalAndAnEnd() {
+    @Test func messageHasNoControlCharactersAndALimit() {
         let message = "\u{1B}[31mred\r\n\u{7}\u{9B}\u{202E}\u{2028}é" + String(repeating: "x", count: 1_000)
         let refusal = AuthorizationRefusal(code: "c", message: message)
         #expect(refusal.message == "[31mredé" + String(repeating: "x", count: 492))
@@ -120,7 +120,7 @@ import Testing
         ("invalid_grant", true), ("a.b-c9", true), ("Words of a server", false), ("", false), ("<b>", false),
         (String(repeating: "a", count: 64), true), (String(repeating: "a", count: 65), false), ("\u{1B}", false),
     ])
-    func onlyACodeThatIsAWordIsShown(code: String, isShown: Bool) {
+    func onlyWordLikeErrorCodesAreShown(code: String, isShown: Bool) {
         #expect((AuthorizationRefusal(code: code, message: nil).shownCode != nil) == isShown)
     }
 }

@@ -34,7 +34,7 @@ import Testing
         #expect(!url.absoluteString.contains(key.verifier))
     }
 
-    @Test func aServerThatKeepsToTheStandardsGetsNothingElse() throws {
+    @Test func standardServerReceivesOnlyStandardParameters() throws {
         let key = try Self.key()
         let url = try Self.request(Self.standard("https://issuer.example/authorize")).url(key)
         #expect(

@@ -73,7 +73,7 @@ import Testing
     }
 
     /// RFC 6749 section 3.1: not more than once.
-    @Test func aParameterThatIsThereTwiceIsNoneAtAll() throws {
+    @Test func repeatedParameterHasNoValue() throws {
         #expect(try Self.complete("GET /?state=a&state=a HTTP/1.1\r\n\r\n").parameter("state") == nil)
     }
 

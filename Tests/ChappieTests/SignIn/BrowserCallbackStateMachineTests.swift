@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["", "&code=", "&code=a&code=b", "&error="])
-    func neitherCodeNorErrorIsAnAnswerWithoutSense(query: String) throws {
+    func callbackWithoutCodeOrErrorIsInvalid(query: String) throws {
         var machine = Self.machine()
         #expect(
             try machine.received(Self.callback("state=\(Self.state)\(query)")) == .answerAndReport(.invalid, .invalid))
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: ["/", "/favicon.ico", "/auth/callback/", "/auth", "/success", "//auth/callback", "/Cancel"])
-    func nothingElseIsThere(path: String) throws {
+    func otherPathsAreAnswered404(path: String) throws {
         var machine = Self.machine()
         #expect(
             try machine.received(Self.request("\(path)?code=c&state=\(Self.state)"))
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: pages)
-    func everyPageIsWholeAndKeptNowhere(page: CallbackPage) throws {
+    func everyPageIsCompleteAndNotCached(page: CallbackPage) throws {
         let (head, body) = try Self.parts(page)
         #expect(head.first?.hasPrefix("HTTP/1.1 \(page.statusCode) ") == true)
         #expect(head.contains("Content-Length: \(body.utf8.count)"))
@@ -173,7 +173,7 @@ import Testing
         #expect(!body.contains("<script") && !body.contains("src=") && !body.contains("href="))
     }
 
-    @Test func whatComesFromOutsideIsEscaped() throws {
+    @Test func externalTextIsEscaped() throws {
         let words = #"<script>alert("1")</script> & '<img src=x>"#
         let (_, body) = try Self.parts(.denied(words))
         #expect(!body.contains("<script") && !body.contains("<img"))
@@ -181,7 +181,7 @@ import Testing
             body.contains("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;&lt;img src=x&gt;"))
     }
 
-    @Test func onlyOnePageSaysThatItWorked() {
+    @Test func onlyOnePageReportsSuccess() {
         #expect(Self.pages.filter { $0.title == "You are signed in" } == [.signedIn])
     }
 }

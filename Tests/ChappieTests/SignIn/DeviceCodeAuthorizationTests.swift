@@ -133,14 +133,14 @@ import Testing
         #expect(throws: ChappieAuthError.invalidResponse) { try Self.read(body(4_097), isStandard: isStandard) }
     }
 
-    @Test func aServerWithoutDeviceLoginSaysSo() {
+    @Test func missingDeviceLoginIsReported() {
         #expect(throws: ChappieAuthError.unknown("Device login is not enabled for this account or workspace.")) {
             try Self.read("", isStandard: false, statusCode: 404)
         }
     }
 
     @Test(arguments: [(400, #"{"error":"invalid_client"}"#, "status code 400, invalid_client"), (500, "", "500)")])
-    func aRefusalSaysItsStatusCodeAndItsCode(statusCode: Int, body: String, words: String) {
+    func refusalReportsItsStatusCodeAndErrorCode(statusCode: Int, body: String, words: String) {
         for isStandard in [true, false] {
             let error = #expect(throws: ChappieAuthError.self) {
                 try Self.read(body, isStandard: isStandard, statusCode: statusCode)
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func theWordsOfARefusalAreNotShown() {
+    @Test func refusalTextIsNotShown() {
         let body = #"{"error":"It is <secret> \u001b[31m","error_description":"long words"}"#
         let error = #expect(throws: ChappieAuthError.self) {
             try Self.read(body, isStandard: true, statusCode: 400)

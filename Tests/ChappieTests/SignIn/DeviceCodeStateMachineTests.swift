@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func afterFailuresTheServerIsAskedLessAndLessOften(isNetwork: Bool) throws {
+    func pollIntervalGrowsAfterFailures(isNetwork: Bool) throws {
         var machine = try Self.machine()
         _ = machine.started()
         var now = Duration.zero
@@ -87,7 +87,7 @@ import Testing
         #expect(machine.answered(statusCode: 500, body: [], now: now + .seconds(5)) == .wait(.seconds(10)))
     }
 
-    @Test func anIntervalThatIsLongerThanAnyFailureCountsStays() throws {
+    @Test func longIntervalIsNotChangedByFailures() throws {
         var machine = try Self.machine(interval: .seconds(120))
         _ = machine.started()
         #expect(machine.pollFailed(.networkFailure("x"), now: .zero) == .wait(.seconds(120)))
@@ -95,7 +95,7 @@ import Testing
 
     // MARK: The end of time
 
-    @Test func thisSidesTimeIsUpInTheMiddleOfAWait() throws {
+    @Test func clientDeadlineEndsAWait() throws {
         var machine = try Self.machine(deadline: .seconds(12))
         _ = machine.started()
         _ = machine.answered(statusCode: 400, body: Self.pending, now: .seconds(0))
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: [12, 13, 10_000])
-    func anAnswerAfterTheTimeThatSaysNothingIsTheLast(now: Int) throws {
+    func pendingAnswerAfterTheDeadlineIsTheLast(now: Int) throws {
         var machine = try Self.machine(deadline: .seconds(12))
         _ = machine.started()
         #expect(
@@ -121,7 +121,7 @@ import Testing
     }
 
     /// It is asked once more, so that it can say so itself.
-    @Test func aCodeThatHasExpiredByTheServersOwnWordsIsExpired() throws {
+    @Test func codeExpiresByTheServersLifetime() throws {
         var machine = try Self.machine(expiry: .seconds(7))
         _ = machine.started()
         _ = machine.answered(statusCode: 400, body: Self.pending, now: .seconds(4))
@@ -130,14 +130,14 @@ import Testing
             machine.answered(statusCode: 400, body: Self.pending, now: .seconds(9)) == .fail(.expiredDeviceCode))
     }
 
-    @Test func ofTwoEndsThisSidesIsATimeout() throws {
+    @Test func clientDeadlineIsReportedBeforeExpiry() throws {
         var machine = try Self.machine(deadline: .seconds(7), expiry: .seconds(7))
         _ = machine.started()
         #expect(machine.answered(statusCode: 400, body: Self.pending, now: .seconds(4)) == .wait(.seconds(3)))
         #expect(machine.waited(now: .seconds(7)) == .fail(.pollingTimeout))
     }
 
-    @Test func whoeverCouldNotAskDoesNotSayThatNobodyAgreed() throws {
+    @Test func failedPollsAreReportedInsteadOfATimeout() throws {
         var machine = try Self.machine(deadline: .seconds(12))
         _ = machine.started()
         #expect(machine.pollFailed(.networkFailure("no route."), now: .seconds(4)) == .wait(.seconds(8)))
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: [ChappieAuthError.invalidResponse, .cancelledSignIn, .unknown("x")])
-    func whatIsNoFailureOfTheNetworkIsNotTriedAgain(_ error: ChappieAuthError) throws {
+    func permanentFailuresOfPollsAreNotRetried(_ error: ChappieAuthError) throws {
         var machine = try Self.machine()
         _ = machine.started()
         #expect(machine.pollFailed(error, now: .zero) == .fail(error))
@@ -260,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func bytesThatAreNoTextAreNoAnswer() throws {
+    @Test func bytesThatAreNotTextAreNotAPollAnswer() throws {
         for isStandard in [true, false] {
             var machine = try Self.machine(isStandard: isStandard)
             _ = machine.started()
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test func whatWasSentIsTakenOutOfErrors() throws {
+    @Test func sentSecretsAreRemovedFromPollErrors() throws {
         var machine = try Self.machine()
         _ = machine.started()
         let body = Array(#"{"error":"invalid_grant","error_description":"device-secret ABCD-12345 is bad"}"#.utf8)

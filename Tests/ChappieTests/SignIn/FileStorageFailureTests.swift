@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func aStoreIsOnTheDiskBeforeItGetsItsNameAndTheNameIsToo() throws {
+    @Test func storedFileAndItsNameAreSynchronized() throws {
         let calls = try Self.calls { try $0.store(.sample("new"), of: "a") }
         #expect(
             calls == [
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [ENOSPC, EIO, EACCES, EDQUOT, EROFS, EMFILE, EPERM], [false, true])
-    func whateverFailsTheOldOneIsThereOrTheNewOne(code: CInt, isPerformed: Bool) throws {
+    func failedStoreLeavesTheOldOrTheNewCredential(code: CInt, isPerformed: Bool) throws {
         let calls = try Self.calls { try $0.store(.sample("new"), of: "a") }
         for (index, call) in calls.enumerated() {
             // A file that was opened, though the system says not, would stay open.
@@ -89,7 +89,7 @@ import Testing
         #expect(directory.names == ["a.json"])
     }
 
-    @Test func signalsInterruptNothing() throws {
+    @Test func signalsDoNotInterruptStorageCalls() throws {
         let calls = try Self.calls { storage in
             try storage.store(.sample("new"), of: "a")
             _ = try storage.credential(of: "a")
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: [ENOSPC, EIO, EACCES])
-    func whatCannotBeReadIsAnErrorAndNotAbsent(code: CInt) throws {
+    func unreadableCredentialIsAnErrorAndNotAbsent(code: CInt) throws {
         let calls = try Self.calls { _ = try $0.credential(of: "a") }
         #expect(calls == [.open, .status, .open, .status, .read, .read, .close, .close])
         for (index, call) in calls.enumerated() where call != .close {

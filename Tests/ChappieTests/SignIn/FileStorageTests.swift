@@ -9,7 +9,7 @@ import Testing
 
     // MARK: Keeping
 
-    @Test func whatIsStoredIsReadBack() throws {
+    @Test func storedCredentialIsReadBack() throws {
         var full = ChappieStoredCredential.sample()
         full.refreshFailure = "refresh_token_expired"
         var plain = full
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func aDateThatIsNoneIsKeptAsOneThatIs() throws {
+    @Test func invalidDatesAreClampedWhenStored() throws {
         var credential = ChappieStoredCredential.sample()
         for (date, read) in [(Double.nan, 0.0), (-1, 0), (.infinity, 253_402_300_799), (1e300, 253_402_300_799)] {
             credential.expiresAt = Date(timeIntervalSince1970: date)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func nobodyElseCanReadWhatIsStored() async throws {
+    @Test func onlyTheOwnerCanReadStoredFiles() async throws {
         let storage = self.directory.storage
         try await storage.withLock(of: "default", timeout: .zero) { try storage.store(.sample(), of: "default") }
         #expect(self.directory.names == ["default.json", "default.lock"])
@@ -61,7 +61,7 @@ import Testing
         #expect(try storage.accounts() == ["A", "a.b", "b", "x_-1"])
     }
 
-    @Test func whatIsNotThereIsNotMissed() throws {
+    @Test func missingAccountIsNil() throws {
         let storage = self.directory.storage
         #expect(try storage.credential(of: "a") == nil)
         try storage.removeCredential(of: "a")
@@ -74,7 +74,7 @@ import Testing
         #expect(self.directory.names == [])
     }
 
-    @Test func whatADeadProcessHasLeftIsClearedAway() throws {
+    @Test func temporaryFilesOfDeadProcessesAreRemoved() throws {
         let storage = self.directory.storage
         let other = ".a.b.0123456789abcdef.tmp"
         for name in [".a.0123456789abcdef.tmp", ".a.fedcba9876543210.tmp", other] {
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func aLinkAboveThatLeadsNowhereIsAnError() async throws {
+    @Test func danglingLinkAboveTheDirectoryIsAnError() async throws {
         try self.directory.write([], to: "x")
         symlink("/nonexistent/disk", self.directory.path(of: "link"))
         let storage = ChappieFileCredentialStorage(directory: self.directory.path(of: "link/chappie/credentials"))
@@ -137,7 +137,7 @@ import Testing
         "", ".", "..", ".a", "a/b", "../a", "/etc/passwd", "a b", "ä", "a\u{0}", "a\n", "a\\b", "a:b",
         String(repeating: "a", count: 65),
     ])
-    func aNameThatIsNoneIsRefusedEverywhere(name: String) async throws {
+    func invalidAccountNameIsRefusedByEveryMethod(name: String) async throws {
         for storage in [self.directory.storage, ChappieMemoryCredentialStorage()] as [any ChappieCredentialStorage] {
             #expect(throws: ChappieCredentialStorageError.invalidAccountName) { try storage.credential(of: name) }
             #expect(throws: ChappieCredentialStorageError.invalidAccountName) { try storage.store(.sample(), of: name) }
@@ -151,7 +151,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: self.directory.path))
     }
 
-    @Test func theLongestNameIsOne() throws {
+    @Test func longestAccountNameIsAccepted() throws {
         let name = String(repeating: "Z", count: 64)
         try self.directory.storage.store(.sample(), of: name)
         #expect(try self.directory.storage.accounts() == [name])
@@ -171,14 +171,14 @@ import Testing
     }
 
     @Test(arguments: [0o640, 0o604, 0o620, 0o601, 0o666, 0o610] as [mode_t])
-    func aFileThatOthersCanGetAtIsRefused(mode: mode_t) throws {
+    func fileWithPermissionsForOthersIsRefused(mode: mode_t) throws {
         try self.directory.storage.store(.sample(), of: "a")
         chmod(self.directory.path(of: "a.json"), mode)
         self.expect { .insecurePermissions(path: $0, mode: String(mode, radix: 8)) }
     }
 
     @Test(arguments: [0o750, 0o701, 0o711, 0o755, 0o777, 0o1777] as [mode_t])
-    func aDirectoryThatOthersCanGetAtIsRefused(mode: mode_t) async throws {
+    func directoryWithPermissionsForOthersIsRefused(mode: mode_t) async throws {
         let storage = self.directory.storage
         try storage.store(.sample(), of: "a")
         chmod(self.directory.path, mode)
@@ -193,7 +193,7 @@ import Testing
         #expect(try storage.credential(of: "a") == .sample())
     }
 
-    @Test func whatSomebodyElseOwnsIsRefused() throws {
+    @Test func fileOfAnotherOwnerIsRefused() throws {
         // Root owns the one, and may give the other away.
         if geteuid() == 0 {
             try self.directory.storage.store(.sample(), of: "a")
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func aLinkIsReplacedAndWhatItNamesIsLeftAlone() throws {
+    @Test func storingReplacesALinkAndKeepsItsTarget() throws {
         let storage = self.directory.storage
         try storage.store(.sample("b"), of: "b")
         symlink("b.json", self.directory.path(of: "a.json"))
@@ -237,7 +237,7 @@ import Testing
         #expect(try storage.credential(of: "b") == .sample("b"))
     }
 
-    @Test func whatIsNoFileIsRefusedAndNotWaitedFor() throws {
+    @Test func specialFilesAreRefusedWithoutBlocking() throws {
         try self.directory.write([], to: "x")
         mkfifo(self.directory.path(of: "a.json"), 0o600)
         self.expect { .notAFile(path: $0) }
@@ -294,7 +294,7 @@ import Testing
         self.expect { .unreadable(path: $0) }
     }
 
-    @Test func textThatIsNoneIsDamaged() throws {
+    @Test func invalidTextInAFileIsDamaged() throws {
         try self.directory.write([0x7B, 0xFF, 0x7D], to: "a.json")
         self.expect { .unreadable(path: $0) }
     }

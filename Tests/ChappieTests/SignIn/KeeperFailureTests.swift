@@ -33,7 +33,7 @@ import Testing
         #expect(try await next.token(rejecting: "access-x") == "access-1")
     }
 
-    @Test func whoeverRefreshesIsToldWhatTheServerSaid() async throws {
+    @Test func explicitRefreshReportsTheServersRefusal() async throws {
         let fixture = try KeeperFixture { _ in
             .status(400, #"{"error":"invalid_grant","error_description":"refresh-0 is old"}"#)
         }
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aRefusalThatCannotBeStoredIsRememberedHere() async throws {
+    @Test func unstoredRefusalIsRememberedBySession() async throws {
         let storage = FailingStorage()
         let fixture = try KeeperFixture(storage: storage) { _ in .refusal("invalid_grant") }
         try fixture.signIn()
@@ -133,7 +133,7 @@ import Testing
         #expect(fixture.requests.count == 1)
     }
 
-    @Test func whatIsWrongOnThisSideIsNotTriedAgain() async throws {
+    @Test func localFailureIsNotRetried() async throws {
         let fixture = try KeeperFixture { _ in .failure(.unknown("The address has to be https.")) }
         try fixture.signIn()
         await #expect(throws: ChappieAuthError.unknown("The address has to be https.")) {
@@ -142,7 +142,7 @@ import Testing
         #expect(fixture.requests.count == 1 && fixture.clock.sleeps.isEmpty)
     }
 
-    @Test func whoeverAsksForARefreshIsToldAtOnce() async throws {
+    @Test func explicitRefreshFailsAtOnce() async throws {
         let fixture = try KeeperFixture { _ in .status(500, "") }
         try fixture.signIn()
         await #expect(throws: ChappieAuthError.tokenExchangeFailed(statusCode: 500, body: "")) {
@@ -151,7 +151,7 @@ import Testing
         #expect(fixture.requests.count == 1)
     }
 
-    @Test func aLostAnswerIsFoundOutByTheNextTry() async throws {
+    @Test func lostAnswerIsDetectedByTheNextAttempt() async throws {
         let fixture = try KeeperFixture { number in
             number == 1 ? .failure(.networkFailure("cut")) : .refusal("refresh_token_reused")
         }
@@ -162,7 +162,7 @@ import Testing
         #expect(fixture.requests.map { $0["refresh_token"] } == ["refresh-0", "refresh-0"])
     }
 
-    @Test func aLockThatIsHeldTooLongIsNoReasonToStopWhileTheTokenIsGood() async throws {
+    @Test func validTokenIsUsedWhenTheLockIsHeldTooLong() async throws {
         let waits = StorageClock()
         let fixture = try KeeperFixture(storage: ChappieMemoryCredentialStorage(clock: waits.clock))
         try fixture.signIn()
@@ -185,7 +185,7 @@ import Testing
         #expect(try await fixture.token(rejecting: "access-0") == "access-1")
     }
 
-    @Test func whoeverNeedsItWaitsOnForALockThatAnotherHasGivenUp() async throws {
+    @Test func necessaryRefreshKeepsWaitingForTheLock() async throws {
         let (held, end) = (StorageEvent(), StorageEvent())
         let (waiting, timeIsUp) = (StorageEvent(), StorageEvent())
         let count = LockedValue(0)
@@ -263,7 +263,7 @@ import Testing
         #expect(fixture.requests.count == 1)
     }
 
-    @Test func whoeverIsCancelledGoesAndTheRefreshGoesOn() async throws {
+    @Test func cancelledCallerLeavesAndTheRefreshContinues() async throws {
         let gate = StorageGate()
         let fixture = try KeeperFixture { number in
             await gate.pass()
@@ -283,7 +283,7 @@ import Testing
         #expect(fixture.stored?.accessToken == "access-1" && fixture.requests.count == 1)
     }
 
-    @Test func aRefreshThatEverybodyHasLeftIsStoredAllTheSame() async throws {
+    @Test func refreshWithoutWaitingCallersIsStored() async throws {
         let gate = StorageGate()
         let fixture = try KeeperFixture { number in
             await gate.pass()
@@ -299,7 +299,7 @@ import Testing
         #expect(fixture.requests.count == 1)
     }
 
-    @Test func whoeverNeedsItMoreTriesOnWhenAnotherHasGivenUp() async throws {
+    @Test func necessaryRefreshContinuesAfterAnEarlyOneFailed() async throws {
         let gate = StorageGate()
         let fixture = try KeeperFixture { number in
             guard number == 1 else { return .rotation(number) }

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct KeeperTests {
     // MARK: When
 
-    @Test func nobodyIsSignedIn() async throws {
+    @Test func missingAccountThrowsMissingCredential() async throws {
         let fixture = try KeeperFixture()
         await #expect(throws: ChappieClientError.missingCredential) { try await fixture.token() }
         await #expect(throws: ChappieClientError.missingCredential) { try await fixture.token(rejecting: "x") }
@@ -17,7 +17,7 @@ import Testing
         #expect(fixture.requests.isEmpty)
     }
 
-    @Test func aFreshTokenIsGivenWithItsAccountAndNothingIsSent() async throws {
+    @Test func freshTokenIsReturnedWithoutARequest() async throws {
         let fixture = try KeeperFixture()
         try fixture.signIn()
         let credential = try await fixture.keeper.credential(for: .connecting)
@@ -54,7 +54,7 @@ import Testing
         #expect(fixture.requests.first?["coding"] == "form" && fixture.requests.first?["url"] == token.absoluteString)
     }
 
-    @Test func whatIsNotReturnedStaysAsItWas() async throws {
+    @Test func tokensMissingInAnAnswerAreKept() async throws {
         let fixture = try KeeperFixture { _ in .status(200, #"{"access_token":"access-1"}"#) }
         try fixture.signIn()
         let credential = try await fixture.keeper.refresh()
@@ -121,7 +121,7 @@ import Testing
         #expect(try await fixture.token() == "access-0")
     }
 
-    @Test func nothingIsSentWhileTheStorageCannotBeWritten() async throws {
+    @Test func noRefreshIsSentWhileTheStorageIsNotWritable() async throws {
         let storage = FailingStorage()
         let fixture = try KeeperFixture(storage: storage)
         try fixture.signIn()
@@ -157,7 +157,7 @@ import Testing
         #expect(fixture.requests.count == 2)
     }
 
-    @Test func aClockThatJumpsBackCostsNothing() async throws {
+    @Test func clockThatJumpsBackCausesNoRefresh() async throws {
         let fixture = try KeeperFixture()
         try fixture.signIn()
         fixture.clock.setDate(9_800)
@@ -196,7 +196,7 @@ import Testing
 
     // MARK: Whose
 
-    @Test func aCredentialOfAnotherIssuerGoesNowhere() async throws {
+    @Test func credentialOfAnotherIssuerIsNotUsed() async throws {
         let fixture = try KeeperFixture()
         var credential = ChappieStoredCredential.sample("0", expiresAt: 10_000)
         credential.issuer = "https://other.example"
@@ -262,7 +262,7 @@ import Testing
 
     // MARK: Siblings
 
-    @Test func aSiblingsTokenIsTakenAndNothingIsSent() async throws {
+    @Test func tokenRefreshedByAnotherSessionIsUsedWithoutARequest() async throws {
         let fixture = try KeeperFixture()
         try fixture.signIn()
         #expect(try await fixture.token() == "access-0")
@@ -273,7 +273,7 @@ import Testing
         #expect(fixture.requests.count == 1)
     }
 
-    @Test func aSessionThatHasSeenNothingRefreshes() async throws {
+    @Test func newSessionRefreshes() async throws {
         let fixture = try KeeperFixture()
         try fixture.signIn()
         #expect(try await fixture.keeper.refresh().accessToken == "access-1")
@@ -340,7 +340,7 @@ import Testing
         #expect(fixture.stored == nil)
     }
 
-    @Test func aServerWithoutSuchAPlaceIsNotAsked() async throws {
+    @Test func missingRevocationEndpointIsNotCalled() async throws {
         let fixture = try KeeperFixture(changing: { $0.server.revocation = nil })
         try fixture.signIn()
         try await fixture.keeper.signOut()
@@ -360,7 +360,7 @@ import Testing
         #expect(fixture.stored == nil)
     }
 
-    @Test func whatCannotBeReadIsForgottenAllTheSame() async throws {
+    @Test func unreadableCredentialIsRemovedOnSignOut() async throws {
         let directory = StorageDirectory()
         try directory.write("damaged".utf8, to: "default.json")
         let fixture = try KeeperFixture(storage: directory.storage)

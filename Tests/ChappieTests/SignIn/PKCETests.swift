@@ -62,7 +62,7 @@ import Testing
         #expect(throws: ChappieAuthError.secureRandomFailed(statusCode: EIO)) { try SecureRandom.system.bytes(257) }
     }
 
-    @Test func theKeySaysNothing() throws {
+    @Test func proofKeyDescriptionIsRedacted() throws {
         let key = try ProofKey(.system)
         var dumped = ""
         dump(key, to: &dumped)

@@ -44,7 +44,7 @@ import Testing
     }
 
     /// Some write their messages in an encoding of their own.
-    @Test func aMessageThatIsNoUTF8TakesNothingFromTheCode() {
+    @Test func invalidMessageEncodingKeepsTheErrorCode() {
         let body = Array(#"{"error":"invalid_grant","error_description":""#.utf8) + [0xE9] + Array(#""}"#.utf8)
         let answer = RefreshAnswer(FetchedDocument(statusCode: 400, fields: [], body: body), secrets: [])
         guard case .refused("invalid_grant", _) = answer else {
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [100, 300, 400, 403, 404, 408, 418, 429, 500, 502, 503, 599])
-    func everythingElseMayWorkLater(status: Int) {
+    func otherAnswersAreTemporaryFailures(status: Int) {
         for body in ["", #"{"error":{"code":"server_error"}}"#, #"{"error":"temporarily_unavailable"}"#, "[]"] {
             let error = ChappieAuthError.tokenExchangeFailed(statusCode: status, body: body)
             #expect(self.answer(status, body) == .failed(error))

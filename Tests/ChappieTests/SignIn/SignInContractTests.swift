@@ -80,7 +80,7 @@ private func name(of error: ChappieAuthError) -> String {
         }
     }
 
-    @Test func theServersWordsAreThereForThoseWhoWantThem() {
+    @Test func serverMessageIsAvailableAsUnsafeMessage() {
         #expect(ChappieAuthError.tokenExchangeFailed(statusCode: 400, body: "words").unsafeMessage == "words")
         #expect(ChappieAuthError.authorizationDenied("words").unsafeMessage == "words")
         #expect(ChappieAuthError.invalidResponse.unsafeMessage == nil)

@@ -19,7 +19,7 @@ import Testing
         (.locked(path: "/p"), "credentials.locked", .internal),
     ]
 
-    @Test func everyErrorSaysWhatIsWrongAndWhatToDo() {
+    @Test func everyErrorHasAProblemAndAdvice() {
         for (error, tag, category) in Self.errors {
             #expect(error.tag == tag)
             #expect(error.category == category)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func aFullDiskIsSaidToBeOne() {
+    @Test func fullDiskIsReported() {
         let error = ChappieCredentialStorageError.systemCallFailed(operation: "write", path: "/p", code: ENOSPC)
         #expect(error.safeDescription == "write failed for /p: No space left on device. Make room, and try again.")
     }

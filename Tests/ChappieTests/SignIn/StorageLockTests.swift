@@ -62,7 +62,7 @@ import Testing
         #expect(clock.sleeps[0] <= .milliseconds(2) && clock.sleeps.dropLast().allSatisfy { $0 <= .milliseconds(100) })
     }
 
-    @Test func whoeverIsCancelledWhileWaitingGoes() async throws {
+    @Test func cancelledWaiterLeavesTheLock() async throws {
         for pair in self.pairs(clock: StorageClock.standing) {
             let end = StorageEvent()
             let holder = await self.holding(pair[0], until: end)

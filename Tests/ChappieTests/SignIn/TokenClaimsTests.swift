@@ -44,7 +44,7 @@ import Testing
         #expect(TokenClaims(token: token) == nil)
     }
 
-    @Test func aTokenWithoutClaimsSaysNothingElse() {
+    @Test func tokenWithoutClaimsHasNoValues() {
         #expect(TokenClaims(token: "a.e30.c") == TokenClaims())
     }
 
@@ -93,7 +93,7 @@ import Testing
         #expect(!other.isFedRAMP && other.accountID == nil)
     }
 
-    @Test func whatOneTokenDoesNotSayAnotherMay() {
+    @Test func missingClaimsAreTakenFromTheOtherToken() {
         var one = TokenClaims()
         one.email = "one"
         var other = TokenClaims()

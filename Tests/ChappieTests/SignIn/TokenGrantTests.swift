@@ -24,12 +24,12 @@ import Testing
         #expect(Self.grant(body) == nil)
     }
 
-    @Test func bytesThatAreNoTextAreNoGrant() {
+    @Test func bytesThatAreNotTextAreNotAGrant() {
         #expect(TokenGrant(body: Array(#"{"access_token":""#.utf8) + [0xFF] + Array(#""}"#.utf8)) == nil)
         #expect(TokenGrant(body: [UInt8](repeating: 0, count: 1_000)) == nil)
     }
 
-    @Test func tokensThatAreMissingNullOrEmptyAreNone() throws {
+    @Test func missingNullAndEmptyTokensAreNil() throws {
         for body in ["{}", #"{"access_token":null,"refresh_token":null}"#, #"{"access_token":"","id_token":""}"#] {
             let grant = try #require(Self.grant(body))
             #expect(grant.accessToken == nil && grant.refreshToken == nil && grant.idToken == nil)
@@ -64,7 +64,7 @@ import Testing
         #expect(try (storage.credential(of: "default") != nil) == signsIn)
     }
 
-    @Test func whatTheTokenSaysOfItsEndCountsBeforeWhatCameWithIt() throws {
+    @Test func expiryClaimPrecedesExpiresIn() throws {
         let grant = try #require(Self.grant(#"{"expires_in":60}"#))
         let now = Date(timeIntervalSince1970: 1_000)
         let token = "a.\(Data(#"{"exp":5}"#.utf8).base64EncodedString().replacing("=", with: "")).c"

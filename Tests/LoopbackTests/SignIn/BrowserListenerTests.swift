@@ -32,7 +32,7 @@ import Testing
         #expect(BrowserRequests.connect(to: listener.port) == nil)
     }
 
-    @Test func strangersChangeNothing() async throws {
+    @Test func requestsWithoutTheStateHaveNoEffect() async throws {
         let listener = try Self.listener()
         let port = listener.port
         let right = "/auth/callback?code=c&state=\(Self.state)"
@@ -68,7 +68,7 @@ import Testing
         #expect(await BrowserRequests.answer(peer).text.contains("You are signed in"))
     }
 
-    @Test func aConnectionThatSaysNothingIsClosedAfterAWhile() async throws {
+    @Test func silentConnectionIsClosedAfterItsTimeout() async throws {
         let listener = try Self.listener(exchange: .milliseconds(50))
         let silent = try #require(BrowserRequests.connect(to: listener.port))
         let slow = try #require(BrowserRequests.connect(to: listener.port))
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// A browser opens connections that it may need, and a stranger as many as there are.
-    @Test func connectionsThatSayNothingKeepNobodyOut() async throws {
+    @Test func silentConnectionsDoNotBlockOthers() async throws {
         let listener = try Self.listener()
         let idle = (0..<200).compactMap { _ in BrowserRequests.connect(to: listener.port) }
         #expect(idle.count == 200)
@@ -110,7 +110,7 @@ import Testing
         #expect(idle.count == 40)
     }
 
-    @Test func aBrowserThatDoesNotCloseHoldsNobodyUpForLong() async throws {
+    @Test func browserThatDoesNotCloseIsTimedOut() async throws {
         let listener = try Self.listener()
         let peer = try #require(BrowserRequests.connect(to: listener.port))
         peer.write(Self.callback(listener))
@@ -149,7 +149,7 @@ import Testing
         #expect(BrowserRequests.connect(to: listener.port) == nil)
     }
 
-    @Test func nothingIsLeftOfManyListeners() async throws {
+    @Test func manyListenersLeaveNoDescriptors() async throws {
         let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
         for _ in 0..<200 { _ = try CallbackListener(port: 0, state: Self.state) }
         let after = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
@@ -176,7 +176,7 @@ import Testing
         #expect(asked.lowercased().contains("\r\nhost: 127.0.0.1:\(busy.port)\r\n"))
     }
 
-    @Test func nobodyIsAskedToLeaveForAPageThatCannotBeOpened() async throws {
+    @Test func invalidPageRequestsNoPortFromAnotherInstance() async throws {
         let clock = FlowClock()
         let first = try await Self.session([0], FlowClock(hangs: true)).startBrowserSignIn()
         let session = try Flow.session(port: 1, clock: clock, storage: FlowStorage()) {

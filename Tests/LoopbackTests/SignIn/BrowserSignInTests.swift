@@ -52,7 +52,7 @@ import Testing
         #expect(log[1].parameterNames == ["grant_type", "client_id", "code", "redirect_uri", "code_verifier"])
     }
 
-    @Test func theBrowserMayComeBackBeforeAnybodyWaits() async throws {
+    @Test func browserMayReturnBeforeCompletionIsAwaited() async throws {
         let flow = try Self.flow()
         let signIn = try await flow.session.startBrowserSignIn()
         let peer = try #require(BrowserRequests.connect(to: signIn.port))
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// It sends its request, ends its half, and has gone before the exchange is done.
-    @Test func aBrowserThatIsGoneChangesNothing() async throws {
+    @Test func closedBrowserDoesNotAffectTheSignIn() async throws {
         let flow = try Self.flow()
         let signIn = try await flow.session.startBrowserSignIn()
         let peer = try #require(BrowserRequests.connect(to: signIn.port))
@@ -117,7 +117,7 @@ import Testing
     // MARK: Failures
 
     @Test(arguments: ["error=access_denied&error_description=No+%3Cb%3E", "error=No+%3Cb%3E"])
-    func aPersonWhoSaysNoIsHeard(query: String) async throws {
+    func denialIsReported(query: String) async throws {
         let flow = try Self.flow()
         let signIn = try await flow.session.startBrowserSignIn()
         let end = Self.end(signIn)
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: [(400, true), (401, true), (403, true), (500, false)])
-    func anExchangeThatIsRefusedSaysHow(statusCode: Int, needsSignIn: Bool) async throws {
+    func refusedExchangeReportsItsStatus(statusCode: Int, needsSignIn: Bool) async throws {
         let flow = try Self.flow { $0.faults = [Fault(.exchange, .refusal(statusCode: statusCode, body: "no"))] }
         let signIn = try await flow.session.startBrowserSignIn()
         let end = Self.end(signIn)
@@ -175,7 +175,7 @@ import Testing
         #expect(flow.count(.exchange) == 1)
     }
 
-    @Test func aStorageThatFailsIsNoSignIn() async throws {
+    @Test func storageFailureFailsTheSignIn() async throws {
         let failure = ChappieCredentialStorageError.systemCallFailed(operation: "fsync", path: "p", code: ENOSPC)
         let flow = try Self.flow(storage: FlowStorage(failure: failure))
         let signIn = try await flow.session.startBrowserSignIn()
@@ -203,7 +203,7 @@ import Testing
         #expect(BrowserRequests.connect(to: signIn.port) == nil)
     }
 
-    @Test func aBrowserThatCameInTimeIsHeardByWhoeverComesLate() async throws {
+    @Test func returnBeforeTheDeadlineIsAcceptedAfterIt() async throws {
         let flow = try Flow(clock: FlowClock())
         let signIn = try await flow.session.startBrowserSignIn()
         let answer = try await BrowserRequests.ask(signIn.callback("error=e"), of: signIn)
@@ -212,7 +212,7 @@ import Testing
         await #expect(throws: ChappieAuthError.authorizationDenied("e")) { try await signIn.complete() }
     }
 
-    @Test func withoutRandomBytesNothingBegins() async throws {
+    @Test func missingRandomBytesPreventASignIn() async throws {
         let flow = try Self.flow()
         let broken = SecureRandom { _ throws(ChappieAuthError) in throw .secureRandomFailed(statusCode: EIO) }
         let error = await #expect(throws: ChappieAuthError.self) {
@@ -221,7 +221,7 @@ import Testing
         #expect(error == .secureRandomFailed(statusCode: EIO) && error?.requiresReauthentication == false)
     }
 
-    @Test func aServerWithoutBrowsersSaysSo() async throws {
+    @Test func missingBrowserSignInIsReported() async throws {
         let flow = try Self.flow(client: { $0.server.authorization = nil })
         let error = await #expect(throws: ChappieAuthError.self) { try await flow.session.startBrowserSignIn() }
         #expect(error?.tag == "auth.unknown")
@@ -246,7 +246,7 @@ import Testing
         signIn.cancel()
     }
 
-    @Test func whatWasCancelledBeforeIsCancelled() async throws {
+    @Test func earlierCancellationIsReported() async throws {
         let flow = try Self.flow()
         let signIn = try await flow.session.startBrowserSignIn()
         signIn.cancel()
@@ -290,7 +290,7 @@ import Testing
 
     // MARK: Secrets
 
-    @Test func nothingThatIsPrintedHoldsASecret() async throws {
+    @Test func printedValuesContainNoSecret() async throws {
         let flow = try Self.flow { $0.faults = [Fault(.exchange, .refusal(statusCode: 400, body: "no"))] }
         let bytes = SecureRandom { [UInt8](repeating: 7, count: $0) }
         let key = try ProofKey(bytes)

@@ -14,7 +14,7 @@ import Testing
 
     // MARK: whoami
 
-    @Test func whoIsSignedInIsToldWithoutAToken() async throws {
+    @Test func signedInAccountIsPrintedWithoutAToken() async throws {
         let program = try CommandProgram()
         let stored = try program.signIn()
         let outcome = try await program.run(["whoami"])
@@ -26,7 +26,7 @@ import Testing
         #expect(program.server.signInLog.isEmpty)
     }
 
-    @Test func severalAccountsAreToldByName() async throws {
+    @Test func severalAccountsArePrintedByName() async throws {
         let program = try CommandProgram()
         for name in ["work", "home"] { _ = try program.signIn(as: name) }
         let outcome = try await program.run(["whoami", "--all", "--json"])
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [["whoami"], ["whoami", "--all"], ["usage"], ["stream", "hi", "--account", "default"]])
-    func nobodySignedInIsSaid(words: [String]) async throws {
+    func missingAccountIsReported(words: [String]) async throws {
         let program = try CommandProgram()
         let outcome = try await program.run(words)
         #expect(outcome.status == 77)
@@ -59,7 +59,7 @@ import Testing
 
     // MARK: usage
 
-    @Test func usageIsToldInWindows() async throws {
+    @Test func usageIsPrintedByWindow() async throws {
         let program = try Self.guarded()
         let stored = try program.signIn()
         let outcome = try await program.run(["usage", "--base-url", program.chatGPT])
@@ -110,7 +110,7 @@ import Testing
 
     // MARK: logout
 
-    @Test func whoSignsOutIsForgottenAndRevoked() async throws {
+    @Test func signOutRemovesAndRevokes() async throws {
         let program = try CommandProgram()
         let stored = try program.signIn()
         let outcome = try await program.run(["logout"])
@@ -138,7 +138,7 @@ import Testing
         #expect(log.allSatisfy { $0.coding == .form })
     }
 
-    @Test func everybodyCanBeSignedOut() async throws {
+    @Test func allAccountsCanBeSignedOut() async throws {
         let program = try CommandProgram()
         for name in ["work", "home"] { _ = try program.signIn(as: name) }
         #expect(try await program.run(["logout", "--all"]).errorOutput == "Signed out: home.\nSigned out: work.\n")
@@ -146,7 +146,7 @@ import Testing
         #expect(program.server.signInLog(of: .revoke).count == 2)
     }
 
-    @Test func aServerThatIsNotThereKeepsNobodySignedIn() async throws {
+    @Test func unreachableServerDoesNotPreventSignOut() async throws {
         let program = try CommandProgram()
         _ = try program.signIn()
         program.server.stop()
@@ -167,7 +167,7 @@ import Testing
         #expect(record.value(of: "originator") == "chappie")
     }
 
-    @Test func aTokenGoesToNoServerThatWasNotMeantToHaveIt() async throws {
+    @Test func tokenIsNotSentToAnotherServer() async throws {
         let program = try Self.guarded()
         _ = try program.signIn()
         let outcome = try await program.run(["stream", "hi", "--max-reconnects", "0", "--base-url", program.chatGPT])
@@ -175,7 +175,7 @@ import Testing
         #expect(program.server.log.allSatisfy { $0.value(of: "chatgpt-account-id") == nil })
     }
 
-    @Test func whereNobodyIsSignedInTheServerInsideAnswers() async throws {
+    @Test func embeddedServerAnswersWithoutAnAccount() async throws {
         let outcome = try await CommandProgram().run(["stream", "hi"])
         #expect(outcome.status == 0)
         #expect(!outcome.output.isEmpty)

@@ -30,7 +30,7 @@ import Testing
         arguments: [
             (["login"], .exchange), (["usage"], .refresh), (["stream", "hi"], .refresh), (["logout"], .revoke),
         ] as [([String], ChappieTestServer.SignIn.Endpoint)])
-    func neitherItsWordsNorItsEnvironmentNorItsOutputHoldASecret(
+    func argumentsEnvironmentAndOutputContainNoSecret(
         words: [String], endpoint: ChappieTestServer.SignIn.Endpoint
     ) async throws {
         var signIn = ChappieTestServer.SignIn()

@@ -43,7 +43,7 @@ import Testing
         #expect(try program.storage.accounts() == ["work"])
     }
 
-    @Test func everythingMayStandInTheFile() async throws {
+    @Test func allOptionsMayComeFromTheFile() async throws {
         let program = try CommandProgram(Self.signIn())
         let members = [
             "client_id": "app", "issuer": program.issuer, "account": "filed",
@@ -71,7 +71,7 @@ import Testing
         for secret in stored.secrets { #expect(!outcome.everything.contains(secret)) }
     }
 
-    @Test func withoutAClientIDNothingIsSent() async throws {
+    @Test func missingClientIDSendsNoRequest() async throws {
         let program = try CommandProgram(Self.signIn())
         let outcome = try await program.run(["login", "--issuer", program.issuer])
         #expect(outcome.status == 64)
@@ -124,7 +124,7 @@ import Testing
         #expect(outcome.errorOutput.components(separatedBy: "Check the network").count == 2)
     }
 
-    @Test func aCredentialThatCannotBeKeptIsSaidInJSONToo() async throws {
+    @Test func storageFailureIsReportedAsJSON() async throws {
         let program = try CommandProgram()
         try FileManager.default.createDirectory(atPath: program.storage.directory, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.storage.directory)
@@ -174,7 +174,7 @@ import Testing
         return program.home.url.path + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "")
     }
 
-    @Test func aBrowserSignsInAndNoProcessIsToldASecret() async throws {
+    @Test func browserSignInPassesNoSecretToProcesses() async throws {
         let program = try CommandProgram(Self.signIn())
         let environment = [
             "PATH": try Self.opener(in: program), "DISPLAY": ":0", "OPENAI_API_KEY": "canary-key-7f3a",
@@ -202,7 +202,7 @@ import Testing
     }
 
     @Test(arguments: [["--no-open"], []])
-    func withoutADisplayOrAWishThePageIsOnlyPrinted(words: [String]) async throws {
+    func pageIsOnlyPrintedWithoutADisplayOrOption(words: [String]) async throws {
         let program = try CommandProgram(Self.signIn())
         let environment = ["PATH": try Self.opener(in: program), "DISPLAY": words.isEmpty ? "" : ":0"]
         let script = """
@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["--browser"]])
-    func aWayThatTheServerHasNoEndpointForIsAUsageError(words: [String]) async throws {
+    func signInWithoutAnEndpointIsAUsageError(words: [String]) async throws {
         let program = try CommandProgram()
         let client = program.client + ["--token-endpoint", program.issuer + "/oauth/token"]
         let outcome = try await program.run(["login"] + client + words)
@@ -233,7 +233,7 @@ import Testing
         #expect(program.server.signInLog.isEmpty)
     }
 
-    @Test func notOpeningWhatIsNotABrowsersIsAUsageError() async throws {
+    @Test func noOpenOptionWithADeviceCodeIsAUsageError() async throws {
         let program = try CommandProgram()
         let outcome = try await program.run(["login", "--no-open"] + program.client)
         #expect(outcome.status == 64)

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: Flow.Way.allCases)
-    func whoeverWaitsTooLongGivesUp(way: Flow.Way) async throws {
+    func pollingTimeoutEndsTheSignIn(way: Flow.Way) async throws {
         let flow = try Flow(way) {
             $0.pendingPollCount = nil
         } client: {
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: Flow.Way.allCases)
-    func aPersonWhoSaysNoIsHeard(way: Flow.Way) async throws {
+    func denialIsReported(way: Flow.Way) async throws {
         let flow = try Flow(way) { $0.pendingPollCount = nil }
         let signIn = try await flow.session.startDeviceCodeSignIn()
         #expect(flow.server.deny(userCode: signIn.userCode))
@@ -90,7 +90,7 @@ import Testing
     // MARK: Refusals
 
     @Test(arguments: [(400, true), (401, true), (403, true), (500, false)])
-    func anExchangeThatIsRefusedSaysHow(statusCode: Int, needsSignIn: Bool) async throws {
+    func refusedExchangeReportsItsStatus(statusCode: Int, needsSignIn: Bool) async throws {
         let flow = try Flow {
             $0.faults = [Fault(.exchange, .refusal(statusCode: statusCode, body: #"{"error":"invalid_grant"}"#))]
         }
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: [(400, true), (401, true), (403, true)])
-    func aPollOfTheStandardThatIsRefusedSaysHow(statusCode: Int, needsSignIn: Bool) async throws {
+    func refusedStandardPollReportsItsError(statusCode: Int, needsSignIn: Bool) async throws {
         let flow = try Flow(.standard) {
             $0.faults = [Fault(.poll, .refusal(statusCode: statusCode, body: #"{"error":"invalid_grant"}"#))]
         }
@@ -118,7 +118,7 @@ import Testing
         #expect(error?.localizedDescription.contains("status code 401, invalid_client") == true)
     }
 
-    @Test func aServerWithoutDeviceLoginSaysSo() async throws {
+    @Test func missingDeviceLoginIsReported() async throws {
         let flow = try Flow { $0.faults = [Fault(.deviceCode, .refusal(statusCode: 404, body: ""))] }
         let error = await flow.deviceCodeError()?.asAuthError
         #expect(error == .unknown("Device login is not enabled for this account or workspace."))
@@ -130,7 +130,7 @@ import Testing
     // MARK: Answers without sense
 
     @Test(arguments: [0, 100, 1 << 20, 4 << 20], [ChappieTestServer.SignIn.Endpoint.deviceCode, .poll, .exchange])
-    func aBodyThatIsNoAnswerIsInvalid(
+    func invalidBodyIsReported(
         byteCount: Int, at endpoint: ChappieTestServer.SignIn.Endpoint
     ) async throws {
         for way in Flow.Way.allCases where way == .authorizationCode || endpoint != .exchange {
@@ -146,7 +146,7 @@ import Testing
         (ChappieTestServer.SignIn.Endpoint.deviceCode, "user_code"), (.deviceCode, "device_auth_id"),
         (.poll, "authorization_code"), (.poll, "code_verifier"), (.exchange, "access_token"), (.exchange, "id_token"),
     ])
-    func anAnswerThatLacksSomethingIsInvalid(
+    func incompleteAnswerIsInvalid(
         endpoint: ChappieTestServer.SignIn.Endpoint, member: String
     ) async throws {
         let requests = endpoint == .poll ? 2...2 : 1...1
@@ -168,7 +168,7 @@ import Testing
         #expect(flow.storage.stored == nil)
     }
 
-    @Test func whatTheStorageThrowsIsThrown() async throws {
+    @Test func storageErrorIsThrown() async throws {
         let failure = ChappieCredentialStorageError.systemCallFailed(operation: "fsync", path: "p", code: ENOSPC)
         let flow = try Flow(storage: FlowStorage(failure: failure))
         #expect(await flow.deviceCodeError() as? ChappieCredentialStorageError == failure)
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: [ChappieTestServer.SignIn.Endpoint.deviceCode, .poll, .exchange])
-    func cancellingTheTaskEndsARequestThatNobodyAnswers(_ endpoint: ChappieTestServer.SignIn.Endpoint) async throws {
+    func cancellingTheTaskEndsAnUnansweredRequest(_ endpoint: ChappieTestServer.SignIn.Endpoint) async throws {
         let flow = try Flow {
             $0.pendingPollCount = 0
             $0.faults = [Fault(endpoint, .silence)]
@@ -200,7 +200,7 @@ import Testing
         #expect(flow.storage.stored == nil)
     }
 
-    @Test func aTaskThatIsCancelledBeforeItBeginsAsksNothing() async throws {
+    @Test func taskCancelledBeforeItsStartSendsNoRequest() async throws {
         let flow = try Flow()
         let signIn = try await flow.session.startDeviceCodeSignIn()
         let task = Task {
@@ -226,7 +226,7 @@ import Testing
 
     // MARK: Secrets
 
-    @Test func nothingThatIsPrintedHoldsACode() async throws {
+    @Test func printedValuesContainNoCode() async throws {
         let echo = "device-secret-1 user-code-1 verifier-secret-1 code-secret-1"
         let server = try RawServer()
         let answers = [

@@ -40,7 +40,7 @@ import Testing
         #expect(flow.clock.sleeps == [.seconds(5), .seconds(5), .seconds(5)])
     }
 
-    @Test func theRequestsAreThoseOfTheWayWithAnAuthorizationCode() async throws {
+    @Test func requestsOfTheAuthorizationCodeFlow() async throws {
         let flow = try Flow(.authorizationCode)
         _ = try await flow.session.startDeviceCodeSignIn().complete()
         let log = flow.server.signInLog
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [403, 404])
-    func aPollThatFindsNobodyMayHaveEitherStatusCode(statusCode: Int) async throws {
+    func pendingPollMayHaveEitherStatusCode(statusCode: Int) async throws {
         let flow = try Flow {
             $0.pendingStatusCode = statusCode
             $0.pendingPollCount = 2
@@ -81,7 +81,7 @@ import Testing
 
     /// Five seconds more, from then on.
     @Test(arguments: Flow.Way.allCases)
-    func aServerThatWantsToBeAskedLessOftenIs(way: Flow.Way) async throws {
+    func slowDownIncreasesThePollInterval(way: Flow.Way) async throws {
         let slowDown = ChappieTestServer.SignIn.Answer.refusal(statusCode: 400, body: #"{"error":"slow_down"}"#)
         let flow = try Flow(way) {
             $0.pendingPollCount = 2
@@ -99,7 +99,7 @@ import Testing
     ]
 
     @Test(arguments: troubles, Flow.Way.allCases)
-    func aPollThatFoundOutNothingIsMadeAgain(_ trouble: ChappieTestServer.SignIn.Answer, way: Flow.Way) async throws {
+    func failedPollIsRepeated(_ trouble: ChappieTestServer.SignIn.Answer, way: Flow.Way) async throws {
         let flow = try Flow(way) {
             $0.pendingPollCount = 4
             $0.faults = [Fault(.poll, trouble, requests: 2...3)]
@@ -133,7 +133,7 @@ import Testing
 
     /// The date says nothing about how long a code has been waited for.
     @Test(arguments: [-1e9, 1e9])
-    func aDateThatJumpsChangesNothing(seconds: Double) async throws {
+    func dateJumpDoesNotAffectTheSignIn(seconds: Double) async throws {
         let flow = try Flow { $0.pendingPollCount = 5 }
         let signIn = try await flow.session.startDeviceCodeSignIn()
         flow.clock.date.withLock { $0.addTimeInterval(seconds) }
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: [-1e9, -1_000, 1_000, 1e9])
-    func aDateThatIsWrongFromTheBeginningEndsNothing(seconds: Double) async throws {
+    func wrongDateDoesNotEndTheSignIn(seconds: Double) async throws {
         let flow = try Flow { $0.pendingPollCount = 5 }
         flow.clock.date.withLock { $0.addTimeInterval(seconds) }
         #expect(await flow.deviceCodeError() == nil)

@@ -12,7 +12,7 @@ import Testing
     ]
 
     @Test(arguments: Wire.allCases, Self.faults)
-    func noLineNoErrorAndNoReportNamesAToken(
+    func linesErrorsAndReportsContainNoToken(
         over wire: Wire, fault: ChappieTestServer.SignIn.Answer?
     ) async throws {
         let change = { (configuration: inout ChappieTestServer.Configuration) in

@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [Answer.doneAndDropped, .truncated])
-    func anAnswerThatIsLostIsFoundOutByTheNextTry(answer: Answer) async throws {
+    func lostRefreshAnswerIsDetectedByTheNextAttempt(answer: Answer) async throws {
         try await RefreshFixture.run({ $0.signIn.faults = [.init(.refresh, answer, requests: 1...1)] }) { fixture in
             let session = try fixture.session()
             await #expect(throws: ChappieAuthError.self) { try await session.refreshAuth() }
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 100, 70_000, 2 << 20])
-    func whatIsNoJSONMakesNoSense(byteCount: Int) async throws {
+    func answerThatIsNotJSONIsInvalid(byteCount: Int) async throws {
         try await self.expect(
             .garbage(byteCount: byteCount), "auth.invalid-response", requiresReauthentication: false)
     }
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatSaysNothingIsWaitedForNoLongerThanItMay() async throws {
+    @Test func silentServerIsWaitedForUntilTheTimeout() async throws {
         #expect(AuthorizationClient.timeout == .seconds(30))
         try await RefreshFixture.run({ $0.signIn.faults = [.init(.refresh, .silence)] }) { fixture in
             let configuration = try fixture.configuration()
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func aFailureThatPassesIsNotNoticed() async throws {
+    @Test func temporaryFailureIsRecovered() async throws {
         let fault = ChappieTestServer.SignIn.Fault(.refresh, .dropped, requests: 1...2)
         try await RefreshFixture.run({ $0.signIn.faults = [fault] }) { fixture in
             let session = try fixture.session()
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func whoeverHasNoRefreshTokenIsTold(over wire: Wire) async throws {
+    func missingRefreshTokenIsReported(over wire: Wire) async throws {
         try await RefreshFixture.run { fixture in
             var credential = fixture.credential
             credential.refreshToken = nil
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func whoeverIsNotSignedInIsTold() async throws {
+    @Test func missingSignInIsReported() async throws {
         try await RefreshFixture.run { fixture in
             try fixture.storage.removeCredential(of: "default")
             #expect(await (try fixture.client()).outcome().clientError == .missingCredential)
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func anAccountIsMissingWhereOneIsWanted() async throws {
+    @Test func requiredAccountIsReportedMissing() async throws {
         try await RefreshFixture.run({ $0.signIn.account.accountID = nil }) { fixture in
             let client = try fixture.client { configuration in
                 let address = configuration.endpoint.baseURL

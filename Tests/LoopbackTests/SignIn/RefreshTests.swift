@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func aRefreshTokenThatWasRevokedEndsTheTurnAndNobodyAsksAgain(over wire: Wire) async throws {
+    func revokedRefreshTokenEndsTheTurnAndIsNotRetried(over wire: Wire) async throws {
         try await RefreshFixture.run { fixture in
             fixture.server.revokeTokens()
             for _ in 1...3 {

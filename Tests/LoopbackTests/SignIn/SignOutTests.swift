@@ -31,7 +31,7 @@ import Testing
         ChappieTestServer.SignIn.Answer.refusal(statusCode: 500, body: ""), .dropped, .doneAndDropped,
         .garbage(byteCount: 100),
     ])
-    func aServerThatFailsChangesNothing(answer: ChappieTestServer.SignIn.Answer) async throws {
+    func failingServerDoesNotAffectSignOut(answer: ChappieTestServer.SignIn.Answer) async throws {
         try await RefreshFixture.run({ $0.signIn.faults = [.init(.revoke, answer)] }) { fixture in
             let session = try fixture.session()
             try await session.signOut()
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatIsGoneChangesNothing() async throws {
+    @Test func unreachableServerDoesNotAffectSignOut() async throws {
         try await RefreshFixture.run { fixture in
             let session = try fixture.session()
             fixture.server.stop()
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func whoeverIsCancelledHasSignedOut() async throws {
+    @Test func cancelledSignOutStillSignsOut() async throws {
         try await RefreshFixture.run({ $0.signIn.faults = [.init(.revoke, .silence)] }) { fixture in
             let session = try fixture.session()
             let task = Task { try await session.signOut() }

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: ["/backend-api/codex", "/v1"])
-    func usageIsToldWhereTheBaseURLSuggests(path: String) async throws {
+    func usagePathFollowsTheBaseURL(path: String) async throws {
         let server = try Self.server()
         let usage = try await Self.client(server, path: path).usage()
         #expect(usage.planType == "plus")
@@ -48,14 +48,14 @@ import Testing
         #expect(server.signInLog(of: .usage).count == 1)
     }
 
-    @Test func whatMakesNoSenseIsAnInvalidResponse() async throws {
+    @Test func invalidUsageDocumentIsAnInvalidResponse() async throws {
         let error = try await Self.refusing(.garbage(byteCount: 100))
         #expect(error as? ChappieClientError == .invalidResponse)
         let half = try await Self.refusing(.refusal(statusCode: 200, body: #"{"rate_limit":[]}"#))
         #expect(half as? ChappieClientError == .invalidResponse)
     }
 
-    @Test func aRefusalIsOne() async throws {
+    @Test func refusedUsageRequestIsAnHTTPError() async throws {
         let error = try await Self.refusing(.refusal(statusCode: 404, body: "no"))
         #expect(error as? ChappieClientError == .httpError(404, "no"))
     }
