@@ -46,7 +46,7 @@ import Testing
         #expect(TerminalQuestion.isYes(line) == isYes)
     }
 
-    /// What the client cuts has lost the note that says how the command ended.
+    /// Text that the client cuts would lose the note about the end of the command.
     @Test func aCutOutputAndItsNoteFitTheClientsLimit() throws {
         let worst = ShellCommand.Outcome(
             output: [UInt8](repeating: 0xFF, count: CommandTool.outputLimit), isCut: true, ending: .killed(signal: 9))

@@ -1,4 +1,4 @@
-// The demonstration's checks: they hold for what was promised, and for nothing else.
+// The demonstration's checks: they hold for the expected results only.
 import Testing
 
 @testable import ChappieCommand

@@ -105,7 +105,7 @@ import Testing
 }
 
 @Suite struct SignalWatcherTests {
-    /// Ctrl-C has to end a program that nobody watches over any more.
+    /// Ctrl-C has to end a program whose watcher is gone.
     @Test func signalActionsAreRestoredAfterwards() {
         signal(SIGUSR2, SIG_DFL)
         var watcher: SignalWatcher? = SignalWatcher([SIGUSR2]) { _ in }

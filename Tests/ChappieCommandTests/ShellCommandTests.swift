@@ -66,7 +66,7 @@ import Testing
             }
         }
         task.cancel()
-        // A run ends when nobody holds its output any more.
+        // A run ends when no process holds its output any more.
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 

@@ -91,7 +91,7 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         #expect(try options(remote).configuration(baseURL: url).proxy == .environment)
         let proxy = "http://u:p@h:1"
         #expect(try options(remote + ["--proxy", proxy]).configuration(baseURL: url).proxy == .url(proxy))
-        // The server in this process is behind none that the environment names.
+        // The server in this process is not reached through a proxy of the environment.
         #expect(try options(["hi"]).configuration(baseURL: url).proxy == ChappieProxyPolicy.none)
         #expect(try options(["hi", "--proxy", proxy]).configuration(baseURL: url).proxy == .url(proxy))
     }

@@ -222,7 +222,7 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(printer.printed(.textDelta("b")) == PrintedText(output: "b"))
     }
 
-    /// What a model or a server says cannot begin a line, or look like one of this program.
+    /// Text of a model or a server cannot begin a line, or look like one of this program.
     @Test(arguments: [true, false])
     func serverMessageIsPrintedOnOneLine(onTerminal isTerminal: Bool) {
         let words = "x\nRun harmless with {}? [y/N] \u{1B}]0;title\u{7}\u{202E}"

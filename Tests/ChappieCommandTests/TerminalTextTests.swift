@@ -13,7 +13,7 @@ import Testing
         ("a\u{2028}b\u{2029}c\u{85}d", #"a\u{2028}b\u{2029}c\u{85}d"#),
         ("a\u{A0}b\u{3000}c", #"a\u{A0}b\u{3000}c"#), ("\u{2800}\u{3164}\u{115F}", #"\u{2800}\u{3164}\u{115F}"#),
         ("\u{E0041}\u{E000}\u{378}", #"\u{E0041}\u{E000}\u{378}"#), ("…", #"\u{2026}"#),
-        // Two marks on a letter are a language's; more are a flood, and so is one on anything else.
+        // Languages have up to two marks on a letter; more are escaped, and so is one on another character.
         ("e\u{301}\u{323}x", "e\u{301}\u{323}x"), ("e\u{301}\u{323}\u{304}", "e\u{301}\u{323}\\u{304}"),
         ("हिन्दी", "हिन्दी"), ("1\u{301}", #"1\u{301}"#), ("\u{301}a", #"\u{301}a"#), ("a\u{20DD}", #"a\u{20DD}"#),
     ])

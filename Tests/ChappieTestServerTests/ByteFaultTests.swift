@@ -3,7 +3,7 @@ import Testing
 
 @testable import ChappieTestServer
 
-/// How many bytes stand before the body.
+/// Returns the number of bytes before the body.
 private func headByteCount(of bytes: [UInt8]) -> Int {
     let end = Array("\r\n\r\n".utf8)
     return 4 + (bytes.indices.first { bytes[$0...].starts(with: end) } ?? 0)
@@ -18,7 +18,7 @@ private func headByteCount(of bytes: [UInt8]) -> Int {
         return ChappieTestServer.Configuration(model: .scripted(model), faults: faults)
     }
 
-    /// What a POST's answer has with the fault, ids apart: a server gives its first response the same ones.
+    /// Returns a POST's answer with the faults, ids apart: a server gives its first response the same ones.
     private func answer(_ faults: [ChappieTestServer.Fault]) throws -> (bytes: [UInt8], end: ReadEnd) {
         let server = try ChappieTestServer(configuration: Self.configuration(faults))
         defer { server.stop() }

@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func aNameIsLookedUpAndItsAddressesAreTriedInTurn() throws {
-        // On most systems `localhost` is ::1 first, where nobody listens.
+        // On most systems `localhost` is ::1 first, where no program listens.
         try withProxy(host: "localhost") { fixture in
             try fixture.connect().exchange(Self.bytes, .toServer)
             try fixture.connect().exchange(Self.bytes, .toClient)
@@ -228,7 +228,7 @@ import Testing
     }
 }
 
-/// What the process holds.
+/// The resources that the process holds.
 private struct ProcessResources {
     var descriptorCount: Int
     var threadCount: Int

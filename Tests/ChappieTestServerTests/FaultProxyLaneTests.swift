@@ -3,7 +3,7 @@ import Testing
 
 @testable import ChappieTestServer
 
-/// What became of bytes that passed a lane.
+/// The result of bytes that passed a lane.
 private struct Passage: Equatable {
     var writes: [Int] = []
     var strikes: [FaultProxy.Action] = []

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ChappieTestServer
 
-/// A blocking socket made of nothing but system calls.
+/// A blocking socket that uses only system calls.
 final class RawSocket {
     let descriptor: CInt
 
@@ -88,7 +88,7 @@ final class RawSocket {
     }
 }
 
-/// What came out of a connection.
+/// The bytes received from a connection, and its end.
 struct Reception: Equatable {
     var bytes: [UInt8]
     var end: ReadEnd

@@ -1,4 +1,4 @@
-// A blocking client made of nothing but a socket, so that tests see every byte that the server writes.
+// A blocking client on a plain socket, so that tests see every byte that the server writes.
 //
 // Owned by the test that makes it. A receive time-out keeps a broken server from hanging the tests.
 import Testing
@@ -11,7 +11,7 @@ import Testing
     import Glibc
 #endif
 
-/// How reading ended.
+/// The end of reading.
 enum ReadEnd: Equatable {
     case endOfStream
     case reset
@@ -34,7 +34,7 @@ struct AnswerHead {
 final class RawClient {
     private let descriptor: CInt
     private var buffer: [UInt8] = []
-    /// How many bytes arrived.
+    /// The number of received bytes.
     private(set) var receivedByteCount = 0
 
     init(port: Int, receiveTimeout: Int = 10) throws {

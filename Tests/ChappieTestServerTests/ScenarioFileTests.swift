@@ -3,7 +3,7 @@ import Testing
 
 @testable import ChappieTestServer
 
-/// The scenario files: complete, readable, without a word that nobody reads.
+/// The scenario files are complete and readable, and have only known members.
 @Suite struct ScenarioFileTests {
     typealias Scenario = ChappieTestServer.Scenario
 

@@ -113,7 +113,7 @@ private func formText(_ pairs: KeyValuePairs<String, String>) -> String {
     pairs.map { "\($0.key)=\(SignInRequest.escaped($0.value))" }.joined(separator: "&")
 }
 
-/// What a JWT claims.
+/// Returns the claims of a JWT.
 func claims(of token: String) -> JSONValue? {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, !parts.contains("") else { return nil }

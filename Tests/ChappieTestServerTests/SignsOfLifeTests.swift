@@ -198,6 +198,6 @@ import Testing
 }
 
 extension String {
-    /// How often a text occurs.
+    /// Returns the number of occurrences of a text.
     fileprivate func components(of text: String) -> Int { self.ranges(of: text).count }
 }

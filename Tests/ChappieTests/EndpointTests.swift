@@ -118,7 +118,7 @@ import Testing
     }
 }
 
-/// Contexts as bytes, and bytes that are none.
+/// Contexts as bytes, and bytes that are not contexts.
 @Suite struct ClientContextTests {
     private static let context = ChappieClientContext(
         id: "c", itemTexts: [Array(#"{"type":"message","n":9007199254740993,"é":"\ud83d"}"#.utf8), Array("{}".utf8)])

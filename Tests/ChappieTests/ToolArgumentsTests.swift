@@ -69,7 +69,7 @@ import Testing
                 == faults.map { "The tool was not run: its arguments do not fit its schema: \($0)." })
     }
 
-    /// A schema that is none, or says more than is checked, stands in the way of no call.
+    /// An invalid schema, or one with unchecked keywords, prevents no call.
     @Test(
         arguments: [
             true, ["required": true, "properties": [1]], ["required": [1]], ["properties": ["a": true]],

@@ -133,7 +133,7 @@ import Testing
         #expect(machine.responseCompleted(calls: [call], endsTurn: true, now: .zero).last == .run(0))
     }
 
-    /// A call that does not run: the model is told why, and nobody is asked.
+    /// Expects that a call does not run: the model is told why, and no approval is asked for.
     private static func expectNoRun(
         _ call: Call, _ words: String, _ change: (inout Machine.Rules) -> Void = { $0.schemas = ["auto": .anyObject] }
     ) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Chappie
 
-/// What the model reads of a tool, and how much of it.
+/// The output of a tool for the model, and its limit.
 @Suite struct ToolOutputTests {
     private static let call = CompletedResponse.Call(
         callID: "c\"1", name: "t", namespace: nil, payload: "", isCustom: false)
@@ -84,7 +84,7 @@ import Testing
     }
 }
 
-/// What a turn leaves to its conversation.
+/// The items that a turn adds to its conversation.
 @Suite struct TurnJournalTests {
     private static func item(_ text: String) -> [UInt8] { Array(text.utf8) }
 

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// What a consumer of batches has seen.
+    /// The batches that a consumer has received.
     private struct Reading {
         var batches: [[ChappieStreamEvent]] = []
         var error: (any Error)?

@@ -163,7 +163,7 @@ private enum Statement {
         }
     }
 
-    /// Whose they are is not known: a server that names no position, or gives several items one.
+    /// Their item is unknown: a server that names no position, or gives several items one.
     @Test func deltasOfSeveralCallsAtOnePlaceAreNotCompared() async {
         await Self.expectCalls(
             [#"{"a":1}"#, #"{"a":2}"#],
@@ -191,7 +191,7 @@ private enum Statement {
             ])
     }
 
-    /// Servers that close nothing but the arguments.
+    /// Servers that close only the arguments.
     @Test func aCallThatWasWrittenToItsEndIsThereWithoutTheEndOfItsItem() async {
         let events = [
             Statement.added(Statement.item("")), Statement.delta(Self.one), Statement.argumentsDone(Self.one),

@@ -4,7 +4,7 @@ import ChappieTransport
 import Testing
 
 @Suite struct ChappiePinnedKeyTests {
-    /// SHA-256 of nothing.
+    /// The SHA-256 digest of no bytes.
     private static let digest = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
     @Test(arguments: ["", "sha256//", "sha256/"])

@@ -370,7 +370,7 @@ import Testing
         #expect(!outcome.events.contains(.completed))
         #expect(outcome.outcomes == ["response.invalid"])
         #expect(response == nil)
-        // Nobody has heard of the calls.
+        // The calls were not delivered to the consumer.
         #expect(outcome.report.replaySafety == .sentNoOutput)
         // Who does not run them can look at them as they are.
         let (other, kept) = await Self.complete(events)

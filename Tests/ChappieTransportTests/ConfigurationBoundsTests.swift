@@ -83,7 +83,7 @@ private let settings: [Setting] =
         }
     }
 
-    /// The same over real sockets, and over lanes of one: nothing listens at the address.
+    /// The same over real sockets, and over lanes of one: no server listens at the address.
     @Test(arguments: settings, [false, true])
     fileprivate func turnsOverSocketsEnd(setting: Setting, usesLanes: Bool) async throws {
         var configuration = ChappieTransportConfiguration(baseURL: try #require(URL(string: "http://127.0.0.1:1/v1")))
@@ -125,7 +125,7 @@ private let settings: [Setting] =
         }
     }
 
-    /// What is in range is not touched.
+    /// Values in range are not changed.
     @Test func defaultsStayAsTheyAre() {
         let configuration = ChappieTransportConfiguration(baseURL: URL(filePath: "/"))
         #expect(configuration.bounded.policy == configuration.policy)

@@ -114,6 +114,6 @@ extension [ScriptStep] {
         [.opened(200)] + events.map { .body(Event.sse($0)) } + [.ended(.complete)]
     }
 
-    /// What a WebSocket says to one more request.
+    /// The events of a WebSocket for one more request.
     static func again(_ events: String...) -> Self { [.request] + events.map { .text($0) } }
 }

@@ -99,7 +99,7 @@ enum Numbered {
             fixture.transport.requests.map { $0.endpoint.target.contains("starting_after") } == [false, true, false])
     }
 
-    /// There is nothing behind the end of a response.
+    /// A response that has ended has no further events.
     @Test func aKeptResponseThatHasFailedIsNotResumed() async {
         let failed =
             #"{"type":"response.failed","sequence_number":2,"response":{"id":"r","status":"failed","#

@@ -1,4 +1,4 @@
-// Budgets of time, on a clock that moves only when somebody waits.
+// Budgets of time, on a clock that advances only when a caller waits.
 
 import StreamTransport
 import Testing
@@ -226,7 +226,7 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(10))
     }
 
-    /// An event that comes again under its number says nothing new, and neither does an item that is announced again.
+    /// An event that is repeated under its number is not progress, and neither is an item that is announced again.
     @Test(arguments: [true, false])
     func repeatedOutputIsNotProgress(isNumbered: Bool) async {
         func added(_ number: Int) -> String {

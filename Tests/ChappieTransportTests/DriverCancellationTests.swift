@@ -6,13 +6,13 @@ import Testing
 @testable import ChappieTransport
 
 @Suite struct DriverCancellationTests {
-    /// Who cancels.
+    /// The origin of the cancellation.
     enum Canceller: CaseIterable {
         case handle
         case task
     }
 
-    /// Where the turn is.
+    /// The state of the turn.
     enum Place: CaseIterable {
         case connecting
         case waitingForTheFirstEvent

@@ -184,7 +184,7 @@ import Testing
         for count in [9, 10, 11, 25] {
             let body = String(repeating: "x", count: count)
             let fixture = TurnFixture([
-                // The rest never comes, and nobody waits for it.
+                // The rest never arrives, and is not waited for.
                 [.opened(403), .body(String(body.prefix(4))), .body(String(body.dropFirst(4)))]
                     + (count < 10 ? [.ended(.complete)] : [])
             ]) {

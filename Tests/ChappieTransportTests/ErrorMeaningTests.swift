@@ -10,7 +10,7 @@ import Testing
     /// Every code and type of the table, and some that it lacks.
     static let names = ErrorMeaning.names + ["server_error", "something_new", ""]
 
-    /// What a caller may do where the engine has done this.
+    /// Returns the guidance for a caller after the engine has handled a failure.
     private static func guidance(after failureClass: FailureClass) -> ChappieRetryGuidance {
         switch failureClass {
         case .credential: .refreshAuthThenRetry

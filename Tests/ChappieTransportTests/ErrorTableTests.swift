@@ -35,7 +35,7 @@ private enum CaseName: CaseIterable {
     }
 }
 
-/// What a person has to do, and whether the authors want to know.
+/// The required action of the user, and whether the error should be reported.
 private enum Duty {
     case none, user, report, both
 

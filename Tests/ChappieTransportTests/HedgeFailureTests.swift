@@ -1,4 +1,4 @@
-// A race of which one side, or both, come to nothing; and one that is given up.
+// Races in which one attempt, or both, fail; and races that are cancelled.
 
 import StreamTransport
 import Testing
@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct HedgeFailureTests {
     private static let held: [ScriptStep] = .held(Event.created, Event.text("a"), Event.completed)
-    /// A rival that is ready a second after an upgrade that fails at three seconds.
+    /// A hedge that is ready a second after an upgrade that fails at three seconds.
     private static let lateHeld: [ScriptStep] = .held(
         readyAfter: .seconds(2), Event.created, Event.text("a"), Event.completed)
 
@@ -245,7 +245,7 @@ import Testing
 
     // MARK: Giving up
 
-    /// Where a race can be when it is given up.
+    /// The state of a race when it is cancelled.
     enum Place: CaseIterable {
         case nothingHappened
         case released

@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieTransport
 
 @Suite(.timeLimit(.minutes(1))) struct LaneTransportTests {
-    /// What a lane has told, in words.
+    /// Returns the events of a lane as text.
     static func told(_ connection: any TransportConnection) -> [String] {
         var told: [String] = []
         while let event = connection.next() {
@@ -204,7 +204,7 @@ import Testing
         sockets.sockets[0].push(.text(Self.event("a", "x")), .text(Self.event("b", "y")))
         #expect(Self.told(lanes[1]) == [Self.event("b", "y")])
         #expect(Self.told(lanes[0]) == [])
-        // What nobody reads is not waited for.
+        // An unread response is not waited for.
         let again = transport.connect(Self.request("a"))
         #expect(sockets.requests.count == 2)
         #expect(again.socketIdentity != lanes[1].socketIdentity)

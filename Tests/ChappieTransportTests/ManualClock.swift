@@ -1,4 +1,4 @@
-// Time that passes only when somebody waits for it. Shared by a test, its transport and the driver, under a lock.
+// Time that passes only when a caller waits. Shared by a test, its transport and the driver, under a lock.
 
 import StreamTransport
 
@@ -80,7 +80,7 @@ final class ManualClock: Sendable {
     }
 }
 
-/// Tells one waiting test that something has happened.
+/// Resumes one waiting test when an event has occurred.
 final class Signal: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation

@@ -9,7 +9,7 @@ final class ManualTransport: StreamTransport {
 
     init(clock: ManualClock) { self.clock = clock }
 
-    /// What was asked for, in order.
+    /// The requests, in order.
     var requests: [TransportRequest] { self.state.withLock { $0.map(\.request) } }
 
     /// The connections, in order.
@@ -26,7 +26,7 @@ final class ManualTransport: StreamTransport {
 ///
 /// - Safety: `loan` is touched by the consumer alone.
 final class ManualSocket: TransportConnection, @unchecked Sendable {
-    /// Something that it reports.
+    /// An event that it reports.
     enum Event: Sendable {
         case opened(Int)
         case text(String)
@@ -47,7 +47,7 @@ final class ManualSocket: TransportConnection, @unchecked Sendable {
 
     private let clock: ManualClock
     private let state = LockedValue(State())
-    /// Says that somebody waits, each time.
+    /// Signals each wait.
     let waits = Signal()
     private var loan: UnsafeMutableRawBufferPointer?
 
@@ -55,10 +55,10 @@ final class ManualSocket: TransportConnection, @unchecked Sendable {
 
     deinit { self.loan?.deallocate() }
 
-    /// What was done to it, in order.
+    /// The calls on it, in order.
     var calls: [ScriptedConnection.Call] { self.state.withLock { $0.calls } }
 
-    /// How many events were taken.
+    /// The number of events that were taken.
     var readCount: Int { self.state.withLock { $0.readCount } }
 
     var statistics: TransportStatistics {
@@ -66,7 +66,7 @@ final class ManualSocket: TransportConnection, @unchecked Sendable {
         set { self.state.withLock { $0.statistics = newValue } }
     }
 
-    /// Lets something arrive.
+    /// Appends events.
     func push(_ events: Event...) {
         let waiter = self.state.withLock { state in
             state.events += events
@@ -103,7 +103,7 @@ final class ManualSocket: TransportConnection, @unchecked Sendable {
         return InboundPayload(kind: kind, bytes: UnsafeRawBufferPointer(rebasing: loan[..<text.utf8.count]))
     }
 
-    /// With a limit, time moves to its end when nothing is there.
+    /// Waits; with a limit, time advances to its end when there is no event.
     func wait(for duration: Duration?) async -> TransportWaitOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

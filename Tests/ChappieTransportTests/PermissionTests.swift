@@ -9,7 +9,7 @@ import Testing
 @Suite struct PermissionTests {
     private struct No: Error {}
 
-    /// What the program was asked.
+    /// A request that `willSend` has received.
     private struct Question: Equatable {
         let url: String
         let transport: ChappieTransportKind

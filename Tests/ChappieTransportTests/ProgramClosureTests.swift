@@ -67,7 +67,7 @@ private enum Closure: CaseIterable, Sendable {
         }
     }
 
-    /// How many connections there are by then.
+    /// The number of connections by then.
     var connectionCount: Int {
         switch self {
         case .credential, .willSendOverHTTP: 0

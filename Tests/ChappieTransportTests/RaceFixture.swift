@@ -5,8 +5,8 @@ import StreamTransport
 @testable import ChappieTransport
 
 extension TurnFixture {
-    /// How many requests for a response went out, over all connections: messages, released POSTs, and POSTs and GETs
-    /// that nobody held.
+    /// The number of requests for a response that were sent, over all connections: messages, released POSTs, and POSTs
+    /// and GETs that were not held.
     var sentRequestCount: Int {
         zip(self.transport.requests, self.transport.connections).reduce(0) { count, pair in
             let (request, connection) = pair
@@ -23,7 +23,7 @@ extension TurnFixture {
     /// The calls of one connection.
     func calls(_ index: Int) -> [ScriptedConnection.Call] { self.transport.connections[index].calls }
 
-    /// When each connection was asked for, from the first one's start.
+    /// The start of each connection, relative to the first one's.
     var connectionStarts: [Duration] {
         let connections = self.transport.connections
         return connections.map { $0.start - connections[0].start }

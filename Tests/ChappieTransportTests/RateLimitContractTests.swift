@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChappieTransport
 
-/// How a 429 comes: as the answer to a POST, as the answer to the upgrade, as an error event.
+/// The form of a 429: the answer to a POST, the answer to the upgrade, or an error event.
 private enum Way: CaseIterable, Sendable {
     case post, upgrade, event
 
@@ -32,7 +32,7 @@ private enum Way: CaseIterable, Sendable {
         return #"{"error":{"type":"usage_limit_reached","message":"m","plan_type":"plus"\#(member)}}"#
     }
 
-    /// What a turn slept through, and how it ended, when so many refusals come first.
+    /// Returns the delays of a turn, and its end, after a number of refusals.
     private static func run(
         _ way: Way, body: String = Self.plain, fields: [String: String] = [:], count: Int,
         policy: ChappieRateLimitBackoffPolicy = .default
@@ -157,7 +157,7 @@ private enum Way: CaseIterable, Sendable {
 
     // MARK: The one message that decides
 
-    /// PROTOCOL 4.5: the message of `rate_limit_exceeded`, and of nothing else.
+    /// PROTOCOL 4.5: the message of `rate_limit_exceeded` only.
     @Test(
         arguments: Way.allCases,
         [

@@ -1,4 +1,4 @@
-// Messages that lie there together are read together. Nobody can tell it from reading them one by one.
+// Messages that are available together are read together, with the same result as reading them one by one.
 
 import StreamTransport
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieTransport
 
 @Suite struct ReadAheadTests {
-    /// One attempt on one WebSocket, whose response has begun, so that deltas are nothing but output.
+    /// Returns one attempt on one WebSocket, whose response has begun, so that deltas are only output.
     private static func fixture(
         _ steps: [ScriptStep], _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
     ) -> TurnFixture {

@@ -422,7 +422,7 @@ private enum Closing {
         #expect(outcome.outcomes == ["event.tool-output-awaited"])
     }
 
-    /// Something else is the reason for the silence: the request is sent again.
+    /// The silence has another reason: the request is sent again.
     @Test(arguments: [
         [Closing.added(id: "m"), call],
         [Closing.added(id: "m", agent: "/root"), call],
@@ -475,7 +475,7 @@ private enum Closing {
         #expect(outcome.events == [.textDelta("a"), .reasoningDelta("think"), .textDelta("😀"), .completed])
     }
 
-    /// What closes the slot has the scalar.
+    /// The closing event of the slot has the scalar.
     @Test func aScalarWhoseSecondHalfStandsInAClosingEventIsWhole() async {
         let outcome = await Self.run([
             Closing.added(id: "m"), Self.escaped(#"a\ud83d"#), Closing.itemDone("a😀"),
@@ -555,7 +555,7 @@ private enum Closing {
         #"{"type":"response.output_item.done","sequence_number":\#(number),"output_index":0,"item":\#(Closing.message(text, id: id))}"#
     }
 
-    /// A late call and a late message that the first response has announced to nobody, where nothing is numbered.
+    /// A late call and a late message that the first response has not announced, without numbers.
     @Test(arguments: [true, false])
     func lateItemOfAnEarlierResponseIsNotAddedToTheNext(isNamed: Bool) async {
         func without(_ event: String) -> String {

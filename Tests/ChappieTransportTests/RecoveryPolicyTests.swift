@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieTransport
 
 @Suite struct RecoveryPolicyTests {
-    /// Where an attempt breaks.
+    /// The place at which an attempt breaks.
     enum Break: CaseIterable {
         /// The upgrade was not answered.
         case beforeSending
@@ -220,7 +220,7 @@ import Testing
         #expect(outcome.report.replaySafety == .outputDelivered)
     }
 
-    /// Where a turn can be when its consumer goes.
+    /// The state of a turn when its consumer stops reading.
     enum Place: CaseIterable {
         case upgrading
         case postUnanswered

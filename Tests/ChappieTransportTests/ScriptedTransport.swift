@@ -22,19 +22,19 @@ enum ScriptStep: Sendable {
     case pause(Duration)
     /// The process does not run for so long: the waiting task is resumed late.
     case stopped(Duration)
-    /// Nothing more happens before a message was sent, or a held request was released.
+    /// Further events wait until a message was sent, or a held request was released.
     case request
     /// The connection of a held request is established.
     case ready
-    /// A ping is answered; nothing more happens before it was sent.
+    /// A ping is answered; further events wait until it was sent.
     case pong
-    /// The peer sends something that is no event, such as a ping of its own.
+    /// The peer sends bytes that are not an event, such as a ping of its own.
     case heard
-    /// Nothing happens, and no time passes, until somebody cancels; the signal says that somebody waits.
+    /// No event occurs, and no time passes, until a cancellation; the signal reports the wait.
     case hang(Signal)
 }
 
-/// A transport with a script for each connection, in order; one more than there are scripts says nothing at all.
+/// A transport with a script for each connection, in order; further connections report no events.
 final class ScriptedTransport: StreamTransport {
     private struct State {
         var scripts: [[ScriptStep]]
@@ -43,7 +43,7 @@ final class ScriptedTransport: StreamTransport {
         var socket: Socket?
     }
 
-    /// What connections that share one have in common.
+    /// The identity of connections that share a socket.
     private final class Socket: Sendable {}
 
     private let state: LockedValue<State>
@@ -54,7 +54,7 @@ final class ScriptedTransport: StreamTransport {
         self.clock = clock
     }
 
-    /// What was asked for, in order.
+    /// The requests, in order.
     var requests: [TransportRequest] { self.state.withLock { $0.requests } }
 
     /// The connections, in order.
@@ -93,7 +93,7 @@ final class ScriptedTransport: StreamTransport {
             }
         }
         guard let earliest, earliest <= duration ?? earliest else {
-            // Nothing will ever happen: only a cancellation ends this wait.
+            // No event will occur: only a cancellation ends this wait.
             guard let duration else { return await scripted[0].park(nil) }
             self.clock.advance(by: duration)
             return .deadlinePassed
@@ -105,7 +105,7 @@ final class ScriptedTransport: StreamTransport {
 
 /// A connection that plays its script.
 final class ScriptedConnection: TransportConnection {
-    /// What was done to a connection.
+    /// A call on a connection.
     enum Call: Equatable, Sendable {
         case send(String, OutboundKind)
         case release
@@ -118,7 +118,7 @@ final class ScriptedConnection: TransportConnection {
     fileprivate struct State {
         var steps: [ScriptStep]
         var next = 0
-        /// When the pause in hand is over.
+        /// The end of the current pause.
         var pauseEnd: Duration?
         var sentCount = 0
         var takenCount = 0
@@ -134,10 +134,10 @@ final class ScriptedConnection: TransportConnection {
 
     private let state: LockedValue<State>
     private let clock: ManualClock
-    /// When it was asked for.
+    /// The time of its request.
     let start: Duration
     private let socket: (any AnyObject & Sendable)?
-    /// Somebody has sent a message.
+    /// Signals that a message was sent.
     let sent = Signal()
 
     init(_ steps: [ScriptStep], clock: ManualClock, socket: (any AnyObject & Sendable)? = nil) {
@@ -149,7 +149,7 @@ final class ScriptedConnection: TransportConnection {
 
     var socketIdentity: ObjectIdentifier { self.socket.map { ObjectIdentifier($0) } ?? ObjectIdentifier(self) }
 
-    /// What was done to the connection, in order.
+    /// The calls on the connection, in order.
     var calls: [Call] { self.state.withLock { $0.calls } }
 
     /// The limits of the waits, in order.
@@ -162,7 +162,7 @@ final class ScriptedConnection: TransportConnection {
         self.state.withLock { $0.steps += steps }
     }
 
-    /// Ends the connection, now that somebody waits for it.
+    /// Ends the connection, once a caller waits for it.
     func breakNow() {
         let waiter = self.state.withLock { state in
             let end = TransportEnd.failed(TransportFailure(phase: .stream, cause: .connectionLost))
@@ -173,7 +173,7 @@ final class ScriptedConnection: TransportConnection {
         waiter?.resume(returning: .ready)
     }
 
-    /// What the connection says of itself from now on.
+    /// Sets the statistics of the connection.
     func setStatistics(_ statistics: TransportStatistics) {
         self.state.withLock { $0.statistics = statistics }
     }
@@ -278,7 +278,7 @@ final class ScriptedConnection: TransportConnection {
         case stop(Duration)
     }
 
-    /// What stands between the consumer and the next event.
+    /// Returns the obstacle between the consumer and the next event.
     fileprivate func obstacle() -> Obstacle {
         let now = self.clock.now
         return self.state.withLock { state in

@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieTransport
 
 @Suite struct SequenceNewsTests {
-    /// A delta whose number is any JSON; none when it is nil.
+    /// Returns a delta whose number is any JSON; without a number when it is nil.
     private static func text(_ text: String, _ number: String?, at index: Int = 0) -> String {
         let member = number.map { #""sequence_number":\#($0),"# } ?? ""
         return #"{"type":"response.output_text.delta",\#(member)"output_index":\#(index),"content_index":0,"#

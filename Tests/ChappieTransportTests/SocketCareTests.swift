@@ -75,7 +75,7 @@ import Testing
         #expect(outcome.error == nil)
     }
 
-    /// What a connection can do instead of answering.
+    /// The behaviours of a connection that does not answer.
     @Test(arguments: [
         [], [ScriptStep.pause(.seconds(1)), .text(Event.text("late"))],
         [.pause(.seconds(1)), .ended(.closed(code: 1001, reason: ""))],

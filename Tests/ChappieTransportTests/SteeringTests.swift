@@ -1,4 +1,4 @@
-// Putting something into a response that is being made, and what follows.
+// Adding input to a response that is being generated, and its consequences.
 
 import ResponseEvents
 import StreamTransport

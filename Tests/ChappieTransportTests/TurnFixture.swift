@@ -46,7 +46,7 @@ struct TurnFixture: Sendable {
     }
 }
 
-/// What the consumer of one turn has seen.
+/// The events and the end of one turn, as its consumer received them.
 struct TurnOutcome: Sendable {
     var events: [ChappieStreamEvent] = []
     var error: (any Error)?
@@ -87,7 +87,7 @@ struct TurnOutcome: Sendable {
         return failure
     }
 
-    /// Why each attempt ended.
+    /// The outcome of each attempt.
     var outcomes: [String?] { self.report.attempts.map(\.outcome) }
 }
 

@@ -122,7 +122,7 @@ import Testing
         #expect(outcome.outcomes == [isInTime ? "completed" : "timeout.progress"])
     }
 
-    /// What gateways send for a model that has stopped.
+    /// The events that gateways send for a model that has stopped.
     private static let signsOfLife = [
         #"{"type":"ping"}"#, #"{"type":"response.in_progress","response":{"id":"r"}}"#,
         #"{"type":"response.queued","response":{"id":"r"}}"#, Event.text(""), Event.limits(primary: 3),
@@ -172,7 +172,7 @@ import Testing
         #expect(outcome.outcomes == ["completed"])
     }
 
-    /// What another lane of the socket writes says nothing of this response.
+    /// Messages of another lane of the socket are not progress of this response.
     @Test func eventsOfAnotherLaneAreNoProgress() async {
         let other = #"{"type":"response.output_text.delta","stream_id":"other","delta":"x"}"#
         let others = (1...5).flatMap { _ in [ScriptStep.pause(.seconds(5)), .text(other), .heard] }
@@ -271,7 +271,8 @@ import Testing
 
     // MARK: A stopped process
 
-    /// What came while the process was stopped is read first, although the loop has not read it when a waiter is told.
+    /// Bytes that arrived while the process was stopped are read first, although the loop has not read them when a
+    /// waiter is resumed.
     @Test(arguments: [[], [.text(Event.keepalive)], [.text(Event.text(""))]] as [[ScriptStep]])
     func bytesAfterAProcessStopCount(signs: [ScriptStep]) async {
         let fixture = Self.fixture(
@@ -314,7 +315,7 @@ import Testing
 
     // MARK: A peer that never pauses
 
-    /// A clock that goes on whenever it is read, as time does while there is always something to read.
+    /// Reads with a clock that advances at each reading, as time does while there is always input.
     private static func read(
         _ steps: [ScriptStep], by step: Duration = .milliseconds(5), clock: ManualClock = ManualClock(),
         _ configure: (inout ChappieTimeouts) -> Void
@@ -352,7 +353,7 @@ import Testing
         #expect(outcome.text == "a")
     }
 
-    /// A budget that ends while something is read is noticed so soon that it does not look as if the process was stopped.
+    /// A budget that ends during reading is noticed so soon that it does not look like a stopped process.
     @Test(arguments: 0..<24)
     func slowReadingIsNotAProcessStop(place: Int) async {
         let budget = Duration.milliseconds(5_000 + place * 50)
@@ -365,7 +366,7 @@ import Testing
         #expect(clock.now - start < budget + .seconds(3))
     }
 
-    /// What lay there when reading began is read for half a second before it counts as late.
+    /// Bytes that were available when reading began are read for half a second before they count as late.
     @Test func availableBytesAreReadBeforeABudgetIsJudged() async {
         let outcome = await Self.read(
             [.opened(200)] + [ScriptStep](repeating: .body(": c\n\n"), count: 50)

@@ -1,4 +1,4 @@
-// Calls of a broken response: what nobody has heard of is no promise, and what has run is settled.
+// Calls of a broken response: an undelivered call may change, and a call that has run is settled.
 
 import StreamTransport
 import Testing
@@ -40,7 +40,7 @@ import Testing
         #expect(outcome.error == nil)
         #expect(outcome.report.attempts.map(\.rung) == [nil, .sentAgain])
         #expect(outcome.report.verifiedReplayByteCount == 0)
-        // Nothing of the broken response is left.
+        // No item of the broken response is left.
         #expect(response?.itemTexts == [WireItem.call("b", #"{\"x\":2}"#, name: "g")])
         #expect(response?.calls.map(\.callID) == ["b"])
         #expect(!outcome.rawTypes.contains("response.output_item.done"))

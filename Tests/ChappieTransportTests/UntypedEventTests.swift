@@ -21,7 +21,7 @@ import Testing
         return (await fixture.run(), fixture)
     }
 
-    /// What LiteLLM, vLLM and gateways send; the attempts, and the error.
+    /// The errors of LiteLLM, vLLM and gateways; the attempts, and the error.
     @Test(
         arguments: [
             (#"{"error":{"message":"m","type":"rate_limit_error","code":null}}"#, 3, "response.failed", .rateLimit),
@@ -70,7 +70,7 @@ import Testing
         #expect(outcome.clientError?.tag == "usage-limit")
     }
 
-    /// Objects that say nothing pad a stream, as before.
+    /// Objects without content pad a stream, as before.
     @Test(
         arguments: [#"{}"#, #"{"error":null}"#, #"{"error":""}"#, #"{"ping":1}"#, #"{"object":"x"}"#], [false, true])
     func paddingIsNotAnError(body: String, isHTTP: Bool) async {

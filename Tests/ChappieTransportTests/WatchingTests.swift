@@ -161,7 +161,7 @@ import Testing
         #expect(self.recorder.outcomes == ["attempt cancelled", "turn cancelled"])
     }
 
-    /// Nobody calls `next()` again, and yet the end is told.
+    /// `next()` is not called again, and the end is logged nevertheless.
     @Test func aDroppedTurn() async throws {
         let fixture = TurnFixture([[.opened(101), .request, .text(Event.text("a")), .hang(Signal())]]) {
             self.recorder.listen(to: &$0)

@@ -41,7 +41,7 @@ final class ChurnServers: Sendable {
         self.process.terminate()
     }
 
-    /// What the process of the servers does: it serves until its input ends.
+    /// Serves in the process of the servers until its input ends.
     static func serve() throws {
         var configuration = ChappieTestServer.Configuration()
         configuration.maximumRecordCount = 1
@@ -60,7 +60,7 @@ final class ChurnServers: Sendable {
     }
 }
 
-/// A port to which a connection is never established: its one place is taken, and the system answers nobody else.
+/// A port to which a connection is never established: its one place is taken, and the system answers no other.
 final class SilentPort: Sendable {
     let port: UInt16
     private let descriptors: [CInt]

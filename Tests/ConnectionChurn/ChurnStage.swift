@@ -2,7 +2,7 @@ import Foundation
 import LibwebsocketsTransport
 import StreamTransport
 
-/// Where connections go to, and by what.
+/// The destinations of the connections, and their transport.
 struct ChurnPlaces: Sendable {
     let plain: TransportEndpoint
     let secure: TransportEndpoint
@@ -29,13 +29,13 @@ struct ChurnPlaces: Sendable {
     }
 }
 
-/// How far a connection comes before it is cancelled.
+/// The stage at which a connection is cancelled.
 enum ChurnStage: String, CaseIterable, Sendable {
-    /// Nothing was done for it.
+    /// Directly after its start.
     case atOnce
     /// Its address is not answering.
     case connecting
-    /// Nobody listens.
+    /// At a port without a listener.
     case refused
     /// The name does not exist.
     case unresolvable

@@ -1,4 +1,4 @@
-// Connects and cancels, at every stage of a connection, and holds what is left of it against nothing.
+// Connects and cancels, at every stage of a connection, and expects that no resources are left.
 // Usage: connection-churn [--count N] [--threads N]
 //        connection-churn limit
 
@@ -8,7 +8,7 @@ import StreamTransport
 
 /// Fails when a descriptor is left, or memory in use that grows with the number of connections.
 @main struct ConnectionChurn {
-    /// How many connections live at a time.
+    /// The number of concurrent connections.
     private static let width = 32
     /// Caches that fill once: of the allocator, of OpenSSL, of the threads.
     private static let allowedByteCount = 384 << 10
@@ -56,7 +56,7 @@ import StreamTransport
         }
     }
 
-    /// What the process holds when every connection is gone.
+    /// Returns the resources of the process when every connection is gone.
     private static func settled(_ places: ChurnPlaces) async throws -> ProcessHoldings {
         await LibwebsocketsTransport.finishClosing(within: .seconds(10))
         // One exchange on each thread behind everything that came before. What it leaves is the same each time.

@@ -1,7 +1,7 @@
 import CProcessMemory
 import Foundation
 
-/// What the process holds of the system at a moment.
+/// The system resources of the process at a moment.
 struct ProcessHoldings: CustomStringConvertible {
     /// Open file descriptors.
     let descriptorCount: Int

@@ -57,7 +57,7 @@ import Synchronization
         }
     }
 
-    /// Asks a server for something with the credential that is stored, once it may.
+    /// Sends a request to a server with the stored credential, once it may.
     private static func request(_ storage: ChappieFileCredentialStorage, _ arguments: Arguments) async throws {
         guard let server = arguments["server"].flatMap({ URL(string: $0) }),
             let issuer = arguments["issuer"].flatMap({ URL(string: $0) })
@@ -69,7 +69,7 @@ import Synchronization
         configuration.credentialStorage = storage
         configuration.signIn.server = .openAI(issuer: issuer)
         self.say("ready")
-        // The others wait here as well, until whoever has it locked lets go.
+        // The others wait here as well, until the lock is released.
         if let gate = arguments["gate"] {
             let file = open(gate, O_RDONLY | O_CLOEXEC)
             flock(file, LOCK_SH)
@@ -104,7 +104,7 @@ import Synchronization
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 }
 
-/// How long a file may become.
+/// The limit of a file's size.
 private enum FileSize {
     static func limit(_ byteCount: rlim_t) {
         var value = rlimit()
@@ -114,7 +114,7 @@ private enum FileSize {
     }
 }
 
-/// What the command line says: a command, and `--name value` or `--name`.
+/// The arguments of the command line: a command, and `--name value` or `--name`.
 private struct Arguments {
     let command: String
     private let words: [String]
@@ -132,12 +132,12 @@ private struct Arguments {
     }
 }
 
-/// System calls of which one is the last: the process ends itself with SIGKILL, as if somebody else had.
+/// System calls of which one is the last: the process ends itself with SIGKILL, as if by another process.
 private final class FatalCalls: Sendable {
     /// `before:N` or `after:N` of all calls from 1, or `before:NAME:N` of those with that name.
     private let place: (isBefore: Bool, name: String?, number: Int)?
     private let printsCalls: Bool
-    /// Indicates whether a file may become longer once something was written.
+    /// Indicates whether a file may grow once bytes were written.
     private let makesRoom: Bool
     private let counts = Mutex<[String: Int]>([:])
 

@@ -95,7 +95,7 @@ import WebSocketProtocol
         #expect(throws: DeflateError.tooManyContentCodings(limit: 1)) { try ContentDecoder(contentEncoding: value) }
     }
 
-    /// A member of gzip whose comment (RFC 1952 section 2.3) has no end: nothing ever comes of it.
+    /// A gzip member whose comment (RFC 1952 section 2.3) has no end: it produces no output.
     @Test func oneCallReadsAtMostASliceOfInputWithoutOutput() throws {
         let comment: [UInt8] = [0x1F, 0x8B, 8, 16, 0, 0, 0, 0, 0, 3] + [UInt8](repeating: 0x61, count: 200_000)
         let decoder = try ContentDecoder(contentEncoding: "gzip")

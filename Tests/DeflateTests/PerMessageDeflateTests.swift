@@ -10,7 +10,7 @@ import WebSocketProtocol
     private static let everything = PerMessageDeflateOffer(
         serverNoContextTakeover: true, clientNoContextTakeover: true, serverMaxWindowBits: 12, clientWindow: .bits(11))
 
-    /// What was agreed, in the order: server takeover, client takeover, server bits, client bits.
+    /// Returns the agreement, in the order: server takeover, client takeover, server bits, client bits.
     private func summary(_ answer: String, offer: PerMessageDeflateOffer = .init()) throws -> [Int]? {
         let extensions = try ExtensionListParser.parse(answer)
         return try PerMessageDeflateAgreement(extensions, offer: offer).map {

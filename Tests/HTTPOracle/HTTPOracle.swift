@@ -163,9 +163,9 @@ enum Mutation {
         }
     }
 
-    /// Reads so many mutated responses whole, byte by byte and in random pieces.
+    /// Reads `count` mutated responses whole, byte by byte and in random pieces.
     ///
-    /// Prints those that differ, and says whether there were none.
+    /// Prints those that differ, and returns whether there were none.
     static func run(_ exchanges: [Exchange], count: Int, seed: UInt64) -> Bool {
         var random = SeededGenerator(seed: seed)
         var verdicts: [String: Int] = [:]

@@ -1,4 +1,4 @@
-// Tests that the cuts between pieces change nothing: a corpus, and random changes of it.
+// Tests that the cuts between pieces have no effect: a corpus, and random changes of it.
 
 import HTTPProtocol
 import Testing

@@ -60,7 +60,7 @@ struct ResponseCollector {
 
     init(_ reader: ResponseReader) { self.reader = reader }
 
-    /// Reads one piece; nothing once the response is complete or an error was thrown.
+    /// Reads one piece; no effect once the response is complete or an error was thrown.
     mutating func feed(_ piece: ArraySlice<UInt8>) {
         guard self.response.error == nil, !self.response.isComplete else { return }
         var copy = Array(piece)

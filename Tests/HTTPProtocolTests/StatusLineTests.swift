@@ -18,7 +18,7 @@ import Testing
         #expect(response.error == nil)
     }
 
-    /// What is wrong stands behind the bar.
+    /// The invalid part follows the bar.
     @Test(arguments: [
         "|SSH-2.0-OpenSSH_9.6\r\n", "|\u{15}\u{3}\u{1}\u{0}\u{2}\u{2}\u{28}", "|<!doctype html>",
         "|220 smtp.example ESMTP",

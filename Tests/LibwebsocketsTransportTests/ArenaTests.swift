@@ -22,7 +22,7 @@ extension InboundArena {
         }
     }
 
-    /// Takes one buffer, and brings none.
+    /// Takes one buffer, without giving one.
     func take() -> Batch? { self.take(giving: nil) }
 
     func wait(until deadline: ContinuousClock.Instant?) async -> TransportWaitOutcome {
@@ -347,7 +347,7 @@ extension InboundBuffer {
         #expect(await arena.wait(until: nil) == .ready)
     }
 
-    /// Waits in a task that has begun to when something is done to the arena, and says how the wait ended.
+    /// Waits in a task while `body` changes the arena, and returns the outcome of the wait.
     private static func outcome(
         of arena: InboundArena, deadline: ContinuousClock.Instant? = nil,
         _ act: @Sendable (Task<TransportWaitOutcome, Never>) -> Void
@@ -396,7 +396,7 @@ extension InboundBuffer {
         #expect(arena.expireWaiter(at: .now) == .init(deadline: nil, isPaused: true))
     }
 
-    /// Waits until a deadline and lets something arrive; how often the service thread was asked to watch.
+    /// Waits until deadlines while bytes arrive; returns whether the service thread was asked to watch each.
     private static func watches(_ deadlines: [ContinuousClock.Instant?], of arena: InboundArena) async -> [Bool] {
         var result: [Bool] = []
         for deadline in deadlines {
@@ -424,7 +424,7 @@ extension InboundBuffer {
         let arena = Self.arena()
         let start = ContinuousClock.now + .seconds(1_000)
         #expect(await Self.watches([start], of: arena) == [true])
-        // Nobody waits: the next deadline is asked for again, however late it is.
+        // No consumer waits: the next deadline is watched again, however late it is.
         #expect(arena.expireWaiter(at: start).deadline == nil)
         #expect(await Self.watches([start + .seconds(50)], of: arena) == [true])
 

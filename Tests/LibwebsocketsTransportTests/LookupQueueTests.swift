@@ -29,7 +29,7 @@ import Testing
         #expect(queue.ask(for: "a", ticket: 3) == false)
         #expect(queue.finished("a") == [1, 2, 3])
         #expect(queue.step(isRelief: false, at: Self.start) == .end)
-        // Nothing is left of it: the next one begins again.
+        // The state is clean: the next look-up begins again.
         #expect(queue.ask(for: "a", ticket: 4) == true)
         #expect(queue.step(isRelief: false, at: Self.start) == .lookUp("a", startsThread: false))
         #expect(queue.finished("a") == [4])
@@ -110,7 +110,7 @@ import Testing
         for _ in 0..<7 { #expect(queue.step(isRelief: false, at: Self.moment(2)) == .end) }
         #expect(queue.finished("a") == [100])
         #expect(queue.step(isRelief: false, at: Self.moment(3)) == .end)
-        // Nobody runs, and that one sleeps.
+        // No look-up runs, and the one thread sleeps.
         #expect(queue.ask(for: "b", ticket: 101) == true)
         #expect(queue.step(isRelief: false, at: Self.moment(4)) == .lookUp("b", startsThread: false))
     }

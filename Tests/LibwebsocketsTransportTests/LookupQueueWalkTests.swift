@@ -57,7 +57,7 @@ import Testing
             }
         }
 
-        /// Goes to the next moment in which a thread has something to do; false when none ever has.
+        /// Advances to the next moment at which a thread has a step to do; returns false when there is none.
         mutating func advance() -> Bool {
             let moments = self.threads.compactMap { thread -> Int? in
                 switch thread {

@@ -39,7 +39,7 @@ import WebSocketProtocol
         let text = Self.text(100_000)
         let agreement = try Self.agreement(parameters)
         for _ in 0..<2 {
-            // Each by itself: nothing refers to the message before.
+            // Each by itself: no message refers to the previous one.
             let message = OutboundMessage(text, kind: .text, compressedFor: agreement)
             #expect(message.isCompressed)
             #expect(message.kind == .text)

@@ -137,7 +137,7 @@ import WebSocketProtocol
 
     // MARK: Text
 
-    /// How many pieces were taken before the decoder failed; nil when it did not.
+    /// Returns the number of pieces that were taken before the decoder failed; nil when it did not.
     private static func failingPiece(
         of records: [(bytes: [UInt8], piece: MessagePiece?)], coding: PayloadCoding
     ) throws -> Int? {

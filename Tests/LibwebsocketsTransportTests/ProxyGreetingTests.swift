@@ -13,7 +13,7 @@ import Testing
         /// The proxy's bytes.
         let answers: [UInt8]
         let outcome: ProxyGreeting.Outcome
-        /// How many of its bytes are read; all of them unless it says otherwise.
+        /// The number of its bytes that are read; nil for all of them.
         var byteCount: Int?
 
         var testDescription: String { "\(self.scheme.rawValue): \(self.name)" }
@@ -205,7 +205,7 @@ import Testing
         #expect(greeting.takeBytesToSend().isEmpty && position == 0)
     }
 
-    /// A proxy that answers before it is asked is asked all the same, before anything goes through the tunnel.
+    /// A proxy that answers before it is asked still receives the requests, before any byte goes through the tunnel.
     @Test func earlyAnswersLeaveTheQuestionsToBeSent() throws {
         for conversation in Self.successes where conversation.name != "a login, not wanted" {
             var greeting = try conversation.greeting()

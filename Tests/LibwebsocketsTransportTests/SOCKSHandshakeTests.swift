@@ -120,7 +120,7 @@ import Testing
         [
             [5, 0, 0, 1, 10, 0, 0, 1, 0x1F, 0x90], [5, 0, 0, 1, 0, 0, 0, 0, 0, 0],
             [5, 0, 0, 4] + [UInt8](1...16) + [0xFF, 0xFF],
-            // The reserved byte says nothing.
+            // The reserved byte is ignored.
             [5, 0, 0xFF, 1, 5, 0, 0, 1, 5, 0],
         ]
         + [0, 1, 2, 14, 127, 128, 254, 255].map { count in

@@ -22,7 +22,7 @@ import Testing
         #expect(Set(dealt).count == 3)
         #expect(dealt[0..<3] == dealt[3..<6])
         #expect(dealt[0..<3] == dealt[6..<9])
-        // Whoever wants fewer gets the first ones.
+        // A transport with fewer threads uses the first ones.
         #expect(Set(Self.deal(1, times: 4, from: pool)) == [dealt[0]])
         #expect(Set(Self.deal(2, times: 4, from: pool)) == [dealt[0], dealt[1]])
     }

@@ -45,7 +45,7 @@ import Testing
         table.remove(token)
         #expect(table.owner(of: token) == nil)
         table.remove(token)
-        // The place is taken again, and the token of before still means nothing.
+        // The place is taken again, and the earlier token is still invalid.
         let next = table.insert(second)
         #expect(next != token)
         #expect(table.owner(of: token) == nil)

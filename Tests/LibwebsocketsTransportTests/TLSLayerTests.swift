@@ -44,7 +44,7 @@ import Testing
         return (server, try MemoryClient(trusting: server))
     }
 
-    /// Every record that is whole is delivered, and nothing but close_notify is an end in order (RFC 8446 section 6.1).
+    /// Every whole record is delivered, and only close_notify is an orderly end (RFC 8446 section 6.1).
     @Test(arguments: TLSVersion.allCases)
     func cutDataIsDeliveredUpToItsLastWholeRecord(_ version: TLSVersion) throws {
         let (server, client) = try Self.parties(version)
@@ -94,7 +94,7 @@ import Testing
             var flight = pair.exchange()
             flightLimit = flight.count
             let ends = [0] + recordEnds(in: flight)
-            // The header of a record is not protected in TLS 1.2, and means nothing to a handshake.
+            // The header of a record is not protected in TLS 1.2, and is not part of the handshake.
             if !ends.contains(where: { $0..<($0 + 5) ~= index }) {
                 flight[index] ^= 1
                 pair.receive(flight)
@@ -256,7 +256,7 @@ import Testing
         #expect(pair.state == .failed)
     }
 
-    /// The trust in a session is none in the server that does not resume it.
+    /// A session establishes no trust in a server that does not resume it.
     @Test(arguments: TLSVersion.allCases, [true, false])
     func serverThatDoesNotResumeIsVerifiedLikeAnyOther(_ version: TLSVersion, isTrusted: Bool) throws {
         let server = try MemoryServer(version, hasSessions: true)

@@ -31,7 +31,7 @@ final class MemoryServer {
     /// The certificate, in PEM.
     var certificate: String { String(cString: cts_server_certificate(self.pointer)) }
 
-    /// Replaces the certificate by one that nobody trusts; sessions are known as before.
+    /// Replaces the certificate by an untrusted one; sessions are known as before.
     func changeCertificate() throws {
         guard cts_server_change_certificate(self.pointer, "origin.test") else { throw Failure() }
     }
@@ -86,7 +86,7 @@ final class TLSPair {
 
     /// Indicates whether the server's handshake is complete.
     var isServerOpen: Bool { cts_is_open(self.server) }
-    /// How many bytes of plaintext the server was given.
+    /// The number of plaintext bytes that the server has received.
     var serverReceivedCount: Int { cts_received_count(self.server) }
     /// The number of the last alert that the server was given; 0 without one.
     var serverReceivedAlert: CInt { cts_received_alert(self.server) & 0xFF }
@@ -153,7 +153,7 @@ final class TLSPair {
         }
     }
 
-    /// Goes on until neither side has anything to say.
+    /// Continues until neither side has bytes to send.
     func finish() {
         while !self.fromClient.isEmpty { self.receive(self.exchange()) }
     }
@@ -178,7 +178,7 @@ final class TLSPair {
     }
 }
 
-/// Where the records of some ciphertext end (RFC 8446 section 5.1).
+/// Returns the ends of the records in some ciphertext (RFC 8446 section 5.1).
 func recordEnds(in bytes: [UInt8]) -> [Int] {
     var ends: [Int] = []
     var position = 0

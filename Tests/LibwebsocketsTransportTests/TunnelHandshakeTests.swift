@@ -5,9 +5,9 @@ import Testing
 @testable import LibwebsocketsTransport
 
 @Suite struct TunnelHandshakeTests {
-    /// What some bytes have come to.
+    /// The result of reading some bytes.
     private struct Progress: Equatable {
-        /// How many of them were read.
+        /// The number of bytes that were read.
         let byteCount: Int
         let outcome: ProxyGreeting.Outcome
     }

@@ -43,8 +43,7 @@ import Testing
         return text == expected ? .whole : .wrong("\(text.utf8.count) bytes")
     }
 
-    @Test(arguments: 1...(EveryByteCutTests.stride > 1 ? 1 : 3)) func lanesNeitherHangNorMix(seed: Int) async throws
-    {
+    @Test(arguments: 1...(EveryByteCutTests.stride > 1 ? 1 : 3)) func lanesNeitherHangNorMix(seed: Int) async throws {
         var model = ChappieTestServer.ScriptedModel(seed: UInt64(seed), textByteCount: 1_500)
         model.includesReasoning = false
         // Three sockets are cut, each in the middle of somebody's response.

@@ -32,7 +32,7 @@ package struct PromiseRecord: Sendable {
         package var isWebSocket: Bool
         /// The request.
         package var request: Request
-        /// What was sent of the answer.
+        /// The sent part of the answer.
         package var sent: Sent
         /// Indicates whether the server knows that the request has come.
         package var isRequestSeen = true
@@ -52,12 +52,12 @@ package struct PromiseRecord: Sendable {
         package var exchanges: [Exchange] = []
         /// Everything that the stream delivered, in order.
         package var received: [ChappieStreamEvent] = []
-        /// What the stream threw.
+        /// The error that the stream threw.
         package var error: (any Error)?
         /// Indicates whether the consumer went away, so that the turn needs no end.
         package var isAbandoned = false
 
-        /// A turn in which nothing was sent or received.
+        /// Creates a turn without sent or received data.
         package init() {}
     }
 

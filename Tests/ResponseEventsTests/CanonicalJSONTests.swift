@@ -166,7 +166,7 @@ import Testing
         #expect(CanonicalJSON.text(of: text) == text)
     }
 
-    /// A byte taken away from a text, or put in, gives another value or none, and never fails.
+    /// Removing or inserting a byte yields another value or none, and never traps.
     @Test func damagedTextDoesNotTrap() {
         let text = Array(#"{"b":[1,-2.5e+3,"x\n\u00e9\ud83d\ude00"],"a":{"c":null,"d":true}}"#.utf8)
         for position in text.indices {

@@ -192,7 +192,7 @@ import Testing
         for type in ["7", "[]", "{}", "true"] {
             try self.expect(closing.event(#""part":{"type":\#(type),\#(texts)}"#), nil)
         }
-        // A summary holds nothing but texts of a summary.
+        // A summary has only summary texts.
         let untyped = isSummary ? Facts(kind: .reasoningSummary, text: "a") : nil
         try self.expect(closing.event(#""part":{\#(texts)}"#), untyped)
         try self.expect(closing.event(#""part":{\#(texts),"type":null}"#), untyped)

@@ -76,7 +76,7 @@ import Testing
         #""model":"m","previous_response_id":null"#, #""model":"m","conversation":null"#, #" "model" : "m" "#,
     ])
     func whatConcernsOneSendingOnlyIsNotCompared(members: String) {
-        // A member that says nothing is one all the same, but not one of these.
+        // A member that is `null` counts as present, but not one of these.
         let isCompared = members.contains("conversation")
         let request = Self.body([Self.question, Self.call, Self.output], members)
         #expect((Self.memory()?.continuation(of: request) == nil) == isCompared)

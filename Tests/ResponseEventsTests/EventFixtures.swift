@@ -25,7 +25,7 @@ func withPadded<Result>(
     return try body(UnsafeRawBufferPointer(rebasing: memory[..<json.count]))
 }
 
-/// What decoding throws; nil when it throws nothing.
+/// Returns the error of decoding; nil when it succeeds.
 func decodingError(
     _ json: [UInt8], padding: UInt8 = 0, decoder: inout ResponseEventDecoder
 ) -> ResponseEventError? {

@@ -1,4 +1,4 @@
-// A decoder reads a delta by the shape of the one before. It must find what a decoder finds that knows none.
+// A decoder reads a delta by the shape of the previous one. The result must be that of a decoder without a shape.
 
 import Foundation
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import ResponseEvents
 
 @Suite struct EventPatternTests {
-    /// What an event says; of one that is no delta as much as tells it from a delta.
+    /// The facts of an event; for other events than deltas only those that distinguish it from one.
     private struct Facts: Equatable {
         var error: ResponseEventError?
         var typeName = ""
@@ -287,7 +287,7 @@ import Testing
         self.check(Self.long("3", String(repeating: "ü", count: 700) + "\\n"), after: lessons)
     }
 
-    /// What is not a delta, and what is no event, leaves the shape of the delta before as it is.
+    /// Events that are not deltas, and invalid events, leave the shape of the previous delta unchanged.
     @Test(arguments: handMadeEvents + ["{", "[DONE]", #"{"type":7}"#, "\u{1}"])
     func otherEventsMayComeInBetween(event: String) {
         for shape in Self.shapes {

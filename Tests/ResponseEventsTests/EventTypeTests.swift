@@ -5,7 +5,7 @@ import Testing
 @testable import ResponseEvents
 
 @Suite struct EventTypeTests {
-    /// What an event of a type is that has nothing but its type: a delta without text is refused, and so on.
+    /// The result of an event that has only its type: a delta without text is refused, and so on.
     private enum Meaning: Equatable {
         case refused(ResponseEventError.Field)
         case other, contentFree, keepalive, error, rateLimits, metadata

@@ -39,7 +39,7 @@ import Testing
             #"{"type":"reasoning","summary":[],"encrypted_content":"gAAA"}"#
         ),
         (#"{"id":"ws","type":"web_search_call","status":"completed"}"#, #"{"type":"web_search_call"}"#),
-        // What is nothing without its identifier keeps it.
+        // Items that are meaningless without their identifier keep it.
         (#"{"type":"item_reference","id":"msg_1"}"#, #"{"type":"item_reference","id":"msg_1"}"#),
         (
             #"{"type":"mcp_approval_request","id":"a","name":"n"}"#,
@@ -53,7 +53,7 @@ import Testing
     ])
     func anItemGoesBackWithoutWhatOnlyAServerKnows(output: String, input: String) {
         #expect(Self.json(output) == input)
-        // Once more changes nothing.
+        // A second conversion has no effect.
         #expect(Self.json(input) == input)
     }
 

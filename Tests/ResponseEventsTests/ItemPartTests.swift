@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// What an item says in each of the events that can have it.
+    /// Returns the facts of an item in each of the events that can contain it.
     private func items(_ json: String, _ decoder: inout ResponseEventDecoder) throws -> [Facts] {
         var found: [Facts] = []
         for event in [
@@ -272,7 +272,7 @@ import Testing
 
     // MARK: Nesting and validity
 
-    /// Where something may be nested, and how many containers stand around it.
+    /// The places where values may be nested, and the number of containers around them.
     static let places: [(before: String, after: String, depth: Int)] = [
         (#"{"type":"response.content_part.done","part":{"x":"#, "}}", 2),
         (#"{"type":"response.content_part.done","part":{"text":"#, "}}", 2),

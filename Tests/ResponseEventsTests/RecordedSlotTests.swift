@@ -27,7 +27,8 @@ import Testing
         case changedItem
     }
 
-    /// Where a server's events contradict each other, by recording: the type of the event, the slot, the difference.
+    /// The places where a server's events contradict each other, by recording: the type of the event, the slot, the
+    /// difference.
     static let knownDifferences: [String: Set<String>] = [
         "agent-wire-proxy-no-deltas.1": [
             "output_item.done 1 text 0 withoutDeltas", "completed 1 text 0 withoutDeltas",

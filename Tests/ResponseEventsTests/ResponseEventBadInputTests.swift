@@ -113,7 +113,7 @@ import Testing
             #expect(error.facts.message == text)
             #expect(error.headers.map(\.name) == [text])
         }
-        // A name that holds one is no name that anybody asks for.
+        // A name that contains one is not a known name.
         #expect(decodingError(#"{"type\#(escape)":"keepalive"}"#) == .missingType)
         try withEvent(Array(#"{"type":"keepalive\#(escape)"}"#.utf8)) { event in
             #expect(String(event.typeName) == "keepalive" + text)

@@ -1,4 +1,4 @@
-// What the decoder refuses. Nothing that is not JSON to the last byte passes, and nothing crashes.
+// Input that the decoder refuses: only text that is JSON to the last byte is accepted, and no input crashes.
 
 import Foundation
 import Testing

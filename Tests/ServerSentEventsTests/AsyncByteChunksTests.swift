@@ -1,4 +1,4 @@
-// Single bytes to chunks: nothing is lost, and nothing waits behind a line terminator.
+// Single bytes to chunks: no byte is lost, and none waits behind a line terminator.
 
 import ServerSentEvents
 import Testing

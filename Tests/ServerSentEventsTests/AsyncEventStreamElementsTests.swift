@@ -51,7 +51,7 @@ import Testing
         var elements = chunks.serverSentEvents(lastEventID: "0").elements.makeAsyncIterator()
         var identifiers = [elements.lastEventID]
         while try await elements.next() != nil { identifiers.append(elements.lastEventID) }
-        // A comment tells nothing of the ID before it, until it is the last of what has come.
+        // A comment does not carry the ID before it, until it is the last element.
         #expect(identifiers == ["0", "1", "2", "2", "3", "3"])
     }
 }

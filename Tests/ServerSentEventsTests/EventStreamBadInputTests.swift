@@ -1,9 +1,9 @@
-// Streams that no honest server sends: without an end, with nothing but terminators, and broken at every place.
+// Streams of malicious servers: without an end, with only terminators, and broken at every place.
 
 import ServerSentEvents
 import Testing
 
-/// How many bytes an endless stream is read for: a gigabyte, or less where the optimiser has not been.
+/// The number of bytes for which an endless stream is read: a gigabyte, or less without optimisation.
 #if DEBUG
     private let endlessByteCount = 1 << 19
 #else
@@ -11,14 +11,14 @@ import Testing
 #endif
 
 @Suite struct EventStreamBadInputTests {
-    /// What comes again and again, and what stands before it.
+    /// The repeated bytes, and the bytes before them.
     struct Endless: CustomStringConvertible, Sendable {
         let description: String
         let start: String
         let repeated: String
-        /// How many events come, for each time.
+        /// The number of events for each repetition.
         var eventCount = 0
-        /// What the stream has given for an event when it breaks off.
+        /// The end of the stream when it breaks off.
         var end = EventStreamEnd.clean
 
         init(
@@ -70,7 +70,7 @@ import Testing
         try Self.expectUsable(&parser)
     }
 
-    /// What comes again and again until the limit of 64 KiB, what stands before it, and where that is.
+    /// The bytes that are repeated until the limit of 64 KiB, the bytes before them, and the place of the error.
     struct Refused: CustomStringConvertible, Sendable {
         let description: String
         let start: String
@@ -90,7 +90,7 @@ import Testing
         Refused("a data line of spaces", start: "data:", " ", byteOffset: 6 + (1 << 16)),
         Refused("a type", start: "event:", "\u{0}", byteOffset: 6 + (1 << 16)),
         Refused("an ID", start: "id:", "x", byteOffset: 3 + (1 << 16)),
-        // The first line adds nothing, and each one after it the LF between two values.
+        // The first line adds no byte, and each later one the LF between two values.
         Refused("data lines without a value", "data\n", byteOffset: 5 * ((1 << 16) + 1) + 4),
         Refused("data lines without a colon that end in CR", "data\r", byteOffset: 5 * ((1 << 16) + 1) + 4),
         // Each line after the first adds its LF, which is charged to the colon, and its value.
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    /// Nothing of a bad stream is left when the next one begins.
+    /// Expects that no state of a bad stream is left when the next one begins.
     private static func expectUsable(
         _ parser: inout EventStreamParser, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -194,7 +194,7 @@ import Testing
     }
 }
 
-/// Counts what a parser hands out, and makes no copy of anything.
+/// Counts the items of a parser, without copying them.
 private struct EventCounter {
     private(set) var eventCount = 0
     private(set) var dataByteCount = 0

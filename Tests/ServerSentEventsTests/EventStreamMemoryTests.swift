@@ -151,7 +151,7 @@ import Testing
         // Small: kept.
         try parse(dataByteCount: 1_000)
         #expect((1_000...PendingValue.smallByteCount).contains(parser.event.data.buffer.capacity))
-        // And nothing outlives the stream.
+        // No memory outlives the stream.
         try parse(dataByteCount: 1 << 20)
         _ = parser.finish()
         #expect(parser.event.data.buffer.capacity == 0)

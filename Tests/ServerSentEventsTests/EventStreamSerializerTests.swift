@@ -150,7 +150,7 @@ import Testing
     private static func equals(_ bytes: [UInt8], _ text: String) -> Bool { bytes.elementsEqual(text.utf8) }
 }
 
-/// Something to be written.
+/// An element to be written.
 private enum RandomElement {
     case event(ServerSentEvent)
     case comment(String)
@@ -169,7 +169,7 @@ private enum RandomElement {
         }
     }
 
-    /// What a parser makes of it: the same, but for line terminators in text and for an empty type.
+    /// The items that a parser reads: the same, except for line terminators in text and for an empty type.
     var expected: [RecordedItem] {
         switch self {
         case .event(let event):

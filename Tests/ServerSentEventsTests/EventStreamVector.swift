@@ -8,7 +8,7 @@ struct EventStreamVector: CustomStringConvertible, Sendable {
     let rule: String
     let input: [UInt8]
     let events: [ServerSentEvent]
-    /// How many bytes complete each event; nil when the vector does not say.
+    /// The number of bytes that complete each event; nil when the vector does not contain it.
     let offsets: [Int]?
     /// The reconnection times in order; nil when the specification leaves them open.
     let reconnectionTimes: [Int]?

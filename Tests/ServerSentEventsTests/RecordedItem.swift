@@ -29,10 +29,10 @@ extension ServerSentEvent {
     }
 }
 
-/// What one pass over a stream gave.
+/// The result of one pass over a stream.
 struct Recording: Equatable {
     var items: [RecordedItem] = []
-    /// How many bytes had been fed when each item came.
+    /// The number of bytes that had been fed when each item was returned.
     var offsets: [Int] = []
     var end = EventStreamEnd.clean
     var lastEventID: [UInt8] = []

@@ -2,11 +2,11 @@
 
 import Synchronization
 
-/// What happened to a scripted base.
+/// The calls on a scripted base.
 final class ScriptLog: Sendable {
     private let count = Mutex(0)
 
-    /// How many elements, errors and ends have been asked for.
+    /// The number of requests for elements, errors and ends.
     var requestCount: Int { self.count.withLock { $0 } }
 
     func noteRequest() {

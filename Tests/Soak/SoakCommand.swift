@@ -24,7 +24,7 @@ struct SoakCommand {
 
     /// Soaks; whether everything was as it should be.
     private static func run(_ options: SoakOptions) async throws -> Bool {
-        // What is made once is made by a short run before anything is counted.
+        // A short run first makes what is made once, before resources are counted.
         try await Self.warmUp(options)
         let before = try await ProcessUse.atRest(notAbove: nil)
         let record = SoakRecord()

@@ -1,17 +1,17 @@
 // The command line.
 
-/// What was asked for.
+/// The options of a run.
 struct SoakOptions: Sendable {
-    /// The arguments mean nothing.
+    /// The error of invalid arguments.
     struct Problem: Error, CustomStringConvertible {
         let description: String
     }
 
     /// For how long streams are begun; the last ones take some seconds more.
     private(set) var seconds = 3_600
-    /// What all that is random comes from.
+    /// The seed of all random choices.
     private(set) var seed: UInt64 = 1
-    /// How many streams run at a time.
+    /// The number of concurrent streams.
     private(set) var streams = 48
     /// By how much the memory may grow after a quarter of the time, in MiB; nil for a program whose sanitizer keeps what
     /// is freed.

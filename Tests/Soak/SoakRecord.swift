@@ -2,7 +2,7 @@
 import ChappieTransport
 import StreamTransport
 
-/// What has happened so far.
+/// The counts so far.
 struct SoakCounts: Sendable, CustomStringConvertible {
     var streams = 0
     var completed = 0
@@ -19,7 +19,7 @@ struct SoakCounts: Sendable, CustomStringConvertible {
             + "\(self.faultyStreams) behind a broken proxy, \(self.failedAttempts) attempts failed"
     }
 
-    /// What did not happen, though it should have.
+    /// Returns the events that should have occurred and did not.
     func omissions(seconds: Int) -> [String] {
         // A few seconds are no soak.
         guard seconds >= 20 else { return [] }
@@ -31,11 +31,11 @@ struct SoakCounts: Sendable, CustomStringConvertible {
     }
 }
 
-/// What streams tell the runner, from any task.
+/// The reports of streams to the runner, from any task.
 final class SoakRecord: Sendable {
     private struct Running {
         let plan: StreamPlan
-        /// Nil while its consumer does not want anything.
+        /// The time since which its consumer waits; nil while it does not.
         var waitsSince: ContinuousClock.Instant?
         var handle: ChappieStreamHandle?
     }
@@ -67,7 +67,7 @@ final class SoakRecord: Sendable {
         self.state.withLock { $0.running[number]?.handle = handle }
     }
 
-    /// The stream's consumer has something, and wants more when it `waits`.
+    /// Records that the stream's consumer has received events, and whether it waits for more.
     func progress(_ number: Int, waits: Bool) {
         let now = waits ? ContinuousClock.now : nil
         self.state.withLock { $0.running[number]?.waitsSince = now }

@@ -74,7 +74,7 @@ final class SoakSite: Sendable {
 
     // MARK: Responses
 
-    /// What the servers answer to each prompt, made once.
+    /// The servers' answers to each prompt, made once.
     private final class Responses: Sendable {
         private let events = LockedValue<[Int: [String]]>([:])
 
@@ -145,7 +145,7 @@ final class SoakSite: Sendable {
 
     // MARK: What the servers saw
 
-    /// What is wrong with the pings in both directions.
+    /// The violations by the pings in both directions.
     var violations: [String] {
         var violations: [String] = []
         var clientPings = 0
@@ -154,7 +154,7 @@ final class SoakSite: Sendable {
             for record in place.server.log where record.transport == .webSocket {
                 clientPings += record.pingCount
                 serverPings += record.matchedPongCount
-                // The one that was sent with the end of the response is answered when nobody counts any more.
+                // The ping that was sent with the end of the response is answered after the count ended.
                 if record.sentPingCount > record.matchedPongCount + 1 {
                     violations.append(
                         "\(record.sentPingCount) pings were sent and \(record.matchedPongCount) answered")

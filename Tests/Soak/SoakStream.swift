@@ -46,7 +46,7 @@ struct SoakStream: Sendable {
         case 2: return .stall(atByte: offset, for: .milliseconds(random.number(in: 1...1_500)))
         case 3: return .slice(byteCount: random.number(in: 1...100), fromByte: offset)
         case 4: return .throttle(bytesPerSecond: 400_000, fromByte: offset)
-        // Nothing but a WebSocket's pings tells that the peer is gone.
+        // Only a WebSocket's pings detect that the peer is gone.
         case 5 where self.plan.lane.isWebSocket: return .halfOpen(atByte: max(4_000, offset))
         default: return .delay(.milliseconds(random.number(in: 1...300)))
         }
@@ -90,14 +90,14 @@ struct SoakStream: Sendable {
             if !reading.hasCancelled { self.record.violation("\(self.plan): ended after \(reading.position) bytes") }
             return
         }
-        // Nothing breaks connections but the proxies; least of all a consumer that takes its time.
+        // Only the proxies break connections; a slow consumer does not.
         if self.plan.kind != .faulty, report.attempts.count != 1 {
             self.record.violation("\(self.plan): attempts \(report.attempts.map { $0.outcome ?? "none" })")
         }
     }
 }
 
-/// What a consumer has read, and when it stops for a while.
+/// The text that a consumer has read, and the places at which it stops for a while.
 struct Reading {
     /// The text does not go on like this.
     struct WrongText: Error, CustomStringConvertible {
@@ -109,10 +109,10 @@ struct Reading {
     private let handle: ChappieStreamHandle
     private let text: [UInt8]
     private var random: SoakRandom
-    /// Where in the text the consumer pauses or gives up.
+    /// The places in the text at which the consumer pauses or gives up.
     private var stops: [Int] = []
 
-    /// How much of the text has come.
+    /// The length of the received text.
     private(set) var position = 0
     private(set) var hasEnded = false
     /// Indicates whether the stream was cancelled, in one of the ways.

@@ -1,8 +1,8 @@
 // What one stream does, decided before it begins.
 
-/// Where a stream goes: which server, and how.
+/// The route of a stream: its server and its transport.
 struct SoakLane: Hashable, Sendable {
-    /// How a server behaves.
+    /// The behaviour of a server.
     enum Server: Hashable, Sendable, CaseIterable {
         /// As fast as it is read.
         case bulk
@@ -29,9 +29,9 @@ struct SoakLane: Hashable, Sendable {
     }
 }
 
-/// What one stream does.
+/// The plan of one stream.
 struct StreamPlan: Sendable, CustomStringConvertible {
-    /// How its consumer reads, and what becomes of its connections.
+    /// The reading of its consumer, and the fate of its connections.
     enum Kind: CaseIterable, Sendable {
         /// Reads whatever comes.
         case steady
@@ -81,7 +81,7 @@ struct StreamPlan: Sendable, CustomStringConvertible {
         SoakResponse(seed: self.seed, byteCount: self.byteCount, deltaCount: self.deltaCount)
     }
 
-    /// How many deltas it has, at least.
+    /// The least number of its deltas.
     private var deltaCount: Int {
         switch self.lane.server {
         case .bulk: 1

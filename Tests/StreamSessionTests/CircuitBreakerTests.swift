@@ -98,7 +98,7 @@ import Testing
         #expect(!breaker.isClosed)
         let second = breaker.probe(.seconds(12))
         #expect(first != second)
-        // The first one is answered a second time, which nobody should do.
+        // The first probe is answered a second time, which must be ignored.
         breaker.succeeded(first)
         breaker.abandoned(first)
         #expect(breaker.permission(now: .seconds(12)) == .refused(retryAfter: .seconds(10)))

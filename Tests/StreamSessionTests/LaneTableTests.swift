@@ -154,7 +154,7 @@ extension LaneTable {
         var (table, members) = Self.table("a", "b", "c", "d")
         for member in members.dropLast() { _ = table.requested(member) }
         _ = table.received(Self.message("a", .content))
-        // News answer nothing.
+        // News answers no request.
         _ = table.received(Self.message("b", .news))
         #expect(table.received(Self.message(nil, .error)) == .init(recipients: [members[1]]))
         _ = table.received(Self.message("c", .content))
@@ -176,7 +176,7 @@ extension LaneTable {
         #expect(!table.isAbandoned(lane: "c"))
     }
 
-    /// A server may answer what was put in with a response that nobody asked for.
+    /// A server may answer a steering message with an unrequested response.
     @Test func aLaneThatWasSteeredIsLeftToTheServer() {
         var (table, members) = Self.table("a", "b")
         _ = table.requested(members[0])
@@ -218,7 +218,7 @@ extension LaneTable {
         var (table, members) = Self.table("a", "a", "b", "b")
         for member in members { _ = table.requested(member) }
         #expect(table.left(members[0]) == .init(stranded: [members[1]]))
-        // One who only waited leaves nothing behind.
+        // A member that only waited leaves no state.
         #expect(table.left(members[3]) == .init())
         #expect(table.received(Self.message("b", .end)) == .init(recipients: [members[2]]))
     }
@@ -312,7 +312,7 @@ extension LaneTable {
         for (name, member) in [(UInt64(2), members[1]), (1, members[0])] {
             #expect(table.received(LaneMessage(lane: nil, kind: .content, name: name)) == .init(recipients: [member]))
         }
-        // Nobody knows whose it is.
+        // Its lane is unknown.
         #expect(table.received(LaneMessage(lane: nil, kind: .content, name: 3)).breaksSocket)
         // The end of the response that is named ends no other.
         #expect(table.received(LaneMessage(lane: nil, kind: .end, name: 2)) == .init(recipients: [members[1]]))

@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// What one transport sends word by word, with its reasoning in between, another sends in a few pieces.
+    /// One transport sends word by word, with reasoning in between, what another sends in a few pieces.
     @Test func theSameResponseIsTheSameOverAnyTransport() {
         var ledger = ReplayLedger()
         for piece in ["It ", "is ", "21", " °C"] {

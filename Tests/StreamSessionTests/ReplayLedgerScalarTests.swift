@@ -57,7 +57,7 @@ import Testing
         #expect(ledger.admit("😁", in: .message) == .diverged)
     }
 
-    /// What a consumer gets of a text that is cut after so many scalars and comes again in chunks of so many.
+    /// Returns the consumer's bytes of a text that is cut after `cut` scalars and repeated in chunks of `chunk`.
     private static func consumed(_ scalars: [[UInt8]], cutAfter cut: Int, chunk: Int) -> [UInt8] {
         var ledger = ReplayLedger()
         var consumed: [UInt8] = []

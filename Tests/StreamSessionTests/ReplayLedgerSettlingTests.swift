@@ -92,7 +92,7 @@ import Testing
         #expect(!ledger.canSettle(itemCount: 1))
         #expect(ledger.canSettle(itemCount: 2))
         #expect(ledger.beginReplay(settling: 1) == false)
-        // Nothing has changed.
+        // The state is unchanged.
         #expect(ledger.isCaughtUp)
         #expect(ledger.admit("d", in: .text(0)) == .deliver(from: 0))
         ledger.beginReplay()

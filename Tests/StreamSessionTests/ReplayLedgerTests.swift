@@ -236,7 +236,7 @@ import Testing
 }
 
 extension ReplaySlot {
-    /// Where most text is.
+    /// The slot of most text.
     static let message = Self.text(0)
 
     static func text(_ outputIndex: Int, part: Int = 0) -> Self {

@@ -57,7 +57,7 @@ import Testing
         #expect(!log.advance(&again))
     }
 
-    /// What the documentation of the log says.
+    /// The sizes in the documentation of the log.
     @Test(arguments: [(1, 127, 5), (1, 128, 6), (127, 16_383, 6), (1, 16_384, 7)])
     func aRunTakesAFewBytes(first: Int, next: Int, byteCount: Int) {
         var log = ReplayRunLog()

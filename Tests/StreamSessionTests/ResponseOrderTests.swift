@@ -26,9 +26,9 @@ import Testing
         for oddity in ResponseOrder.Oddity.allCases { #expect(!order.hasSeen(oddity)) }
     }
 
-    /// More output of the slot that ran is judged in a shorter way.
+    /// More output of the current slot is judged by a shorter path.
     ///
-    /// A mention without a name changes nothing but that.
+    /// A mention without a name only disables that path.
     @Test(arguments: 0..<200)
     func outputOfTheSameSlotIsJudgedLikeAnyOther(seed: Int) {
         var state = UInt64(seed)
@@ -276,7 +276,7 @@ import Testing
         #expect(order.terminal(responseID: "a") == .fine)
     }
 
-    /// What is known of a response that was not announced, and has ended under a name.
+    /// Returns the known facts of an unannounced response that has ended under a name.
     private static func earlier(endingAs id: String) -> EarlierResponses {
         var order = ResponseOrder()
         _ = order.itemAdded(0, name: 7)
@@ -328,7 +328,7 @@ import Testing
         #expect(order.delta(in: .text(0)) == .fine)
     }
 
-    /// A connection that has carried a response with an item of this name, or of none.
+    /// Returns a connection that has carried a response with an item of this name, or of none.
     private static func earlier(_ name: UInt64 = 0, isCreated: Bool = true) -> EarlierResponses {
         var order = ResponseOrder()
         if isCreated { _ = order.created(responseID: name == 0 ? nil : "z") }
@@ -352,7 +352,7 @@ import Testing
             #expect(late.itemDone(0, name: 9) == .fine)
             var silent = late
             #expect(late.terminal(responseID: "a", .complete(names: [0])) == .fine)
-            // Nothing says that the item with the new name was not this response's.
+            // It is unknown whether the item with the new name was this response's.
             let verdict = silent.terminal(responseID: "a", .complete(names: []))
             #expect(verdict == (name == 7 ? .fine : .violation(.itemUnknown)))
         }
@@ -369,7 +369,7 @@ import Testing
         var silent = order
         #expect(silent.terminal(responseID: nil, .complete(names: [])) == .violation(.itemUnknown))
         #expect(order.terminal(responseID: nil, .complete(names: [0])) == .fine)
-        // Where this response has announced none, or one before has not announced one, it says nothing.
+        // Where this response has announced none, or an earlier one has not announced one, the name is not decisive.
         var other = ResponseOrder(earlier: order.asEarlier(countsByOne: false))
         #expect(other.created(responseID: nil) == .fine)
         #expect(other.itemAdded(9, isAside: true) == .fine)

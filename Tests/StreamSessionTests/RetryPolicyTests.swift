@@ -46,7 +46,7 @@ import Testing
         #expect(BackoffSchedule().delay(beforeRetry: 1, fraction: fraction) == .milliseconds(220))
     }
 
-    /// Anywhere between nothing and a bound that doubles.
+    /// Anywhere between zero and a bound that doubles.
     @Test(arguments: [(1, 200), (2, 400), (3, 800), (4, 1_600), (5, 3_200), (0, 200), (-1, 200)])
     func fullJitterIsBelowADoublingBound(retry: Int, milliseconds: Int) {
         let schedule = BackoffSchedule()

@@ -286,7 +286,7 @@ import Testing
         #expect(tracker.received(0, fingerprint: 5) == .contradiction)
     }
 
-    /// The same by a dictionary, which forgets nothing.
+    /// The same with an unbounded dictionary.
     @Test(arguments: 0..<60 as Range<UInt64>)
     func trackerAgreesWithAnUnboundedTable(seed: UInt64) {
         var random = SplitMix64(seed: seed)

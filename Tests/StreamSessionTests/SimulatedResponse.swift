@@ -61,7 +61,7 @@ struct SimulatedResponse {
         return other
     }
 
-    /// Where a delta that begins here may end: at a scalar of its own slot.
+    /// Returns the possible end of a delta that begins here: at a scalar of its own slot.
     func endOfDelta(from start: Int, limit: Int, _ random: inout SplitMix64) -> Int {
         var end = start + 1
         guard case .scalar = self.pieces[start].content else { return end }
@@ -152,7 +152,7 @@ struct SimulatedConsumer {
         return count == delivered.count
     }
 
-    /// Nothing is missing from a response that is complete.
+    /// Checks that a complete response has all of its output.
     func checkWhole(_ response: SimulatedResponse) throws {
         let count = self.calls.count + self.channels.values.reduce(0) { $0 + $1.count }
         try self.checkPrefix(of: response)

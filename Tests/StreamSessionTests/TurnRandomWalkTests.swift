@@ -20,7 +20,7 @@ import Testing
         #expect(endings.isSuperset(of: ["finished", "exhausted", "fatal", "throttled", "usageLimit", "credential"]))
     }
 
-    /// Servers that change their mind: a turn diverges, or nobody can tell.
+    /// Servers that change their answer: a turn diverges, or the change cannot be detected.
     @Test(arguments: 100..<110)
     func otherResponsesAreNeverMixed(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -49,7 +49,7 @@ struct RandomWalk: ~Copyable {
 
     private var machine: TurnStateMachine
     private let changes: Bool
-    /// What the server says in the attempt at hand.
+    /// The server's response in the current attempt.
     private var response: SimulatedResponse
     private var consumer = SimulatedConsumer()
     private var attempt = 0
@@ -234,7 +234,7 @@ struct RandomWalk: ~Copyable {
         return nil
     }
 
-    /// After the end nothing happens, whatever comes.
+    /// Checks that no input has an effect after the end.
     private mutating func checkSilence() throws {
         try self.sendStaleInputs()
         self.attempt += 1

@@ -39,7 +39,7 @@ import Testing
         #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) == .wait(.milliseconds(200), then: next))
         #expect(machine.timerFired(attempt: 2) == .open(next))
         #expect(machine.opened(attempt: 2) == .receive)
-        // Nothing is expected again.
+        // No output is expected again.
         #expect(machine.isReplayVerified == true)
         #expect(machine.numbered(4, fingerprint: 11, attempt: 2) == .skip)
         #expect(machine.numbered(5, fingerprint: 12, attempt: 2) == .read)

@@ -174,7 +174,7 @@ import Testing
         for _ in 1...6 { turn.fail(Self.offline) }
         #expect(turn.waits.count == 5)
         #expect(turn.openings.map(\.transport) == Array(repeating: .webSocket, count: 6) + [.http])
-        // Over HTTP nothing was carried.
+        // No content was carried over HTTP.
         turn.fail(Self.offline)
         turn.fail(Self.offline)
         #expect(turn.last == .fail(TurnFailure(.exhausted, Self.offline)))

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// What follows a wait in `Place.backingOff`.
+    /// The opening after a wait in `Place.backingOff`.
     static let reconnection = TurnStateMachine.Opening(
         attempt: 2, transport: .webSocket, reason: .reconnect(retry: 1, limit: 5, .endedEarly))
 

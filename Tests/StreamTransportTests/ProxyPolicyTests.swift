@@ -10,7 +10,7 @@ import Testing
         let environment: [String: String]
         /// The host of the proxy to a server with TLS.
         var secure: String?
-        /// That to one without.
+        /// The proxy for a server without TLS.
         var plain: String?
 
         init(_ environment: [String: String], secure: String? = nil, plain: String? = nil) {
@@ -70,7 +70,7 @@ import Testing
         Example(["ALL_PROXY": "a", "NO_PROXY": "example.com:443"], plain: "a"),
         Example(["ALL_PROXY": "a", "NO_PROXY": "*", "no_proxy": "other.com"], secure: "a", plain: "a"),
         Example(["ALL_PROXY": "a", "NO_PROXY": "*", "no_proxy": ""], secure: "a", plain: "a"),
-        // Nothing is asked of a URL that is not used.
+        // An unused URL is not checked.
         Example(["ALL_PROXY": "socks4://a", "NO_PROXY": "*"]),
     ])
     func exceptionsAreDirect(_ example: Example) throws { try Self.expect(example) }

@@ -8,7 +8,7 @@ import Testing
         let url: String
         let host: String
         let port: UInt16
-        /// Without `Basic`; nil for none.
+        /// The credential without `Basic`; nil for none.
         var credential: String?
 
         init(_ url: String, _ host: String, _ port: UInt16, _ credential: String? = nil) {

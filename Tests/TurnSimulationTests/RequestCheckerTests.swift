@@ -193,7 +193,7 @@ import Testing
         self.expect(.delays, checker)
     }
 
-    /// After an answer over HTTP: anything below the largest bound, which is that of the third retry.
+    /// After an answer over HTTP: any delay below the largest bound, which is that of the third retry.
     @Test(arguments: [(0, true), (1, true), (800, true), (801, false)])
     func fullJitterHasNoLowerBound(milliseconds: Int, isAllowed: Bool) {
         var checker = Self.checker()

@@ -1,4 +1,4 @@
-// A few thousand turns, and what makes them worth something: that a seed repeats them, and that every fault is met.
+// A few thousand turns, and checks that a seed repeats them and that every fault occurs.
 
 import Testing
 
@@ -12,13 +12,13 @@ import Testing
         for fact in Self.recovery + Self.lies { #expect(result.coverage.count(of: fact) > 0, "\(fact)") }
     }
 
-    /// What thousands of turns are for.
+    /// The facts of recovery that thousands of turns must meet.
     private static let recovery: [SimulatedFact] = [
         .completedAfterReplay, .diverged, .hedgeLost, .hedgeWon, .upgradeParked, .rungSentAgain, .rungResumed,
         .rungVerified, .carriedItems, .livenessCheckPassed, .livenessCheckFailed, .probe,
     ]
 
-    /// What few servers do, or none that is sound.
+    /// The behaviour of few servers, or of none that is sound.
     private static let lies: [SimulatedFact] = [
         .textOnlyInClosing, .callOnlyInCompleted, .contradictingClosing, .otherAgent, .sharedIndices, .repeatedEvents,
         .lateEventsInside, .gapBesideUnnumbered, .chatter, .errorWithoutType, .outputTooLarge, .contradictoryEvents,

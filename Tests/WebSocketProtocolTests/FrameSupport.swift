@@ -53,7 +53,7 @@ struct ServerFrame {
     static func pong(_ payload: String) -> [UInt8] { Self(opcode: 10, payload: Array(payload.utf8)).bytes }
 }
 
-/// What a reader said, with the pieces of a message put together.
+/// The elements of a reader, with the pieces of a message assembled.
 enum ReadElement: Equatable {
     case message(MessageKind, isCompressed: Bool, [UInt8])
     case ping([UInt8])

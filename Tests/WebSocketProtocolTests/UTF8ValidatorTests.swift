@@ -15,7 +15,7 @@ import WebSocketProtocol
 
     private func reference(_ bytes: [UInt8]) -> Bool { String(validating: bytes, as: UTF8.self) != nil }
 
-    /// How many bytes were taken before the first that cannot be.
+    /// Returns the number of bytes that were taken before the first invalid one.
     private func acceptedCount(_ bytes: [UInt8]) -> Int {
         var validator = UTF8Validator()
         for (index, byte) in bytes.enumerated() where ![byte].withUnsafeBytes({ validator.validate($0) }) {

@@ -19,7 +19,7 @@ import Testing
                 accountID: accountID, clientID: "c", issuer: "i", refreshedAt: .distantPast))
     }
 
-    /// A server may write anything into a token.
+    /// A server may write any text into a token.
     @Test func aTokenInTheClaimsIsNotShown() {
         let account = Self.account(
             #"{"email":"at-secret-2","https://api.openai.com/auth":"#

@@ -4,7 +4,7 @@ import Testing
 @testable import Chappie
 @testable import ChappieTransport
 
-/// Where authorization requests may go, and what is left of an answer in an error.
+/// The permitted URLs of authorization requests, and the part of an answer that an error keeps.
 @Suite struct AuthorizationClientTests {
     @Test(arguments: [
         "https://issuer.example/token", "HTTPS://issuer.example", "http://127.0.0.1:8080/token",

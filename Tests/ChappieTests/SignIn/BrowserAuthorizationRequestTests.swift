@@ -3,7 +3,7 @@ import Testing
 
 @testable import Chappie
 
-/// What a browser opens.
+/// The authorization request that a browser opens.
 @Suite struct BrowserAuthorizationRequestTests {
     private static func request(_ server: ChappieAuthorizationServer) -> AuthorizationRequest {
         AuthorizationRequest(server: server, clientID: "client 1", originator: "chappie", port: 1_455)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Chappie
 
-/// What a browser sends, and what no browser does.
+/// Requests of browsers, and malformed requests.
 @Suite struct BrowserCallbackRequestTests {
     private static let limit = 8_192
 

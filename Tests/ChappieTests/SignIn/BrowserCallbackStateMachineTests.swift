@@ -3,7 +3,7 @@ import Testing
 
 @testable import Chappie
 
-/// Who is listened to at the callback, and who is not.
+/// The requests that the callback accepts, and those that it refuses.
 @Suite struct BrowserCallbackStateMachineTests {
     private static let port: UInt16 = 1_455
     private static let state = "the-right-state"
@@ -143,7 +143,7 @@ import Testing
     }
 }
 
-/// What the person sees.
+/// The pages of the callback.
 @Suite struct BrowserCallbackPageTests {
     private static let pages: [CallbackPage] = [
         .signedIn, .cancelled, .returnedBefore, .wrongState, .invalid, .denied("no"), .failed("No."),

@@ -4,7 +4,7 @@ import Testing
 @testable import Chappie
 @testable import ChappieTransport
 
-/// What a server gives a device that asks for a code.
+/// The server's answer to a request for a device code.
 @Suite struct DeviceCodeAuthorizationTests {
     private static let date = Date(timeIntervalSince1970: 1_800_000_000)
 

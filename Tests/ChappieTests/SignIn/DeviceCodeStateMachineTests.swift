@@ -3,7 +3,7 @@ import Testing
 
 @testable import Chappie
 
-/// When a sign-in by device code asks, waits and gives up.
+/// The polls, waits and time limits of a sign-in by device code.
 @Suite struct DeviceCodeStateMachineTests {
     private typealias Action = DeviceCodeStateMachine.Action
 
@@ -158,7 +158,7 @@ import Testing
 
     // MARK: Answers
 
-    /// What one answer leads to, in either form.
+    /// The result of one answer, in either form.
     struct Row: Sendable, CustomTestStringConvertible {
         let statusCode: Int
         let body: String
@@ -216,7 +216,7 @@ import Testing
         Row(
             400, #"{"error":"invalid_grant"}"#,
             .fails(.tokenExchangeFailed(statusCode: 400, body: #"{"error":"invalid_grant"}"#))),
-        // A refusal of the standard that was cut short may have been anything.
+        // A truncated refusal of the standard is ambiguous.
         Row(400, #"{"error":"authorization_pen"#, isStandard: true, .trouble), Row(400, "", isStandard: true, .trouble),
         Row(400, "", isStandard: false, .fails(.tokenExchangeFailed(statusCode: 400, body: ""))),
         Row(400, "{}", .fails(.tokenExchangeFailed(statusCode: 400, body: "{}"))),

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Chappie
 
-/// What the system refuses, at each call in turn: the old credential is there, or the new one, and nothing else.
+/// Failures of the system at each call in turn: only the old credential or the new one is there afterwards.
 @Suite struct FileStorageFailureTests {
-    /// How many calls a store makes when one credential is there.
+    /// Returns the calls of a store when one credential is there.
     private static func calls(_ body: (ChappieFileCredentialStorage) throws -> Void) throws -> [FileSystemCalls.Call] {
         let directory = StorageDirectory()
         try directory.hastyStorage.store(.sample("old"), of: "a")
@@ -61,7 +61,7 @@ import Testing
             } catch let error as ChappieCredentialStorageError {
                 failure = error
             }
-            // Whether a directory that was only read closes well is nobody's concern.
+            // A failed close of a directory that was only read is ignored.
             if index < calls.count - 1 {
                 #expect(failure?.operation == call.rawValue, "call \(index + 1)")
                 #expect(failure?.code == code)

@@ -255,7 +255,7 @@ import Testing
 
     @Test func everyBeginningOfAFileIsDamaged() throws {
         let whole = ChappieStoredCredential.sample().fileContents(account: "a")
-        // The line break behind the object is none of it.
+        // The line break behind the object is not part of it.
         for count in 0..<whole.count - 1 {
             try self.directory.write(whole.prefix(count), to: "a.json")
             self.expect { .unreadable(path: $0) }

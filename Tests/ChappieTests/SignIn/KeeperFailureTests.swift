@@ -20,7 +20,7 @@ import Testing
             try await fixture.token(rejecting: "access-0")
         }
         #expect(fixture.stored?.refreshFailure == code)
-        // Nobody asks again: not this session, and not the next one.
+        // No further request is sent: neither by this session, nor by the next one.
         await #expect(throws: ChappieClientError.reauthenticationRequired(code)) { try await fixture.token() }
         let error = ChappieAuthError.tokenExchangeFailed(statusCode: 401, body: code)
         await #expect(throws: error) { try await fixture.keeper.refresh() }

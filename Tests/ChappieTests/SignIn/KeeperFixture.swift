@@ -8,7 +8,7 @@ import Testing
 
 /// A keeper of one credential, with everything around it in the hand of the test.
 final class KeeperFixture: Sendable {
-    /// What a server does.
+    /// The behaviour of a server.
     enum Answer: Sendable {
         case status(Int, String)
         case failure(ChappieAuthError)
@@ -19,7 +19,7 @@ final class KeeperFixture: Sendable {
     let keeper: CredentialKeeper
     private let asked: LockedValue<[[String: String]]>
 
-    /// What was posted, in order, with the coding and the URL under names of their own.
+    /// The posted parameters, in order, with the coding and the URL under names of their own.
     var requests: [[String: String]] { self.asked.withLock { $0 } }
 
     /// `answer` is given the request's number, from 1.
@@ -58,10 +58,10 @@ final class KeeperFixture: Sendable {
         return own.merging(["coding": coding, "url": url.absoluteString]) { $1 }
     }
 
-    /// What is stored.
+    /// The stored credential.
     var stored: ChappieStoredCredential? { try? self.storage.credential(of: "default") }
 
-    /// Signs somebody in.
+    /// Signs a user in.
     @discardableResult
     func signIn(_ credential: ChappieStoredCredential = .sample("0", expiresAt: 10_000)) throws
         -> ChappieStoredCredential
@@ -97,7 +97,7 @@ extension KeeperFixture.Answer {
     static let unreachable = Self.failure(.networkFailure("The server cannot be reached."))
 }
 
-/// A token with such claims, which nobody has signed.
+/// Returns an unsigned token with these claims.
 func unsignedToken(accountID: String? = nil, expiresAt: Int? = nil, number: Int = 0) -> String {
     var claims: [String: ChappieJSONValue] = ["jti": .string("\(number)")]
     claims["https://api.openai.com/auth"] = accountID.map { ["chatgpt_account_id": .string($0)] }
@@ -111,7 +111,7 @@ func unsignedToken(accountID: String? = nil, expiresAt: Int? = nil, number: Int 
 final class FailingStorage: ChappieCredentialStorage {
     private let inner = ChappieMemoryCredentialStorage()
     private let failures = LockedValue<[Bool]>([])
-    /// What a store throws that fails.
+    /// The error of a failing store.
     static let error = ChappieCredentialStorageError.systemCallFailed(operation: "write", path: "/p", code: ENOSPC)
 
     /// Which of the next stores fail.

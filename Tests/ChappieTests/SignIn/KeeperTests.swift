@@ -5,7 +5,7 @@ import Testing
 
 @testable import Chappie
 
-/// When a credential is refreshed, and what becomes of the tokens.
+/// The time of a refresh, and the handling of its tokens.
 @Suite(.timeLimit(.minutes(1))) struct KeeperTests {
     // MARK: When
 
@@ -93,7 +93,7 @@ import Testing
         await #expect(throws: FailingStorage.error) { try await fixture.token(rejecting: "access-0") }
         #expect(fixture.stored?.accessToken == "access-0")
         await #expect(throws: FailingStorage.error) { try await fixture.token() }
-        // They are not lost: when there is room again, they are stored, and nothing is sent.
+        // They are not lost: when there is room again, they are stored without a request.
         #expect(try await fixture.token() == "access-1")
         #expect(fixture.stored?.refreshToken == "refresh-1")
         #expect(fixture.requests.count == 1)

@@ -4,7 +4,7 @@ import Testing
 @testable import Chappie
 @testable import ChappieTransport
 
-/// What the answer to a refresh means, for every status code and every way to write a code.
+/// The meaning of an answer to a refresh, for every status code and every form of an error code.
 @Suite struct RefreshAnswerTests {
     private func answer(_ status: Int, _ body: String) -> RefreshAnswer {
         RefreshAnswer(

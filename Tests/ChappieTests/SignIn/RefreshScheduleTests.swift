@@ -3,7 +3,7 @@ import Testing
 
 @testable import Chappie
 
-/// When a token is refreshed, whatever the clock says.
+/// The time at which a token is refreshed, with right and wrong clocks.
 @Suite struct RefreshScheduleTests {
     private static let schedule = RefreshSchedule(lead: .seconds(300))
 

@@ -1,4 +1,4 @@
-// Names, defaults and facts of sign-in that programs rely on. Nothing here is `@testable`.
+// Names, defaults and facts of sign-in that programs rely on. This file uses no `@testable` import.
 import Chappie
 import Foundation
 import Testing

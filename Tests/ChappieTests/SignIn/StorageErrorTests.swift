@@ -4,7 +4,7 @@ import Testing
 
 @testable import Chappie
 
-/// What is said about a storage that does not work.
+/// The descriptions of storage errors.
 @Suite struct StorageErrorTests {
     private static let errors: [(ChappieCredentialStorageError, String, ChappieErrorCategory)] = [
         (.insecurePermissions(path: "/p", mode: "644"), "credentials.insecure-permissions", .permission),

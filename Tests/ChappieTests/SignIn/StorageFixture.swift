@@ -8,7 +8,7 @@ import Testing
 
 /// A directory for the files of one test; it goes with its owner.
 final class StorageDirectory: Sendable {
-    /// The storage's directory, which nobody has made yet.
+    /// The storage's directory, which does not exist yet.
     let path: String
     private let above: String
 
@@ -36,7 +36,7 @@ final class StorageDirectory: Sendable {
 
     func path(of name: String) -> String { "\(self.path)/\(name)" }
 
-    /// Makes the directory, and a file in it that nobody else can read.
+    /// Creates the directory, and a file in it that only its owner can read.
     func write(_ bytes: some Sequence<UInt8>, to name: String) throws {
         try FileManager.default.createDirectory(
             atPath: self.path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -66,7 +66,7 @@ extension ChappieStoredCredential {
     }
 }
 
-/// A clock that moves when somebody waits by it, and when the test says so.
+/// A clock that advances when a caller sleeps, and when the test orders it.
 final class StorageClock: Sendable {
     private struct State {
         var now: Duration = .seconds(50)
@@ -103,7 +103,7 @@ final class StorageClock: Sendable {
             })
     }
 
-    /// A clock in which nobody who waits gets anywhere before the task is cancelled.
+    /// A clock in which no sleep ends before its task is cancelled.
     static let standing = SignInClock(
         now: { .zero }, date: { Date(timeIntervalSince1970: 1_000) },
         sleep: { _ in
@@ -114,7 +114,7 @@ final class StorageClock: Sendable {
         })
 }
 
-/// Something that happens once, and that others wait for.
+/// An event that occurs once, and that others wait for.
 final class StorageEvent: Sendable {
     private let outcome = SharedOutcome<Void>()
 
@@ -123,7 +123,7 @@ final class StorageEvent: Sendable {
     func wait() async { try? await self.outcome.value() }
 }
 
-/// Holds whoever comes by until the test lets them go.
+/// Holds every caller until the test releases it.
 struct StorageGate: Sendable {
     private let arrival = StorageEvent()
     private let opening = StorageEvent()

@@ -50,7 +50,7 @@ import Testing
                 try await pair[1].withLock(of: "a", timeout: .seconds(60)) { Issue.record("Both have it.") }
             }
             #expect(error?.tag == "credentials.locked")
-            // Other accounts have nothing to do with it.
+            // Other accounts are not affected.
             #expect(try await pair[1].withLock(of: "b", timeout: .zero) { true })
             end.happened()
             try await holder.value
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test func tasksGetALockOfMemoryInTheOrderInWhichTheyAsked() async throws {
-        // Whoever waits has its time taken, and stands in the line by then.
+        // A waiting caller reads the clock, and is in the queue by then.
         let (waiting, continuation) = AsyncStream<Void>.makeStream()
         let standing = StorageClock.standing
         let clock = SignInClock(now: standing.now, date: standing.date) { duration in
@@ -132,7 +132,7 @@ import Testing
         let path = self.directory.path(of: "a.lock")
         let count = LockedValue(0)
         let meddled = self.directory.storage { call, body in
-            // Somebody removes the file after it was opened, once.
+            // The file is removed after it was opened, once.
             if call == .lock,
                 count.withLock({
                     $0 += 1; return $0

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Chappie
 
-/// What tokens say about themselves, and tokens that say nothing.
+/// The claims of tokens, and tokens without claims.
 @Suite struct TokenClaimsTests {
     private static func token(_ payload: String) -> String {
         "eyJhbGciOiJub25lIn0." + Self.coded(Array(payload.utf8)) + ".sig"

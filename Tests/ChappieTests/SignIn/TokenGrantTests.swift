@@ -3,7 +3,7 @@ import Testing
 
 @testable import Chappie
 
-/// What a token endpoint gives, and bodies that are nothing of it.
+/// The answers of a token endpoint, and bodies that are not answers.
 @Suite struct TokenGrantTests {
     private static func grant(_ body: String) -> TokenGrant? { TokenGrant(body: Array(body.utf8)) }
 
@@ -44,7 +44,7 @@ import Testing
         #expect(try #require(Self.grant(#"{"expires_in":\#(value)}"#)).expiresIn == seconds)
     }
 
-    /// RFC 6749 section 7.1: whoever does not know the type must not use the token.
+    /// RFC 6749 section 7.1: a client must not use a token of an unknown type.
     @Test(arguments: [
         (#""Bearer""#, true), (#""bearer""#, true), (#""BEARER""#, true), ("null", true), (#""""#, false), ("1", false),
         (#""DPoP""#, false), (#""mac""#, false), (#""Bearer x""#, false),
