@@ -7,7 +7,7 @@ import Testing
 
 /// Hosts with several addresses, of which some are silent and some refuse.
 @Suite(.timeLimit(.minutes(1))) struct AddressRaceTests {
-    /// What names stand for, in the tests of this suite.
+    /// The addresses of names, in the tests of this suite.
     private static let names = LockedValue<[String: [String]]>([:])
     private static let pool = ServicePool(
         resolver: Resolver { name in
@@ -46,7 +46,7 @@ import Testing
         #expect(await connection.eventsToEnd() == Self.answered)
     }
 
-    /// How long connecting took, once the addresses were known.
+    /// Returns the time of connecting, once the addresses were known.
     private static func connectTime(_ connection: any TransportConnection) throws -> Duration {
         let statistics = connection.statistics
         return try #require(statistics.connected) - #require(statistics.resolved)
@@ -163,7 +163,7 @@ import Testing
 
     @Test func aRefusedAddressIsFollowedAtOnce() async throws {
         let server = try RawServer()
-        // Nobody listens there.
+        // No program listens there.
         let connection = Self.connect(["127.0.0.2", "::1", "127.0.0.3", "127.0.0.1"], port: server.port)
         let peer = try await server.accept()
         _ = await peer.read(until: "\r\n\r\n{}")
@@ -198,7 +198,7 @@ import Testing
         #expect(connection.statistics.connected == nil)
     }
 
-    /// A look-up that has led nowhere is not what the next attempt begins with.
+    /// The next attempt does not begin with addresses that could not be connected to.
     @Test func unreachableAddressesAreLookedUpAgain() async throws {
         let server = try RawServer()
         var request = TransportRequest(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A port to which a connection is never established: its one place is taken, and the system answers nobody else.
+/// A port to which a connection is never established: its one place is taken, and the system answers no other.
 final class BlackHole: Sendable {
     private let server: RawServer
     private let filler: CInt
@@ -21,7 +21,7 @@ final class BlackHole: Sendable {
         close(self.filler)
     }
 
-    /// How many sockets of this machine are trying to connect to it at this moment.
+    /// The number of sockets of this machine that are trying to connect to it at this moment.
     var waitingCount: Int {
         let file = FileHandle(forReadingAtPath: self.address == .version6 ? "/proc/net/tcp6" : "/proc/net/tcp")
         let table = String(decoding: (try? file?.readToEnd()) ?? Data(), as: UTF8.self)

@@ -3,7 +3,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// Secrets and content leave the engine where they belong, and nowhere else.
+/// Secrets and content leave the engine only where they belong.
 @Suite(.timeLimit(.minutes(1))) struct CanaryTests {
     private static let token = "canary-token-7f3a"
     private static let account = "canary-account-91bc"
@@ -62,7 +62,7 @@ import Testing
         .insert(payload: "this is not JSON", beforeEvent: 20),
         .insert(payload: "{\"delta\":\"canary-answer-beef", beforeEvent: 20),
         .fail(code: "server_error", afterEvent: 20), .incomplete(reason: "max_output_tokens", afterEvent: 20),
-        // With something invisible in it, which a person would not see.
+        // With invisible characters, which a person would not see.
         .answer(status: 400, body: #"{"detail":"can\u200bary-token-7f3a canary-\u0000token-7f3a"}"#),
         .endWithoutTerminal(), .binaryEvent(event: 20), .wrongAcceptKey, .largeHeaderSection(byteCount: 256 << 10),
     ]
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Proxies
 
-    /// What a proxy does that was sent the credential.
+    /// The behaviour of a proxy that was sent the credential.
     enum ProxyAnswer: CaseIterable, Sendable {
         case refusesTheCredential, refusesTheTunnel, isNotHTTP, closes, opensAndCloses
 
@@ -204,7 +204,7 @@ import Testing
         return Array("HTTP/1.1 400 \(Self.proxyPassword)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
     }()
 
-    /// Each line is sent when something was received: the choice of a method, the verdict about the login, the reply.
+    /// Each line is sent when bytes were received: the choice of a method, the verdict about the login, the reply.
     @Test(
         arguments: Wire.allCases,
         [
@@ -274,7 +274,7 @@ import Testing
         self.expectNoCanary(in: try #require(outcome.error))
     }
 
-    /// What is in the files of a client's certificate stays there, whatever is wrong with them.
+    /// The content of a client certificate's files is not printed, whatever is wrong with them.
     @Test(arguments: Wire.allCases, ["", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN ENCRYPTED PRIVATE KEY-----\n"])
     func aPrivateKeyIsNotPrinted(over wire: Wire, beginning: String) async throws {
         let server = try TLSServer()
@@ -288,9 +288,9 @@ import Testing
         self.expectNoCanary(in: outcome.report)
     }
 
-    /// The one error whose payload is content: what was delivered, for the caller to decide about.
+    /// The one error whose payload is content: the delivered text, for the caller to decide about.
     ///
-    /// Printed, it holds none of it.
+    /// Printed, it contains none of it.
     @Test(arguments: Wire.allCases)
     func divergenceCarriesTheDeliveredTextWithoutPrintingIt(over wire: Wire) async throws {
         let faults: [ChappieTestServer.Fault] = [

@@ -33,7 +33,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Starts it on a terminal of its own with 80 columns, at which somebody has typed already.
+    /// Starts it on a terminal of its own with 80 columns, with input that was typed before.
     init(
         onTerminal path: String, _ arguments: [String], environment: [String: String], typedAhead: String = ""
     ) throws {
@@ -48,7 +48,7 @@ final class ChildProcess: Sendable {
             throw Failure(call: "ioctl", code: errno)
         }
         let name = "/dev/pts/\(number)"
-        // What is typed stays there as long as somebody has the terminal open.
+        // Typed input stays there as long as the terminal is open.
         let other = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
         defer { close(other) }
         _ = Array(typedAhead.utf8).withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) }
@@ -61,7 +61,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// What Linux's headers say (`TIOCSPTLCK`, `TIOCGPTN`, `POSIX_SPAWN_SETSID`), which Swift does not import.
+    /// Constants of Linux's headers (`TIOCSPTLCK`, `TIOCGPTN`, `POSIX_SPAWN_SETSID`), which Swift does not import.
     private static let setTerminalLock: UInt = 0x4004_5431
     private static let terminalNumber: UInt = 0x8004_5430
     private static let newSession: Int32 = 0x80
@@ -74,7 +74,7 @@ final class ChildProcess: Sendable {
     /// Sends it a signal.
     func send(_ signal: CInt) { kill(self.identifier, signal) }
 
-    /// Waits until it has printed anything.
+    /// Waits until it has printed a byte.
     func hasOutput() async -> Bool { await self.read { !$0.isEmpty } }
 
     /// Waits until such words are there, in a line that is whole or not.
@@ -96,7 +96,7 @@ final class ChildProcess: Sendable {
         return String(decoding: self.text.withLock { $0 }, as: UTF8.self)
     }
 
-    /// What a shell says of a program, also of one that a signal has ended.
+    /// Returns the exit status that a shell reports for a program, also of one that a signal has ended.
     private static func exitStatus(_ status: CInt) -> Int32 {
         status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
     }
@@ -139,7 +139,7 @@ final class ChildProcess: Sendable {
         /// The name of the terminal that is all of them.
         var terminal: String?
 
-        /// What is done in the new process.
+        /// Adds the actions of the new process.
         func add(to actions: inout posix_spawn_file_actions_t) {
             if let terminal = self.terminal {
                 // The first terminal that a session opens becomes its own.

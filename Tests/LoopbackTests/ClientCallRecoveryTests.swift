@@ -3,9 +3,9 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-/// Turns whose connection breaks behind a call that nobody has acted on.
+/// Turns whose connection breaks behind a call that has not run yet.
 @Suite(.timeLimit(.minutes(1))) struct ClientCallRecoveryTests {
-    /// A response that says something, if there is something to say, and calls for the weather of a city.
+    /// Returns a response with a text, if it is not empty, and a call for the weather of a city.
     private static func call(_ number: Int, _ city: String, saying text: String) -> [String] {
         let message = responseEvents(number, [], text: text).dropFirst().dropLast()
         var events = responseEvents(

@@ -14,9 +14,10 @@ import Testing
         ChappieToolResult(output: "sun")
     }
 
-    /// What a consumer sees, without what no two turns have in common: durations, and news about the connection.
+    /// Returns the events of a consumer without the parts that differ between turns: durations, and news about the
+    /// connection.
     ///
-    /// Usage limits are the server's to tell: this one tells them over HTTP alone.
+    /// Usage limits depend on the server: this one reports them over HTTP only.
     private static func shape(_ events: [ChappieStreamEvent]) -> [ChappieStreamEvent] {
         events.compactMap { event in
             switch event {

@@ -3,7 +3,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-/// What a conversation remembers, over both transports, and who may speak when.
+/// The context of a conversation, over both transports, and its one running turn.
 @Suite(.timeLimit(.minutes(1))) struct ClientConversationTests {
     private static let model: ChappieTestServer.Configuration = scripted(
         (1...6).map { responseEvents($0, [], text: "Answer \($0).") })
@@ -204,10 +204,10 @@ import Testing
                 begun.happened()
                 try? await forever()
                 cancelled.happened()
-                // Whatever it throws comes too late to be anybody's error.
+                // An error that it throws comes too late to be reported.
                 throw ChappieClientError.invalidResponse
             },
-            // It does not heed its cancellation, and nobody waits for it.
+            // It ignores its cancellation, and is not waited for.
             ChappieHostTool(name: "stubborn", description: "") { _ in
                 await Task { await never.wait() }.value
                 return ChappieToolResult(output: "")

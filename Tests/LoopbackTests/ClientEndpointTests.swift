@@ -3,7 +3,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-/// What the presets' requests look like to a server.
+/// The requests of the presets as a server receives them.
 @Suite(.timeLimit(.minutes(1))) struct ClientEndpointTests {
     /// The first attempt of a turn, as a server saw it.
     private static func attempt(

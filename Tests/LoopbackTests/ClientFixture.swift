@@ -3,7 +3,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-/// What the consumer of a turn has seen.
+/// The events and the end of a turn, as its consumer received them.
 struct ClientOutcome: Sendable {
     var events: [ChappieStreamEvent] = []
     var error: (any Error)?
@@ -76,7 +76,7 @@ extension ChappieClient {
     func outcome(_ prompt: String = "hi") async -> ClientOutcome { await .read(self.streamHandle(prompt)) }
 }
 
-/// What a tool did, in order.
+/// The runs of a tool, in order.
 final class ToolRecord: Sendable {
     private let inner = Locked<[ChappieToolCall]>([])
 
@@ -98,7 +98,7 @@ final class Locked<Value: Sendable>: @unchecked Sendable {
     func update<Result>(_ change: (inout Value) -> Result) -> Result { self.lock.withLock { change(&self.stored) } }
 }
 
-/// Something that happens once, and that others wait for.
+/// An event that occurs once, and that others wait for.
 final class Happening: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation

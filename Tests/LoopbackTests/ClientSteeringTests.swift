@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// A server that says nothing more behind the first message of some responses until it is steered.
+    /// Returns a server that pauses after the first message of some responses until it is steered.
     private static func server(
         _ responses: [[String]], hangingIn numbers: Set<Int> = [1], _ more: ChappieTestServer.Fault...
     ) -> ChappieTestServer.Configuration {
@@ -27,7 +27,7 @@ import Testing
         return configuration
     }
 
-    /// A response that says something, and then calls or goes on.
+    /// Returns a response with a text, and then a call or more text.
     private static func response(_ number: Int, _ text: String, then item: String) -> [String] {
         var events = responseEvents(number, [], text: text)
         events.insert(
@@ -210,7 +210,7 @@ import Testing
             }
             #expect(news.map(\.reason) == ["steering_not_supported"])
             #expect(!Self.words(client.context.items).contains("user: Be brief."))
-            // The socket owes nothing: it is used again.
+            // The socket owes no answer: it is used again.
             _ = await client.outcome("next")
             #expect(server.log.count == 1)
         }

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// What a loop came to.
+    /// The result of a loop.
     private struct Loop {
         var outcome: ClientOutcome
         var calls: [String]

@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    /// The server gets its own name of the call back, whatever is in it; nobody else sees a key there.
+    /// The server receives its own identifier of the call, whatever it contains; no other output contains a key from
+    /// it.
     @Test(arguments: Wire.allCases)
     func keyInTheNameOfACallStaysBetweenTheServerAndTheClient(over wire: Wire) async throws {
         let key = "canary-key-7f3a"

@@ -3,7 +3,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-/// How turns with tools end, and that both ways to read them tell the same.
+/// The ends of turns with tools, which are the same in both ways of reading.
 @Suite(.timeLimit(.minutes(1))) struct ClientTurnEndTests {
     private static func tool(
         _ policy: ChappieToolPolicy = .automatic, _ handler: @escaping @Sendable () async throws -> ChappieToolResult

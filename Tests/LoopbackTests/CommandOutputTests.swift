@@ -23,7 +23,7 @@ import Testing
         try JSONDecoder().decode(ChappieStreamReport.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    /// A signal ends it in order, with its report, though nobody reads what it has begun to write.
+    /// A signal ends it in order, with its report, although its blocked output is not read.
     @Test(arguments: [[], ["--json"]], [SIGINT, SIGTERM])
     func interruptEndsABlockedOutput(_ options: [String], signal: CInt) async throws {
         try await Self.withLargeAnswer { server, home in
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// Whoever has read enough has had enough: that is no error.
+    /// A reader that closes the output early is not an error.
     @Test(arguments: [[], ["--json"]])
     func closedOutputIsNotAnError(_ options: [String]) async throws {
         try await Self.withLargeAnswer { server, home in
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// Files that are opened do not get the numbers of the standard ones, to which something is written.
+    /// Opened files do not get the numbers of the standard ones, to which output is written.
     @Test(arguments: ["<&- >&- 2>&-", "<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&-"])
     func closedStandardFilesAreNotReplacedByOthers(_ closing: String) async throws {
         let program = try CommandProgram()

@@ -2,7 +2,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-/// What `chappie stream` says about a refusal, and what the server has said about it.
+/// The output of `chappie stream` about a refusal, with the server's description.
 @Suite(.timeLimit(.minutes(1))) struct CommandRefusalTests {
     private static let key = "sk-canary-0123456789"
 

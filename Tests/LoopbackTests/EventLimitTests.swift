@@ -26,7 +26,7 @@ import Testing
         ]
     }
 
-    /// What the large event counts for: the message, or the values of the event's fields.
+    /// Returns the size of the large event: that of the message, or of the values of the event's fields.
     private static func byteCount(of event: String, over wire: Wire) -> Int {
         event.utf8.count + (wire == .httpSSE ? Self.deltaType.utf8.count : 0)
     }

@@ -47,7 +47,7 @@ import Testing
         print("\(variant.testDescription): cut at every \(Self.stride). of \(byteCount + 1) offsets")
     }
 
-    /// How far apart the cuts are: 1, unless the environment asks for a sample because every turn is slow.
+    /// The distance between the cuts: 1, unless the environment asks for a sample because every turn is slow.
     static let stride: Int = {
         let value = ProcessInfo.processInfo.environment["CHAPPIE_CUT_STRIDE"].flatMap { Int($0) }
         return max(1, value ?? 1)

@@ -69,7 +69,7 @@ import Testing
             turn.outcome.expectWhole()
             let first = try #require(turn.connections.first)
             #expect(first[direction].deliveredByteCount <= offset)
-            // A break after the last byte that matters costs nothing.
+            // A break after the last relevant byte needs no retry.
             if offset < byteCount / 2 { #expect(turn.connections.count > 1, "\(action)") }
         }
     }

@@ -42,7 +42,7 @@ final class HandshakeClient: @unchecked Sendable {
 }
 
 /// A test server's certificate, without the server.
-/// - Safety: nothing changes after `init`, and OpenSSL's context is made for use by several threads.
+/// - Safety: no property changes after `init`, and OpenSSL's context may be used by several threads.
 final class ServerIdentity: @unchecked Sendable {
     private let identity: OpaquePointer
 

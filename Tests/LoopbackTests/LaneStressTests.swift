@@ -3,12 +3,12 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// Lanes whose turns are cancelled and cut at random, many times: nobody may hang, miss or mix anything.
+/// Lanes whose turns are cancelled and cut at random, many times: none may hang, lose events or mix them.
 @Suite(.timeLimit(.minutes(1))) struct LaneStressTests {
     private static let laneCount = 16
     private static let turnCount = 10
 
-    /// What became of a turn.
+    /// The end of a turn.
     private enum Ending: Equatable {
         case whole
         case cancelled
@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: 1...(EveryByteCutTests.stride > 1 ? 1 : 3)) func lanesNeitherHangNorMix(seed: Int) async throws {
         var model = ChappieTestServer.ScriptedModel(seed: UInt64(seed), textByteCount: 1_500)
         model.includesReasoning = false
-        // Three sockets are cut, each in the middle of somebody's response.
+        // Three sockets are cut, each in the middle of a response.
         let server = try ChappieTestServer(
             configuration: .init(
                 model: .scripted(model), faults: [.init(.cutAfterEvent(event: 40), attempts: 1...3, response: 9)]))

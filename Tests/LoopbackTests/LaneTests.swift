@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct LaneTests {
     // MARK: The server
 
-    /// What a lane says: every word names the lane, so that a stray one shows.
+    /// Returns the words of a lane: every word names the lane, so that a misplaced one is noticed.
     private static func words(_ lane: String) -> [String] { (1...60).map { "\(lane)/\($0) " } }
 
     private static func text(_ lane: String) -> String { Self.words(lane).joined() }

@@ -49,7 +49,7 @@ extension Wire {
     var kind: ChappieTransportKind { self == .webSocket ? .webSocket : .httpSSE }
 }
 
-/// What a turn that failed below HTTP must say.
+/// The expected facts of a turn that failed below HTTP.
 struct ExpectedFailure: Sendable {
     var code: ChappieTransportFailure.Code
     /// The stable tag; nil when no attempt came far enough to be in the report.
@@ -94,7 +94,7 @@ extension StreamOutcome {
         #expect(self.report.attempts.last?.outcome == expected.tag, sourceLocation: sourceLocation)
     }
 
-    /// What was delivered is a beginning of the text.
+    /// Expects that the delivered text is a beginning of the whole text.
     func expectBeginning(deliversText: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(self.text.isEmpty != deliversText, sourceLocation: sourceLocation)
         #expect(

@@ -16,7 +16,7 @@ import Testing
             self.lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
         }
 
-        /// The deltas of the text, one after the other; of a server that streams none, the texts of its finished messages.
+        /// The deltas of the text, concatenated; of a server that streams none, the texts of its finished messages.
         var text: String {
             let deltas = self.texts(of: "response.output_text.delta", "delta")
             return deltas.isEmpty ? self.finishedTexts.joined() : deltas.joined()

@@ -3,7 +3,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// Failures that a turn survives, on its transport or on the other one, and what the consumer sees of it: nothing.
+/// Failures that a turn survives, on its transport or on the other one, without effect on the consumer.
 @Suite(.timeLimit(.minutes(1))) struct RecoveryTests {
     typealias Fault = ChappieTestServer.Fault
 
@@ -148,7 +148,7 @@ import Testing
             let second = await transport.outcome()
             second.expectWhole()
             #expect(second.report.attempts.map(\.reusedConnection) == [true])
-            // Each turn counts its own bytes, and the second has opened nothing.
+            // Each turn counts its own bytes, and the second has opened no connection.
             let counts = [first, second].map { $0.report.attempts.last?.receivedByteCount ?? 0 }
             #expect(counts[0] > 0 && (counts[0] * 8 / 10...counts[0] * 12 / 10).contains(counts[1]))
             #expect((second.report.attempts.first?.sentByteCount ?? 0) > 0)

@@ -13,7 +13,7 @@ final class RunningSOCKSProxy: Sendable {
     let port: UInt16
     private let process: ChildProcess
 
-    /// Starts one, which asks its clients for a login or for none.
+    /// Starts a proxy that asks its clients for a login, or for none.
     static func start(_ login: Login? = nil) async throws -> RunningSOCKSProxy {
         try await InstalledProgram.start("the SOCKS proxy") { port in
             let proxy = try RunningSOCKSProxy(login, port: port)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// stunnel in front of a proxy: TLS on its side of the client, and none behind it.
+/// stunnel in front of a proxy: TLS on the client's side only.
 ///
 /// `Scripts/install.sh test` installs it.
 final class RunningTLSFront: Sendable {

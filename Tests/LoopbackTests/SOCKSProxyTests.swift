@@ -29,7 +29,7 @@ import Testing
         #expect(await proxy.stop() == [turn.authority])
     }
 
-    /// What was not asked for is not sent: this proxy asks for no login.
+    /// A login that was not asked for is not sent: this proxy asks for none.
     @Test(arguments: Wire.allCases)
     func unneededLoginIsHarmless(over wire: Wire) async throws {
         let proxy = try await RunningSOCKSProxy.start()

@@ -9,7 +9,7 @@ struct ScenarioCheck {
 
     let run: ScenarioRun
     let expectation: Scenario.Expectation
-    /// What an issue begins with: several scenarios run at once.
+    /// The beginning of an issue's text: several scenarios run at once.
     private var name: Comment { "\(self.run.scenario.name)" }
 
     /// Records an issue for everything that is not as expected.
@@ -135,7 +135,7 @@ struct ScenarioCheck {
 
     // MARK: Classes
 
-    /// What the client did is what the class stands for.
+    /// Checks that the client did what the failure class requires.
     private func check(_ failureClass: Scenario.FailureClass, _ attempts: [ChappieTransportKind]) {
         let others = attempts.dropFirst()
         let firstTurn = self.run.turns.first?.outcome

@@ -17,10 +17,10 @@ struct ScenarioRun: Sendable {
     private(set) var log: [ChappieTestServer.RequestRecord] = []
     private(set) var connectionCount = 0
     private(set) var tokensAskedFor = 0
-    /// What the client's log and metrics were given.
+    /// The lines and metrics that the client's sinks received.
     let watched = WatchedTurns()
 
-    /// What only the server may see.
+    /// The credential, which only the server may see.
     private static let credential = ChappieCredential(
         bearerToken: "canary-token-7f3a", accountID: "canary-account-91bc")
     private static let field = "canary-field-5eed"
@@ -82,7 +82,7 @@ struct ScenarioRun: Sendable {
         return request
     }
 
-    /// Nothing that the client says of its turns holds a secret, a prompt or an answer.
+    /// Expects that the client's log and metrics contain no secret, prompt or answer.
     func expectNoCanaries() {
         let tokens = (self.scenario.client?.tokens ?? []).filter { $0.utf8.count >= 8 }
         let secrets = [Self.credential.bearerToken, Self.credential.accountID ?? "", Self.field] + tokens
@@ -118,7 +118,7 @@ extension StreamOutcome {
 }
 
 extension ChappieTestServer.RequestRecord {
-    /// What kind of attempt it is.
+    /// The kind of the attempt.
     var kind: ChappieTestServer.Scenario.AttemptKind {
         switch self.transport {
         case .webSocket: .webSocket
@@ -161,7 +161,7 @@ struct AuthorityFile {
 }
 
 extension ChappieTransportConfiguration {
-    /// What a scenario presumes about the client, in this engine's own words.
+    /// Applies the client settings that a scenario presumes to this engine's configuration.
     fileprivate mutating func apply(_ client: ChappieTestServer.Scenario.Client) {
         self.policy = ChappieStreamingTransportPolicy(
             prefersWebSocket: client.transport != .httpOnly,

@@ -7,7 +7,7 @@ import Testing
 ///
 /// A few at a time, because most of a scenario's time is spent waiting.
 @Suite(.timeLimit(.minutes(1))) struct ScenarioTests {
-    /// How many run at once.
+    /// The number of concurrent scenarios.
     private static let width = 8
 
     @Test func everyExpectationHolds() async throws {

@@ -13,7 +13,7 @@ import Testing
         let names: String
         var commonName = "localhost"
         var code: CInt = 0
-        /// What the server must hear when its certificate is accepted; nil for nothing.
+        /// The name that the server must receive when its certificate is accepted; nil for none.
         var serverName: String?
 
         var testDescription: String { "\(self.host) of \(self.names.isEmpty ? "none" : self.names)" }

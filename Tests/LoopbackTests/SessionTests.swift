@@ -36,7 +36,7 @@ import Testing
         #expect(resumptions == Array(repeating: false, count: 20) + Array(repeating: true, count: 16) + [false])
     }
 
-    /// One that gives more and more away, and knows none of them again, leaves those of others alone.
+    /// A server that issues ever more sessions, and resumes none, does not displace those of others.
     @Test func aServerHasFewOfThem() async throws {
         let one = try #require(Self.identity)
         let other = try #require(ServerIdentity(names: Self.names, commonName: "others"))
@@ -51,7 +51,7 @@ import Testing
         #expect(try await client.handshake(with: one, host: "b.example.test").client.is_resumed == 1)
     }
 
-    /// Whoever sees a ticket twice knows that one client has made both connections (RFC 8446 appendix C.4).
+    /// An observer of a ticket's second use could link both connections to one client (RFC 8446 appendix C.4).
     @Test(arguments: [(0x0304, [1, 1, 0]), (0x0303, [1, 1, 1])] as [(CInt, [Int32])], [true, false])
     func aTicketOfTLS13IsUsedOnce(example: (version: CInt, resumptions: [Int32]), ends: Bool) async throws {
         let identity = try #require(ServerIdentity(names: Self.names, commonName: "one", version: example.version))

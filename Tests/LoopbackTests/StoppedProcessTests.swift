@@ -4,7 +4,7 @@ import Testing
 
 /// `chappie stream` as a process that is stopped, and goes on (SIGSTOP, SIGCONT).
 @Suite(.timeLimit(.minutes(1))) struct StoppedProcessTests {
-    /// What the server waits for less than the process is stopped for.
+    /// The server's budget, shorter than the stop of the process.
     private static let budget = "2"
     private static let stop = Duration.seconds(4)
 
@@ -57,7 +57,8 @@ import Testing
         #expect(report.attempts.map(\.outcome) == ["completed"])
     }
 
-    /// What has come while the process was stopped, signs of life before content, is read before it is judged.
+    /// Bytes that arrived while the process was stopped, signs of life before content, are read before a budget is
+    /// judged.
     @Test func bytesReceivedDuringAStopAreDelivered() async throws {
         let running = try await Self.start()
         running.child.send(SIGSTOP)

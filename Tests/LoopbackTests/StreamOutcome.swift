@@ -3,7 +3,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// What the consumer of one stream has seen.
+/// The events and the end of one stream, as its consumer received them.
 struct StreamOutcome: Sendable {
     var text = ""
     var reasoning = ""
@@ -49,7 +49,7 @@ struct StreamOutcome: Sendable {
 }
 
 extension ChappieStreamingTransport {
-    /// A report of nothing.
+    /// An empty report.
     static var emptyReport: ChappieStreamReport {
         ChappieStreamingTransport(configuration: .loopback("http://127.0.0.1:1")).streamHandle(.init(prompt: "")).report
     }

@@ -5,7 +5,7 @@ import LibwebsocketsTransport
 import StreamTransport
 import Testing
 
-/// Why TLS fails, in the words that a program gets.
+/// The reasons for failures of TLS, as a program receives them.
 @Suite(.timeLimit(.minutes(1))) struct TLSFailureTests {
     /// A server, and what a client that trusts its authority says about it.
     struct Case: Sendable, CustomTestStringConvertible {
@@ -124,7 +124,7 @@ import Testing
                 ExpectedFailure(
                     code: .tlsHandshakeFailed, tag: "tls.handshake", phase: .tls, attempts: 2, safety: .notSent),
                 over: wire)
-            // Its silence is no alert, and what is said about it on this side is none either.
+            // The server sends no alert, and this side's report names none either.
             #expect(outcome.transportFailure?.details.systemCode == nil)
         }
     }

@@ -4,7 +4,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-/// What a program may demand of a server, and show to it.
+/// The requirements of a program on a server, and the certificate that it presents.
 @Suite(.timeLimit(.minutes(1))) struct TLSPolicyTests {
     private static let refused = ExpectedFailure(
         code: .keyNotPinned, tag: "tls.pin", phase: .tls, attempts: 1, safety: .notSent)
@@ -46,7 +46,7 @@ import Testing
         let server = try TLSServer()
         let keys: Set = [try ChappiePinnedKey(Self.unrelated)]
         for _ in 0..<2 {
-            // The first turn leaves a session behind, which is none of the second one's.
+            // The first turn leaves a session behind, which the second one must not use.
             await server.turn(over: wire).expectWhole()
             let outcome = await server.turn(over: wire) { $0.tls.pinnedKeys = keys }
             outcome.expectFailure(Self.refused, over: wire)
@@ -109,7 +109,7 @@ import Testing
         #expect(server.server.connectionCount == 0)
     }
 
-    /// The path of a list that names no revoked certificate, and has none itself.
+    /// Returns the path of a list that contains neither a revoked certificate nor a certificate of its own.
     private static func revocationList(in server: TLSServer) async throws -> String {
         let authority = try server.write("", to: "authority")
         let (key, list) = (try server.write("", to: "key"), try server.write("", to: "list"))
@@ -258,7 +258,7 @@ import Testing
             }.expectWhole()
         }
         #expect(client.server.server.log.map(\.isTLSResumed) == [false, false, false, false])
-        // Without the certificate there is no session to be somebody by.
+        // Without the certificate there is no session that would identify the client.
         let outcome = await client.server.turn(over: .httpSSE)
         #expect(outcome.transportFailure?.details.detail == "certificate-required")
     }

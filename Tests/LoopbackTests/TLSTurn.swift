@@ -39,7 +39,7 @@ struct TLSServer {
         ).outcome()
     }
 
-    /// Where a transport connects to.
+    /// Returns the endpoint for a transport.
     func endpoint(host: String = "127.0.0.1") throws -> TransportEndpoint {
         TransportEndpoint(
             isSecure: true, host: host, port: try #require(UInt16(exactly: self.server.port)), target: "/v1/responses")
@@ -53,9 +53,9 @@ struct TLSServer {
     }
 }
 
-/// Runs a program of the system's to its end.
+/// Runs a program of the system to its end.
 ///
-/// What it printed on standard output, and its exit status.
+/// Returns its standard output, and its exit status.
 @discardableResult
 func run(
     _ program: String, _ arguments: [String], input text: String = "", environment: [String: String] = [:]

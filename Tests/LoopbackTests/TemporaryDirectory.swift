@@ -2,7 +2,7 @@ import Foundation
 
 /// A directory for the files of one test; it goes with its owner.
 final class TemporaryDirectory: Sendable {
-    /// Where it is.
+    /// The location of the directory.
     let url: URL
 
     init() throws {

@@ -19,10 +19,10 @@ import Testing
         return events
     }
 
-    /// `Transfer-Encoding` decides (RFC 9112 section 6.3), whichever comes first.
+    /// `Transfer-Encoding` takes precedence (RFC 9112 section 6.3), whichever comes first.
     ///
-    /// Both together are a sign of an attempt to hide a second response. Nobody would read it: a connection of ours
-    /// carries one.
+    /// Both together may be an attempt to hide a second response, which would not be read: a connection of ours carries
+    /// one.
     @Test(arguments: Self.exchanges)
     func chunksCountMoreThanALength(_ exchange: TransportRequest.Exchange) async throws {
         let chunks = "\r\n5\r\nhello\r\n0\r\n\r\n"

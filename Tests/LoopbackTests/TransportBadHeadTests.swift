@@ -5,7 +5,7 @@ import Testing
 
 /// Header sections that make no sense, are too large, or come too slowly: each ends in an error of its own.
 @Suite(.timeLimit(.minutes(1))) struct TransportBadHeadTests {
-    /// What a server that speaks no HTTP, or another one, is answered with.
+    /// The report about a server that does not speak HTTP/1.
     private static let notHTTP = [Reported.failed(.upgrade, .notHTTP)]
 
     static let exchanges: [TransportRequest.Exchange] = [
@@ -97,8 +97,9 @@ import Testing
         }
         let head = Array(RawPeer.acceptance(of: await peer.read(until: "\r\n\r\n")).utf8)
         var written = 0
-        // Each byte is a sign of life, and none of them is an answer. The consumer's own wait is the pace. The last comes
-        // well before the end, because one that nobody has read makes a reset of it (RFC 2525 section 2.17).
+        // Each byte is a sign of life, and none of them is an answer. The consumer's own wait sets the pace. The last
+        // byte is sent well before the end, because an unread byte would turn the close into a reset (RFC 2525 section
+        // 2.17).
         while written < head.count - 1, .now - start < .milliseconds(150),
             await connection.wait(for: .milliseconds(10)) == .deadlinePassed
         {
@@ -186,7 +187,7 @@ import Testing
                 == [.failed(.upgrade, .openingHandshakeInvalid(fault))])
     }
 
-    /// What becomes of an upgrade whose acceptance is changed.
+    /// Returns the outcome of an upgrade whose acceptance is changed.
     private func upgrade(_ change: @Sendable (String) -> String) async throws -> [Reported] {
         let (connection, peer) = try await RawServer().connect(.webSocket(offersCompression: true))
         let request = await peer.read(until: "\r\n\r\n")

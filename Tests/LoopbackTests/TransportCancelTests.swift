@@ -3,7 +3,7 @@ import LibwebsocketsTransport
 import StreamTransport
 import Testing
 
-/// How a cancelled connection ends: a WebSocket with a close frame, any other socket at once.
+/// The end of a cancelled connection: a WebSocket sends a close frame, any other socket is closed at once.
 @Suite(.timeLimit(.minutes(1))) struct TransportCancelTests {
     private static let goingAway: [UInt8] = [0x03, 0xE9]
     private static let closeFrame = RawPeer.Frame(opcode: 8, payload: goingAway)

@@ -2,7 +2,7 @@ import LibwebsocketsTransport
 import StreamTransport
 import Testing
 
-/// How late a deadline may be, and that none is early.
+/// The lateness of deadlines, none of which is early.
 ///
 /// A busy machine delays some of them, never most of them: medians are judged.
 @Suite(.timeLimit(.minutes(1))) struct TransportDeadlineTests {
@@ -127,7 +127,7 @@ import Testing
             $0.pingInterval = .milliseconds(20)
             $0.pongTimeout = .milliseconds(300)
         }
-        // Anything is an answer to a ping, not a pong alone.
+        // Any bytes are an answer to a ping, not only a pong.
         for number in 0..<10 {
             #expect(await peer.readFrame() == RawPeer.Frame(opcode: 9, payload: []))
             peer.writeText("\(number)")

@@ -2,7 +2,7 @@ import LibwebsocketsTransport
 import StreamTransport
 import Testing
 
-/// What a connection reports, with bytes of its own.
+/// The events of a connection, with copies of their bytes.
 enum Reported: Equatable, Sendable {
     case ready
     case pong
@@ -39,7 +39,7 @@ extension TransportConnection {
         }
     }
 
-    /// That many events.
+    /// Returns the next `count` events.
     func events(_ count: Int) async -> [Reported] {
         var result: [Reported] = []
         for _ in 0..<count {

@@ -2,7 +2,7 @@ import LibwebsocketsTransport
 import StreamTransport
 import Testing
 
-/// What may wait on a connection, in both directions, and how large a head may be: at, below and above each limit.
+/// The limits of queued data, in both directions, and of a head's size: at, below and above each limit.
 @Suite(.timeLimit(.minutes(1))) struct TransportLimitTests {
     // MARK: Outbound
 
@@ -71,10 +71,10 @@ import Testing
 
     // MARK: Inbound
 
-    /// How far a read may pass the high watermark.
+    /// The number of bytes by which a read may exceed the high watermark.
     private static let readByteCount = 64 << 10
 
-    /// A body of so many bytes for a consumer that takes nothing but the head.
+    /// Returns a body of `byteCount` bytes for a consumer that takes only the head.
     private static func body(
         of byteCount: Int, highWatermark: Int
     ) async throws -> (connection: any TransportConnection, peer: RawPeer) {
@@ -88,7 +88,7 @@ import Testing
         return (connection, peer)
     }
 
-    /// What was read when the service thread reads no more.
+    /// Returns the number of received bytes once the service thread stops reading.
     private static func receivedAtRest(_ connection: any TransportConnection) async throws -> Int {
         var before = -1
         while connection.statistics.receivedByteCount > before {

@@ -128,7 +128,7 @@ import Testing
         post.cancel()
     }
 
-    /// After the close frame nothing may be sent (RFC 6455 section 5.5.1), however long the answer takes.
+    /// After the close frame no frame may be sent (RFC 6455 section 5.5.1), however long the answer takes.
     @Test func whileItClosesTheTransportSendsNoPings() async throws {
         let (connection, peer) = try await RawServer().connectWebSocket {
             $0.pingInterval = .milliseconds(20)

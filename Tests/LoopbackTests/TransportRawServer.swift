@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import StreamTransport
 
-/// A listening socket on the loopback interface, and nothing above it: the test writes and reads every byte.
+/// A listening socket on the loopback interface, without a protocol: the test writes and reads every byte.
 ///
 /// Blocking calls run on queues of their own, so that no task of a test ever blocks.
 final class RawServer: Sendable {
@@ -47,12 +47,12 @@ final class RawServer: Sendable {
         close(self.descriptor)
     }
 
-    /// Where a transport connects to.
+    /// The endpoint for a transport.
     var endpoint: TransportEndpoint {
         TransportEndpoint(isSecure: false, host: "127.0.0.1", port: self.port, target: "/v1/responses")
     }
 
-    /// Makes a connection that says nothing, so that `accept()` returns; false when that fails.
+    /// Makes a silent connection, so that `accept()` returns; returns false when that fails.
     static func connectAndClose(to port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -66,7 +66,7 @@ final class RawServer: Sendable {
         }
     }
 
-    /// Indicates whether somebody has connected who was not accepted yet.
+    /// Indicates whether a connection waits to be accepted.
     var hasConnection: Bool {
         var waiting = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&waiting, 1, 0) > 0
@@ -135,7 +135,7 @@ extension DispatchQueue {
 
 /// The server's end of one connection.
 final class RawPeer: Sendable {
-    /// What a read gave.
+    /// The result of a read.
     enum Received: Equatable, Sendable {
         case bytes([UInt8])
         /// The client has closed its end.
@@ -146,7 +146,7 @@ final class RawPeer: Sendable {
 
     private let descriptor: CInt
     private let queue = DispatchQueue(label: "raw peer")
-    /// What was read beyond what was asked for.
+    /// The bytes that were read beyond the requested ones.
     private let rest = LockedValue<[UInt8]>([])
     private let isOpen = LockedValue(true)
 
@@ -160,12 +160,12 @@ final class RawPeer: Sendable {
         self.close()
     }
 
-    /// What comes next, as it comes.
+    /// Returns the next bytes as they arrive.
     func receive() async -> Received {
         await self.receiveTimed().0
     }
 
-    /// What comes next, with the moment in which it was there.
+    /// Returns the next bytes, with the time of their arrival.
     func receiveTimed() async -> (Received, ContinuousClock.Instant) {
         await self.queue.blocking { (self.receiveBlocking(), .now) }
     }
@@ -231,7 +231,7 @@ final class RawPeer: Sendable {
         }
     }
 
-    /// What is there at this moment; nil when nothing is.
+    /// Returns the bytes that are available now; nil when there are none.
     func receivedSoFar() -> Received? {
         var buffer = [UInt8](repeating: 0, count: 65536)
         let count = recv(self.descriptor, &buffer, buffer.count, CInt(MSG_DONTWAIT))
@@ -289,7 +289,7 @@ extension [UInt8] {
         return Array(bytes[..<count])
     }
 
-    /// Where the first occurrence of a pattern ends.
+    /// Returns the end of the first occurrence of a pattern.
     func end(of pattern: [UInt8]) -> Int? {
         guard self.count >= pattern.count else { return nil }
         return (0...self.count - pattern.count).first { self[$0..<$0 + pattern.count].elementsEqual(pattern) }

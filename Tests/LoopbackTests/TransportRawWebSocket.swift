@@ -1,6 +1,6 @@
 import Foundation
 
-/// A WebSocket server's side, byte by byte: it checks nothing, so that a test can break every rule.
+/// A WebSocket server's side, byte by byte: it checks no rules, so that a test can break every one.
 extension RawPeer {
     /// A client's frame, unmasked.
     struct Frame: Equatable, Sendable {
@@ -46,7 +46,7 @@ extension RawPeer {
             isFinal: head[0] & 0x80 != 0, isCompressed: head[0] & 0x40 != 0)
     }
 
-    /// Reads a control frame, or the frames of one message that none stands between.
+    /// Reads a control frame, or the frames of one message without control frames in between.
     func readMessage() async -> Frame? {
         guard var message = await self.readFrame() else { return nil }
         while !message.isFinal {

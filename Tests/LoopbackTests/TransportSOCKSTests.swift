@@ -163,7 +163,7 @@ import Testing
         #expect(await peer.read(count: 3) == [5, 1, 0])
         peer.write(answer.bytes)
         #expect(await connection.eventsToEnd() == [.failed(.proxy, answer.cause)])
-        // The connection is closed, and nothing was sent through it.
+        // The connection is closed, and no byte was sent through it.
         let rest = await peer.readToEnd().bytes
         #expect(rest.isEmpty || rest == Self.request)
     }

@@ -3,7 +3,7 @@ import LibwebsocketsTransport
 import StreamTransport
 import Testing
 
-/// What the system is told about the peer of each socket.
+/// The socket options about the peer of each socket.
 @Suite(.timeLimit(.minutes(1))) struct TransportSocketCareTests {
     /// The system's settings of one socket.
     private struct Settings: Equatable {

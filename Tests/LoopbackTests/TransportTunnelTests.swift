@@ -3,7 +3,7 @@ import LibwebsocketsTransport
 import StreamTransport
 import Testing
 
-/// What happens between a connection and its proxy, byte for byte.
+/// The exchange between a connection and its proxy, byte for byte.
 @Suite(.timeLimit(.minutes(1))) struct TransportTunnelTests {
     enum Kind: CaseIterable, Sendable {
         case webSocket, post, get
@@ -168,7 +168,7 @@ import Testing
         let writing = Task.detached { peer.write(answer.text) }
         #expect(await connection.eventsToEnd() == [.failed(.proxy, answer.cause)])
         await writing.value
-        // The connection is closed, and nothing was sent through it.
+        // The connection is closed, and no byte was sent through it.
         #expect(await peer.readToEnd().bytes.isEmpty)
     }
 

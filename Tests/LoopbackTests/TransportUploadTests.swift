@@ -2,7 +2,7 @@ import LibwebsocketsTransport
 import StreamTransport
 import Testing
 
-/// The request's body, against servers that read all of it, some of it, or nothing.
+/// The request's body, against servers that read all of it, some of it, or none.
 @Suite(.timeLimit(.minutes(1))) struct TransportUploadTests {
     private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

@@ -42,7 +42,7 @@ import Testing
         #expect(outcome.report.attempts.map(\.transport) == [.webSocket, .webSocket, .httpSSE, .httpSSE])
     }
 
-    /// A port that is taken and that nobody listens on, so that no other test can get it meanwhile.
+    /// A port that is taken without a listener, so that no other test can get it meanwhile.
     private final class ClosedPort {
         private let descriptor: CInt
         let baseURL: String

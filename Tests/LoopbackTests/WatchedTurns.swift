@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What a program's sinks were given while turns ran.
+/// The lines and metrics of a program's sinks while turns ran.
 final class WatchedTurns: Sendable {
     private let state = Mutex((entries: [ChappieLogEntry](), metrics: [ChappieMetric]()))
 
@@ -22,9 +22,9 @@ final class WatchedTurns: Sendable {
 
 /// Words that must not leave the engine but where they belong.
 struct Canaries: Sendable {
-    /// Keys, tokens and passwords: nowhere at all.
+    /// Keys, tokens and passwords, which must not appear anywhere.
     var secrets: [String]
-    /// What was asked and answered: nowhere but in the events, and in what is marked private.
+    /// The requests' and answers' content, which may appear only in the events, and in values that are marked private.
     var content: [String]
 
     /// Everything that can be printed of a value.
@@ -35,7 +35,7 @@ struct Canaries: Sendable {
         return [String(describing: value), String(reflecting: value), "\(value)", localized, dumped]
     }
 
-    /// Records an issue for every canary in anything that can be printed of a value.
+    /// Records an issue for every canary in any printed form of a value.
     func expectNone(in value: Any, isDeep: Bool = true, sourceLocation: SourceLocation = #_sourceLocation) {
         for description in Self.descriptions(of: value, isDeep: isDeep) {
             for canary in self.secrets + self.content where description.contains(canary) {

@@ -3,7 +3,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// What is told of turns over real sockets: names, figures and sizes.
+/// The log and metrics of turns over real sockets: names, figures and sizes.
 @Suite(.timeLimit(.minutes(1))) struct LoopbackWatchingTests {
     private static let trace = ChappieTraceContext(
         traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", tracestate: "a=b")

@@ -3,7 +3,7 @@ import LibwebsocketsTransport
 import StreamTransport
 import Testing
 
-/// How a WebSocket ends: codes, answers before the end, peers that never close, and resets at any moment.
+/// The ends of a WebSocket: codes, answers before the end, peers that never close, and resets at any moment.
 @Suite(.timeLimit(.minutes(1))) struct WebSocketClosingTests {
     private static let close: UInt8 = 8
     private static let ping: UInt8 = 9
@@ -93,7 +93,7 @@ import Testing
     @Test func aFloodOfPingsIsAnsweredWithTheNewest() async throws {
         let server = try RawServer(receiveBufferByteCount: 4096)
         let (connection, peer) = try await server.connectWebSocket()
-        // The client can write nothing more, and is pinged all the same.
+        // The client can write no more, and is pinged nevertheless.
         connection.send([UInt8](repeating: 0x61, count: 12_000_000), as: .binary)
         try await RawServer.fill(connection)
         let count = 5_000
@@ -137,7 +137,7 @@ import Testing
     @Test func aPeerThatIgnoresTheCloseIsLeft() async throws {
         let (connection, peer) = try await RawServer().connectWebSocket { $0.close = .milliseconds(100) }
         connection.close()
-        // It goes on as if nothing had happened.
+        // The peer continues despite the close.
         for number in 0..<5 { peer.writeText("\(number)") }
         let events = await connection.eventsToEnd()
         #expect(events == (0..<5).map { .text("\($0)") } + [.ended(.closed(code: 1006, reason: ""))])
@@ -157,12 +157,12 @@ import Testing
 
     // MARK: Resets
 
-    /// How far a server comes before it resets the connection.
+    /// The progress of a server before it resets the connection.
     enum Moment: CaseIterable {
         case requestRead, headBegun, headComplete
         case frameHeaderBegun, frameBegun, betweenFragments, afterMessage, afterItsClose, afterOurClose
 
-        /// What the server writes before the reset, beyond an accepted handshake.
+        /// The server's bytes before the reset, beyond an accepted handshake.
         var bytes: [UInt8]? {
             switch self {
             case .requestRead, .headBegun: nil

@@ -53,7 +53,7 @@ import Testing
     ])
     func anAnswerThatFitsTheOfferIsUsed(_ offer: MessageCompressionOffer, answer: String) async throws {
         let echo = try await WebSocketEcho(to: RawServer(), offering: offer, extensions: answer)
-        // As small a window as any of them has: twice the same, and nothing of the first in the second.
+        // The smallest window: the same message twice, and the second does not refer to the first.
         let text = Array(String(repeating: "héllo 😀", count: 20).utf8)
         for _ in 0..<2 { echo.peer.write(RawPeer.frame(1, try RawCompression.message(text), reserved: 4)) }
         for _ in 0..<2 { #expect(await echo.peer.readMessage()?.payload == text) }

@@ -49,7 +49,7 @@ struct WebSocketEcho {
     }
 }
 
-/// What a server's messages are compressed with, and a client's inflated.
+/// The compression of a server's messages, and the inflation of a client's.
 enum RawCompression {
     /// The payload of a compressed message; with `isFinal` it ends in a block that says so (RFC 7692 section 7.2.3.4).
     static func message(_ bytes: [UInt8], level: Int = 6, isFinal: Bool = false) throws -> [UInt8] {
@@ -86,7 +86,7 @@ enum RawCompression {
         return payload.dropLast(4)
     }
 
-    /// What a client's message says, when it was compressed by itself.
+    /// Returns the text of a client's message that was compressed by itself.
     static func inflate(_ frame: RawPeer.Frame, windowBits: Int = 15) throws -> [UInt8] {
         guard frame.isCompressed else { return frame.payload }
         let inflater = Inflater(format: .raw(windowBits: windowBits))

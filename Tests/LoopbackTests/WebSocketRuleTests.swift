@@ -8,7 +8,7 @@ import Testing
 /// They are those that conformance suites do not ask together with compression, and those that clients are known to
 /// get wrong.
 @Suite(.timeLimit(.minutes(1))) struct WebSocketRuleTests {
-    /// What a client has to make of some bytes.
+    /// The client's expected outcome for some bytes.
     enum Outcome: Equatable, Sendable {
         /// These messages, all of which are echoed, and these pongs.
         case messages([String], pongs: [[UInt8]] = [])

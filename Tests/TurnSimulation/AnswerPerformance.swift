@@ -41,13 +41,13 @@ struct AnswerPerformance {
         let facts = self.connection.isWebSocket ? AnswerTail.ofWebSocket : AnswerTail.ofEventStream
         let fact = self.world.random.pick(facts)
         let count = self.world.random.below(self.events.count + 1)
-        // A cut behind the last event is one that nobody notices.
+        // A cut behind the last event has no effect.
         let cut = min(count, max(0, self.events.count - 1))
         guard self.allows(fact, afterEvents: cut) else { return }
         self.events = self.events.prefix(cut)
         self.tail = AnswerTail.tail(of: fact, responseID: self.answer.responseID, &self.world.random)
         if self.answer.isLeft, case .event(let json, let hints) = self.tail {
-            // It may be left before the event, for a reason that says nothing about delays.
+            // It may be abandoned before the event, for a reason that implies no delay.
             self.tail = .event(json, hints: hints + [DelayRules.Hint()])
         }
         self.world.note(fact)
@@ -133,13 +133,13 @@ struct AnswerPerformance {
         for fact in writer.facts { self.world.note(fact) }
     }
 
-    /// What has no place behind the end of a response.
+    /// The events that must not follow the end of a response.
     private static let lateEvents = [
         #"{"type":"keepalive"}"#, #"{"type":"response.output_text.delta","output_index":0,"delta":"late"}"#,
         #"{"type":"response.completed","response":{"id":"late"}}"#, #"{"type":"error","status":500}"#,
     ].map { Array($0.utf8) }
 
-    /// A server that does not know that its answer has failed goes on; nothing of it counts.
+    /// Continues after a failed answer, like a server that has not noticed it; the further events are ignored.
     private mutating func saysMore(in writer: inout EventStreamWriter) {
         self.world.note(.eventsAfterFault)
         for event in self.eventsAfterTail { writer.append(self.answer.bytes[event.range]) }
@@ -192,7 +192,7 @@ struct AnswerPerformance {
         }
     }
 
-    /// A connection that lives, and says nothing of its response, until it is lost.
+    /// Keeps a connection alive without events of its response, until it is lost.
     private mutating func chatter(every interval: Duration) {
         for _ in 0..<40 {
             self.moment += interval
@@ -220,7 +220,7 @@ struct AnswerPerformance {
     private func finishWhole() {
         if self.connection.isWebSocket {
             guard self.world.random.chance(5) else { return }
-            // Nothing of the response, but behind its end.
+            // No event of the response, but after its end.
             self.world.note(.eventAfterTerminal)
             self.connection.schedule(
                 .payload(TimelineItem.Payload(kind: .text, bytes: Array(#"{"type":"keepalive"}"#.utf8)[...])),
@@ -232,7 +232,7 @@ struct AnswerPerformance {
 }
 
 extension SimulatedConnection {
-    /// The peer says nothing from a moment on, not even pongs.
+    /// Makes the peer silent from a moment on, without even pongs.
     func die(at moment: Duration) {
         self.peerIsDead = true
         self.loseDeadPeer(since: moment)

@@ -1,6 +1,6 @@
 // What an answer says elsewhere than in deltas, and where its closing events contradict them.
 
-/// What of an answer stands only in its closing events, or stands there otherwise than in its deltas.
+/// The parts of an answer that only its closing events contain, or that differ from its deltas there.
 struct AnswerPlan: Sendable {
     /// The events that close a text with the whole of it, in the order in which they come.
     enum Closing: Int, CaseIterable, Sendable {
@@ -30,7 +30,7 @@ struct AnswerPlan: Sendable {
     var firstHeldCall: Int?
     var contradiction: Contradiction?
 
-    /// What a style's lies come to in a response; some responses have no place for a lie.
+    /// Applies a style's lies to a response; some responses have no place for a lie.
     init(_ response: SimulatedResponse, style: AnswerStyle, _ random: inout SimulatedRandom) {
         if style.lies.contains(.contradictingClosing) {
             self.contradiction = Self.contradiction(of: response, style: style, &random)
@@ -40,7 +40,7 @@ struct AnswerPlan: Sendable {
         if style.lies.contains(.callOnlyInCompleted) { self.firstHeldCall = Self.heldCall(of: response, &random) }
     }
 
-    /// Indicates whether something comes later than in other answers.
+    /// Indicates whether some output comes later than in other answers.
     var holdsBack: Bool { self.heldText != nil || self.firstHeldCall != nil }
 
     /// Indicates whether the end of the response has to repeat its items.
@@ -148,7 +148,7 @@ extension SimulatedResponse.Atom {
         if case .call = self.content { true } else { false }
     }
 
-    /// Returns whether a consumer concatenates something of the two.
+    /// Returns whether a consumer concatenates output of the two.
     fileprivate func isOfSameChannel(as other: Self) -> Bool {
         guard !self.bytes.isEmpty else { return false }
         switch (self.content, other.content) {

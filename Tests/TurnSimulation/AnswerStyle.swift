@@ -1,6 +1,6 @@
 // How one attempt writes its answer: everything that differs between attempts and must not matter.
 
-/// How an answer is written.
+/// The style of an answer.
 struct AnswerStyle: Sendable {
     enum Numbering: Sendable {
         case inOrder
@@ -18,9 +18,9 @@ struct AnswerStyle: Sendable {
     var changesItemIDs = false
     /// Indicates whether items and parts are announced when they end, or not at all.
     var skipsAdded = false
-    /// How many bytes a delta has, about.
+    /// The approximate number of bytes of a delta.
     var deltaSize: Int
-    /// How often in a hundred an event is preceded by noise.
+    /// The percentage of events that are preceded by noise.
     var noise: Int
     /// Indicates whether reasoning can be given back, because it comes encrypted.
     var encrypts = true
@@ -32,7 +32,7 @@ struct AnswerStyle: Sendable {
     var closesParts: Bool
     /// Indicates whether all items have the same index.
     var sharesIndices = false
-    /// What it says in a way that few servers do.
+    /// Its unusual behaviours, which few servers have.
     var lies: Set<SimulatedFact> = []
 
     /// A style that a server may have.
@@ -68,7 +68,7 @@ extension AnswerStyle {
         !self.skipsAdded && !self.changesItemIDs && !self.repeatsDone && !self.sharesIndices
     }
 
-    /// What of it is counted.
+    /// The facts that are counted.
     var facts: [SimulatedFact] {
         var facts: [SimulatedFact] = []
         switch self.numbering {

@@ -2,16 +2,16 @@
 
 import StreamTransport
 
-/// What comes after the last event of an answer that is cut.
+/// The continuation of a cut answer after its last event.
 enum AnswerTail {
     /// One more event, and what it says about the next delay.
     case event([UInt8], hints: [DelayRules.Hint])
     /// A binary message.
     case binary
     case end(TransportEnd)
-    /// Nothing more; the peer answers pings, or does not.
+    /// Silence; the peer answers pings, or does not.
     case silence(isDead: Bool)
-    /// Events that say nothing of the response, one each time, and then the connection is lost.
+    /// Events that are not of the response, one each time, and then the connection is lost.
     case chatter(every: Duration)
     /// Comments without an end and without a pause.
     case endless
@@ -38,7 +38,7 @@ enum AnswerTail {
         .responseFailedFatally, .responseFailedThrottled, .responseIncomplete, .garbageJSON, .invalidUTF8,
         .oversizeEvent, .chatter, .errorWithoutType,
     ]
-    /// What a connection says that lives.
+    /// The events of a connection that is alive.
     static let chatter = [
         #"{"type":"keepalive"}"#, #"{"type":"codex.rate_limits","plan_type":"plus"}"#, #"{"padding":"xxxxxxxx"}"#,
         #"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":""}"#,

@@ -136,7 +136,7 @@ extension AnswerWriter {
         for item in self.response.items.indices {
             if item > 0 { self.arena.append(",") }
             guard let atom = self.response.atoms.first(where: { $0.item == item }) else {
-                // Nothing but its place is known of it.
+                // Only its place is known.
                 self.arena.append("{\"type\":\"message\",\"content\":[]}")
                 continue
             }

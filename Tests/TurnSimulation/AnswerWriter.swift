@@ -12,7 +12,7 @@ struct AnswerWriter {
     var size: ContentSize
     /// The identifiers of items that were announced.
     private(set) var itemIDs: [String] = []
-    /// Where `response.created` stands among the events.
+    /// The position of `response.created` among the events.
     private(set) var createdIndex = 0
     /// Finished items that are no calls, and the events that have finished them.
     var doneItems: [(item: Int, event: Int)] = []
@@ -23,7 +23,7 @@ struct AnswerWriter {
     var ordinals: [Int: Int] = [:]
     /// The event that contradicts those before it.
     var contradictionIndex: Int?
-    /// How many events of another agent were written.
+    /// The number of events of another agent.
     var otherAgentEventCount = 0
     /// The number of the next event of the response.
     private(set) var number = 0
@@ -235,7 +235,7 @@ struct AnswerWriter {
         }
     }
 
-    /// Events that say nothing of the response, and have no number in it.
+    /// Writes events that are not of the response, and have no number in it.
     private mutating func writeNoise() {
         guard self.style.noise > 0, self.random.chance(self.style.noise) else { return }
         let noise = self.random.pick(Noise.allCases)

@@ -5,7 +5,7 @@ import StreamTransport
 /// Draws what happens before an answer.
 struct ConnectDrawing {
     let isWebSocket: Bool
-    /// Indicates whether a wait for nothing would end.
+    /// Indicates whether a wait without events would end.
     let allowsSilence: Bool
     let allowsHangingBody: Bool
     var random: SimulatedRandom

@@ -2,9 +2,9 @@
 
 /// One event of an answer, as JSON in an arena.
 struct WireEvent: Sendable {
-    /// Where its bytes stand.
+    /// The place of its bytes.
     var range: Range<Int>
-    /// How much of the response is said with it.
+    /// The amount of the response that is sent up to it.
     var size: ContentSize
     /// Its number in the response; nil for one outside of it.
     var number: Int?
@@ -12,11 +12,11 @@ struct WireEvent: Sendable {
     var isCompletion = false
     /// True when the item's call is finished with it.
     var call: Int?
-    /// What cannot be believed any more once it has come; nil as long as everything can.
+    /// The content that is refuted once it has arrived; nil as long as all content is valid.
     var refutation: Refutation?
 }
 
-/// What an event shows to be untrue.
+/// The content that an event refutes.
 package enum Refutation: Sendable, Equatable {
     /// The connection: it carries another response than the one that was asked for.
     case connection
@@ -25,7 +25,7 @@ package enum Refutation: Sendable, Equatable {
 }
 
 extension [WireEvent] {
-    /// From an event on nothing is said of the response that can be believed.
+    /// Marks the content as refuted from an event on.
     mutating func refute(from index: Int, _ refutation: Refutation, size: ContentSize) {
         self.freeze(from: index, size: size)
         for index in index..<self.count { self[index].refutation = refutation }

@@ -4,7 +4,7 @@ import StreamTransport
 
 /// Writes an event stream and cuts it.
 struct EventStreamWriter {
-    /// A piece of the body, and the event that is whole with it: -1 for none.
+    /// A piece of the body, and the event that it completes: -1 for none.
     struct Piece {
         let range: Range<Int>
         let event: Int
@@ -59,7 +59,7 @@ struct EventStreamWriter {
 
     /// Cuts what was written into pieces.
     mutating func pieces() -> [Piece] {
-        // The smallest pieces take most of the time, and find nothing that a few turns of them do not find.
+        // The smallest pieces take most of the time, and a few turns with them find the same faults.
         let size =
             self.random.chance(4)
             ? self.random.pick([1, 7])

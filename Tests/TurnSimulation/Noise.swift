@@ -1,6 +1,6 @@
 // Names of the wire that an answer is made of.
 
-/// What servers say between the events of a response.
+/// The messages of servers between the events of a response.
 enum Noise: CaseIterable, Sendable {
     case keepalive, rateLimits, metadata, timing, unknown, withoutType
     case deltaOfOtherLane, createdOnOtherLane, completedOnOtherLane, failedOnOtherLane, callOnOtherLane
@@ -37,7 +37,7 @@ enum Noise: CaseIterable, Sendable {
         }
     }
 
-    /// What it is counted as.
+    /// The fact as which it is counted.
     var fact: SimulatedFact? {
         switch self {
         case .keepalive: .keepalive

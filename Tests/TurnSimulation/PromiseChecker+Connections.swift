@@ -11,7 +11,7 @@ extension PromiseChecker {
     /// A WebSocket was established.
     package mutating func established(_ connection: Int) { self.connections[connection]?.isEstablished = true }
 
-    /// A request has gone out, at least in part; one for the rest of a response asks for nothing new.
+    /// Records a request that was sent, at least in part; one for the rest of a response generates no new output.
     package mutating func sent(on connection: Int, reachesServer: Bool, isResumption: Bool = false) {
         self.requestCount += 1
         self.checkRepetition(isResumption: isResumption)
@@ -39,7 +39,7 @@ extension PromiseChecker {
         self.connections[connection]?.hasSent = true
     }
 
-    /// The server has refused the request of a connection: it has none of it.
+    /// Records that the server has refused the request of a connection, and has not processed it.
     package mutating func refused(on connection: Int, statusCode: Int) {
         guard self.connections[connection]?.hasSent ?? false, statusCode < 500 || statusCode == 503 else { return }
         self.serverHasRequest = false
@@ -93,24 +93,24 @@ extension PromiseChecker {
 
 /// The delays that the policies allow between attempts.
 package struct DelayRules: Sendable {
-    /// What the server has said with the newest failure.
+    /// The server's hint about delays with the newest failure.
     package struct Hint: Sendable {
-        /// How long it asks to wait.
+        /// The delay that it asks for.
         package var wish: Duration?
-        /// When its limit ends.
+        /// The time until its limit ends.
         package var resetsAfter: Duration?
         /// Indicates whether it asks for fewer requests.
         package var isThrottle = false
-        /// Indicates whether it has answered a POST with a status code: then a delay may be anything below its bound.
+        /// Indicates whether it has answered a POST with a status code: then a delay may be any value below its bound.
         package var hasFullJitter = false
 
-        /// Nothing.
+        /// Creates an empty hint.
         package init() {}
     }
 
     /// The first delay of a reconnection.
     package var reconnectDelay: Duration = .zero
-    /// How often a transport is tried again, at most.
+    /// The largest number of retries on a transport.
     package var maximumRetries = 0
     /// The first delay after a throttle.
     package var throttleDelay: Duration = .zero
@@ -118,15 +118,15 @@ package struct DelayRules: Sendable {
     package var maximumDelay: Duration = .zero
     /// Indicates whether the server's wish counts.
     package var respectsWish = true
-    /// What the server may have said with the newest failure: a body that is cut off says less than a whole one.
+    /// The possible hints of the newest failure: a truncated body contains less than a whole one.
     package var hints: [Hint] = []
-    /// How many delays after a throttle there were: what a delay came after is not always certain.
+    /// The range of the number of delays after a throttle: the cause of a delay is not always certain.
     private var throttleCounts = 0...0
 
     /// No delay at all.
     package init() {}
 
-    /// What is wrong with a delay; nil for nothing.
+    /// Returns the fault of a delay; nil for none.
     package mutating func fault(of delay: Duration) -> String? {
         let hints = self.hints.isEmpty ? [Hint()] : self.hints
         let causes = hints.filter { self.allows(delay, after: $0) }

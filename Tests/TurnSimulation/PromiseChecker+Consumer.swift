@@ -1,7 +1,7 @@
 // What the consumer gets, and how its turn ends.
 
 extension PromiseChecker {
-    /// What a consumer can get.
+    /// The output that a consumer can receive.
     package enum Output: Sendable {
         /// A piece of text.
         case text([UInt8])
@@ -13,11 +13,11 @@ extension PromiseChecker {
         case call(SimulatedCall)
         /// The response is complete.
         case completed
-        /// Anything else.
+        /// Any other output.
         case other
     }
 
-    /// How a turn ends for its consumer.
+    /// The end of a turn for its consumer.
     package enum Ending: Sendable {
         /// The stream has ended without an error.
         case ended
@@ -29,17 +29,17 @@ extension PromiseChecker {
         case transport(Safety)
         /// It has thrown another documented error.
         case failed
-        /// It has thrown something that nobody has documented.
+        /// It has thrown an undocumented error.
         case undocumented(String)
         /// The consumer has gone before the end.
         case abandoned
     }
 
-    /// What an error says about sending again.
+    /// The replay safety that an error reports.
     package enum Safety: Sendable {
         /// The server has not seen the whole request.
         case notSent
-        /// Nothing of its answer was delivered.
+        /// No output of its answer was delivered.
         case sentNoOutput
         /// Output was delivered.
         case outputDelivered
@@ -47,7 +47,7 @@ extension PromiseChecker {
         case completed
     }
 
-    /// The consumer gets something.
+    /// Records output that the consumer has received.
     package mutating func received(_ output: Output) {
         if self.isOver || self.hasCompleted { return self.fail(.silenceAfterEnd, "\(output) after the end") }
         switch output {
@@ -91,7 +91,7 @@ extension PromiseChecker {
         self.delivered.calls.append(call)
     }
 
-    /// What is new must continue the newest answer; what is old was compared when it came.
+    /// Checks that new output continues the newest answer; old output was compared when it came.
     private mutating func checkPrefix() {
         let before = self.size
         self.size = self.delivered.size

@@ -8,21 +8,21 @@ package struct PromiseChecker: Sendable {
     package struct Violation: Error, Sendable, CustomStringConvertible {
         /// Which promise it is.
         package let promise: Promise
-        /// What has happened.
+        /// The description of the violation.
         package let description: String
     }
 
-    /// What is promised.
+    /// The promise that is checked.
     package enum Promise: String, Sendable, CaseIterable {
-        /// What is delivered is a prefix of what the newest answer has said.
+        /// The delivered output is a prefix of the newest answer's.
         case prefix
-        /// Nothing that has come is kept back.
+        /// No received output is held back.
         case noGap
         /// An answer that contradicts what was delivered ends the turn.
         case noMixture
         /// `completed` comes once, last, and when everything was delivered.
         case completion
-        /// Nothing comes after the end.
+        /// No event follows the end.
         case silenceAfterEnd
         /// No more output than the limits allow.
         case bounds
@@ -42,7 +42,7 @@ package struct PromiseChecker: Sendable {
         case ends
         /// Only documented errors are thrown.
         case documentedErrors
-        /// What an error says about sending again is true.
+        /// The replay safety of an error is true.
         case replaySafety
         /// Delays between attempts are those of the policies.
         case delays
@@ -50,7 +50,7 @@ package struct PromiseChecker: Sendable {
         case connections
     }
 
-    /// When a request may be sent again.
+    /// The condition under which a request may be repeated.
     package enum Repetition: Sendable {
         /// Whatever was delivered: the answer is compared.
         case always
@@ -60,19 +60,19 @@ package struct PromiseChecker: Sendable {
         case never
     }
 
-    /// What a turn may do.
+    /// The limits of a turn.
     package struct Limits: Sendable {
-        /// How many requests may be sent.
+        /// The largest number of requests.
         package var requestCount = Int.max
-        /// When a request may be sent again.
+        /// The condition under which a request may be repeated.
         package var repetition = Repetition.always
-        /// When the turn must be over.
+        /// The time by which the turn must be over.
         package var end: Duration?
         /// Indicates whether finished calls are handed to the consumer.
         package var deliversCalls = true
-        /// How many bytes of each kind of output may be delivered.
+        /// The largest number of bytes of each kind of output.
         package var outputByteCount = Int.max
-        /// How long a connection may say nothing of its response.
+        /// The longest time of a connection without an event of its response.
         package var progress: Duration?
         /// The delays that the policies allow.
         package var delays = DelayRules()
@@ -93,20 +93,20 @@ package struct PromiseChecker: Sendable {
     struct Answer {
         let connection: Int
         let content: ResponseContent
-        /// How much of the content the engine has.
+        /// The amount of content that the engine has.
         var size: ContentSize
         var isComplete = false
-        /// What of it has turned out to be untrue.
+        /// The part of it that has been refuted.
         var refutation: Refutation?
-        /// What was delivered when the answer began.
+        /// The delivered content when the answer began.
         let sizeBefore: ContentSize
-        /// When something was last said of the response; nil as long as it has no output.
+        /// The time of the last progress of the response; nil as long as it has no output.
         var lastProgress: Duration?
     }
 
     /// The first violation.
     package private(set) var violation: Violation?
-    /// What the consumer holds.
+    /// The content that the consumer has.
     package internal(set) var delivered = ResponseContent()
     var size = ContentSize()
     var limits = Limits()
@@ -218,7 +218,7 @@ package struct PromiseChecker: Sendable {
     /// Indicates whether a request is under way.
     var isAnswering: Bool { self.connections.values.contains { $0.isOpen && $0.hasSent } }
 
-    /// What the newest answer says in all.
+    /// The whole content of the newest answer.
     package var answerContent: ResponseContent? { self.answer?.content }
 
     func relevant(_ size: ContentSize) -> ContentSize {

@@ -11,7 +11,7 @@ package struct ResponseContent: Sendable {
     /// The finished tool calls.
     package var calls: [SimulatedCall] = []
 
-    /// Nothing.
+    /// Creates empty content.
     package init() {}
 
     /// Text, and calls of functions.
@@ -21,7 +21,7 @@ package struct ResponseContent: Sendable {
         self.calls = calls
     }
 
-    /// How much there is.
+    /// The amount of content.
     package var size: ContentSize {
         ContentSize(
             text: self.text.count, refusal: self.refusal.count, reasoning: self.reasoning.count,
@@ -37,7 +37,7 @@ package struct ResponseContent: Sendable {
     }
 }
 
-/// How much of a response, in each channel.
+/// The amount of a response, in each channel.
 package struct ContentSize: Sendable, Equatable {
     /// Bytes of text.
     package var text = 0

@@ -15,11 +15,11 @@ struct SimulatedConfiguration {
     static let smallEventLimit = 16_384
 
     var configuration: ChappieTransportConfiguration
-    /// How often in a hundred an attempt has a fault.
+    /// The percentage of attempts with a fault.
     let faultPercent: Int
-    /// How often in a hundred an answer differs from the one before.
+    /// The percentage of answers that differ from the previous one.
     let variationPercent: Int
-    /// How often in a hundred an answer tells one of the lies that it could tell: most servers tell none.
+    /// The percentage of answers that contain one of their possible lies: most servers have none.
     let liePercent: Int
     /// Indicates whether calls may be carried, with their outputs.
     let givesToolOutputs: Bool
@@ -98,7 +98,7 @@ struct SimulatedConfiguration {
     /// Indicates whether a response that is kept is asked for again when it breaks.
     var resumes: Bool { self.configuration.policy.recovery != .never }
 
-    /// What of it is counted.
+    /// The facts that are counted.
     var facts: [SimulatedFact] { [self.configuration.rawEvents.fact, self.configuration.policy.recovery.fact] }
 
     // MARK: Where silence would not last for ever
@@ -113,12 +113,12 @@ struct SimulatedConfiguration {
         self.timeouts.idle != nil || self.timeouts.progress != nil || self.timeouts.total != nil
     }
 
-    /// While there is always something to read that says nothing: the whole turn's budget would be passed in reading.
+    /// Indicates whether endless input without content is possible: the whole turn's budget would be spent in reading.
     var allowsEndlessReading: Bool {
         self.timeouts.firstEvent != nil && self.timeouts.progress != nil && self.timeouts.total == nil
     }
 
-    /// What the checker allows a turn that begins.
+    /// Returns the checker's limits of a turn that begins.
     func limits(now: Duration) -> PromiseChecker.Limits {
         var limits = PromiseChecker.Limits()
         let policy = self.configuration.policy
@@ -141,7 +141,7 @@ struct SimulatedConfiguration {
 }
 
 extension ChappieRecoveryPolicy {
-    /// What it is counted as.
+    /// The fact as which it is counted.
     fileprivate var fact: SimulatedFact {
         switch self {
         case .verify: .policyVerify
@@ -162,7 +162,7 @@ extension PromiseChecker.Repetition {
 }
 
 extension ChappieRawEvents {
-    /// What it is counted as.
+    /// The fact as which it is counted.
     fileprivate var fact: SimulatedFact {
         switch self {
         case .all: .allRawEvents

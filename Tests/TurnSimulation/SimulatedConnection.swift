@@ -10,7 +10,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     let request: TransportRequest
     let world: SimulatedWorld
     let startedAt: Duration
-    /// What will be reported, in order of time.
+    /// The coming events, in order of time.
     private(set) var items: [TimelineItem] = []
     private var nextItem = 0
     private var isCancelled = false
@@ -21,13 +21,13 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
     private(set) var hasSent = false
     private(set) var isReleased = false
     private var statusCode: Int?
-    /// True once the peer answers nothing any more.
+    /// Indicates whether the peer no longer answers.
     var peerIsDead = false
-    /// What the next request on a kept connection meets, instead of an answer.
+    /// The fate of the next request on a kept connection, instead of an answer.
     var fate: KeptFate?
-    /// What a held request is refused with.
+    /// The refusal of a held request.
     var refusalOfHeld: (Int, RefusalBody)?
-    /// What it has said about the next delay.
+    /// The hints about the next delay.
     private var hints: [DelayRules.Hint] = []
     /// The response that it carried last, and what its late events are recognised by.
     var lastResponse: CarriedResponse?
@@ -71,7 +71,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
 
     // MARK: The timeline
 
-    /// Adds what will happen at a moment; nothing comes after the end.
+    /// Adds an event at a moment; no event follows the end.
     func schedule(_ event: TimelineItem.Event, at moment: Duration, hints: [DelayRules.Hint]? = nil) {
         let item = TimelineItem(at: moment, event: event, hints: hints)
         var index = self.items.count
@@ -81,10 +81,10 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
         self.items.insert(item, at: index)
     }
 
-    /// When the last thing that is known will happen.
+    /// The time of the last known event.
     var lastMoment: Duration { max(self.world.now, self.items.last?.at ?? .zero) }
 
-    /// When there is something to report; nil for never.
+    /// The time of the next event; nil for never.
     var nextMoment: Duration? {
         if self.hasEnded { return nil }
         if self.isCancelled { return self.world.now }
@@ -124,8 +124,8 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
         return self.report(TimelineItem.Payload(kind: .body, bytes: Array(": still there\n\n".utf8)[...]))
     }
 
-    /// The moment that counts for what the engine had to notice before it asks for more: it looks at the clock twice a
-    /// second when there is always something to read.
+    /// The moment by which the engine had to notice events before it asks for more: it checks the clock twice a second
+    /// when there is always input.
     private var momentOfAsking: Duration {
         self.endlessSince == nil ? self.world.now : self.world.now - .milliseconds(600)
     }
@@ -243,7 +243,7 @@ final class SimulatedConnection: TransportConnection, @unchecked Sendable {
         if self.request.isHeld, !self.isReleased, !self.isClosed { self.world.note(.heldDropped) }
         if self.awaitsPong { self.world.note(.livenessCheckFailed) }
         self.awaitsPong = false
-        // It was refused, and what the server has said about the next delay counts when nothing more comes of it.
+        // It was refused, and the server's hint about the next delay applies when no more events follow.
         if !self.isClosed, !self.hints.isEmpty, self.decidesDelays {
             self.world.checker.limits.delays.hints = self.hints
         }

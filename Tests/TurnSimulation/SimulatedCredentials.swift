@@ -2,12 +2,12 @@
 
 import ChappieTransport
 
-/// What a caller's source of credentials throws.
+/// The error of a caller's source of credentials.
 struct SimulatedCredentialError: Error {}
 
 /// Gives credentials.
 struct SimulatedCredentials {
-    /// What one request for a credential comes to.
+    /// The outcome of one request for a credential.
     struct Outcome {
         var facts: [SimulatedFact] = []
         var error: SimulatedCredentialError?

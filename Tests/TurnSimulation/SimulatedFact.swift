@@ -36,7 +36,7 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     // Resumed responses.
     case resumed, resumedWithRepeats, resumedWithGap, resumedWithContradiction, resumeExpired400, resumeExpired404
     case resumedToEnd
-    // What few servers do, or none that is sound.
+    // The behaviour of few servers, or of none that is sound.
     case textOnlyInClosing, callOnlyInCompleted, contradictingClosing, otherAgent, sharedIndices, repeatedEvents
     case lateEventsInside, gapBesideUnnumbered, otherIdentity, renumbered, chatter, errorWithoutType
     case endlessComments
@@ -64,7 +64,7 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     case invalidResponse, cancelled, endedWhileCancelled, abandoned, credentialErrorPassedOn
     case fellBack, beganOnHTTP, endedInTotalBudget, outputTooLarge, contradictoryEvents
 
-    /// What must have been met before this one can be.
+    /// The fact that must have occurred before this one can.
     var condition: SimulatedFact? {
         switch self {
         case .resumedWithRepeats, .resumedWithGap, .resumedWithContradiction, .resumeExpired400, .resumeExpired404,
@@ -78,17 +78,17 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     }
 }
 
-/// How often each fact was met, and how much was done.
+/// The number of occurrences of each fact, and the amount of work.
 ///
 /// A value; each worker has its own.
 package struct Coverage: Sendable {
     private var counts = [Int](repeating: 0, count: SimulatedFact.allCases.count)
     /// Turns that were run.
     package var turnCount = 0
-    /// What was given to the engine, what it did, and what the consumer got.
+    /// The number of inputs, actions and outputs of the engine.
     package var stepCount = 0
 
-    /// Nothing was met.
+    /// Creates empty coverage.
     package init() {}
 
     mutating func note(_ fact: SimulatedFact) { self.counts[fact.rawValue] += 1 }
@@ -102,7 +102,7 @@ package struct Coverage: Sendable {
         self.stepCount += other.stepCount
     }
 
-    /// What was never met, though it could have been.
+    /// Returns the facts that did not occur, although they could have.
     package func missing(_ options: SimulationOptions) -> [String] {
         SimulatedFact.allCases.filter { fact in
             self.count(of: fact) == 0 && options.allows(fact) && fact.condition.map { self.count(of: $0) > 0 } ?? true

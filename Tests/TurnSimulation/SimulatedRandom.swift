@@ -29,7 +29,7 @@ package struct SimulatedRandom: RandomNumberGenerator, Sendable {
     /// A number from 0 to 1.
     package mutating func fraction() -> Double { Double(self.next() >> 11) / Double(1 << 53) }
 
-    /// A time from nothing to a longest one, in microseconds.
+    /// Returns a time from zero to a longest one, in microseconds.
     package mutating func duration(upTo longest: Duration) -> Duration {
         let microseconds = longest.components.seconds * 1_000_000 + longest.components.attoseconds / 1_000_000_000_000
         return .microseconds(self.below(Int(microseconds) + 1))

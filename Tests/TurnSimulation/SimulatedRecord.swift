@@ -11,7 +11,7 @@ struct SimulatedRecord {
     private(set) var turns: [PromiseRecord.Turn] = []
     /// The answers of the newest turn that connections carry, by connection.
     private var openExchanges: [Int: Int] = [:]
-    /// The messages of connections that nothing was asked for in the newest turn.
+    /// The messages of connections that were not requested in the newest turn.
     private var earlyMessages: [Int: [[UInt8]]] = [:]
 
     mutating func beginTurn() {

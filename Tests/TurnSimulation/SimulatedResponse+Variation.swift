@@ -1,7 +1,7 @@
 // Other answers to the same request: what a model says that is asked twice.
 
 extension SimulatedResponse {
-    /// How an answer differs from the one before.
+    /// The difference of an answer from the previous one.
     enum Variation: Sendable, CaseIterable {
         /// Members of arguments in another order, which is the same to a tool.
         case respelledArguments
@@ -18,7 +18,7 @@ extension SimulatedResponse {
         var isSame: Bool { self == .respelledArguments }
     }
 
-    /// Another answer; nil when this one has nothing that could differ in that way.
+    /// Returns another answer; nil when this one has no part that could differ in that way.
     func varied(_ variation: Variation, _ random: inout SimulatedRandom) -> Self? {
         switch variation {
         case .respelledArguments: self.mapCalls { $0.respelled() }

@@ -2,7 +2,7 @@
 
 /// One response, without identifiers, numbers and cuts, which differ each time it is written.
 struct SimulatedResponse: Sendable {
-    /// What an item is.
+    /// The type of an item.
     enum ItemKind: Sendable, Equatable {
         case message
         case reasoning
@@ -31,7 +31,7 @@ struct SimulatedResponse: Sendable {
     /// Interleaved items take turns.
     var atoms: [Atom] = []
 
-    /// A few items of any kind; none at all is possible.
+    /// Creates a few items of any kind, possibly none.
     init(_ random: inout SimulatedRandom) {
         for _ in 0..<random.pick([0, 1, 1, 2, 2, 3, 4]) { self.appendItem(&random) }
     }

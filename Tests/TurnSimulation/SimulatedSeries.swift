@@ -6,15 +6,15 @@ import StreamTransport
 
 /// Runs the turns of one seed.
 package struct SimulatedSeries {
-    /// What came of a series.
+    /// The outcome of a series.
     package struct Outcome: Sendable {
-        /// What was met.
+        /// The facts that occurred.
         package var coverage = Coverage()
         /// The first broken promise.
         package var violation: PromiseChecker.Violation?
-        /// What happened, line by line, if that was asked for.
+        /// The trace, line by line, if it was asked for.
         package var trace: [String] = []
-        /// What the oracle in Tests/Promise judges, if that was asked for.
+        /// The record for the oracle in Tests/Promise, if it was asked for.
         package var record: PromiseRecord?
     }
 
@@ -68,7 +68,7 @@ extension ChappieTransportConfiguration {
 }
 
 extension SimulatedWorld {
-    /// Lets time pass between two turns, in which something may happen to a kept connection.
+    /// Lets time pass between two turns, in which a kept connection may change.
     func idle() {
         if let kept = self.connections.last(where: { $0.isEstablished && !$0.isClosed }) {
             self.note(.keptConnection)

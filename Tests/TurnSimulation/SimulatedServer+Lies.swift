@@ -2,7 +2,7 @@
 
 import StreamTransport
 
-/// What a client may know of a response that a connection has carried.
+/// A client's knowledge of a response that a connection has carried.
 struct CarriedResponse {
     let responseID: String
     /// The identifiers of its items, as JSON strings.
@@ -11,7 +11,7 @@ struct CarriedResponse {
     /// none.
     var namesItems: Bool?
 
-    /// What a client knows that has read all of an answer.
+    /// Creates the knowledge of a client that has read an answer to its end.
     init(_ writer: AnswerWriter, sizeBefore: ContentSize) {
         self.responseID = writer.style.responseID
         self.itemIDs = writer.itemIDs

@@ -16,12 +16,12 @@ struct SimulatedServer {
         let sharesIndices: Bool
     }
 
-    /// One answer, before anything goes wrong with it.
+    /// One answer, before faults are applied.
     struct Answer {
         var content: ResponseContent
         var bytes: [UInt8]
         var events: [WireEvent]
-        /// How much of it the engine has before the first event.
+        /// The amount of it that the engine has before the first event.
         var sizeBefore = ContentSize()
         var responseID = ""
         var facts: [SimulatedFact] = []
@@ -31,9 +31,9 @@ struct SimulatedServer {
         var isContradictory = false
         /// Calls that stand in the end of the response alone, as a consumer gets them.
         var heldCalls: [Int: [UInt8]] = [:]
-        /// Where `response.created` stands among the events of a new response.
+        /// The position of `response.created` among the events of a new response.
         var createdIndex = 0
-        /// What its late events would be recognised by, on a connection that is kept.
+        /// The identity of its late events, on a connection that is kept.
         var carried: CarriedResponse?
     }
 
@@ -66,7 +66,7 @@ struct SimulatedServer {
         var isVaried = false
         var rest = self.response.withoutItems(itemCount)
         if self.hasAnswered {
-            // Where all indices are the same nobody could tell that an item has moved.
+            // With equal indices for all items a moved item could not be detected.
             let percent = self.sharesIndices ? 0 : settings.variationPercent
             isVaried = self.vary(&rest, percent: percent, options: options, &facts, &random)
             self.response = self.response.continued(by: rest, after: itemCount)
@@ -128,7 +128,7 @@ struct SimulatedServer {
 
     // MARK: Responses that are kept
 
-    /// How a response that is asked for again goes on.
+    /// The continuation of a response that is asked for again.
     enum Resumption {
         case answer(Answer)
         case gone(status: Int)
@@ -177,7 +177,7 @@ struct SimulatedServer {
         answer.facts.append(.resumedWithRepeats)
     }
 
-    /// An event that has come says something else when it comes again.
+    /// Changes a repeated event so that it contradicts the first one.
     private static func contradict(in answer: inout Answer, before number: Int?) {
         guard let number else { return }
         let json =
@@ -194,7 +194,7 @@ struct SimulatedServer {
 }
 
 extension SimulatedResponse.Variation {
-    /// What it is counted as.
+    /// The fact as which it is counted.
     fileprivate var fact: SimulatedFact {
         switch self {
         case .respelledArguments: .respelledArguments

@@ -4,7 +4,7 @@ import ChappieTransport
 
 /// Reads one turn.
 struct SimulatedTurn {
-    /// What the consumer does.
+    /// The behaviour of the consumer.
     private enum Behaviour {
         case reads
         case cancelsByHandle(inWait: Bool)
@@ -197,7 +197,7 @@ struct SimulatedTurn {
         return .other
     }
 
-    /// The call in a finished item; anything else about an item is of no consequence.
+    /// Returns the call in a finished item; other parts of an item are irrelevant.
     private func call(in payload: String) -> PromiseChecker.Output {
         guard let start = payload.utf8Offset(behind: #""call_id":"call_"#) else { return .other }
         let digits = payload.utf8.dropFirst(start).prefix { $0 != UInt8(ascii: "\"") }
@@ -233,7 +233,7 @@ struct SimulatedTurn {
         if failure.code == .circuitOpen {
             world.note(.circuitOpened)
             let breaker = world.settings.configuration.circuitBreaker
-            // One turn runs at a time, so that nobody waits for another one's answer.
+            // One turn runs at a time, so that no turn waits for the answer of another.
             let isExpected = world.lastEnd.map { world.now < $0 + breaker.openDuration } ?? false
             world.checker.refusedByCircuit(isExpected: isExpected && breaker.failureThreshold > 0)
         }
@@ -347,7 +347,7 @@ extension PromiseChecker.Safety {
     }
 }
 
-/// Hands a handle to a task, and keeps nothing of it.
+/// Passes a handle to a task, without keeping it.
 /// - Safety: touched on one thread.
 private final class LockedHandle: @unchecked Sendable {
     private var handle: ChappieStreamHandle?

@@ -117,7 +117,7 @@ extension SimulatedWorld {
         performance.run()
     }
 
-    /// The response before has something left to say when the next one is asked for.
+    /// Sends remaining events of the previous response when the next one is requested.
     private func sayLateEvents(on connection: SimulatedConnection) {
         guard let id = connection.lastResponse?.responseID else { return }
         self.note(.keptSaidLateEvents)
@@ -154,12 +154,12 @@ extension SimulatedWorld {
     }
 }
 
-/// What a kept connection does with the next request.
+/// The behaviour of a kept connection at the next request.
 enum KeptFate: CaseIterable {
     case reachesLimit, closesOnRequest, saysLateEvents
 }
 
-/// What a request says about responses that were there before.
+/// The references of a request to earlier responses.
 struct ResumeTarget {
     let responseID: String
     let number: Int?
@@ -178,7 +178,7 @@ struct ResumeTarget {
         String(decoding: body, as: UTF8.self).contains("\"background\":true")
     }
 
-    /// How many items stand behind the first in the request's input; outputs of tools are none of the answer's.
+    /// Returns the number of items behind the first in the request's input; outputs of tools are not the answer's.
     static func carriedItemCount(_ body: [UInt8]) -> Int {
         var depth = 0
         var count = 0
@@ -221,7 +221,7 @@ extension ResumeTarget {
 }
 
 extension String {
-    /// Where the text goes on behind a word; nil when it does not have it.
+    /// Returns the offset of the text behind a word; nil when it does not contain it.
     func utf8Offset(behind word: String) -> Int? {
         let bytes = Array(self.utf8)
         let wanted = Array(word.utf8)

@@ -6,13 +6,13 @@ import StreamTransport
 /// Everything around one instance of the engine.
 /// - Safety: it is touched on its scheduler's thread only.
 final class SimulatedWorld: @unchecked Sendable {
-    /// Something that the consumer does at a moment of its own.
+    /// An action of the consumer at a moment of its own.
     struct Interruption {
         let at: Duration
         let perform: () -> Void
     }
 
-    /// How much a turn may do before it counts as endless.
+    /// The number of steps after which a turn counts as endless.
     static let maximumStepCount = 1_000_000
 
     let scheduler: SimulationScheduler
@@ -29,7 +29,7 @@ final class SimulatedWorld: @unchecked Sendable {
     /// Ends the turn from outside, when it is found to be endless.
     var breakOff: () -> Void = {}
     var credentials: SimulatedCredentials
-    /// When the last turn was over.
+    /// The end of the last turn.
     var lastEnd: Duration?
     private var stepsOfTurn = 0
     private(set) var trace: [String] = []

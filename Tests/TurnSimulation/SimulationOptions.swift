@@ -1,4 +1,4 @@
-/// What all series of a run share.
+/// The options of all series of a run.
 package struct SimulationOptions: Sendable {
     /// Indicates whether what happens is written down.
     package var isTracing = false

@@ -5,9 +5,9 @@ import StreamTransport
 
 /// Runs series of turns, each from a seed of its own, until there are enough turns or a promise is broken.
 package struct SimulationRun: Sendable {
-    /// What came of a run.
+    /// The outcome of a run.
     package struct Result: Sendable {
-        /// What was met.
+        /// The facts that occurred.
         package var coverage = Coverage()
         /// The first broken promise of each thread that found one.
         package var findings: [Finding] = []
@@ -17,26 +17,26 @@ package struct SimulationRun: Sendable {
     package struct Finding: Sendable {
         /// The seed of the series.
         package let seed: UInt64
-        /// What was broken.
+        /// The violation.
         package let violation: PromiseChecker.Violation
-        /// What happened, if that was asked for.
+        /// The trace, if it was asked for.
         package let trace: [String]
     }
 
-    /// How many turns to run, at least.
+    /// The least number of turns to run.
     package var turnCount: Int
     /// The first series' seed; the next ones count on.
     package var seed: UInt64
-    /// How many threads share the work.
+    /// The number of threads.
     package var jobCount = 1
     /// Indicates whether a broken promise is noted, and the run goes on.
     package var keepsGoing = false
-    /// What all series share.
+    /// The options of all series.
     package var options = SimulationOptions()
     /// Told of the trace of each series, if one is written.
     package var report: @Sendable ([String]) -> Void = { _ in }
 
-    /// Where series are recorded, one in `recordStride` of them.
+    /// The file for records of series, one in `recordStride` of them.
     package var records: PromiseRecordFile?
     /// One series in how many is recorded.
     package var recordStride = 50

@@ -2,15 +2,15 @@
 
 import Foundation
 
-/// Runs every task that is begun on one thread, one after another, and moves the clock when none can go on.
+/// Runs all tasks on one thread, one after another, and advances the clock when none can continue.
 ///
-/// The concurrency runtime asks a hook where to put a job. The hook hands jobs of a simulation's thread to that
-/// thread's scheduler, and leaves those of all other threads alone.
-/// - Safety: it belongs to its thread; nothing else touches it.
+/// The concurrency runtime asks a hook where to put a job. The hook passes jobs of a simulation's thread to that
+/// thread's scheduler, and does not affect those of other threads.
+/// - Safety: it belongs to its thread, and is used by no other.
 package final class SimulationScheduler: @unchecked Sendable {
     private struct Sleeper {
         let id: Int
-        /// When it wants to go on; nil for not by itself.
+        /// The time at which it continues; nil for not by itself.
         let wake: Duration?
         let continuation: UnsafeContinuation<Void, Never>
     }
@@ -27,7 +27,7 @@ package final class SimulationScheduler: @unchecked Sendable {
     private var sleepers: [Sleeper] = []
     private var nextSleeper = 0
 
-    /// What to do when every task waits for what will never come.
+    /// Called when every task waits for an event that will never occur.
     var deadlocked: () -> Void = { preconditionFailure("every task of the simulation waits for ever") }
 
     init() {}
@@ -47,9 +47,9 @@ package final class SimulationScheduler: @unchecked Sendable {
         }
     }
 
-    /// Runs a task and everything that it begins, to its end, on this thread.
+    /// Runs a task and all tasks that it begins, to their end, on this thread.
     ///
-    /// The thread does nothing else meanwhile. A job that waits for what is outside would hang it.
+    /// The thread has no other work meanwhile. A job that waits for an external event would block it.
     private static func run(_ body: @escaping @Sendable (SimulationScheduler) async -> Void) {
         ThreadHook.install()
         let scheduler = SimulationScheduler()
@@ -116,7 +116,7 @@ package final class SimulationScheduler: @unchecked Sendable {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Moves the clock to the next moment that anyone waits for; false when there is none.
+    /// Advances the clock to the next moment that a task waits for; returns false when there is none.
     private func wakeNextSleeper() -> Bool {
         guard let wake = self.sleepers.compactMap(\.wake).min() else { return false }
         self.now = max(self.now, wake)
@@ -153,7 +153,7 @@ enum ThreadHook {
     /// Takes the runtime's hook, once in the process.
     static func install() { precondition(self.isInstalled) }
 
-    /// The scheduler of the thread that runs; whoever sets it keeps it alive.
+    /// The scheduler of the current thread; its setter keeps it alive.
     static var current: SimulationScheduler? {
         get {
             pthread_getspecific(self.key).map { Unmanaged<SimulationScheduler>.fromOpaque($0).takeUnretainedValue() }

@@ -15,16 +15,16 @@ struct TimelineItem {
     struct Payload {
         let kind: InboundPayload.Kind
         let bytes: ArraySlice<UInt8>
-        /// How much of the answer is said with it; nil for what is no part of an answer.
+        /// The amount of the answer that is sent up to it; nil for an item outside an answer.
         var size: ContentSize?
         var isCompletion = false
-        /// What cannot be believed any more once it has come.
+        /// The content that is refuted once it has arrived.
         var refutation: Refutation?
     }
 
     var at: Duration
     let event: Event
-    /// What the engine learns about the next delay.
+    /// The engine's hints about the next delay.
     var hints: [DelayRules.Hint]?
 }
 
@@ -33,7 +33,7 @@ enum ConnectOutcome {
     case established
     case refused(status: Int, RefusalBody)
     case failed(TransportFailure)
-    /// Nothing is ever heard.
+    /// No byte is ever received.
     case silent
 }
 

@@ -1,8 +1,8 @@
 // What an input says: three bytes that choose, and the bytes that are chosen about.
 
-/// How a run goes.
+/// The parameters of a run.
 struct EngineInput {
-    /// Where the server's bytes come from.
+    /// The source of the server's bytes.
     enum Mode {
         /// The input is everything that the server sends.
         case raw
@@ -14,13 +14,13 @@ struct EngineInput {
         case scripted
     }
 
-    /// How the server ends.
+    /// The end of the server.
     enum Ending {
         /// It closes its side when all is sent.
         case close
         /// It resets the connection then.
         case reset
-        /// It stays, and says nothing more.
+        /// It stays open, and sends no more.
         case hold
         /// It closes its side, and the consumer stops the stream at the first event.
         case cancel
@@ -37,11 +37,11 @@ struct EngineInput {
     let reportsDiagnostics: Bool
     /// Indicates whether what a server may send is limited to a few hundred bytes; never with a script.
     let hasSmallLimits: Bool
-    /// How the answer is framed, 0 to 15.
+    /// The framing of the answer, 0 to 15.
     let shape: Int
-    /// What the cuts follow from.
+    /// The seed of the cuts.
     let cutSeed: UInt8
-    /// What the mode is about.
+    /// The content for the mode.
     let content: [UInt8]
     /// The response without a fault, in the mode that has one.
     let script: ScriptedResponse
@@ -65,7 +65,7 @@ struct EngineInput {
         self.script = ScriptedResponse(self.mode == .scripted ? self.content : [])
     }
 
-    /// Indicates whether the turn must end well: nothing about the server is wrong.
+    /// Indicates whether the turn must end well, because the server has no fault.
     var mustComplete: Bool {
         switch (self.mode, self.ending) {
         case (.scripted, .close), (.scripted, .hold): true
@@ -86,7 +86,7 @@ struct CutSequence {
         return Int(self.state >> 33) % max(1, bound)
     }
 
-    /// Cuts bytes into at most `count` pieces; a seed of 0 cuts nothing.
+    /// Cuts bytes into at most `count` pieces; a seed of 0 makes no cut.
     mutating func pieces(of bytes: [UInt8], atMost count: Int) -> [ArraySlice<UInt8>] {
         guard self.state != 0 else { return [bytes[...]] }
         var pieces: [ArraySlice<UInt8>] = []

@@ -70,7 +70,7 @@ struct EngineMutator {
         /// FIN, the reserved bits and the opcode.
         var first: UInt8
         var payload: [UInt8]
-        /// How many bytes the length has: 0, 2 or 8 behind the byte that says so.
+        /// The number of bytes of the length: 0, 2 or 8 behind the byte that determines it.
         var lengthWidth: Int
         var isMasked = false
 

@@ -23,7 +23,7 @@ struct EngineRecording {
         var turn = PromiseRecord.Turn()
         var exchange = PromiseRecord.Exchange(
             connection: 0, isWebSocket: input.isWebSocket, request: .create(content: nil), sent: .connection(sent))
-        // The server reads heads and no messages, and of a request that it does not wait for nothing.
+        // The server reads heads but no messages, and none of a request that it does not wait for.
         exchange.isRequestSeen = !input.isWebSocket && !input.isEarly
         turn.exchanges = [exchange]
         turn.received = outcome.events

@@ -4,7 +4,7 @@ import ChappieTransport
 import Dispatch
 import Foundation
 
-/// What a consumer saw of one turn.
+/// The events and the end of one turn, as its consumer received them.
 struct EngineOutcome {
     var events: [ChappieStreamEvent] = []
     var deltas: [ConsumedDelta] = []
@@ -103,7 +103,7 @@ final class EngineTurn: @unchecked Sendable {
     }
 }
 
-/// What a server may send when limits are small.
+/// The sizes that a server may send when limits are small.
 enum EngineLimits {
     static let small = 300
 }

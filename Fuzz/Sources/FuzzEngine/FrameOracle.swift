@@ -39,7 +39,7 @@ struct FrameOracle {
         }
     }
 
-    /// How a frame ended the connection, if it did.
+    /// The way in which a frame ended the connection, if it did.
     private struct Verdict {
         var value: End?
 

@@ -1,6 +1,6 @@
-// Invariant: whatever a server sends, however it is cut and however it ends, a turn ends by itself, once, with an error
-// that is documented or with a whole response; nothing comes after the end or above a limit, and the socket is closed.
-// Of a response without a fault every byte is delivered, of any other a beginning without repetition. Turns leave no
+// Invariant: whatever a server sends, however it is cut and however it ends, a turn ends by itself, once, with a
+// documented error or with a whole response; no event follows the end or exceeds a limit, and the socket is closed. Of
+// a response without a fault every byte is delivered, of any other a beginning without repetition. Turns leave no
 // memory and no descriptors behind.
 
 import Foundation
@@ -16,10 +16,10 @@ public func fuzzEngine(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Ends the process when something does not hold.
+/// Ends the process when a condition does not hold.
 func require(_ holds: Bool, _ what: @autoclosure () -> String) {
     guard !holds else { return }
-    // An optimised build says nothing of its own, and standard output is lost in a crash.
+    // An optimised build prints no message of its own, and standard output is lost in a crash.
     FileHandle.standardError.write(Data("broken: \(what())\n".utf8))
     preconditionFailure()
 }

@@ -1,8 +1,8 @@
-// What is left behind: the same turn again and again must take nothing.
+// Leaks: the same turn, repeated, must not take more resources.
 
 import Foundation
 
-/// What the process holds.
+/// The resources of the process.
 private struct Holdings {
     let byteCount: Int
     let descriptorCount: Int
@@ -19,9 +19,9 @@ private struct Holdings {
 private func allocatedByteCount() -> Int
 
 extension Bench {
-    /// Runs an input again and again, now and then, until the process holds no more than before.
+    /// Runs an input repeatedly, from time to time, until the process holds no more than before.
     ///
-    /// What is allocated once, by whoever does it, is there after some hundred turns; a leak never ends.
+    /// One-time allocations are complete after some hundred turns; a leak never ends.
     func checkForLeaks(_ input: EngineInput) {
         guard self.isLeakCheckDue else { return }
         var before = self.lowestHoldings(input)
@@ -35,7 +35,7 @@ extension Bench {
         }
     }
 
-    /// What a connection held is freed by the service thread a moment after its turn, so the least counts.
+    /// Returns the least resources, because the service thread frees a connection's a moment after its turn.
     private func lowestHoldings(_ input: EngineInput) -> Holdings {
         var holdings: [Holdings] = []
         for _ in 0..<8 {

@@ -77,9 +77,9 @@ struct OutcomeCheck {
         require(found == expected, "only \(found.count) of \(expected.count) deltas")
     }
 
-    /// Each delta is that of an event, and the events come in their order, none of them twice.
+    /// Checks that each delta is that of an event, in the order of the events, and without repetition.
     ///
-    /// What closing events add is judged by the oracle in Tests/Promise alone.
+    /// Additions by closing events are judged by the oracle in Tests/Promise only.
     private func checkOrder(_ events: [[UInt8]]) {
         var events = events.map(EventDelta.init)[...]
         let mayAdd = events.contains { if case .closing = $0 { true } else { false } }
@@ -111,7 +111,7 @@ struct OutcomeCheck {
         require(end != nil, "no message, and another end than the connection's: \(self.errorText)")
     }
 
-    /// How the connection ended, when that ended the turn.
+    /// The end of the connection, when that ended the turn.
     private var connectionEnd: FrameOracle.End? {
         guard case .transport(let failure)? = self.outcome.error as? ChappieClientError else { return nil }
         switch failure.code {

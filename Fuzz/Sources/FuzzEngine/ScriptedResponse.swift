@@ -8,11 +8,11 @@ struct ConsumedDelta: Equatable {
     let text: [UInt8]
 }
 
-/// Something that a server sends.
+/// A message of the server.
 enum ServerItem {
     /// The JSON text of an event.
     case event([UInt8])
-    /// A sign of life below events: a ping or a pong, a comment or a field that means nothing.
+    /// A sign of life below events: a ping or a pong, a comment or an unknown field.
     case noise(Int)
 }
 
@@ -24,7 +24,7 @@ struct ScriptedResponse {
     init(_ bytes: [UInt8]) {
         self.append(#"{"type":"response.created","response":{"id":"r"}}"#)
         var rest = bytes[...]
-        // Long programs find nothing that short ones do not, and take their time.
+        // Long programs find no more faults than short ones, and take longer.
         while self.items.count < 60, let code = rest.popFirst() {
             let choice = Int(code >> 3)
             switch code % 8 {
@@ -84,7 +84,7 @@ struct ScriptedResponse {
         self.output.append(ConsumedDelta(kind: half.kind, text: Self.replacement))
     }
 
-    /// How much longer the output may become before its deltas are short.
+    /// The number of characters by which the output may grow before its deltas are short.
     private var remainingCharacterCount = 6_000
 
     private mutating func append(_ kind: ConsumedDelta.Kind, _ type: String, _ choice: Int, _ length: UInt8) {

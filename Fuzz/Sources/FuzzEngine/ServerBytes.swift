@@ -42,7 +42,7 @@ struct ServerBytes {
 
     // MARK: WebSocket
 
-    /// What stands for the right `Sec-WebSocket-Accept` in a raw answer.
+    /// The placeholder for the right `Sec-WebSocket-Accept` in a raw answer.
     private static let placeholder = Array("@ACCEPT@".utf8)
 
     private var acceptValue: String { SHA1.acceptValue(for: self.request?.webSocketKey ?? "") }
@@ -135,7 +135,7 @@ struct ServerBytes {
 
 /// RFC 1951 and RFC 1950 without any compression.
 enum StoredDeflate {
-    /// Blocks of which none is the last.
+    /// Returns blocks of which none is the last.
     static func blocks(_ bytes: [UInt8]) -> [UInt8] {
         stride(from: 0, to: bytes.count, by: 65_535).flatMap { start in
             let block = bytes[start...].prefix(65_535)

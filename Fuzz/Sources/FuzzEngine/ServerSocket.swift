@@ -8,7 +8,7 @@ import Foundation
     import Darwin
 #endif
 
-/// How long anything may take.
+/// The time limit of any wait.
 ///
 /// Only a hang takes so long.
 let deadlineSeconds = 20
@@ -46,7 +46,7 @@ struct ServerListener {
         return ServerSocket(descriptor: peer)
     }
 
-    /// True when nobody has connected who was not accepted.
+    /// Indicates whether no connection waits to be accepted.
     var isQuiet: Bool { !ServerSocket.isReadable(self.descriptor, for: 0) }
 }
 
@@ -103,7 +103,7 @@ struct ServerSocket {
         return bytes.dropLast(rest.count)
     }
 
-    /// Says that nothing more comes.
+    /// Ends the sending half.
     func shutDown() { _ = shutdown(self.descriptor, CInt(SHUT_WR)) }
 
     /// Waits until the client has closed its socket.

@@ -1,6 +1,6 @@
-// Invariant: any bytes mean the same however they are split, and what they mean is what the specification's algorithm
-// says. Every item comes with the byte that completes it; a limit stops at the first byte that does not fit, wherever the
-// chunks end; nothing traps, and nothing outside the chunk that was lent is read or changes anything.
+// Invariant: any bytes have the same result however they are split, and it is the result of the specification's
+// algorithm. Every item is returned with the byte that completes it; a limit stops at the first byte that does not fit,
+// wherever the chunks end; no input traps, and no byte outside the lent chunk is read or affects the result.
 
 import Invariants
 import ServerSentEvents
@@ -48,7 +48,7 @@ public func fuzzEventStream(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CIn
     return 0
 }
 
-/// The stream with every `\u{1}L` made a run of 100,000 bytes, the first three at most; nil when there is none.
+/// Returns the stream with every `\u{1}L` made a run of 100,000 bytes, the first three at most; nil when there is none.
 private func stretch(_ stream: [UInt8]) -> [UInt8]? {
     var stretched: [UInt8] = []
     var count = 0
@@ -79,7 +79,7 @@ private func checkAgainstSpecification(_ model: Recording, _ stream: [UInt8]) {
     require(hasSameEnd, "the end is not the specification's")
 }
 
-/// How a stream is cut into chunks.
+/// The division of a stream into chunks.
 enum Chunking {
     /// Not at all.
     case whole
@@ -93,7 +93,7 @@ enum Chunking {
     /// Every way that each input is cut in.
     static var all: [Chunking] { [.whole, .single, .halves, .upTo(3), .upTo(17), .upTo(80)] }
 
-    /// Where the chunks of a stream of so many bytes end.
+    /// Returns the ends of the chunks of a stream of `count` bytes.
     func ends(of count: Int, _ random: inout InputHash) -> [Int] {
         switch self {
         case .whole: return [count]

@@ -1,4 +1,4 @@
-// What a pass over a stream gives, whoever makes it: the parser, the specification's algorithm, or the model of limits.
+// The result of a pass over a stream: by the parser, the specification's algorithm, or the model of limits.
 
 import ServerSentEvents
 
@@ -17,7 +17,7 @@ struct EventBytes: Equatable {
             type: Self.decode(self.type), data: Self.decode(self.data), lastEventID: Self.decode(self.lastEventID))
     }
 
-    /// What the specification decodes bytes to.
+    /// Returns the specification's decoding of bytes.
     static func decode(_ bytes: [UInt8]) -> [UInt8] { Array(String(decoding: bytes, as: UTF8.self).utf8) }
 }
 
@@ -43,17 +43,17 @@ enum RecordedItem: Equatable {
     }
 }
 
-/// What one pass over a stream gave.
+/// The result of one pass over a stream.
 struct Recording: Equatable {
-    /// What the stream says, in order.
+    /// The items of the stream, in order.
     var items: [RecordedItem] = []
-    /// How many bytes had arrived when each item came.
+    /// The number of bytes that had arrived when each item was returned.
     var offsets: [Int] = []
-    /// Where the stream ended.
+    /// The place where the stream ended.
     var end = EventStreamEnd.clean
     /// The last event ID at the end.
     var lastEventID: [UInt8] = []
-    /// Why there was an end to it.
+    /// The error that ended it.
     var error: EventStreamError?
 
     /// The reconnection time at the end.

@@ -22,7 +22,7 @@ struct StreamCheck {
         self.run(chunking, &parser, self.model, &random)
     }
 
-    /// A parser that ended a stream, and one that was reset in the middle of one, keep nothing of it but the last ID.
+    /// Checks that a parser that ended a stream, and one that was reset in the middle of one, keep only the last ID.
     func runAgain(_ random: inout InputHash) {
         var parser = self.limits.parser
         self.run(.upTo(64), &parser, self.model, &random)
@@ -33,7 +33,7 @@ struct StreamCheck {
         self.run(.upTo(64), &parser, continued.recording, &random)
     }
 
-    /// The events as values, of bytes in an array and of bytes that lie nowhere together.
+    /// Checks the events as values, for bytes in an array and for bytes in separate places.
     func runWithValues(_ random: inout InputHash) {
         var parser = self.limits.parser
         var events: [ServerSentEvent] = []
@@ -73,7 +73,7 @@ struct StreamCheck {
 
 /// One pass over some chunks of a stream.
 private struct Pass {
-    /// What came of it, without its end.
+    /// The result, without its end.
     private(set) var recording = Recording()
 
     init(_ stream: [UInt8], _ ends: [Int], _ parser: inout EventStreamParser, _ random: inout InputHash) {

@@ -1,8 +1,8 @@
-// The parser's promises that the specification knows nothing of: when an item comes, what a limit counts, where it ends.
+// The parser's promises beyond the specification: the time of an item, the counting of a limit, the place of its end.
 
 import ServerSentEvents
 
-/// How many bytes the values of an event may have, and the value in one line.
+/// The largest number of bytes of an event's values, and of the value in one line.
 struct StreamLimits {
     var event = Int.max
     var line = Int.max
@@ -15,7 +15,7 @@ struct StreamLimits {
 
 /// Reads a whole stream line by line and byte by byte, slowly, with one buffer for each value.
 struct StreamModel {
-    /// What was read.
+    /// The result.
     private(set) var recording = Recording()
     /// The most bytes that the values of one event had at once.
     private(set) var largestByteCount = 0

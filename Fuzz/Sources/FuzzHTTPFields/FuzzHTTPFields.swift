@@ -1,6 +1,6 @@
 // Invariant: whatever header fields a server sends, reading usage limits and delays from them does not trap, stays in
 // range (0 to a year; no negative time, no number that is not finite), and agrees with a plain reading: the C library's
-// numbers and calendar, a linear search for every field. To read again what was read, or to merge it twice, changes nothing.
+// numbers and calendar, a linear search for every field. Reading a result again, or merging it twice, has no effect.
 
 import Invariants
 import ResponseEvents

@@ -8,7 +8,7 @@
 
 /// The parts of a date in one of the three forms of RFC 9110 section 5.6.7.
 ///
-/// The name of the day means nothing, and of space, commas and hyphens any number stands between the parts.
+/// The name of the day is ignored, and any number of spaces, commas and hyphens may separate the parts.
 struct PlainDate {
     /// The year, of two digits when `isShort`.
     var year: Int

@@ -56,7 +56,7 @@ struct UsageLimitCheck {
         require(limits.snapshots == self.headers.snapshots, "merged twice, the limits are others")
     }
 
-    /// When the limit ends, for any time and any number of seconds.
+    /// Checks the end of the limit, for any time and any number of seconds.
     private func checkEnd() {
         let now = self.section.now
         var facts = ServerErrorFacts()
@@ -116,7 +116,7 @@ struct UsageLimitCheck {
         let times = ["-window-minutes", "-reset-at"].map { name in
             self.values(named: prefix + name).first.flatMap(PlainText.integer).flatMap { $0 < 0 ? nil : $0 }
         }
-        // Nothing used, no length and no end is how a server says that there is no such window.
+        // A server reports "no such window" by zero use without a length and an end.
         guard let used, used != 0 || times[0] ?? 0 != 0 || times[1] != nil else {
             return require(window == nil, "\(prefix) is a window that nobody spoke of")
         }
@@ -185,7 +185,7 @@ struct UsageLimitCheck {
     }
 
     private static func fields(of window: UsageLimitWindow?, prefix: String) -> [(name: String, value: String)] {
-        // A window of which nothing is known is written too: its field's name is how the family is found.
+        // A window without known values is written too: its field's name reveals the family.
         [
             ("\(prefix)-used-percent", window.map { "\($0.usedPercent)" } ?? ""),
             ("\(prefix)-window-minutes", window?.windowMinutes.map { "\($0)" } ?? ""),

@@ -1,6 +1,6 @@
-// Invariant: any bytes are the same response however they are split: the same head, content, end and error, and those that
-// a plain reading of the whole gives. The content lies in what was read, and nothing else in the buffer changes but what
-// lies between the chunks. Of requests, what is written has exactly the parts that it was made of, or it is refused.
+// Invariant: any bytes are the same response however they are split: the same head, content, end and error, and those
+// of a plain reading of the whole. The content lies in the bytes that were read, and only the bytes between chunks
+// change in the buffer. A request that is written has exactly the parts that it was made of, or it is refused.
 
 import HTTPProtocol
 import Invariants

@@ -57,7 +57,7 @@ struct ContentCheck {
         require(reading.output == expected.output && reading.error == error, "\(words) \(expected)")
     }
 
-    /// What zlib makes of the content; nil when that is too much.
+    /// Returns zlib's decoding of the content; nil when it is too large.
     private static func decode(_ content: [UInt8], _ codings: [ContentCoding]) -> ContentResult? {
         var result = ContentResult(output: content, isComplete: true)
         for coding in codings.reversed() {
@@ -76,7 +76,7 @@ struct ContentCheck {
 /// Reads content through a decoder.
 private struct Reading {
     let decoder: ContentDecoder
-    /// How many bytes it is given room for at a time, at most.
+    /// The largest room for output at a time, in bytes.
     let room: Int
     private(set) var output: [UInt8] = []
     private(set) var error: DeflateError?

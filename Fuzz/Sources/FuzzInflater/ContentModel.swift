@@ -2,11 +2,11 @@
 
 import Deflate
 
-/// What must come of content.
+/// The expected result of content.
 struct ContentResult: Equatable {
     /// The content, or what stands before the error.
     var output: [UInt8]
-    /// What is wrong with the bytes that arrived.
+    /// The fault of the bytes that arrived.
     var error: DeflateError?
     /// Indicates whether it may end here.
     var isComplete = false

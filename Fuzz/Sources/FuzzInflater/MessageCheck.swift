@@ -30,7 +30,7 @@ struct MessageCheck {
         }
     }
 
-    /// What a reader with a window of 32 KiB makes of the messages, and one with no more than was agreed.
+    /// The results of a reader with a window of 32 KiB, and of one with the agreed window.
     private struct Results {
         var lenient: [MessageResult]
         var strict: [MessageResult]
@@ -40,7 +40,7 @@ struct MessageCheck {
     private func results() -> Results? {
         let keepsWindow = !self.agreement.serverNoContextTakeover
         var lenient = MessageModel(keepsWindow: keepsWindow)
-        // With room for one byte, zlib has nothing but its window to copy from.
+        // With room for one byte, zlib can copy only from its window.
         var strict = MessageModel(windowBits: max(9, self.windowBits), step: 1, keepsWindow: keepsWindow)
         var results = Results(lenient: [], strict: [])
         for payload in self.payloads {

@@ -2,16 +2,16 @@
 
 import Deflate
 
-/// What must come of one message without a limit.
+/// The expected result of one message without a limit.
 struct MessageResult: Equatable {
     /// The message, or what stands before the error.
     var output: [UInt8]
-    /// What is wrong.
+    /// The fault of the message.
     var error: DeflateError?
     /// Indicates whether there is more of it than the model holds.
     var isTooLarge = false
 
-    /// What must come of it with a limit.
+    /// Returns the expected result with a limit.
     func limited(to limit: Int) -> MessageResult {
         guard self.output.count > limit else { return self }
         return MessageResult(output: Array(self.output.prefix(limit)), error: .outputTooLarge(limit: limit))
@@ -20,9 +20,9 @@ struct MessageResult: Equatable {
 
 /// Inflates the messages of a connection, one after the other.
 struct MessageModel {
-    /// How many bits zlib is told that the window has.
+    /// The window bits that zlib is given.
     var windowBits = 15
-    /// How much output zlib has room for at a time.
+    /// The room for zlib's output at a time, in bytes.
     var step = OneCallZlib.capacity
     /// Indicates whether a message may refer to the ones before.
     var keepsWindow: Bool
@@ -38,14 +38,14 @@ struct MessageModel {
 
     /// Inflates a whole message.
     mutating func inflate(_ payload: [UInt8]) -> MessageResult {
-        // RFC 7692 gives every message at least one byte; none at all can only be an empty message.
+        // RFC 7692 gives every message at least one byte; an empty payload can only be an empty message.
         guard !payload.isEmpty else { return MessageResult(output: []) }
         let result = self.inflate(payload, tail: [0x00, 0x00, 0xFF, 0xFF])
         self.history = self.keepsWindow ? (self.history + result.output).suffix(32_768) : []
         return result
     }
 
-    /// What is known of a message when these bytes of it have arrived.
+    /// Returns the known beginning of a message when these bytes of it have arrived.
     func beginning(_ payload: [UInt8]) -> [UInt8] {
         self.inflate(payload, tail: []).output
     }

@@ -3,9 +3,9 @@
 import CZlib
 import Deflate
 
-/// What zlib made of some bytes.
+/// zlib's result for some bytes.
 struct ZlibResult {
-    /// Why it stopped.
+    /// The reason for which it stopped.
     enum Stop {
         /// The deflate stream, with its checksum if it has one, has ended.
         case streamEnd
@@ -19,11 +19,11 @@ struct ZlibResult {
         case tooLarge
     }
 
-    /// Why it stopped.
+    /// The reason for which it stopped.
     var stop: Stop
-    /// What it inflated until then.
+    /// The output until then.
     var output: [UInt8]
-    /// How many bytes of the input it took.
+    /// The number of input bytes that it took.
     var usedByteCount: Int
 }
 
@@ -32,7 +32,7 @@ enum OneCallZlib {
     /// The most that is inflated.
     static let capacity = 1 << 21
 
-    /// Where zlib writes: memory that is used again is faster than memory that is made for each input.
+    /// The memory for zlib's output, reused because that is faster than an allocation for each input.
     ///
     /// - Safety: a fuzz target has one thread.
     nonisolated(unsafe) private static let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: Self.capacity)

@@ -46,7 +46,8 @@ struct GreetingCheck {
             require(whole.byteCount == self.bytes.count, "\(whole.byteCount) of \(self.bytes.count) bytes were read")
             return
         }
-        // The bytes that follow are another's, and without its last byte nothing was known. HTTP leaves a wrong byte.
+        // The bytes that follow are not the proxy's, and the outcome was unknown before the last byte. HTTP leaves an
+        // invalid byte.
         var known = whole.byteCount
         if case .failed = whole.outcome { known = min(known + 1, self.bytes.count) }
         let alone = self.course(of: [self.bytes[..<known]])

@@ -2,13 +2,13 @@
 
 import StreamSession
 
-/// What was delivered, and how much of it the parts of a closing text have had.
+/// The delivered output, and the amount of it that the parts of a closing text have covered.
 struct ClosingModel {
     private let delivered: [Unicode.Scalar]
     /// Indicates whether no text has closed it before.
     private let isOpen: Bool
     private var place = 0
-    /// Indicates whether something was passed over.
+    /// Indicates whether characters were skipped.
     private(set) var isRewritten = false
     /// Indicates whether a full stop took the place of the rest.
     private(set) var isStopped = false
@@ -22,13 +22,13 @@ struct ClosingModel {
         Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
     }
 
-    /// Returns whether nothing was delivered beyond the parts, white space and marks apart.
+    /// Returns whether no output was delivered beyond the parts, white space and marks apart.
     mutating func isAtEnd() -> Bool {
         self.passOver(before: nil)
         return self.place == self.delivered.count
     }
 
-    /// How many bytes of the next part were delivered; nil when it is another text.
+    /// Returns the number of delivered bytes of the next part; nil when it is another text.
     mutating func compare(_ text: [UInt8]) -> Int? {
         let part = Self.scalars(text)
         var next = 0
@@ -108,7 +108,7 @@ struct ClosingModel {
 }
 
 extension LedgerModel {
-    /// Where an item began that took the index of an earlier one over, in each channel.
+    /// Begins an item that takes over the index of an earlier one, in each channel.
     mutating func beginItem(_ outputIndex: Int) {
         let (index, isTooFar) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !isTooFar else { return }
@@ -185,7 +185,7 @@ extension LedgerModel {
     /// The slot of a kind with the highest position in the attempt that runs.
     func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? { self.texts(of: kind).last?.slot }
 
-    /// What has come of a kind in the attempt that runs, by slot, in the order of their positions.
+    /// Returns the output of a kind in the current attempt, by slot, in the order of their positions.
     func texts(of kind: ReplaySlot.Kind) -> [(slot: ReplaySlot, bytes: [UInt8])] {
         let channel = self.channels[LedgerChannel(kind).rawValue]
         let own = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == kind }

@@ -15,9 +15,9 @@ extension LedgerProgram {
         return byte < 250 ? Self.phrases[byte % Self.phrases.count] : String(repeating: "m", count: byte + 251)
     }
 
-    /// The operations that a code from 208 on stands for.
+    /// Returns the operations of a code from 208 on.
     ///
-    /// A model that holds much takes long to compare, and finds nothing that a small one does not find.
+    /// A large model takes long to compare, and finds no more faults than a small one.
     mutating func closing(_ code: UInt8, for model: LedgerModel) -> [LedgerOperation] {
         guard model.channels.allSatisfy({ $0.delivered.count < 2_048 }) else { return [] }
         switch code % 8 {
@@ -26,7 +26,7 @@ extension LedgerProgram {
         case 4: return [.close(self.slot(), Array(self.phrase().utf8))]
         case 5: return [.beginItem(self.index())]
         case 6: return [.delta(self.slot(), Array(self.phrase().utf8))]
-        // More of the newest slot, so that there is something to change in the middle of it.
+        // More of the newest slot, so that its middle can be changed.
         default:
             guard let newest = model.texts(of: self.kind()).last else { return [] }
             return [.delta(newest.slot, Array(self.phrase().utf8))]

@@ -26,10 +26,10 @@ public func fuzzReplayLedger(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CI
     return 0
 }
 
-/// Ends the process when something does not hold.
+/// Ends the process when a condition does not hold.
 func require(_ holds: Bool, _ what: @autoclosure () -> String) {
     guard !holds else { return }
-    // An optimised build says nothing of its own, and standard output is lost in a crash.
+    // An optimised build prints no message of its own, and standard output is lost in a crash.
     FileHandle.standardError.write(Data("broken: \(what())\n".utf8))
     preconditionFailure()
 }

@@ -2,7 +2,7 @@
 
 import StreamSession
 
-/// What a consumer concatenates.
+/// The channels that a consumer concatenates.
 enum LedgerChannel: Int, CaseIterable {
     case text, refusal, reasoning, toolInput
 
@@ -27,9 +27,9 @@ struct LedgerModel {
     /// One channel's output, and how far an attempt has repeated or produced it.
     struct Sequence<Element> {
         var delivered: [Element] = []
-        /// How much is not expected again.
+        /// The amount that is not expected again.
         var settledCount = 0
-        /// How much has come in the attempt that runs, what is settled among it.
+        /// The amount that has come in the current attempt, settled output included.
         var cursor = 0
 
         var isCaughtUp: Bool { self.cursor == self.delivered.count }
@@ -40,7 +40,7 @@ struct LedgerModel {
             self.cursor = self.delivered.count
         }
 
-        /// Where settled items end; nil when they have not come whole, or stand behind others.
+        /// Returns the end of settled items; nil when they have not come whole, or follow others.
         func settled(where belongs: (Element) -> Bool) -> Int? {
             let open = self.delivered[self.settledCount...]
             let end = self.settledCount + open.prefix(while: belongs).count
@@ -49,7 +49,7 @@ struct LedgerModel {
     }
 
     private(set) var channels = LedgerChannel.allCases.map { _ in Sequence<Piece>() }
-    /// Where the output of an item begins in a channel, by the item's index, when that had been an earlier item's.
+    /// The beginning of an item's output in a channel, by the item's index, when that had been an earlier item's.
     var restarts = LedgerChannel.allCases.map { _ in [Int: Int]() }
     /// The slots that a text has closed in the attempt that runs.
     var closed: Set<ReplaySlot> = []
@@ -63,7 +63,7 @@ struct LedgerModel {
     private var hasEverything: Bool { self.channels.allSatisfy { $0.isCaughtUp } && self.calls.isCaughtUp }
     var hasDelivered: Bool { self.channels.contains { !$0.delivered.isEmpty } || !self.calls.delivered.isEmpty }
 
-    /// How often the slot changes within a channel.
+    /// The number of slot changes within a channel.
     var slotChangeCount: Int {
         self.channels.reduce(0) { sum, channel in
             sum + zip(channel.delivered, channel.delivered.dropFirst()).count { $0.slot != $1.slot }
@@ -145,7 +145,8 @@ struct LedgerModel {
         self.calls.cursor = self.calls.settledCount
     }
 
-    /// What is settled with so many items: an end in each channel, and one of the calls; nil when it cannot be.
+    /// Returns the settled output of a number of items: an end in each channel, and one of the calls; nil when it
+    /// cannot be.
     private func ends(settling itemCount: Int) -> (channels: [Int], calls: Int, items: Range<Int>)? {
         let (end, isTooFar) = self.settledItemCount.addingReportingOverflow(itemCount)
         guard !self.hasDiverged, itemCount >= 0, !isTooFar else { return nil }
@@ -171,7 +172,8 @@ struct LedgerModel {
 
     // MARK: What is expected
 
-    /// What a channel expects next in one slot, as an attempt would send it; nil when it is caught up.
+    /// Returns the next expected output of a channel in one slot, as an attempt would send it; nil when it is caught
+    /// up.
     func expected(in channel: LedgerChannel) -> (slot: ReplaySlot, bytes: [UInt8])? {
         let pending = self.channels[channel.rawValue].pending
         guard let slot = pending.first?.slot else { return nil }
@@ -189,7 +191,7 @@ struct LedgerModel {
             call.kind, outputIndex: outputIndex, name: call.name, namespace: call.namespace, arguments: call.arguments)
     }
 
-    /// The rest of a replay that contradicts nothing.
+    /// Returns the rest of a replay without contradictions.
     func everythingExpected() -> [LedgerOperation] {
         var copy = self
         var operations: [LedgerOperation] = []

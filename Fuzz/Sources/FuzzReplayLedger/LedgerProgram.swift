@@ -17,7 +17,7 @@ enum LedgerOperation {
     case closeKind(ReplaySlot.Kind, [(slot: ReplaySlot, bytes: [UInt8])], itemCount: Int)
 }
 
-/// Reads operations from bytes; whatever the bytes are, they mean something.
+/// Reads operations from bytes; any bytes are valid.
 struct LedgerProgram {
     private var bytes: ArraySlice<UInt8>
     /// More raw events than the ledger has counts for take long, and come once.
@@ -40,7 +40,7 @@ struct LedgerProgram {
         case 9: return [.replaySettling(self.index())]
         case 10: return [.finish]
         case 11: return self.flood()
-        // A response that goes on where it broke repeats nothing, and the ledger is told nothing.
+        // A response that continues where it broke repeats no output, and the ledger receives no input.
         default: return []
         }
     }
@@ -167,7 +167,7 @@ extension LedgerOperation {
         return true
     }
 
-    /// A delta as deltas of one scalar; anything else as it is.
+    /// A delta as deltas of one scalar; any other operation unchanged.
     fileprivate var scalars: [LedgerOperation] {
         guard case .delta(let slot, let bytes) = self, !bytes.isEmpty else { return [self] }
         return String(decoding: bytes, as: UTF8.self).unicodeScalars.map { .delta(slot, Array(String($0).utf8)) }

@@ -6,13 +6,13 @@ import StreamSession
 struct LedgerRun {
     private var ledger = ReplayLedger()
     private(set) var model = LedgerModel()
-    /// What a consumer holds, in each channel.
+    /// The output that a consumer has, in each channel.
     private var received = LedgerChannel.allCases.map { _ in [UInt8]() }
     private var receivedCalls: [ReplayedToolCall] = []
-    /// How each end was judged.
+    /// The verdict on each end.
     private(set) var completions: [ReplayLedger.Completion] = []
 
-    /// What a consumer holds at the end, with the calls in words.
+    /// The output that a consumer has at the end, with the calls as text.
     var delivered: [[UInt8]] { self.received + self.receivedCalls.map { Array("\($0)".utf8) } }
 
     /// Performs one operation on both, and compares all that can be seen.
@@ -53,7 +53,7 @@ struct LedgerRun {
     }
 
     private mutating func close(_ bytes: [UInt8], in slot: ReplaySlot) {
-        // Behind a divergence nothing is read any more.
+        // After a divergence no input is read.
         guard !self.model.hasDiverged else { return }
         let memory = self.copy(of: bytes)
         defer { memory.deallocate() }

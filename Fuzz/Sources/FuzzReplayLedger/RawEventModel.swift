@@ -1,6 +1,6 @@
 // Counts of raw events, as the ledger's documentation describes them.
 
-/// How many raw events were passed on, by type and item.
+/// The number of raw events that were passed on, by type and item.
 struct RawEventModel {
     private struct Key: Hashable {
         /// The type's place among all that have a count of their own.
@@ -15,7 +15,7 @@ struct RawEventModel {
     private var types: [String: Int] = [:]
     private var delivered: [Key: Int] = [:]
     private var seen: [Key: Int] = [:]
-    /// How many keys have an item.
+    /// The number of keys with an item.
     private var itemCount = 0
 
     /// All types without a count of their own.

@@ -3,12 +3,12 @@
 import Invariants
 import ResponseEvents
 
-/// What the decoder says about some bytes.
+/// The decoder's result for some bytes.
 struct DecodedEvent {
     /// The facts about the event, or the name of the error.
     let facts: EventFacts
 
-    /// An event that leaves something in every field that a decoder keeps.
+    /// Events that leave a value in every field that a decoder keeps.
     private static let earlierEvents = [
         #"{"type":"response.completed","response":{"id":"\u0041","status":"s","model":"m","end_turn":true,"#
             + #""error":{"code":"c","type":"t","message":"m"},"incomplete_details":{"reason":"r"},"usage":{"#
@@ -21,7 +21,7 @@ struct DecodedEvent {
     /// Bytes that would complete a text that is cut off.
     private static let paddings: [[UInt8]] = [[0], Array("\"}],:1 ".utf8), [0xFF], Array("\\".utf8)]
 
-    /// Decodes; ends the process when anything but the bytes makes a difference.
+    /// Decodes; ends the process when the result depends on more than the bytes.
     init(_ bytes: [UInt8]) {
         var fresh = ResponseEventDecoder()
         self.facts = Self.decode(bytes, padding: Self.paddings[0], with: &fresh)
@@ -43,7 +43,7 @@ struct DecodedEvent {
         var hash = bytes.withUnsafeBytes { InputHash($0) }
         for _ in 0..<4 {
             var sibling = bytes
-            // Another letter or digit, most often in a value; or none, and the event comes twice.
+            // Another letter or digit, most often in a value; or none, and the event is repeated.
             let place = Int(hash.next() % UInt64(sibling.count))
             if sibling[place] & 0x50 != 0 { sibling[place] ^= 1 << UInt8(hash.next() % 3) }
             _ = Self.decode(sibling, padding: Self.paddings[0], with: &decoder)

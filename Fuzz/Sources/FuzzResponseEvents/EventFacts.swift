@@ -29,7 +29,7 @@ struct EventFacts: ExpressibleByDictionaryLiteral {
 }
 
 extension EventFacts {
-    /// What a decoded event says, copied.
+    /// Copies the facts of a decoded event.
     init(_ event: ResponseEvent) {
         self.init(event.kind)
         self["type"] = String(event.typeName)
@@ -117,7 +117,7 @@ extension EventFacts {
         for (index, field) in error.headers.enumerated() { self["header \(index)"] = "\(field.name): \(field.value)" }
     }
 
-    /// What a server says about an error.
+    /// Copies the facts of a server's error.
     init(_ facts: ServerErrorFacts) {
         let text = { (count: Int?) in count.map { "\($0)" } }
         self = [

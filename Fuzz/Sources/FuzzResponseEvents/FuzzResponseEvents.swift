@@ -15,7 +15,7 @@ public func fuzzResponseEvents(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> 
     do throws(StrictJSONError) {
         node = try reader.read()
     } catch {
-        // Nobody knows what Foundation makes of such a text, and the decoder must refuse it.
+        // Foundation's result for such a text is unknown, and the decoder must refuse it.
         if error == .unreadablyDeep { return refuse(bytes) }
         node = nil
     }
@@ -30,10 +30,10 @@ public func fuzzResponseEvents(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> 
     return 0
 }
 
-/// Ends the process when something does not hold.
+/// Ends the process when a condition does not hold.
 func require(_ holds: Bool, _ what: @autoclosure () -> String) {
     guard !holds else { return }
-    // An optimised build says nothing of its own, and standard output is lost in a crash.
+    // An optimised build prints no message of its own, and standard output is lost in a crash.
     FileHandle.standardError.write(Data("broken: \(what())\n".utf8))
     preconditionFailure()
 }

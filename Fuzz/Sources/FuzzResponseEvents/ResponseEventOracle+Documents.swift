@@ -35,7 +35,7 @@ extension ResponseEventOracle {
         ["true": true, "1": true, "false": false, "0": false][self.scalar(name, of: node)?.trimmed.lowercased() ?? ""]
     }
 
-    /// What `ServerErrorFacts` says about a body or an event.
+    /// Returns the expected `ServerErrorFacts` of a body or an event.
     func serverError(_ root: JSONNode) -> EventFacts {
         let error = self.value("error", of: root)
         let source = error ?? self.value("detail", of: root) ?? root
@@ -104,7 +104,7 @@ extension ResponseEventOracle {
         return facts
     }
 
-    /// Nothing used and nothing else known means that there is no such window.
+    /// Returns a window; zero use without known values means that there is no such window.
     private func window(_ node: JSONNode?) -> String? {
         guard let used = self.double("used_percent", of: node) else { return nil }
         let minutes = self.count("window_minutes", of: node)

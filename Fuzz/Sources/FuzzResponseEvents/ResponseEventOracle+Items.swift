@@ -1,7 +1,7 @@
 // Output items, their parts, and the events that close parts.
 
 extension ResponseEventOracle {
-    /// Where an event that closes a slot has the slot's text.
+    /// The place of a slot's text in an event that closes the slot.
     enum Closing {
         /// In a member of the event.
         case text(kind: String, member: String)
@@ -115,7 +115,7 @@ extension ResponseEventOracle {
 }
 
 extension JSONNode {
-    /// The elements of an array; none of anything else.
+    /// The elements of an array; none of any other value.
     var elements: [JSONNode] {
         guard case .array(let elements) = self.kind else { return [] }
         return elements

@@ -2,7 +2,7 @@
 
 /// Says what decoding an event gives: an error, or facts about it in a fixed order.
 struct ResponseEventOracle {
-    /// How deep arrays and objects may be nested, the event itself included.
+    /// The deepest nesting of arrays and objects, the event itself included.
     static let maximumDepth = 512
 
     let bytes: [UInt8]
@@ -27,7 +27,7 @@ struct ResponseEventOracle {
         return facts
     }
 
-    /// Steps, which say nothing but themselves.
+    /// The types of steps without content.
     private static let steps = [
         "response.queued", "response.in_progress", "response.content_part.added",
         "response.reasoning_summary_part.added", "responsesapi.websocket_timing",

@@ -2,7 +2,7 @@
 
 /// A JSON value and where it stands in its text.
 struct JSONNode {
-    /// What a value is.
+    /// The type of a value.
     indirect enum Kind {
         case object([Member])
         case array([JSONNode])
@@ -20,20 +20,20 @@ struct JSONNode {
     }
 
     let kind: Kind
-    /// Where the value stands, the quotes of a string included.
+    /// The place of the value, including the quotes of a string.
     let range: Range<Int>
 }
 
-/// Why a text cannot be read.
+/// The reason for which a text cannot be read.
 enum StrictJSONError: Error {
     case notJSON
-    /// More nesting than the reader's own stack allows; nothing is known about the rest.
+    /// More nesting than the reader's own stack allows; the rest is unknown.
     case unreadablyDeep
 }
 
 /// Reads one value and what may stand around it.
 struct StrictJSON {
-    /// What is read beyond RFC 8259.
+    /// The extensions of RFC 8259 that are read.
     enum Dialect {
         case strict
         /// A comma may stand before a closing bracket.

@@ -24,7 +24,7 @@ struct TokenMutator {
         "\"x\"", "\"12\"", "{}", "[]", "[1]", "{\"a\":1}",
     ].map { Array($0.utf8) }
 
-    /// What a string may hold, escaped or not.
+    /// The characters of a string, escaped or not.
     private static let characters = [
         "\\n", "\\\"", "\\\\", "\\/", "\\u0041", "\\u0000", "\\ud83d", "\\ude00", "\\ud83d\\ude00", "é", "😀", "x",
     ].map { Array($0.utf8) }
@@ -39,7 +39,7 @@ struct TokenMutator {
         }
     }
 
-    /// A changed text; nil when its bytes are to be changed, or there is nothing to change.
+    /// Returns a changed text; nil when its bytes are to be changed, or it has no token.
     mutating func mutated() -> [UInt8]? {
         guard self.next(below: 2) == 0 else { return nil }
         for _ in 0...self.next(below: 2) {
@@ -48,7 +48,7 @@ struct TokenMutator {
         return Array(self.tokens.joined())
     }
 
-    /// Changes something; false when there is nothing to change.
+    /// Changes a token; returns false when there is none.
     private mutating func mutate() -> Bool {
         let members = self.tokens.indices.filter { self.isMember($0) }
         guard !members.isEmpty else { return false }
@@ -89,7 +89,7 @@ struct TokenMutator {
         return Int(self.state >> 33) % bound
     }
 
-    /// A string, a bracket or the like, or a run of anything else.
+    /// Returns the byte count of a string, a bracket or the like, or a run of other bytes.
     private static func tokenByteCount(_ bytes: ArraySlice<UInt8>) -> Int {
         let marks = Array("{}[]:,\" \n\r\t".utf8)
         guard bytes.first == UInt8(ascii: "\"") else { return max(1, bytes.prefix { !marks.contains($0) }.count) }

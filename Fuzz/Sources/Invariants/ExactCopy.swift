@@ -21,7 +21,7 @@ public enum ExactCopy {
 
 /// Reads of memory that no optimisation takes away.
 public enum MemoryReading {
-    /// What was read last; nobody asks.
+    /// The sum of the last read, which is never used.
     ///
     /// - Safety: a fuzz target has one thread that reads.
     nonisolated(unsafe) public static var lastSum: UInt8 = 0

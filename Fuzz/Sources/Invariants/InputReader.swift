@@ -2,7 +2,7 @@
 
 /// Reads decisions from the beginning of an input, and leaves the rest.
 ///
-/// At the end of the input every byte is zero, so that any input means something.
+/// At the end of the input every byte is zero, so that any input is valid.
 public struct InputReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
@@ -10,7 +10,7 @@ public struct InputReader {
     /// Reads an input.
     public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    /// How many bytes are left.
+    /// The number of remaining bytes.
     public var remainingByteCount: Int { self.bytes.count - self.offset }
 
     /// The bytes that were not read.

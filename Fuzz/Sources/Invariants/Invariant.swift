@@ -6,7 +6,7 @@
     import Glibc
 #endif
 
-/// Ends the process unless something holds, with the words for what does not.
+/// Ends the process unless a condition holds, with a description of the failure.
 ///
 /// libFuzzer writes the input to a file when the process is ended in this way.
 @inline(__always)

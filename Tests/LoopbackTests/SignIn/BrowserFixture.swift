@@ -5,7 +5,7 @@ import Testing
 
 @testable import Chappie
 
-/// What a browser's request got.
+/// The answer to a browser's request.
 struct BrowserAnswer: Sendable {
     /// The status code; nil when the connection ended without one.
     let statusCode: Int?
@@ -20,7 +20,7 @@ struct BrowserAnswer: Sendable {
 
 /// Requests as a browser makes them, byte for byte.
 enum BrowserRequests {
-    /// A connection to a port of this machine; nil when nobody listens.
+    /// Returns a connection to a port of this machine; nil without a listener.
     static func connect(to port: UInt16) -> RawPeer? {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -55,13 +55,13 @@ enum BrowserRequests {
         "GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
     }
 
-    /// Asks for something at a sign-in.
+    /// Sends a request to a sign-in.
     static func ask(_ target: String, of signIn: ChappieBrowserSignIn) async throws -> BrowserAnswer {
         try await Self.send(Self.get(target, port: signIn.port), to: signIn.port)
     }
 }
 
-/// A port of this machine that is taken, and at which nobody answers.
+/// A port of this machine that is taken, and that does not answer.
 final class TakenPort: Sendable {
     let port: UInt16
     private let descriptor: CInt

@@ -169,7 +169,7 @@ import Testing
         let signIn = try await Self.session([busy.port, 0], clock).startBrowserSignIn()
         #expect(signIn.port != busy.port)
         #expect(clock.sleeps == Array(repeating: .milliseconds(200), count: 10))
-        // Each time whoever has it was asked to leave.
+        // Each time the owner of the port was asked to release it.
         let peer = try await busy.accept()
         let asked = await peer.read(until: "\r\n\r\n")
         #expect(asked.hasPrefix("GET /cancel HTTP/1.1\r\n"))

@@ -18,7 +18,7 @@ import Testing
         try Flow(way, clock: FlowClock(hangs: true), storage: storage, server: server, client: client)
     }
 
-    /// How a sign-in ends.
+    /// Returns the result of a sign-in.
     private static func end(_ signIn: ChappieBrowserSignIn) -> Task<Result<ChappieAccount, any Error>, Never> {
         Task {
             do { return .success(try await signIn.complete()) } catch { return .failure(error) }
@@ -106,7 +106,7 @@ import Testing
         #expect(second.statusCode == 200 && second.text.contains("has come back already"))
         signIn.cancel()
         #expect(await Self.error(end) == .cancelledSignIn)
-        // Whoever waited is told the truth.
+        // The waiting browser is shown the true result.
         let answer = await BrowserRequests.answer(first)
         #expect(answer.text.contains("<h1>The sign-in was cancelled</h1>"))
         #expect(flow.count(.exchange) == 1)

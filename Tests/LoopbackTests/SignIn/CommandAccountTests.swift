@@ -123,7 +123,7 @@ import Testing
         #expect(again.errorOutput == "Nobody was signed in as default.\n")
     }
 
-    /// What only the options of `login` said is known to the other commands.
+    /// Settings that only the options of `login` contained are known to the other commands.
     @Test func aServerThatOnlyTheOptionsNamedRefreshesAndRevokes() async throws {
         let program = try Self.guarded()
         let words = program.standardClient.map { $0 == program.issuer ? program.issuer + "/tenant" : $0 }

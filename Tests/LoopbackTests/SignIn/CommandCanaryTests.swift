@@ -3,11 +3,11 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-/// What other programs of the machine see of one that holds tokens, and what is left of one that crashes.
+/// The data that other programs of the machine can see of one that holds tokens, and of one that crashes.
 @Suite(.timeLimit(.minutes(1))) struct CommandCanaryTests {
     private static let marker = ChappieTestServer.tokenMarker
 
-    /// Runs the command until the endpoint has been asked, which says nothing; its words, its environment, its output.
+    /// Runs the command until the unanswering endpoint was called; returns its arguments, its environment, its output.
     private static func seen(
         _ words: [String], of program: CommandProgram, silentAt endpoint: ChappieTestServer.SignIn.Endpoint
     ) async throws -> CommandProgram.Outcome {
@@ -55,7 +55,7 @@ import Testing
     func theTextOfACrashHoldsNoToken(command: String, words: String) async throws {
         let directory = try TemporaryDirectory()
         let storage = ChappieFileCredentialStorage(directory: directory.path(of: "credentials"))
-        // What the server says is for nobody's eyes either.
+        // The server's text must not be visible either.
         let body = #"{"error":{"code":"refresh_token_reused","message":"\#(Self.marker)"}}"#
         let change = { (configuration: inout ChappieTestServer.Configuration) in
             configuration.signIn.faults = [.init(.refresh, .refusal(statusCode: 401, body: body))]
@@ -76,7 +76,7 @@ import Testing
 }
 
 extension TemporaryDirectory {
-    /// Lets whoever waits at a pipe go on.
+    /// Releases the callers that wait at a pipe.
     fileprivate func open(_ name: String) throws {
         let pipe = try FileHandle(forWritingTo: self.url.appendingPathComponent(name))
         try pipe.write(contentsOf: Data("\n".utf8))

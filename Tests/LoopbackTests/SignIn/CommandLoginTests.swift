@@ -30,7 +30,7 @@ import Testing
         #expect(stored.issuer == program.issuer)
         #expect(program.server.state(ofToken: stored.accessToken) == .good)
         for secret in stored.secrets { #expect(!outcome.everything.contains(secret)) }
-        // Nothing moves where nobody looks.
+        // No line is rewritten when the output is not a terminal.
         #expect(!outcome.everything.contains("\r") && !outcome.everything.contains("\u{1B}"))
     }
 
@@ -159,8 +159,8 @@ import Testing
 
     // MARK: A browser
 
-    /// A program that takes the place of the one that opens pages: it notes its arguments, its environment and what runs
-    /// beside itself, and follows the page like a browser in which somebody agrees.
+    /// Returns a program that replaces the one that opens pages: it records its arguments, its environment and the
+    /// running processes, and follows the page like a browser in which the user agrees.
     private static func opener(in program: CommandProgram) throws -> String {
         let script = """
             #!/bin/sh

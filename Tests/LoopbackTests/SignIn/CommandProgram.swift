@@ -4,7 +4,7 @@ import Foundation
 
 /// The program `chappie` as a person runs it, with a home of its own.
 struct CommandProgram {
-    /// What a run came to.
+    /// The result of a run.
     struct Outcome {
         let output: String
         let errorOutput: String
@@ -17,7 +17,7 @@ struct CommandProgram {
     /// Its home, and the place of the files of a test.
     let home: TemporaryDirectory
 
-    /// A server, and a home in which nobody is signed in.
+    /// Creates a server, and a home directory without accounts.
     init(_ signIn: ChappieTestServer.SignIn = .init()) throws {
         var configuration = ChappieTestServer.Configuration()
         configuration.signIn = signIn
@@ -34,10 +34,10 @@ struct CommandProgram {
         ChappieFileCredentialStorage(directory: self.home.path(of: "credentials"))
     }
 
-    /// Who signs in, at a server like OpenAI's.
+    /// The options of a client of a server like OpenAI's.
     var client: [String] { ["--client-id", "app", "--issuer", self.issuer] }
 
-    /// Who signs in, at a server that keeps to the standards.
+    /// The options of a client of a server that conforms to the standards.
     var standardClient: [String] {
         self.client + [
             "--token-endpoint", self.issuer + "/oauth/token", "--device-endpoint",
@@ -75,7 +75,7 @@ struct CommandProgram {
             output: String(decoding: result.output, as: UTF8.self), errorOutput: errors ?? "", status: result.status)
     }
 
-    /// Has somebody signed in.
+    /// Signs a user in.
     func signIn(as account: String = "default", lifetime: Int? = nil) throws -> ChappieStoredCredential {
         let tokens = self.server.issueTokens(lifetime: lifetime, clientID: "app")
         let stored = ChappieStoredCredential(
@@ -88,6 +88,6 @@ struct CommandProgram {
 }
 
 extension ChappieStoredCredential {
-    /// What must be seen nowhere.
+    /// The values that must not appear anywhere.
     var secrets: [String] { [self.accessToken, self.refreshToken, self.idToken].compactMap(\.self) }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Chappie
 
-/// How signing in with a device code fails, over real sockets.
+/// Failures of a sign-in with a device code, over real sockets.
 @Suite(.timeLimit(.minutes(1))) struct DeviceCodeFailureTests {
     private typealias Fault = ChappieTestServer.SignIn.Fault
 

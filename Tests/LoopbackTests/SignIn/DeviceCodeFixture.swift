@@ -4,15 +4,15 @@ import StreamTransport
 
 @testable import Chappie
 
-/// A clock of a sign-in whose time passes when somebody sleeps.
+/// A clock of a sign-in that advances when a caller sleeps.
 final class FlowClock: Sendable {
-    /// The date, which somebody may set.
+    /// The date, which a test may set.
     let date = LockedValue(Date())
     private let time = LockedValue(Duration.zero)
     private let slept = LockedValue<[Duration]>([])
     private let hangs: Bool
 
-    /// Something sleeps now.
+    /// Occurs when a caller sleeps.
     let isAsleep = Happening()
 
     /// A clock; one that hangs sleeps until the task is cancelled.
@@ -120,7 +120,7 @@ struct Flow {
         return ChappieAuthSession(configuration: configuration, clock: clock.clock)
     }
 
-    /// How many requests have come to an endpoint.
+    /// Returns the number of requests to an endpoint.
     func count(_ endpoint: ChappieTestServer.SignIn.Endpoint) -> Int {
         self.server.signInLog.count { $0.endpoint == endpoint }
     }

@@ -131,7 +131,7 @@ import Testing
         #expect(flow.count(.poll) == 3 && flow.count(.exchange) == 1)
     }
 
-    /// The date says nothing about how long a code has been waited for.
+    /// The date does not determine how long a code has been waited for.
     @Test(arguments: [-1e9, 1e9])
     func dateJumpDoesNotAffectTheSignIn(seconds: Double) async throws {
         let flow = try Flow { $0.pendingPollCount = 5 }

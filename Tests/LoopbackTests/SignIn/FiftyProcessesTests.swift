@@ -66,7 +66,7 @@ import Testing
             #expect(second.lines.last?.hasPrefix("failed: auth.reauthentication-required") == true, "\(second.lines)")
             let third = try await self.run("request", self.arguments(fixture))
             #expect(third.lines == second.lines)
-            // Who asked a second time was told, and nobody asks a third time.
+            // The second request was refused, and no third one is sent.
             #expect(fixture.server.signInLog(of: .refresh).map(\.errorCode) == [nil, "refresh_token_reused"])
             #expect(try await self.storage.withLock(of: "default", timeout: .zero) { true })
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Chappie
 
-/// Tokens go to the servers that they are for, and into the storage, and nowhere else.
+/// Tokens are sent only to their servers, and written only to the storage.
 @Suite(.timeLimit(.minutes(1))) struct RefreshCanaryTests {
     private static let faults: [ChappieTestServer.SignIn.Answer?] = [
         nil, .refusal(statusCode: 401, body: #"{"error":{"code":"refresh_token_reused"}}"#), .dropped, .truncated,

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct RefreshFailureTests {
     typealias Answer = ChappieTestServer.SignIn.Answer
 
-    /// What a refresh that somebody asks for throws, whether only a new sign-in helps, and what a turn throws then.
+    /// Expects the error of an explicit refresh, whether only a new sign-in helps, and the error of a turn.
     private func expect(
         _ answer: Answer, _ tag: String, requiresReauthentication: Bool, turn: String? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -106,7 +106,7 @@ import Testing
             fixture.server.stop()
             let error = await #expect(throws: ChappieAuthError.self) { try await session.refreshAuth() }
             #expect(error?.tag == "auth.network" && error?.isRetryable == true)
-            // It is still good, as far as anybody knows.
+            // As far as this side knows, it is still valid.
             #expect(try await session.credential(for: .connecting).bearerToken == fixture.tokens.accessToken)
         }
     }
@@ -122,7 +122,7 @@ import Testing
             let error = await #expect(throws: ChappieAuthError.self) { try await keeper.refresh() }
             #expect(ContinuousClock.now - start < AuthorizationClient.timeout)
             #expect(error?.tag == "auth.network" && error?.isRetryable == true)
-            // Nobody is left with the lock, and the token is good.
+            // The lock is released, and the token is valid.
             #expect(try await fixture.storage.withLock(of: "default", timeout: .zero) { true })
             #expect(try await keeper.credential(for: .connecting).bearerToken == fixture.tokens.accessToken)
         }

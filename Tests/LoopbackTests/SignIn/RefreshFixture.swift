@@ -1,4 +1,4 @@
-// What the tests of refreshing share: a server that gives tokens and wants them, and somebody who is signed in.
+// The shared fixture of refresh tests: a server that issues and requires tokens, and a signed-in account.
 import ChappieTestServer
 import Foundation
 import Synchronization
@@ -6,7 +6,7 @@ import Testing
 
 @testable import Chappie
 
-/// Somebody who is signed in at a test server.
+/// A signed-in account of a test server.
 struct RefreshFixture: Sendable {
     let server: ChappieTestServer
     let storage: any ChappieCredentialStorage
@@ -32,7 +32,7 @@ struct RefreshFixture: Sendable {
         }
     }
 
-    /// What is stored after the sign-in.
+    /// The stored credential after the sign-in.
     var credential: ChappieStoredCredential {
         var credential = ChappieStoredCredential(
             accessToken: self.tokens.accessToken, refreshToken: self.tokens.refreshToken, idToken: self.tokens.idToken,
@@ -42,7 +42,7 @@ struct RefreshFixture: Sendable {
         return credential
     }
 
-    /// What is stored.
+    /// The stored credential.
     var stored: ChappieStoredCredential? {
         get throws { try self.storage.credential(of: "default") }
     }
@@ -81,7 +81,7 @@ struct RefreshFixture: Sendable {
         return ChappieAuthSession(configuration: try self.configuration(change), clock: clock)
     }
 
-    /// How many requests to refresh have reached the server.
+    /// The number of refresh requests that have reached the server.
     var refreshCount: Int { self.server.signInLog(of: .refresh).count }
 
     /// The status codes of the requests for responses.

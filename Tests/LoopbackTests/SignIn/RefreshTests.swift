@@ -4,7 +4,7 @@ import Testing
 
 @testable import Chappie
 
-/// Credentials that are refreshed on the way, by clients that know nothing of it.
+/// Credentials that are refreshed during requests, without the client's involvement.
 @Suite(.timeLimit(.minutes(1))) struct RefreshTests {
     @Test(arguments: Wire.allCases)
     func aTokenThatEndsSoonIsRefreshedBeforeTheRequest(over wire: Wire) async throws {
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// Two stores that know nothing of each other: one of them holds a token that the other has used.
+    /// Two independent stores: one of them holds a token that the other has used.
     @Test func aTokenThatAStrangerHasUsedIsRefused() async throws {
         try await RefreshFixture.run { fixture in
             let stranger = ChappieMemoryCredentialStorage()

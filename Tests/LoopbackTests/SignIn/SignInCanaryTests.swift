@@ -4,7 +4,7 @@ import Testing
 
 @testable import Chappie
 
-/// What a sign-in learns and makes stays where it belongs: codes, verifiers, states, the names of devices, tokens.
+/// The secrets of a sign-in stay where they belong: codes, verifiers, states, the names of devices, tokens.
 @Suite(.timeLimit(.minutes(1))) struct SignInCanaryTests {
     typealias Answer = ChappieTestServer.SignIn.Answer
     typealias Endpoint = ChappieTestServer.SignIn.Endpoint
@@ -12,7 +12,7 @@ import Testing
     /// Every token and code of the server's, every verifier and every name of a device contains it.
     private static let made = Canaries(secrets: [ChappieTestServer.tokenMarker], content: [])
 
-    /// Where something goes wrong, and how; nil is nowhere.
+    /// The endpoint at fault, and its answer; nil for no fault.
     private static let faults: [(endpoint: Endpoint, answer: Answer)?] = [
         nil, (.deviceCode, .truncated), (.deviceCode, .without(member: "user_code")),
         (.poll, .refusal(statusCode: 400, body: #"{"error":"access_denied"}"#)),
@@ -51,7 +51,7 @@ import Testing
         let flow = try Flow(clock: FlowClock(hangs: true)) { $0.faults = fault.map { [$0] } ?? [] }
         let bytes = SecureRandom { [UInt8](repeating: 7, count: $0) }
         let key = try ProofKey(bytes)
-        // The state is in the address that the browser opens, and nowhere else.
+        // The state is only in the address that the browser opens.
         let canaries = Canaries(secrets: Self.made.secrets + [key.verifier, key.state], content: [])
         let signIn = try await ChappieBrowserSignIn(session: flow.session, random: bytes)
         let target = try await signIn.redirection()

@@ -4,13 +4,13 @@
 import ChappieTransport
 import Foundation
 
-/// How a client is set up for a run.
+/// The configuration of a client for a run.
 struct ClientTurn: Sendable {
     /// The server's port.
     var port: Int
     /// The wire that it prefers.
     var wire: Wire
-    /// What the server finds in the field that names a run; nil for a server that needs none.
+    /// The value of the field that names a run; nil for a server that needs none.
     var run: Int?
     /// Indicates whether a silent server is given up after a few hundred milliseconds.
     var isImpatient = false
@@ -19,7 +19,7 @@ struct ClientTurn: Sendable {
 
     /// The quiet after which a ping is sent, and the time for its answer: the service looks each 100 ms.
     private static let pingDuration = Duration.milliseconds(100)
-    /// What everything else may take.
+    /// The budget of all other waits.
     private static let shortBudget = Duration.milliseconds(300)
 
     /// Reads a whole stream; `begun` is given the way to stop it.

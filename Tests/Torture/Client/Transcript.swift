@@ -17,13 +17,13 @@ struct Transcript: Sendable {
         case completed
     }
 
-    /// What arrived.
+    /// The received events.
     private(set) var entries: [Entry] = []
     /// Every event of the stream, when the run is recorded.
     private(set) var events: [ChappieStreamEvent]?
-    /// What the stream threw.
+    /// The error that the stream threw.
     var error: (any Error)?
-    /// What the client says about its attempts.
+    /// The client's report on its attempts.
     var report: ChappieStreamReport?
 
     /// An empty transcript.
@@ -49,7 +49,7 @@ struct Transcript: Sendable {
     /// Indicates whether the stream threw because a response contradicted itself.
     var isContradicted: Bool { (self.error as? ChappieClientError)?.tag == "event.contradictory" }
 
-    /// What stands before the first reconnection.
+    /// The entries before the first reconnection.
     var beforeReconnection: ArraySlice<Entry> {
         self.entries.prefix { if case .reconnected = $0 { false } else { true } }
     }

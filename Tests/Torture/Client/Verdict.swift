@@ -5,7 +5,7 @@ import ChappieTransport
 
 /// A broken promise.
 struct Violation: Sendable {
-    /// What kind it is, as the totals count them.
+    /// The kind of the violation, as the totals count it.
     enum Kind: String, CaseIterable, Codable, Sendable {
         /// Output came twice.
         case duplicate = "duplicates"
@@ -19,17 +19,17 @@ struct Violation: Sendable {
         case hang = "hangs"
         /// Descriptors, threads or memory were not given back.
         case leak = "leaks"
-        /// Another end than the one that is required, too many requests, or something after the end.
+        /// Another end than the required one, too many requests, or an event after the end.
         case other = "others"
     }
 
     /// The kind.
     var kind: Kind
-    /// What is wrong.
+    /// The description of the violation.
     var text: String
 }
 
-/// How a run ended, when it ended well.
+/// The end of a run without violations.
 enum RunEnding: String, Sendable {
     /// The second answer continued the first.
     case recovered
@@ -49,9 +49,9 @@ struct Verdict {
     private let replay: Replay
     private let transcript: Transcript
     private let observation: ReplayServer.Observation
-    /// What went wrong.
+    /// The violations.
     private(set) var violations: [Violation] = []
-    /// How it ended.
+    /// The end of the run.
     private(set) var ending: RunEnding = .failed
 
     /// Judges a run.
@@ -212,7 +212,7 @@ struct Verdict {
         }
     }
 
-    /// What the first attempt gave the consumer; nil when the first answer does not begin like that.
+    /// Returns the consumer's output from the first attempt; nil when the first answer does not begin like that.
     private func deliveredBeforeReconnection() -> ResponseOutput? {
         let entries = self.transcript.beforeReconnection
         var counts: [OutputChannel: Int] = [:]
@@ -227,7 +227,7 @@ struct Verdict {
         return whole.prefix(byteCounts: counts, callCount: calls.count)
     }
 
-    /// Nothing but what came before the cut was delivered, and the error says so.
+    /// Judges that only output before the cut was delivered, and that the error reports it.
     private mutating func judgeDivergence(_ text: String, delivered: ResponseOutput) {
         let entries = self.transcript.entries
         for channel in OutputChannel.allCases {

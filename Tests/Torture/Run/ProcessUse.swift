@@ -1,6 +1,6 @@
-// What the process holds: descriptors, threads, memory.
+// The resources of the process: descriptors, threads, memory.
 //
-// Read from /proc; where there is none, nothing is known and nothing is checked.
+// Read from /proc; without it, no resources are known or checked.
 import Foundation
 
 /// A measurement of the process.
@@ -19,10 +19,10 @@ struct ProcessUse: Equatable, Sendable, CustomStringConvertible {
         return Self(descriptors: descriptors, threads: threads)
     }
 
-    /// Returns whether nothing was kept since `other`.
+    /// Returns whether no resources were kept since `other`.
     ///
-    /// The pool that runs tasks begins and ends threads as it likes, up to one for each core. What is not given back
-    /// after thousands of runs is more than that.
+    /// The pool that runs tasks begins and ends threads as it likes, up to one for each core. A leak after thousands of
+    /// runs is more than that.
     func isWithin(_ other: Self) -> Bool {
         self.descriptors <= other.descriptors
             && self.threads <= other.threads + ProcessInfo.processInfo.activeProcessorCount

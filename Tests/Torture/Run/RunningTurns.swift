@@ -6,9 +6,9 @@ import StreamTransport
 
 /// A table of running turns.
 final class RunningTurns: Sendable {
-    /// How long a run may take.
+    /// The time limit of a run.
     static let limit = Duration.seconds(30)
-    /// How long a cancelled run may take to end.
+    /// The time limit for a cancelled run to end.
     static let graceDuration = Duration.seconds(10)
 
     private struct Turn {

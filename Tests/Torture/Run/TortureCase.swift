@@ -1,8 +1,8 @@
-// What is run: names, and one value for each.
+// The cases of a run: names, and one value for each.
 //
-// Immutable values; nobody owns them.
+// Immutable values without an owner.
 
-/// How an answer travels.
+/// The wire form of an answer.
 enum Wire: String, CaseIterable, Codable, Sendable {
     /// A WebSocket.
     case webSocket = "ws"
@@ -19,24 +19,24 @@ enum Wire: String, CaseIterable, Codable, Sendable {
     /// Indicates whether the answer is compressed.
     var isCompressed: Bool { self == .webSocketDeflate || self == .eventStreamGzip }
 
-    /// What a client falls back to.
+    /// The wire of the client's fallback.
     var fallback: Wire { self.isCompressed ? .eventStreamGzip : .eventStream }
 }
 
-/// What happens to the connection at the offset.
+/// The fault of the connection at the offset.
 enum Cut: String, CaseIterable, Codable, Sendable {
     /// The server's half is closed in order.
     case end = "fin"
     /// The connection is reset.
     case reset = "rst"
-    /// Not a byte more is sent, and nothing is answered.
+    /// No further byte is sent or answered.
     case stall
 
     /// Indicates whether the client has to notice by itself.
     var isStall: Bool { self == .stall }
 }
 
-/// What the server answers when it is asked again.
+/// The server's answer to a repeated request.
 enum Replay: String, CaseIterable, Codable, Sendable {
     /// The same bytes.
     case identical
@@ -44,7 +44,7 @@ enum Replay: String, CaseIterable, Codable, Sendable {
     case rechunked = "other-chunks"
     /// Another response.
     case diverging = "divergence"
-    /// The same response, whose closing events say something else than its deltas; so may the first answer.
+    /// The same response, whose closing events differ from its deltas; so may the first answer's.
     case contradicting = "contradiction"
 }
 
@@ -52,11 +52,11 @@ enum Replay: String, CaseIterable, Codable, Sendable {
 struct Combination: Hashable, Sendable {
     /// The name of the session.
     var session: String
-    /// How the answer travels.
+    /// The wire of the answer.
     var wire: Wire
-    /// What happens to the first connection.
+    /// The fault of the first connection.
     var cut: Cut
-    /// What the second one carries.
+    /// The answer on the second connection.
     var replay: Replay
 
     /// The combination as the state file and `--case` spell it.
@@ -65,15 +65,15 @@ struct Combination: Hashable, Sendable {
 
 /// One run.
 struct TortureCase: Hashable, Sendable {
-    /// What is run.
+    /// The combination that is run.
     var combination: Combination
-    /// How many bytes of the first answer the client gets.
+    /// The number of bytes of the first answer that the client receives.
     var offset: Int
 
     /// The case as `--case` takes it.
     var name: String { "\(self.combination.name)/\(self.offset)" }
 
-    /// The case of a name; nil for anything else.
+    /// Creates the case of a name; nil for any other text.
     init?(name: String) {
         let parts = name.split(separator: "/").map(String.init)
         guard parts.count == 5, let wire = Wire(rawValue: parts[1]), let cut = Cut(rawValue: parts[2]),

@@ -2,15 +2,15 @@
 //
 // An immutable value.
 
-/// What a run is told.
+/// The options of a run.
 struct TortureOptions: Sendable {
-    /// What is wrong with the command line.
+    /// The fault of the command line.
     struct Problem: Error, CustomStringConvertible {
         /// The words for the user.
         var description: String
     }
 
-    /// How the command is used.
+    /// The usage of the command.
     static let usage = """
         usage: torture [options]
           --sample N%          run one offset in 100/N
@@ -47,15 +47,15 @@ struct TortureOptions: Sendable {
     var onlyCase: TortureCase?
     /// Runs at once.
     var jobs = 24
-    /// What the second answers are chosen by.
+    /// The seed of the second answers.
     var seed: UInt64 = 1
-    /// Where runs are recorded.
+    /// The file for records of runs.
     var recordFile: String?
     /// One run in how many is.
     var recordStride = 40
     /// After how long the run is stopped.
     var timeLimit: Duration?
-    /// Where the state is kept.
+    /// The file of the state.
     var stateFile = ".build/torture-state.json"
     /// Indicates whether an earlier state is ignored.
     var isFresh = false

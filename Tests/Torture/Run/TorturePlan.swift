@@ -6,7 +6,7 @@
 struct TorturePlan: Sendable {
     /// Neighbouring offsets of one combination: done whole or not at all.
     struct Piece: Sendable {
-        /// What is run.
+        /// The combination that is run.
         var combination: Combination
         /// Its number within the combination.
         var number: Int
@@ -22,19 +22,19 @@ struct TorturePlan: Sendable {
         var pieces: [Piece] = []
     }
 
-    /// How many offsets a piece has at most.
+    /// Returns the largest number of offsets of a piece.
     ///
-    /// Runs of a piece follow one another, and a stall takes its time.
+    /// The runs of a piece follow one another, and a stall takes its time.
     private static func pieceLength(_ cut: Cut) -> Int { cut.isStall ? 4 : 64 }
 
     /// The sessions' pieces.
     private(set) var parts: [Part] = []
-    /// How many offsets there are on each wire of each session.
+    /// The number of offsets on each wire of each session.
     private(set) var offsetCounts: [String: Int] = [:]
     /// Names everything that the plan depends on.
     private(set) var fingerprint: String
 
-    /// How many runs there are.
+    /// The number of runs.
     var runCount: Int { self.parts.reduce(0) { $0 + $1.pieces.reduce(0) { $0 + $1.offsets.count } } }
 
     /// Plans what the options ask for.

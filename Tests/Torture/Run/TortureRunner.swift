@@ -16,9 +16,9 @@ final class TortureRunner: Sendable {
         var isStopped = false
     }
 
-    /// How many violations are printed one by one.
+    /// The number of violations that are printed one by one.
     private static let printedViolationLimit = 60
-    /// How long the process may take to give everything back after a session.
+    /// The time limit for the process to release its resources after a session.
     private static let quietDuration = Duration.seconds(20)
 
     let options: TortureOptions
@@ -69,7 +69,7 @@ final class TortureRunner: Sendable {
                 for _ in 0..<self.options.jobs { group.addTask { await self.work(cutting, servers.cutting) } }
                 for _ in 0..<self.options.jobs * 4 { group.addTask { await self.work(stalling, servers.stalling) } }
             }
-            // Who stops the run does not want to wait, and what is left says nothing then.
+            // A user who stops the run does not want to wait, and remaining resources are not meaningful then.
             if !self.isStopped { await self.checkLeaks(after: part.session, quiet) }
         }
         self.checkMemory()

@@ -46,7 +46,7 @@ struct Tally: Codable, Sendable {
     }
 }
 
-/// What is known about all combinations.
+/// The results of all combinations.
 struct TortureState: Codable, Sendable {
     /// One combination.
     struct Row: Codable, Sendable {
@@ -63,13 +63,13 @@ struct TortureState: Codable, Sendable {
     /// Leaks, which belong to no single run.
     var leaks = 0
 
-    /// A state of nothing.
+    /// Creates an empty state.
     init(fingerprint: String) { self.fingerprint = fingerprint }
 
-    /// How many runs are done.
+    /// The number of completed runs.
     var runCount: Int { self.rows.values.reduce(0) { $0 + $1.tally.runs } }
 
-    /// How many promises were broken.
+    /// The number of violations.
     var violationCount: Int {
         self.leaks + self.rows.values.reduce(0) { $0 + $1.tally.violations.values.reduce(0, +) }
     }
@@ -100,7 +100,7 @@ struct TortureState: Codable, Sendable {
         try JSONEncoder().encode(self).write(to: URL(fileURLWithPath: file), options: .atomic)
     }
 
-    /// Names the program: its results say nothing about another one.
+    /// Identifies the program: its results do not apply to another one.
     static var programFingerprint: String {
         let path = Bundle.main.executablePath ?? CommandLine.arguments[0]
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)

@@ -49,11 +49,11 @@ struct ClientFrame {
     /// A ping.
     static let ping: UInt8 = 0x9
 
-    /// What it is for.
+    /// The opcode of the frame.
     var opcode: UInt8
     /// Its length, the header included.
     var byteCount: Int
-    /// The payload of a control frame; of other frames nothing is kept.
+    /// The payload of a control frame; empty for other frames.
     var payload: [UInt8] = []
 
     /// Indicates whether it is a control frame, or only a piece of the message.

@@ -6,17 +6,17 @@ import ChappieTestServer
 
 /// Serves one socket.
 final class ReplayConnection {
-    /// What is sent on the connection.
+    /// The bytes to send on the connection.
     struct Answer {
         /// The whole answer.
         var rendered: RenderedAnswer
-        /// What happens after how many bytes.
+        /// The fault, and the number of bytes before it.
         var cut: (cut: Cut, offset: Int)?
         /// The connection's number in the record; nil for a run that is not recorded.
         var recordedConnection: Int?
     }
 
-    /// What is to be done with the socket.
+    /// The next action on the socket.
     enum Outcome {
         /// It stays.
         case open
@@ -47,13 +47,13 @@ final class ReplayConnection {
     private var phase: Phase = .head
     private var input: [UInt8] = []
     private var output: [UInt8] = []
-    /// What follows when everything is sent.
+    /// The fault that follows when all bytes are sent.
     private var cutAfterOutput: Cut?
     private var closesAfterOutput = false
     private var buffer = [UInt8](repeating: 0, count: 8 * 1024)
     /// The connection's number in the record; nil for a run that is not recorded.
     private var recordedConnection: Int?
-    /// What a recorded connection has sent before its request was whole.
+    /// The bytes that a recorded connection has sent before its request was complete.
     private var sentBeforeRequest: [UInt8] = []
 
     /// Indicates whether bytes wait to be sent.
@@ -127,7 +127,7 @@ final class ReplayConnection {
 
     // MARK: Requests
 
-    /// Takes one thing from the input; false when something is missing.
+    /// Takes one unit of the input; returns false when bytes are missing.
     private func step() -> Bool {
         guard self.cutAfterOutput == nil, !self.closesAfterOutput else { return false }
         switch self.phase {

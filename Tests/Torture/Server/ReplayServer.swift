@@ -20,11 +20,11 @@ final class ReplayServer: @unchecked Sendable {
     /// The field that names a run.
     static let runField = "x-torture-run"
 
-    /// What one run is served.
+    /// The answers for one run.
     struct Script: Sendable {
         /// The first answer.
         var first: RenderedAnswer
-        /// What happens to the first connection.
+        /// The fault of the first connection.
         var cut: Cut
         /// After how many bytes.
         var offset: Int
@@ -36,13 +36,13 @@ final class ReplayServer: @unchecked Sendable {
         var isRecorded = false
     }
 
-    /// What the server saw of one run.
+    /// The server's observations of one run.
     struct Observation: Sendable {
         /// Requests and upgrades.
         var requestCount = 0
-        /// What was sent of the first answer.
+        /// The number of bytes sent of the first answer.
         var firstSentByteCount = 0
-        /// What was sent for each request of a recorded run.
+        /// The bytes sent for each request of a recorded run.
         var exchanges: [PromiseRecord.Exchange] = []
     }
 

@@ -1,6 +1,6 @@
-// The few system calls that the servers here need.
+// The system calls of the servers here.
 //
-// Descriptors belong to whoever was given them.
+// Descriptors belong to the receiver of the value.
 #if canImport(Darwin)
     import Darwin
 #else
@@ -80,7 +80,7 @@ enum SystemSocket {
         return address
     }
 
-    /// Takes a connection; nil when none waits.
+    /// Accepts a connection; nil when none waits.
     static func accept(_ listener: CInt) -> CInt? {
         #if canImport(Darwin)
             let descriptor = Darwin.accept(listener, nil, nil)
@@ -112,11 +112,11 @@ enum SystemSocket {
         return [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) ? 0 : nil
     }
 
-    /// What a read found.
+    /// The result of a read.
     enum Reading {
         /// So many bytes, at the beginning of the buffer.
         case bytes(Int)
-        /// Nothing for the moment.
+        /// No bytes at this moment.
         case nothing
         /// The end, in order or not.
         case end

@@ -20,7 +20,7 @@ struct Catalog: Sendable {
 
     /// An answer that could not be rendered.
     struct Failure: Error, CustomStringConvertible {
-        /// What went wrong.
+        /// The description of the error.
         var description: String
     }
 
@@ -36,7 +36,7 @@ struct Catalog: Sendable {
     /// The answers of a session on a wire.
     func answers(_ session: String, _ wire: Wire) -> Answers? { self.answers[Key(session: session, wire: wire)] }
 
-    /// What a case is served; nil when there is no such session.
+    /// Returns the answers for a case; nil when there is no such session.
     func script(for torture: TortureCase, seed: UInt64) -> ReplayServer.Script? {
         let combination = torture.combination
         guard let answers = self.answers(combination.session, combination.wire),

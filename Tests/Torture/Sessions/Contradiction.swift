@@ -1,4 +1,4 @@
-// A response whose closing events say something else than its deltas.
+// A response whose closing events differ from its deltas.
 //
 // Pure: lines and a number in, lines out.
 import Foundation
@@ -7,7 +7,7 @@ import Foundation
 enum Contradiction: CaseIterable {
     /// One letter is another one.
     case otherLetter
-    /// Something stands in the middle that was in no delta.
+    /// A text in the middle that was in no delta.
     case inserted
     /// A piece is missing in the middle.
     case missing
@@ -40,7 +40,7 @@ enum Contradiction: CaseIterable {
         }
     }
 
-    /// How many answers that contradict themselves each session has.
+    /// The number of contradicting answers of each session.
     static let variantCount = 15
 
     /// The closing text in the place of `text`; nil for one without letters.

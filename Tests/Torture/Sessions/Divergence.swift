@@ -6,9 +6,9 @@
 enum Divergence: Int, CaseIterable {
     /// One scalar is another one; everything behind it is the same.
     case otherScalar
-    /// Something else from some place on.
+    /// Another text from some place on.
     case otherEnding
-    /// Nothing from some place on.
+    /// The end at some place.
     case shorter
     /// More behind the end.
     case longer
@@ -19,7 +19,7 @@ enum Divergence: Int, CaseIterable {
     /// An item is missing, and those behind it move up.
     case missingItem
 
-    /// How many other responses each session has.
+    /// The number of other responses of each session.
     static let variantCount = 14
 
     /// The events of another response; the number chooses the way, the seed the place.

@@ -5,7 +5,7 @@ import Foundation
 
 /// JSON text.
 enum JSONText {
-    /// The object of a JSON text; nil when it is none.
+    /// Returns the object of a JSON text; nil when it is not one.
     static func object(_ text: String) -> [String: Any]? {
         // As escapes: Foundation drops a U+FEFF at the beginning of a string that stands there as it is.
         (try? JSONSerialization.jsonObject(with: Data(Self.escaped(text).utf8))) as? [String: Any]

@@ -6,15 +6,15 @@
 struct RenderedAnswer: Sendable {
     /// Everything that the server sent.
     var bytes: [UInt8]
-    /// How many of them are the header section.
+    /// The number of bytes of the header section.
     var headByteCount: Int
-    /// Where the accept key of a 101 stands; it belongs to the handshake and is replaced.
+    /// The offset of a 101's accept key, which depends on the handshake and is replaced.
     var acceptKeyOffset: Int?
     /// With so many bytes a client may know that the response is complete; with fewer it cannot.
     var earliestEnd: Int
     /// With so many bytes it has to know.
     var latestEnd: Int
-    /// What the response is.
+    /// The output of the response.
     var output: ResponseOutput
 
     /// Describes what a server sent.
@@ -36,7 +36,7 @@ struct RenderedAnswer: Sendable {
         }
     }
 
-    /// Where the first occurrence of a pattern ends.
+    /// Returns the end of the first occurrence of a pattern.
     private static func end(of pattern: [UInt8], in bytes: [UInt8]) -> Int? {
         guard bytes.count >= pattern.count else { return nil }
         return (0...bytes.count - pattern.count).first { bytes[$0...].starts(with: pattern) }.map { $0 + pattern.count }

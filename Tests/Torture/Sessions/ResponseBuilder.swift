@@ -59,7 +59,7 @@ struct ResponseBuilder {
         self.finish(item("completed", #"[{"type":"\#(type)","\#(member)":\#(text)}]"#))
     }
 
-    /// Reasoning with a summary of so many parts; with none it is encrypted and silent.
+    /// Adds reasoning with a summary of these parts; with none it is encrypted and without text.
     mutating func addReasoning(_ parts: [[String]]) {
         let id = "rs_\(self.output.count)"
         let item = { (summary: String) in

@@ -50,7 +50,7 @@ struct ResponseOutput: Sendable {
     private(set) var callOfEvent: [String: Call] = [:]
     /// Numbered events, which count once.
     private var numbered: Set<String> = []
-    /// Indicates whether a closing event says something else than the output before it; what follows is not read.
+    /// Indicates whether a closing event contradicts the output before it; later events are not read.
     private(set) var isContradicted = false
     /// Items of other agents than the root, which are no output.
     private var asides: Set<Int> = []
@@ -72,7 +72,7 @@ struct ResponseOutput: Sendable {
         for line in lines { self.add(line) }
     }
 
-    /// Output that came before something.
+    /// Creates the output of some pieces.
     init(pieces: [Piece]) {
         self.pieces = pieces
     }
@@ -209,8 +209,8 @@ struct ResponseOutput: Sendable {
 }
 
 extension ResponseOutput {
-    /// What is left of `self` when it ends after so many bytes of each channel and so many calls; nil when a client that
-    /// reads in order cannot have got exactly that.
+    /// Returns the rest of `self` after the given number of bytes of each channel and of calls; nil when a client that
+    /// reads in order cannot have received exactly that.
     func prefix(byteCounts: [OutputChannel: Int], callCount: Int) -> ResponseOutput? {
         var counts = byteCounts
         var calls = callCount

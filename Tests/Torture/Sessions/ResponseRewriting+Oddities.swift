@@ -30,7 +30,7 @@ extension ResponseRewriting {
         for (index, line) in lines.enumerated() {
             result.append(line)
             if let repeated = late.take() { result.append(repeated) }
-            // The first two numbers tell that the server counts at all, and nothing follows the end.
+            // The first two numbers show that the server counts at all, and no event follows the end.
             guard index > 1, index < lines.count - 2, JSONText.object(line)?["sequence_number"] != nil else { continue }
             switch Int.random(in: 0..<6, using: &random) {
             case 0: result.append(line)

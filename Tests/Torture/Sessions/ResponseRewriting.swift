@@ -1,6 +1,6 @@
-// The same response in other words: what a server says that is asked again.
+// The same response in another form: the answer of a server to a repeated request.
 //
-// Owned by whoever calls it; the same lines and the same numbers give the same result.
+// Owned by its caller; the same lines and the same numbers give the same result.
 import Foundation
 
 /// A response's events while they are rewritten.
@@ -92,12 +92,12 @@ struct ResponseRewriting {
         return places
     }
 
-    /// What a stream of deltas says.
+    /// Returns the text of a stream of deltas.
     func text(at place: DeltaPlace) -> String {
         self.events.filter { DeltaPlace($0) == place }.compactMap { $0["delta"] as? String }.joined()
     }
 
-    /// Lets a stream of deltas say something else, in the finished item as well.
+    /// Replaces the text of a stream of deltas, in the finished item as well.
     mutating func replace(_ place: DeltaPlace, with text: String) {
         let old = self.text(at: place)
         var rest = text.unicodeScalars[...]
