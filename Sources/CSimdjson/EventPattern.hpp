@@ -1,9 +1,9 @@
-// The shape of a delta event, by which the next one is read without being taken apart. Owned by a scanner.
+// The shape of a delta event, by which the next one is read without a full scan. Owned by a scanner.
 //
-// The deltas of a response differ in a number and a text or two; the two hundred bytes around these are the same each
-// time. So the last delta event that was taken apart is kept. An event that repeats its bytes, with another integer
-// where the event's number stood and other texts where texts stood, is JSON as that one was, and says the same but for
-// those. Any other event is taken apart.
+// The deltas of a response differ in a number and one or two texts; the two hundred bytes around these are equal. So
+// the last delta event that was scanned is kept. An event that repeats its bytes, with another integer in the place of
+// the event's number and other texts in the places of texts, is valid JSON as that one was, and differs only in those
+// values. Any other event is scanned.
 #pragma once
 
 #include "CSimdjson.h"
@@ -12,9 +12,9 @@
 
 namespace csj {
 
-/// A value of an event's outermost object of which the next event may have another one.
+/// A value of an event's outermost object that may differ in the next event.
 struct EventGap {
-    /// What stands in it.
+    /// The kind of the value.
     enum class Kind : uint8_t {
         /// The text of the delta.
         delta,
@@ -26,12 +26,12 @@ struct EventGap {
         item_id,
     };
 
-    /// The value: of a text what stands between its quotes.
+    /// The value: for a text the characters between its quotes.
     csj_text contents;
     Kind kind;
 };
 
-/// What a scan finds out about an event that may be kept.
+/// The result of scanning an event that may be kept.
 struct EventOutline {
     /// One bit for each member that a turn needs of a delta event.
     enum Name : uint8_t {
@@ -50,7 +50,7 @@ struct EventOutline {
     /// The values that may change, in the order of the document.
     EventGap gaps[capacity];
     size_t count = 0;
-    /// Of members with the same name the last one counts: events with two of them are not kept.
+    /// Of members with the same name the last one is used: events with two of them are not kept.
     bool is_unusable = false;
 
     void note(Name name) noexcept {
@@ -70,9 +70,9 @@ private:
     uint8_t names = 0;
 };
 
-/// The slot of the delta before, which has a number that no other slot of the scanner has.
+/// The slot of the previous delta, which has a number that no other slot of the scanner has.
 ///
-/// A slot is the type, the indices and the item's identifier. Only the last one is known: one that comes again later
+/// A slot is the type, the indices and the item's identifier. Only the last one is known: a slot that returns later
 /// gets another number.
 class SlotMemory {
 public:
@@ -82,7 +82,7 @@ public:
 private:
     static constexpr size_t longest_identifier = 256;
 
-    /// The number of the slot before; 0 when there is none.
+    /// The number of the previous slot; 0 when there is none.
     uintptr_t number = 0;
     uintptr_t last_number = 0;
     csj_event_type type;
@@ -106,17 +106,17 @@ static_assert(offsetof(DeltaFacts, summary_index) == offsetof(csj_event, summary
 static_assert(offsetof(DeltaFacts, shape) == offsetof(csj_event, shape));
 static_assert(sizeof(DeltaFacts) == offsetof(csj_event, delta));
 
-/// One delta event, and where another may differ from it.
+/// One delta event, and the places in which another may differ from it.
 class EventPattern {
 public:
     /// Keeps a delta event, if it is not too long and its gaps are known, and sets its shape.
     ///
-    /// A text that no turn needs counts as a gap when it was another one in the event before: to compare it costs less
-    /// than to look for its end. An item's identifier does so only if no event has fitted since: a server that writes
-    /// another one each time is told from one that begins another item.
+    /// A text that no turn needs counts as a gap when it differed in the previous event: comparing it costs less than
+    /// finding its end. An item's identifier counts as one only if no event has fitted since: this distinguishes a
+    /// server that changes it with every event from one that begins another item.
     void learn(const uint8_t *bytes, size_t count, csj_event &event, const EventOutline &outline) noexcept;
 
-    /// Reads an event that fits; false for any other, of which nothing is known then.
+    /// Reads an event that fits; returns false for any other, of which no value is known then.
     bool fits(csj_scanner &scanner, const uint8_t *bytes, size_t count, csj_event &event) noexcept;
 
 private:
@@ -135,10 +135,10 @@ private:
         bool is_gap;
     };
 
-    /// A text of the event that does not change: in which literal it stands, and where.
+    /// The place of an event's text that does not change: its literal, and the offset in it.
     struct Place {
         uint8_t literal;
-        /// Whether the event has such a text.
+        /// Indicates whether the event has such a text.
         bool is_there;
         Range range;
     };
@@ -148,19 +148,19 @@ private:
     bool was_other(size_t index, const EventOutline &outline, bool is_item_id) const noexcept;
     Place place_of(csj_text text, const uint8_t *bytes) const noexcept;
 
-    /// One more than there are gaps; 0 before the first event is kept.
+    /// The number of gaps plus one; 0 before the first event is kept.
     uint8_t literal_count = 0;
-    /// Which of the gaps is the delta.
+    /// The index of the delta's gap.
     uint8_t delta_gap = 0;
     EventGap::Kind kinds[EventOutline::capacity];
-    /// What stands before a gap, or behind the last one.
+    /// The bytes before a gap, or behind the last one.
     Range literals[EventOutline::capacity + 1];
-    /// Which of the gaps is the item's identifier; `no_gap` when that is one of the texts that do not change.
+    /// The index of the item identifier's gap; `no_gap` when the identifier is one of the texts that do not change.
     uint8_t item_id_gap = no_gap;
     Place type_name, stream_id, item_id;
-    /// Whether an event has fitted since one was kept.
+    /// Indicates whether an event has fitted since one was kept.
     bool has_fitted = false;
-    /// As the event that is kept has them.
+    /// The facts of the event that is kept.
     DeltaFacts facts;
     SlotMemory slots;
     size_t candidate_count = 0;

@@ -1,4 +1,4 @@
-// From the name of an event type to its code: one look-up and one comparison. Owned by nobody: one constant table.
+// Maps the name of an event type to its code: one look-up and one comparison. One constant table.
 #pragma once
 
 #include "CSimdjson.h"

@@ -1,4 +1,4 @@
-// An output item and the texts in its parts. What is found lies in the scanner's lists until its next event.
+// An output item and the texts in its parts. The results lie in the scanner's lists until its next event.
 #pragma once
 
 #include "MemberScan.hpp"
@@ -6,18 +6,18 @@
 
 namespace csj {
 
-/// Takes items and parts of items. `depth` containers enclose them.
+/// Scans items and parts of items. `depth` containers enclose them.
 class ItemScan : private MemberScan {
 public:
     ItemScan(const Walk &walk, csj_scanner &scanner) noexcept : MemberScan(walk), scanner(scanner) {}
 
-    /// An item; it has no members when the value is no object.
+    /// Takes an item; it has no members when the value is not an object.
     csj_status take(ondemand::value &value, csj_text token, size_t depth, csj_item &item) noexcept;
 
-    /// A list of items. The last one counts: the scanner forgets the items of one before.
+    /// Takes a list of items. The last list is used: the scanner drops the items of an earlier one.
     csj_status take_list(ondemand::value &value, csj_text token, size_t depth, csj_range &items) noexcept;
 
-    /// One part; its kind is none when no text of it is known.
+    /// Takes one part; its kind is none when it has no known text.
     csj_status take_part(ondemand::value &value, csj_text token, size_t depth, csj_part &part) noexcept;
 
 private:
@@ -32,7 +32,7 @@ private:
     csj_scanner &scanner;
 };
 
-/// Replaces the escapes in what an item says, its parts included.
+/// Replaces the escapes in the texts of an item, its parts included.
 void unescape(csj_item &item, csj_part *parts, Unescaper &unescaper) noexcept;
 
 }  // namespace csj

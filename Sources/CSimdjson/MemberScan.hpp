@@ -13,7 +13,7 @@ struct TextField {
     bool has_wrong_type = false;
 };
 
-/// A non-negative integer that is not too long.
+/// Returns a non-negative integer that is not too long.
 simdjson_inline int64_t integer_of(csj_text token) noexcept {
     if (token.count > longest_integer || (token.bytes[0] == '0' && token.count > 1)) { return absent; }
     int64_t value = 0;
@@ -43,7 +43,8 @@ protected:
         return field == absent ? this->walk.check(value, token, depth) : csj_ok;
     }
 
-    /// A text of an item or a response, where another type makes the whole object useless; `number` is the text's own.
+    /// Takes a text of an item or a response, where another type makes the whole object useless; `number` is the text's
+    /// own.
     csj_status take_needed(
         ondemand::value &value, csj_text token, csj_text &text, size_t depth, uint8_t &wrong_texts, unsigned number
     ) const noexcept {
@@ -55,7 +56,7 @@ protected:
         return status;
     }
 
-    /// A text that is good to know; a number or a Boolean in its place is given as it is written.
+    /// Takes an optional text; a number or a Boolean in its place is given as it is written.
     csj_status take_fact(ondemand::value &value, csj_text token, csj_text &text, size_t depth) const noexcept {
         TextField field;
         const csj_status status = this->take_text(value, token, field, depth);
@@ -64,7 +65,7 @@ protected:
         return status;
     }
 
-    /// Visits the members of a value that should be an object; any other value is checked and passed over.
+    /// Visits the members of a value that should be an object; any other value is checked and skipped.
     template <class Visit>
     csj_status take_members(ondemand::value &value, csj_text token, size_t depth, Visit &&visit) const noexcept {
         if (token.bytes[0] != '{') { return this->walk.check(value, token, depth); }
@@ -76,7 +77,7 @@ protected:
         });
     }
 
-    /// Visits the elements of a value that should be an array; any other value is checked and passed over.
+    /// Visits the elements of a value that should be an array; any other value is checked and skipped.
     template <class Visit>
     csj_status take_elements(ondemand::value &value, csj_text token, size_t depth, Visit &&visit) const noexcept {
         if (token.bytes[0] != '[') { return this->walk.check(value, token, depth); }

@@ -1,22 +1,22 @@
-// A response object, as far as a turn needs it.
+// The members of a response object that a turn needs.
 #pragma once
 
 #include "ItemScan.hpp"
 
 namespace csj {
 
-/// Takes one response. Of several the last one counts.
+/// Scans one response. Of several the last one is used.
 class ResponseScan : private MemberScan {
 public:
     ResponseScan(const Walk &walk, csj_scanner &scanner, csj_response &response) noexcept
         : MemberScan(walk), scanner(scanner), response(response) {}
 
-    /// The response in an event.
+    /// Takes the response in an event.
     csj_status take(ondemand::value &value, csj_text token) noexcept;
 
-    /// Whether the last value was an object; only then `response` has been written.
+    /// Indicates whether the last value was an object; only then `response` has been written.
     bool is_there = false;
-    /// A bit for each text that has the wrong type; of members with the same name the last one counts.
+    /// A bit for each text that has the wrong type; of members with the same name the last one is used.
     uint8_t wrong_texts = 0;
 
 private:
@@ -31,7 +31,7 @@ private:
     csj_response &response;
 };
 
-/// Replaces the escapes in what a response says, its output included.
+/// Replaces the escapes in the texts of a response, its output included.
 void unescape(csj_response &response, csj_item *items, csj_part *parts, Unescaper &unescaper) noexcept;
 
 }  // namespace csj

@@ -5,7 +5,7 @@
 
 namespace csj {
 
-/// Replaces texts that hold escapes by what they mean, in memory of the scanner.
+/// Replaces texts that have escapes by their characters, in memory of the scanner.
 ///
 /// The memory is sized for the whole document before the first text, so that no text is moved.
 class Unescaper {
@@ -25,7 +25,7 @@ public:
         text = {output, count};
     }
 
-    /// The text of a delta, whose halves of surrogate pairs other deltas may complete.
+    /// Unescapes the text of a delta, whose halves of surrogate pairs other deltas may complete.
     void unescape_delta(csj_event &event) noexcept {
         const csj_text escaped = event.delta;
         this->unescape(event.delta);

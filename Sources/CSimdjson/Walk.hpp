@@ -1,15 +1,15 @@
-// Walks a document with simdjson's On-Demand parser and checks everything it passes.
+// Walks a document with simdjson's On-Demand parser and checks every value on the way.
 //
-// On-Demand checks what it is asked for and skips the rest; here every value is visited, so that what is accepted is
-// JSON to the last byte. The scanner it works with is owned by the caller.
+// On-Demand checks only the values that are read; here every value is visited, so that accepted text is JSON to the
+// last byte. The scanner is owned by the caller.
 #pragma once
 
 #include "CSimdjson.h"
 #include "EventPattern.hpp"
 
 #define SIMDJSON_EXCEPTIONS 0
-// An optimised build of a package does not say so in the way that `assert` understands. The assertions stay in debug
-// builds, which is what the tests run.
+// An optimised build of a package does not define `NDEBUG`, which `assert` needs. The assertions stay in debug builds,
+// which the tests run.
 #if defined(__OPTIMIZE__) && !defined(NDEBUG)
 #define NDEBUG 1
 #endif
@@ -30,7 +30,7 @@ struct Free {
     void operator()(void *memory) const noexcept { std::free(memory); }
 };
 
-/// Capacities that a scanner keeps between calls; what a large input needed beyond them is given back.
+/// The capacities that a scanner keeps between calls; memory of a large input beyond them is freed.
 constexpr size_t retained_byte_count = 256 << 10;
 
 /// The most digits of an integer that is read, so that every sum of two is in range.
@@ -52,7 +52,7 @@ public:
     Element *data() const noexcept { return this->elements.get(); }
     size_t count() const noexcept { return this->size; }
 
-    /// Forgets the elements, and gives back what a large input needed.
+    /// Removes the elements, and frees the memory of a large input.
     void clear() noexcept {
         this->size = 0;
         if (this->capacity * sizeof(Element) > retained_byte_count) {
@@ -80,7 +80,7 @@ private:
 }  // namespace csj
 
 struct csj_scanner {
-    /// For what is larger than `retained_byte_count`; nothing else needs a parser of its own.
+    /// The parser for inputs larger than `retained_byte_count`; others use the thread's parser.
     std::unique_ptr<simdjson::ondemand::parser> large_parser;
     std::unique_ptr<uint8_t, csj::Free> text;
     size_t text_capacity = 0;
@@ -95,13 +95,13 @@ namespace csj {
 
 csj_status status_of(simdjson::error_code error) noexcept;
 
-/// Gives back what a large input needed, and finds a parser with room for `count` bytes.
+/// Frees the memory of a large input, and finds a parser with room for `count` bytes.
 ///
-/// A parser is in use during a call only, and takes 27 KiB. So a thread has one for all scanners, but for large
-/// inputs, whose memory goes with the scanner.
+/// A parser is in use during a call only, and takes 27 KiB. So a thread has one for all scanners, except for large
+/// inputs, whose memory is freed with the scanner.
 csj_status prepare(csj_scanner &scanner, size_t count, ondemand::parser **parser) noexcept;
 
-/// Checks the escapes of what stands between quotes.
+/// Checks the escapes in the text between quotes.
 bool has_valid_escapes(csj_text contents) noexcept;
 
 /// Checks a number, `true`, `false` or `null` against the grammar of RFC 8259.
@@ -115,7 +115,7 @@ inline bool equals(csj_text text, const char *literal, size_t count) noexcept {
     return text.count == count && std::memcmp(text.bytes, literal, count) == 0;
 }
 
-/// A value's first token: a whole scalar, or the bracket that opens a container.
+/// Returns a value's first token: a whole scalar, or the bracket that opens a container.
 simdjson_inline csj_text token_of(ondemand::value &value) noexcept {
     const std::string_view token = value.raw_json_token();
     size_t count = token.size();
@@ -126,12 +126,13 @@ simdjson_inline csj_text token_of(ondemand::value &value) noexcept {
 /// A document that is being walked.
 struct Walk {
     ondemand::document &document;
-    /// On-Demand trusts that brackets match; where they do not, it can take a byte of the padding for a value.
+    /// The end of the document: On-Demand expects matching brackets; without them, it can take a byte of the padding
+    /// for a value.
     const uint8_t *end;
-    /// Most events hold no backslash at all: one search for the whole document saves one for each string.
+    /// Most events contain no backslash: one search of the whole document replaces one for each string.
     bool has_backslash;
 
-    /// Whether a value's first token is one of the document's.
+    /// Returns whether a value's first token lies in the document.
     simdjson_inline bool is_inside(ondemand::value &value) const noexcept {
         return reinterpret_cast<const uint8_t *>(value.raw_json_token().data()) < this->end;
     }
@@ -143,22 +144,22 @@ struct Walk {
             return this->take_string(value, token, &ignored);
         }
         if (token.bytes[0] == '{' || token.bytes[0] == '[') { return this->check_contents(value, token, depth); }
-        // A scalar that is no string is passed over by the iteration itself.
+        // The iteration itself skips a scalar that is not a string.
         return is_scalar(token) ? csj_ok : csj_not_json;
     }
 
     /// Checks an object or an array and all it contains.
     csj_status check_contents(ondemand::value &value, csj_text token, size_t depth) const noexcept;
 
-    /// Checks, after the outermost object, that nothing follows it.
+    /// Checks, after the outermost object, that no text follows it.
     csj_status check_end() const noexcept {
         return this->document.current_location().error() == simdjson::OUT_OF_BOUNDS ? csj_ok : csj_not_json;
     }
 
-    /// Tells a document whose outermost value is no object from one that is not JSON.
+    /// Distinguishes a document whose outermost value is not an object from one that is not JSON.
     csj_status check_other_root(csj_text whole) const noexcept;
 
-    /// Takes a string value; the result is what stands between its quotes.
+    /// Takes a string value; the result is the text between its quotes.
     simdjson_inline csj_status take_string(
         ondemand::value &value, csj_text token, csj_text *contents
     ) const noexcept {
@@ -168,11 +169,11 @@ struct Walk {
         return !this->has_backslash || has_valid_escapes(*contents) ? csj_ok : csj_not_json;
     }
 
-    /// The name of a member as it is written. Only the colon and white space stand between it and its value.
+    /// Returns the name of a member as it is written. Only the colon and white space separate it from its value.
     simdjson_inline static csj_text key_of(ondemand::field &field, csj_text value_token) noexcept {
         const auto *start = reinterpret_cast<const uint8_t *>(field.key().raw());
         const uint8_t *end = value_token.bytes - 2;
-        // Hardly any server writes white space there.
+        // Few servers write white space there.
         if (end[0] != '"' || end[1] != ':') {
             end = value_token.bytes - 1;
             while (*end != ':') { --end; }
@@ -211,7 +212,7 @@ struct Walk {
         return csj_ok;
     }
 
-    /// Replaces a name that is written with escapes by what it means, if a visitor could ask for it.
+    /// Replaces a name with escapes by its characters, if a visitor could ask for it.
     simdjson_inline csj_text plain_key(csj_text key, uint8_t (&buffer)[longest_key]) const noexcept {
         return this->has_backslash ? unescaped_key(key, buffer) : key;
     }
@@ -219,10 +220,10 @@ struct Walk {
     static csj_text unescaped_key(csj_text key, uint8_t (&buffer)[longest_key]) noexcept;
 };
 
-/// Where a container that began at `start` and was walked to its end has its end.
+/// Returns a container from `start` to its end, after it was walked to its end.
 csj_text written(const uint8_t *start, ondemand::value &value) noexcept;
 
-/// True for a document that begins with U+FEFF, which is no JSON (RFC 8259 section 2); simdjson 3.0 refuses it, 3.12
+/// Returns whether a document begins with U+FEFF, which is not JSON (RFC 8259 section 2); simdjson 3.0 refuses it, 3.12
 /// skips it.
 inline bool begins_with_byte_order_mark(const uint8_t *bytes, size_t count) noexcept {
     return count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF;

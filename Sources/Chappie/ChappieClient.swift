@@ -166,7 +166,7 @@ public final class ChappieClient: Sendable {
 
     /// The messages and outputs so far.
     ///
-    /// A running turn is not part of it. Setting it replaces the context; a running turn then adds nothing to it.
+    /// A running turn is not part of it. Setting it replaces the context; a running turn then adds no items to it.
     public var context: ChappieClientContext {
         get { self.conversation.context }
         set { self.conversation.context = newValue }
@@ -174,7 +174,7 @@ public final class ChappieClient: Sendable {
 
     /// Clears the context.
     ///
-    /// A running turn continues, and adds nothing to it.
+    /// A running turn continues, and adds no items to it.
     public func clearContext() { self.conversation.context = ChappieClientContext() }
 
     /// Returns another, empty conversation over the same engine.

@@ -45,7 +45,7 @@ package struct ClosingHandshake: Sendable {
 
     /// The driver's task after one input.
     package enum Action: Equatable, Sendable {
-        /// Send the frame, nothing after it, and arm the timer. The server ends the connection
+        /// Send the frame, no frame after it, and arm the timer. The server ends the connection
         /// (RFC 6455 section 7.1.1); until then keep reading.
         case sendClose(CloseFrame)
         /// Send the frame and end the connection without waiting (RFC 6455 section 7.1.7).
@@ -56,7 +56,7 @@ package struct ClosingHandshake: Sendable {
         case disconnect
         /// The connection has ended.
         case finish(Outcome)
-        /// Do nothing.
+        /// No action is needed.
         case ignore
     }
 

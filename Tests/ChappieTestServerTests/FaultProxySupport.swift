@@ -56,7 +56,7 @@ final class RawSocket {
     func reset() {
         var lingering = linger(l_onoff: 1, l_linger: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &lingering, socklen_t(MemoryLayout<linger>.size))
-        // The descriptor stays a valid one for `deinit`: the number of a closed socket may belong to someone else.
+        // The descriptor stays a valid one for `deinit`: the number of a closed socket may be reused.
         let null = open("/dev/null", O_RDONLY)
         dup2(null, self.descriptor)
         close(null)

@@ -305,7 +305,7 @@ import Testing
         #expect(error as? ChappieClientError == .streamingTransportReplayDiverged("one two"))
     }
 
-    // MARK: Nothing to steer
+    // MARK: Without a response to steer
 
     @Test func steeringBeforeTheStreamIsReadIsRefused() {
         let handle = TurnFixture([.socket([])]).instance.streamHandle(conversation([WireItem.question]))

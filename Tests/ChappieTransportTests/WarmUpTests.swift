@@ -54,7 +54,7 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    // MARK: Nothing to do
+    // MARK: Skipped warm-ups
 
     @Test func warmUpNeedsAPreferenceForWebSockets() async {
         let fixture = TurnFixture([.socket(Self.answer)]) {

@@ -1,4 +1,4 @@
-// Reads responses for `run.py`, which compares them with h11's, and mutates them to see that cuts change nothing.
+// Reads responses for `run.py`, which compares them with h11's, and mutates them to check that cuts have no effect.
 //
 // Usage: http-oracle                        one response a line: method, upgrade or none, the bytes in hexadecimal
 //        http-oracle mutate COUNT SEED      the same lines, each changed at random, COUNT changes in all

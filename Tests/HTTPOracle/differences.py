@@ -44,7 +44,7 @@ def is_coding_in_http10(exchange, ours, theirs):
 
 
 def is_field_of_no_body(exchange, ours, theirs):
-    """The last head that h11 saw is one whose framing fields mean nothing."""
+    """The framing fields of the last head that h11 saw have no effect."""
     told = re.search("Content-Length|Transfer-Encoding", theirs.error)
     return theirs.verdict == "wrong" and theirs.phase == "head" and bool(told) and (
         ours.status in (101, 204, 304) or exchange.method == "CONNECT" and (ours.status or 0) // 100 == 2
@@ -90,7 +90,7 @@ def is_fold(exchange, ours, theirs):
 
 
 def is_early(exchange, ours, theirs):
-    """h11 finds a mistake when the line or head with it is whole, and this connection ended before."""
+    """h11 reports an error when the line or head with it is whole, and this connection ended before."""
     whole = exchange._replace(data=exchange.data + b"\r\n\r\n")
     return ours.verdict == "wrong" and theirs.verdict == "incomplete" and h11_reading.read(whole).verdict == "wrong"
 

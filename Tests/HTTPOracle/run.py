@@ -38,7 +38,7 @@ def read_ours(reader, exchanges):
 
 
 def seen(reading):
-    """What must be alike."""
+    """Returns the values that must be equal."""
     if reading.status is None:
         return (reading.verdict,)
     # h11 rewrites the fields that frame the body; what they mean shows in the content.
@@ -55,7 +55,7 @@ def explanation(exchange, ours, other):
 
 
 def compare(reader, exchanges):
-    """Prints what is not explained; returns how often each explanation was needed, and the number of defects."""
+    """Prints unexplained differences; returns the number of uses of each explanation, and the number of defects."""
     counts, defects = collections.Counter(), 0
     for exchange, ours in zip(exchanges, read_ours(reader, exchanges), strict=True):
         other = theirs.read(exchange)

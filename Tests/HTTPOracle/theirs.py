@@ -8,7 +8,7 @@ Reading = collections.namedtuple("Reading", "verdict error status minor byte_cou
 
 
 def text_of(value):
-    """A value as `String(decoding:as:)` has it."""
+    """Returns a value as `String(decoding:as:)` decodes it."""
     return bytes(value).decode("utf-8", "replace")
 
 
@@ -27,7 +27,7 @@ def connection(exchange):
 
 
 def read(exchange):
-    """What h11 makes of a response and an end of the connection behind it."""
+    """Returns h11's reading of a response and an end of the connection behind it."""
     client = connection(exchange)
     head, content, phase, verdict, error = None, b"", "head", None, ""
     pieces = [exchange.data, b""] if exchange.data else [b""]

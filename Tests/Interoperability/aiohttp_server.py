@@ -11,7 +11,7 @@ import zlib
 
 from aiohttp import web
 
-# Not a multiple of anything, so that writes end inside of fields, scalars and compressed blocks.
+# A prime number, so that writes end inside of fields, scalars and compressed blocks.
 SLICE_LENGTH = 37
 GZIP = zlib.MAX_WBITS | 16
 

@@ -31,12 +31,12 @@ CHECK_SIZES = (1, 4, 11)
 # nor thousand round trips of each size (9.7, 9.8).
 CHECK_LARGE = [f"9.{part}.{case}" for part in (1, 2) for case in (1, 2, 3)] + [f"9.{part}.*" for part in (3, 4, 5, 6)]
 
-# Non-strict cases that are accepted, each with the reason. There is none: what a client can get right, ours does.
+# Non-strict cases that are accepted, each with the reason. There are none.
 ACCEPTED = {}
 
-# What the suite itself calls informational: there is nothing to get right or wrong.
+# Cases that the suite itself calls informational: no outcome is wrong.
 #   7.1.6           a close frame behind 256 KiB: whether the message is echoed first is open
-#   7.13.1, 7.13.2  close codes 5000 and 65535, of which RFC 6455 says nothing but that they are not used
+#   7.13.1, 7.13.2  close codes 5000 and 65535, of which RFC 6455 only says that they are not used
 RESULTS = ("OK", "NON-STRICT", "INFORMATIONAL", "FAILED")
 
 
@@ -70,7 +70,7 @@ def write_specification(arguments):
 
 
 def await_server(url, seconds):
-    """Waits until something listens at the URL."""
+    """Waits until a server listens at the URL."""
     address = urllib.parse.urlparse(url)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -102,7 +102,7 @@ def read_part(part):
 
 
 def verdict(case):
-    """The worse of what is said of the messages and of the close."""
+    """Returns the worse of the verdicts on the messages and on the close."""
     found = {case["behavior"], case["behaviorClose"]}
     # UNCLEAN, WRONG CODE and whatever else the suite finds are failures.
     if not found <= set(RESULTS):
@@ -123,7 +123,7 @@ def print_table(verdicts):
 
 
 def report(output):
-    """Prints a table and every case that is not as it should be; 1 when there is one, or results are missing."""
+    """Prints a table and every failed case; returns 1 when there is one, or results are missing."""
     cases = {}
     is_good = True
     for part in sorted(path for path in output.iterdir() if path.is_dir()):

@@ -58,7 +58,7 @@ class Browser:
         self.ask("Page.enable")
 
     def ask(self, method: str, **parameters: object) -> dict:
-        """Sends a command; its result. Events that come meanwhile are kept."""
+        """Sends a command and returns its result. Events that arrive meanwhile are kept."""
         self.count += 1
         message = {"id": self.count, "method": method, "params": parameters}
         if self.session:
@@ -83,7 +83,7 @@ class Browser:
         return json.loads(message)
 
     def wait_for_page(self) -> None:
-        """Waits until the page that was asked for last is there."""
+        """Waits until the last requested page is loaded."""
         while True:
             while self.events:
                 if self.events.pop(0).get("method") == "Page.loadEventFired":
@@ -122,7 +122,7 @@ class Browser:
 
 @contextlib.contextmanager
 def server(chappie: str, work: pathlib.Path) -> Iterator[str]:
-    """A test server that asks people; its address without a path."""
+    """A test server with an approval page; its address without a path."""
     with (work / "serve.log").open("wb") as log:
         process = subprocess.Popen(
             [chappie, "serve", "--pending", "page", "--guard", "--log"], stdout=subprocess.PIPE, stderr=log, text=True)

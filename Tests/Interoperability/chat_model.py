@@ -16,7 +16,7 @@ ANSWER = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8") if len(sys.argv) 
 
 
 def last_output(messages):
-    """What the tool said, if it has been called since the last message of the user."""
+    """Returns the tool's output, if it has been called since the last message of the user."""
     for message in reversed(messages):
         if message["role"] == "tool":
             return message["content"]
@@ -26,7 +26,7 @@ def last_output(messages):
 
 
 def deltas(request):
-    """The deltas of the answer, and the reason why it ends."""
+    """Returns the deltas of the answer, and its finish reason."""
     output = last_output(request["messages"])
     tools = request.get("tools") or []
     if ANSWER is not None and not tools:

@@ -21,7 +21,7 @@ def main():
     wanted = [f"the bottle is empty, {number}" for number in range(1, rounds + 1)]
     items = [line["item"] for line in lines_of(sys.argv[2]) if line.get("type") == "item.completed"]
     commands = [item for item in items if item.get("type") == "command_execution"]
-    # A login shell may have said something before.
+    # A login shell may have printed text before.
     said = [item.get("aggregated_output", "").strip().splitlines()[-1:] for item in commands]
     if said != [[text] for text in wanted] or any(item.get("exit_code") != 0 for item in commands):
         sys.exit(f"codex ran {commands}")

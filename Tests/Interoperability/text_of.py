@@ -16,7 +16,7 @@ import sys
 
 
 class Mismatch(Exception):
-    """The output is not what it should be."""
+    """The output is wrong."""
 
 
 def text_of_plain(output):
@@ -25,7 +25,7 @@ def text_of_plain(output):
 
 
 def text_of_chappie_stream(output):
-    """All text deltas in order, and over which transport they came."""
+    """Returns all text deltas in order, and their transport."""
     lines = [json.loads(line) for line in output.splitlines()]
     if not lines or lines[-1]["type"] != "completed":
         raise Mismatch(f"the last line is not 'completed' but {lines[-1:]}")
@@ -65,7 +65,7 @@ KINDS = {
 
 
 def compare(actual, expected):
-    """Raises where the texts part."""
+    """Raises at the first difference of the texts."""
     if actual == expected:
         return
     pairs = enumerate(zip(actual, expected))

@@ -76,7 +76,7 @@ def make_model(tokenizer, layers):
 
 
 def save(model, tokenizer, folder, **generation):
-    """Writes what the server loads."""
+    """Writes the files that the server loads."""
     # Greedy, so that the same request has the same answer.
     model.generation_config = transformers.GenerationConfig(
         do_sample=False, eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id, **generation

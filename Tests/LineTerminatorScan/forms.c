@@ -42,7 +42,7 @@ int main(void) {
         uint8_t *const bytes = malloc(count + 1);
         if (bytes == NULL) { return 2; }
         for (unsigned round = 0; round < 4000; ++round) {
-            // From text without a terminator to nothing but terminators.
+            // From text without a terminator to terminators only.
             const size_t choice = 1 + round % sizeof alphabet;
             const size_t skipped = round % 2 == 0 ? 0 : sizeof alphabet - choice;
             for (size_t index = 0; index < count; ++index) {

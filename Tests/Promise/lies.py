@@ -206,7 +206,7 @@ def empty_output(rng, t):
 
 
 def text_in_closing(rng, t):
-    """The end of one message, or all of it, is said only in closing events."""
+    """The end of one message, or all of it, is only in closing events."""
     message = some(rng, t.events("response.output_text.done"))
     if message:
         deltas = [s for s in t.events(TEXT) if s["event"]["item_id"] == message["event"]["item_id"]]
@@ -216,7 +216,7 @@ def text_in_closing(rng, t):
 
 
 def text_in_later_closing(rng, t):
-    """The end of the last message is said only from the second, third or fourth kind of closing event on."""
+    """The end of the last message is only in closing events from the second, third or fourth kind on."""
     last = t.events("response.output_text.done")
     if not last:
         return
@@ -241,7 +241,7 @@ def text_in_closing_of(rng, t, identifier):
 
 
 def only_completed(rng, t):
-    """All output stands in response.completed alone."""
+    """All output is in response.completed only."""
     t.steps = t.events("response.created", "response.in_progress", "response.completed")
     t.renumber()
 
@@ -290,7 +290,7 @@ def other_agents(rng, t):
 
 
 def calls_only_in_completed(rng, t):
-    """One call, or all of them, is in no event but response.completed."""
+    """One call, or all of them, is only in response.completed."""
     calls = {s["event"]["item"]["id"] for s in t.events("response.output_item.done")
              if s["event"]["item"]["type"] == "function_call"}
     if calls:
@@ -312,7 +312,7 @@ def no_item_ids(rng, t):
 
 
 def number_gap(rng, t):
-    """Numbers that were used up by something that was not sent; nothing is missing."""
+    """Numbers that unsent events used up; no event is missing."""
     start = rng.randrange(1, len(t.steps))
     for step in t.steps[start:]:
         if isinstance(step.get("event", {}).get("sequence_number"), int):
@@ -354,7 +354,7 @@ def add_delta(rng, t):
 
 
 def other_closing(rng, t):
-    """One closing event, or all, says something else."""
+    """One closing event, or all, has another text."""
     closings = [s for s in t.events(*CLOSING) if texts_in(s["event"])]
     if not closings:
         return
@@ -512,7 +512,7 @@ def late_events(rng, first, second):
 
 
 def make(seed):
-    """The script of a seed."""
+    """Returns the script of a seed."""
     rng = random.Random(f"promise-{seed}")
     kind = rng.choice(["plain", "plain", "plain", "retry", "retry", "kept", "kept", "tools", "tools"])
     script = {"name": f"seed-{seed}", "kind": kind, "client": {}, "answers": []}

@@ -45,7 +45,7 @@ ENDS = ("response.completed", "response.failed", "response.incomplete")
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 SURROGATE = re.compile("[\ud800-\udfff]")
 CITATION = re.compile("【[^】]*†[^】]*】")
-# What a citation becomes: nothing, [n], or itself.
+# The replacement of a citation: no text, [n], or itself.
 MARK = r"(?:\[\d+\]|【[^】]*†[^】]*】)?"
 ROOT_AGENTS = (None, "/root")
 
@@ -59,17 +59,17 @@ class Failure:
 
 
 def joined(text):
-    """The text with halves of surrogate pairs that came in two pieces put together."""
+    """Returns the text with halves of surrogate pairs that came in two pieces joined."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def readable(text):
-    """The text as a consumer gets it: half of a surrogate pair that stays alone is U+FFFD."""
+    """Returns the text as a consumer gets it: a lone half of a surrogate pair is U+FFFD."""
     return SURROGATE.sub("\ufffd", joined(text))
 
 
 def closing_suffix(known, closing):
-    """What a closing text has beyond the known text; None when the two contradict each other."""
+    """Returns the part of a closing text beyond the known text; None when the two contradict each other."""
     if not closing or closing == known:
         return ""
     if closing.startswith(known):
@@ -104,7 +104,7 @@ class Item:
 
 
 class Reading:
-    """One response, as a sequence of events tells it."""
+    """One response, built from a sequence of events."""
 
     def __init__(self, carried=()):
         self.id = None
@@ -263,7 +263,7 @@ class Reading:
             self._describe(item, value)
             self._close_item(item, value, "response.completed")
 
-    # What it comes to
+    # The result
 
     def _sorted(self):
         indices = [item.index for item in self.items]
@@ -294,7 +294,7 @@ class Reading:
         return result
 
     def _comes_as_it_stands(self, kind):
-        """Whether what closing events add comes where it belongs, before the response's end, in any order of items."""
+        """Returns whether additions of closing events are in place before the response's end, in any order of items."""
         pieces = [(item.order, str(key), closing, self.terminal == "completed" and place >= self.last_item_piece)
                   for place, (item, key, _, closing) in enumerate(self.pieces) if item.is_root and key[0] == kind]
         for place, (order, key, closing, is_late) in enumerate(pieces):
@@ -309,7 +309,7 @@ class Reading:
         return [item.call for item in self._sorted() if item.call and item.is_root]
 
     def calls_of_all_agents(self):
-        """A call whose item ends again, under another identifier, is one."""
+        """A call whose item ends again, under another identifier, counts once."""
         calls = self.carried_calls + [item.call for item in self._sorted() if item.call]
         return [call for place, call in enumerate(calls) if not call[2] or call not in calls[:place]]
 
@@ -365,7 +365,7 @@ def plain_event(event):
 
 
 def events_of(exchange):
-    """The events of an answer as (event, annotations of the script); what is no JSON object is left out."""
+    """Returns the events of an answer as (event, annotations of the script); only JSON objects are events."""
     events = [sent.get("event") for sent in exchange["sent"]]
     # On a kept WebSocket what comes before the response is created may be an earlier one's, and so may an event without a
     # number where the response is created under one.
@@ -394,7 +394,7 @@ def identifiers(event):
 
 
 def claimed_identity(exchange):
-    """The identifiers of responses that an answer claims to be."""
+    """Returns the response identifiers in an answer."""
     return {event["response"]["id"] for event, sent in events_of(exchange)
             if str(event.get("type", "")).startswith("response.") and isinstance(event.get("response"), dict)
             and event["response"].get("id") and not sent.get("late")}
@@ -415,7 +415,7 @@ def filtered(events, numbers, late):
         if numbers == "none":
             result.append(event)
             continue
-        # What cannot be a number of an event is none.
+        # A value that cannot be the number of an event is ignored.
         if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 1 << 63:
             is_trusted = numbers != "counted" or len(seen) > 1
             if number in seen and is_trusted and (numbers not in ("exact", "counted")
@@ -430,7 +430,7 @@ def filtered(events, numbers, late):
 
 
 def carried_items(request):
-    """The items that a request carries of an answer that was broken off: what the model made of its input."""
+    """Returns the items of a broken answer that a request carries, derived from the model's output for its input."""
     made = []
     for item in request.get("input") or []:
         if not isinstance(item, dict):
@@ -442,7 +442,7 @@ def carried_items(request):
 
 
 def shares_numbers(events):
-    """Whether the server gives different events one number, so that the same event under it may be another one."""
+    """Returns whether the server repeats numbers for different events, so that a repetition may be another event."""
     seen = {}
     return any(not same_event(event, seen.setdefault(event["sequence_number"], event)) for event, _ in events
                if isinstance(event.get("sequence_number"), int))
@@ -462,7 +462,7 @@ def readings_of(events, note, carried=()):
 
 
 def readings(exchanges):
-    """Every response that the answers of one round can stand for."""
+    """Returns every response that the answers of one round can represent."""
     result, earlier = [], {}
     creates = [e for e in exchanges if e["request"]["kind"] == "create"]
     resumes = [e for e in exchanges if e["request"]["kind"] == "resume"]
@@ -489,7 +489,7 @@ def readings(exchanges):
 def chain_readings(first, chain, identity, note, carried):
     """A kept response over all connections that it was fetched by."""
     result = []
-    # What has failed and is fetched again has not failed for good.
+    # A failed response that is fetched again has not failed for good.
     first = [(event, sent) for event, sent in first if event.get("type") not in ("response.failed", "error")]
     truncated, appended = list(first), list(first)
     for resume in chain:
@@ -519,7 +519,7 @@ def chain_readings(first, chain, identity, note, carried):
 
 
 def rounds_of(received):
-    """What the consumer received, divided at the calls of tools."""
+    """Returns the consumer's output, divided at the calls of tools."""
     rounds = [{"text": "", "reasoning": "", "refusal": "", "calls": []}]
     after_call = False
     for event in received:
@@ -551,7 +551,7 @@ def handed_over(events):
 
 
 def has_calls(reading, handed, completed):
-    """Whether the calls that were handed over are those of the response: each once, and all of one that is complete."""
+    """Returns whether the delivered calls are those of the response: each once, and all of one that is complete."""
     calls = collections.Counter(call[:2] for call in reading.calls_of_all_agents())
     return handed == calls if completed else handed <= calls
 
@@ -574,7 +574,7 @@ def is_prefix(reading, received, contradictory):
 
 
 def repeated_calls(received):
-    """Calls that were requested more than once."""
+    """Returns calls that were requested more than once."""
     seen, result = set(), []
     for event in received:
         if event.get("type") == "toolCallRequested":
@@ -585,7 +585,7 @@ def repeated_calls(received):
 
 
 def blame(received, candidates):
-    """The sentence that describes a wrong text best, for the reader."""
+    """Returns the sentence that describes a wrong text best."""
     text = received["text"]
     for reading in candidates:
         whole = reading.ordered("text")
@@ -625,7 +625,7 @@ def judge_round(exchanges, received, completed, tag, handed=None):
 
 
 def judge_handed(fitting, handed, completed):
-    """Calls that a stream has handed over, against the responses that its text fits."""
+    """Checks calls that a stream has delivered against the responses that its text fits."""
     if handed is None or any(has_calls(reading, handed, completed) for reading in fitting):
         return []
     expected = sorted({str([call[:2] for call in reading.calls_of_all_agents()]) for reading in fitting})
@@ -633,7 +633,7 @@ def judge_handed(fitting, handed, completed):
 
 
 def judge_calls(exchanges, received, ended):
-    """Calls of a round against its complete responses; `ended` when the turn ended there without running any."""
+    """Checks calls of a round against its complete responses; `ended` when the turn ended there without running any."""
     if not received["calls"] and not ended:
         return []
     sound = [r for r in readings(exchanges) if r.terminal == "completed" and not r.contradictions]

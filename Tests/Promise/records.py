@@ -18,11 +18,11 @@ BATCH = 1024   # how many lines are held at once
 
 
 class LeftOut(Exception):
-    """The run has something that may be read in several ways, or that the oracle has no reading for."""
+    """The run is ambiguous, or the oracle cannot read it."""
 
 
 def event_of(data):
-    """An event or a text that is none; None for what is not UTF-8, which ends an answer."""
+    """Returns an event, or a text that is not one; None for bytes that are not UTF-8, which end an answer."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -46,7 +46,7 @@ def no_number(text):
 
 
 def sent_on(connection, is_websocket):
-    """The events among all bytes of a connection, and whether all of it could be read."""
+    """Returns the events among all bytes of a connection, and whether all bytes could be read."""
     sent = []
     take = (lambda data: None) if is_websocket else (lambda data: sent.append(event_of(data)))
 
@@ -68,7 +68,7 @@ def sent_in_stream(content):
 
 
 def exchange_of(record, number, earlier):
-    """The record of an answer as the oracle reads it. `earlier`: the identifiers of each connection, which grow."""
+    """Returns the record of an answer for the oracle. `earlier`: the identifiers of each connection, which grow."""
     is_websocket = record["transport"] == "websocket"
     is_readable = True
     if "bytes" in record:
@@ -115,7 +115,7 @@ def carries_interleaved(exchanges):
 
 
 def judged(record):
-    """The failures of the turns of one record, each with the turn's exchanges and outcome."""
+    """Returns the failures of the turns of one record, each with the turn's exchanges and outcome."""
     earlier, result = {}, []
     for turn in record["turns"]:
         exchanges = [exchange_of(one, number, earlier) for number, one in enumerate(turn["exchanges"])]
@@ -129,7 +129,7 @@ def judged(record):
 
 
 def judged_line(line):
-    """What became of a line: its name, the number of turns, failures, and why it was left out."""
+    """The result of a line: its name, the number of turns, failures, and the reason for leaving it out."""
     record = json.loads(line)
     try:
         turns = judged(record)
@@ -149,7 +149,7 @@ def results(path, pool):
 
 
 def main(paths, jobs, limit):
-    """Judges files of records, and prints what was found: the exit code."""
+    """Judges files of records, and prints the results; returns the exit code."""
     runs, turns, failed = 0, 0, 0
     broken, left_out = collections.Counter(), collections.Counter()
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:

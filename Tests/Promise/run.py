@@ -60,7 +60,7 @@ def command(binary, script, url, folder):
 
 
 def play(binary, script):
-    """Runs one script: the record, the outcome and the failures."""
+    """Runs one script; returns the record, the outcome and the failures."""
     if "scenario" in script:
         return play_scenario(binary, script)
     liar = server.LyingServer(script)
@@ -94,7 +94,7 @@ def environment():
 
 
 def run_client(binary, script, url):
-    """Lets the client read one turn from a server: the outcome."""
+    """Lets the client read one turn from a server; returns the outcome."""
     with tempfile.TemporaryDirectory() as folder:
         started = time.monotonic()
         hung = False
@@ -135,7 +135,7 @@ def scenarios(binary):
 
 
 def minimised(binary, script, sentence):
-    """The script without the steps and settings that its failure does not need."""
+    """Returns the script without the steps and settings that its failure does not need."""
     def fails(candidate):
         return any(failure.sentence == sentence for failure in play(binary, candidate)[2])
 

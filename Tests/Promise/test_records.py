@@ -1,4 +1,4 @@
-"""What was sent on a connection, byte by byte, and what the oracle reads of it."""
+"""Checks the oracle's reading of the bytes that were sent on a connection."""
 
 import base64
 import contextlib

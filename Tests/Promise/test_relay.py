@@ -1,4 +1,4 @@
-"""What the relay reads, whole and byte by byte."""
+"""Checks the relay's reading, whole and byte by byte."""
 
 import gzip
 import unittest

@@ -143,7 +143,7 @@ import Testing
         #expect(Self.memory(Self.body(#"{"model":"m","input":7}"#)) == nil)
     }
 
-    // MARK: Nothing new
+    // MARK: Without new input
 
     @Test func requestWithoutNewInputIsSentWhole() {
         #expect(Self.memory()?.continuation(of: Self.body([Self.question, Self.call])) == nil)

@@ -1,4 +1,4 @@
-// WHATWG HTML section 9.2.6, transcribed sentence by sentence. Slow, whole streams only, shares nothing with the parser.
+// WHATWG HTML section 9.2.6, transcribed sentence by sentence: slow, for whole streams only, independent of the parser.
 
 import ServerSentEvents
 

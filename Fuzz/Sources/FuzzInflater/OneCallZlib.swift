@@ -37,7 +37,7 @@ enum OneCallZlib {
     /// - Safety: a fuzz target has one thread.
     nonisolated(unsafe) private static let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: Self.capacity)
 
-    /// Inflates in one call, or with room for so few bytes at a time that nothing before the window can be reached.
+    /// Inflates in one call, or with room for `step` bytes at a time, so that only the window can be referred to.
     ///
     /// - Parameters:
     ///   - input: the whole input

@@ -71,7 +71,7 @@ const char *_Nullable ctts_server_name(ctts_connection *_Nonnull connection);
 /// Returns whether the client has resumed a session.
 bool ctts_is_resumed(ctts_connection *_Nonnull connection);
 
-/// Sends the fatal alert bad_record_mac (RFC 8446 section 6.2); nothing can be sent after it.
+/// Sends the fatal alert bad_record_mac (RFC 8446 section 6.2); no data can be sent after it.
 void ctts_send_alert(ctts_connection *_Nonnull connection);
 
 /// Reads up to `capacity` bytes: their count, 0 at the end of the stream, -1 on an error.
@@ -86,5 +86,5 @@ size_t ctts_pending(ctts_connection *_Nonnull connection);
 /// Sends close_notify; does not wait for the peer's.
 void ctts_shutdown(ctts_connection *_Nonnull connection);
 
-/// Frees the connection and leaves the socket open. Sends nothing.
+/// Frees the connection and leaves the socket open, without sending data.
 void ctts_connection_free(ctts_connection *_Nonnull connection);

@@ -9,7 +9,7 @@
 /// Settings with their sessions, for one thread at a time.
 typedef struct cth_client cth_client;
 
-/// What one handshake came to.
+/// The result of one handshake.
 typedef struct {
     /// Indicates whether it is complete.
     int is_established;

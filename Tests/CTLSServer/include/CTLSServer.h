@@ -25,16 +25,16 @@ bool cts_server_change_certificate(cts_server *_Nonnull server, const char *_Non
 
 /// Makes a connection.
 cts_connection *_Nullable cts_connection_create(cts_server *_Nonnull server);
-/// Frees it. Sends nothing.
+/// Frees the connection without sending data.
 void cts_connection_free(cts_connection *_Nonnull connection);
 
 /// Takes bytes from the client; false when they break a rule, or the client has sent a fatal alert.
 bool cts_receive(cts_connection *_Nonnull connection, const uint8_t *_Nonnull bytes, size_t count);
 /// Returns whether the handshake is complete.
 bool cts_is_open(const cts_connection *_Nonnull connection);
-/// How many bytes of plaintext the client has sent.
+/// Returns the number of plaintext bytes that the client has sent.
 size_t cts_received_count(const cts_connection *_Nonnull connection);
-/// The last alert of the client, its level in the upper byte; 0 when it has sent none.
+/// Returns the last alert of the client, its level in the upper byte; 0 when it has sent none.
 int cts_received_alert(const cts_connection *_Nonnull connection);
 
 /// Sends one record of data.
