@@ -33,7 +33,7 @@ import Testing
             try DescriptorReader(descriptor: pipe.fileHandleForReading.fileDescriptor).readToEnd().count == bytes.count)
     }
 
-    /// A pipe is full, and the reason not to wait comes while it is waited for.
+    /// A pipe is full, and the reason to stop waiting arrives during the wait.
     @Test func writeToAFullPipeEndsWhenTheWaitIsGivenUp() {
         let pipe = Pipe()
         var writer = DescriptorWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChappieCommand
 
-/// A vector of the shared file, as far as the command prints it.
+/// A vector of the shared file, with the members that the command prints.
 private struct SharedVector: Decodable {
     struct Event: Decodable {
         let event: String

@@ -9,7 +9,7 @@ private func configuration(_ words: String...) throws(UsageError) -> ChappieTest
     try ServeOptions(ArgumentParser(ServeCommand.syntax).parse(words)).configuration
 }
 
-/// Runs a closure with a file that exists for so long.
+/// Runs a closure with a file that exists until it returns.
 private func withFile(_ content: String, _ body: (String) throws -> Void) throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "chappie-test-\(UUID().uuidString).json")
     try Data(content.utf8).write(to: url)

@@ -7,7 +7,7 @@ import Testing
 @testable import ChappieCommand
 
 @Suite(.timeLimit(.minutes(1))) struct ShellCommandTests {
-    /// As the command line does it.
+    /// Runs a command as the command line does.
     init() { signal(SIGPIPE, SIG_IGN) }
 
     private func run(_ command: String, _ input: [UInt8] = [], limit: Int = 1 << 20) async throws

@@ -119,7 +119,7 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(failure.tag == "replay.diverged" && failure.deliveredText == "so far" && failure.status == .wrongData)
     }
 
-    /// One attempt is what the option brings: then it is not advised again.
+    /// One attempt is the result of the option, which is then not advised again.
     @Test(arguments: [
         (1, ""), (6, " If this server ends all its answers so, give --recovery never: it is then asked once."),
     ])

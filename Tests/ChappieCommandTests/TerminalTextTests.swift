@@ -95,7 +95,7 @@ import Testing
         #expect(words.hasSuffix(#"hi"}? [y/N]"#))
     }
 
-    /// The longest name that a tool may have leaves little room, and is never cut itself.
+    /// The longest name of a tool leaves little room, and is never cut itself.
     @Test func longNameStandsThereWhole() {
         let name = String(repeating: "n", count: 64)
         #expect(Self.words("{}", tool: name) == "Run \(name) with {}? [y/N]")

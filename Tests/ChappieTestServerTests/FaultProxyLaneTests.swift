@@ -11,7 +11,7 @@ private struct Passage: Equatable {
     var end = FaultLane.Step.awaitInput
 }
 
-/// Passes so many bytes in pieces; a wait is over at once, on a clock that jumps.
+/// Passes bytes in pieces; a wait is over at once, on a clock that jumps.
 private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [FaultProxy.Action]) -> Passage {
     var lane = FaultLane(faults)
     var passage = Passage()

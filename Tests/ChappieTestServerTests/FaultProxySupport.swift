@@ -40,7 +40,7 @@ final class RawSocket {
         }
     }
 
-    /// Sends for as long as anyone takes it, within reason; false when it was taken to the end.
+    /// Sends bytes until the peer stops taking them; returns false when all were taken.
     func sendUntilItFails() -> Bool {
         do {
             for _ in 0..<200_000 { try self.send(Array(repeating: 0, count: 100)) }
@@ -62,7 +62,7 @@ final class RawSocket {
         close(null)
     }
 
-    /// The next bytes, so many at most.
+    /// Returns the next bytes, at most `count`.
     func readSome(_ limit: Int = 65_536) throws -> [UInt8] {
         var scratch = [UInt8](repeating: 0, count: limit)
         let count = recv(self.descriptor, &scratch, limit, 0)
@@ -77,7 +77,7 @@ final class RawSocket {
         return bytes
     }
 
-    /// Everything up to the end, and how it ended.
+    /// Returns all bytes up to the end, and the way in which it ended.
     func readToEnd() -> Reception {
         var bytes: [UInt8] = []
         while true {
@@ -210,7 +210,7 @@ func withProxy(
     try body(fixture)
 }
 
-/// Sends everything and the end of the stream, from a thread of its own.
+/// Sends all bytes and the end of the stream, from a thread of its own.
 func sendAll(_ bytes: [UInt8], to descriptor: CInt) {
     var start = 0
     while start < bytes.count {

@@ -121,7 +121,7 @@ final class RawClient {
         return Array(self.buffer[..<count])
     }
 
-    /// Everything up to the end of the connection, and how it ended.
+    /// Returns all bytes up to the end of the connection, and the way in which it ended.
     func readToEnd() -> (bytes: [UInt8], end: ReadEnd) {
         while true {
             do { try self.fill() } catch {
@@ -224,7 +224,7 @@ func events(inStream text: String) -> [JSONValue] {
     }
 }
 
-/// The text that the deltas of a response make.
+/// Returns the text that the deltas of a response form.
 func text(of events: [JSONValue]) -> String {
     events.filter { $0["type"]?.string == "response.output_text.delta" }.compactMap { $0["delta"]?.string }.joined()
 }

@@ -112,7 +112,7 @@ import Testing
 }
 
 extension JSONValue {
-    /// The paths of members that stand here and not in another value.
+    /// The paths of members that this value has and another one lacks.
     fileprivate func missing(from other: JSONValue?, at path: String = "") -> [String] {
         switch self {
         case .object(let members):

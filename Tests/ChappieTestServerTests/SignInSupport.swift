@@ -14,7 +14,7 @@ struct SignInReply {
 
     subscript(_ name: String) -> String? { self.json?[name]?.string }
 
-    /// The error's code, in whichever of its two forms.
+    /// The error's code, in either of its two forms.
     var errorCode: String? { self["error"] ?? self.json?["error"]?["code"]?.string }
 
     /// A parameter of the redirection.
@@ -33,7 +33,7 @@ func withSignIn<Result>(
     try withServer({ configure(&$0.signIn) }, body)
 }
 
-/// The name of the client that the tests are.
+/// The client's name in the tests.
 let exampleClient = "client-1"
 
 /// The example of RFC 7636 appendix B.

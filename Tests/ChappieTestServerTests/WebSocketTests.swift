@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    /// Frames that break a rule, and the close code that they earn.
+    /// Frames that violate a rule, and the resulting close code.
     static let violations: [([UInt8], Int)] = [
         ([0x82, 0x80, 0, 0, 0, 0], 1003), ([0x81, 0x00], 1002), ([0xC1, 0x80, 0, 0, 0, 0], 1002),
         ([0x83, 0x80, 0, 0, 0, 0], 1002), ([0x80, 0x80, 0, 0, 0, 0], 1002), ([0x09, 0x80, 0, 0, 0, 0], 1002),

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-/// A sentence, and who shows it: `Folder/File.function`.
+/// A sentence of the contract, and the tests that check it: `Folder/File.function`.
 private struct Sentence: Sendable, CustomTestStringConvertible {
     let words: String
     let tests: [String]

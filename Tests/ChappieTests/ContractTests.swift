@@ -5,7 +5,7 @@ import Chappie
 import Foundation
 import Testing
 
-/// Names and defaults: they compile, and they are these.
+/// Names and defaults of the public interface, which are contracts.
 @Suite struct ContractTests {
     // MARK: 1.1 Streaming
 

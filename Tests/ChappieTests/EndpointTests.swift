@@ -4,7 +4,7 @@ import Testing
 
 @testable import Chappie
 
-/// The presets: where they go, and what they say of their servers.
+/// The presets: their URLs, and the capabilities that they declare.
 @Suite struct EndpointTests {
     @Test(arguments: [
         (ChappieEndpoint.openAI, "https://api.openai.com/v1"),

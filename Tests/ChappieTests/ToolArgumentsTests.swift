@@ -2,7 +2,7 @@ import Testing
 
 @testable import Chappie
 
-/// Arguments that a function can take, and those that it cannot.
+/// Arguments that a function accepts, and those that it refuses.
 @Suite struct ToolArgumentsTests {
     private static let schema: ChappieJSONValue = [
         "type": "object", "required": ["zone"],

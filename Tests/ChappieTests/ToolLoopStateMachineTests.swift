@@ -3,7 +3,7 @@ import Testing
 
 @testable import Chappie
 
-/// Every input of the tool loop's decisions, in every state it can come in.
+/// Every input of the tool loop, in every state in which it can occur.
 @Suite struct ToolLoopStateMachineTests {
     typealias Machine = ToolLoopStateMachine
     typealias Call = CompletedResponse.Call
@@ -284,7 +284,7 @@ import Testing
             machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [.record(0, output), .askModel])
     }
 
-    /// Order, white space, escapes and the spelling of numbers do not count; a custom tool's input is any text.
+    /// Order, white space, escapes and the spelling of numbers are ignored; a custom tool's input is any text.
     @Test(arguments: [
         (#"{"a":1,"b":"é"}"#, #"{ "b" : "\u00e9", "a" : 1.0 }"#, false, true), ("", "{}", false, true),
         (#"{"a":1}"#, #"{"a":2}"#, false, false), (#"{"a":"é"}"#, #"{"a":"e\u0301"}"#, false, false),

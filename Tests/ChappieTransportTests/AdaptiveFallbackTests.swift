@@ -154,7 +154,7 @@ import Testing
         #expect(transport.connections[2].calls == [.cancel])
     }
 
-    /// A turn that began before the verdict parks its upgrade while the probe is under way.
+    /// A turn that began before the WebSocket was condemned parks its upgrade during the probe.
     @Test func aProbeIsNotGivenUpForAnUpgradeThatLostARace() async throws {
         let fixture = TurnFixture([
             [], .held(Event.text("a"), Event.completed), .refusal(404), Self.http, [], Self.http,

@@ -113,7 +113,7 @@ private enum Statement {
             ])
     }
 
-    /// Which of the two is meant, the end does not say of an item that was finished twice.
+    /// The terminal event does not tell which of the two is meant by an item that was finished twice.
     @Test func callsAtOnePlaceOfWhichTheEndLeavesOneOutAreAContradiction() async {
         let calls = ["c", "d"].map { Statement.item(Self.one, callID: $0) }
         await Self.expectContradiction(calls.map { Event.done($0) } + [Statement.end(calls[0])])

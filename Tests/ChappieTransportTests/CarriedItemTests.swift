@@ -58,7 +58,7 @@ private enum Item {
     private static let cut: [String] = [
         Event.created, Item.text("Hello ", at: 0), Item.done(Item.message("Hello "), at: 0), Item.text("wor", at: 1),
     ]
-    /// The second item alone.
+    /// The second item only.
     private static let rest: [String] = [
         Event.created, Item.text("wo", at: 0), Item.text("rld", at: 0), Item.done(Item.message("world"), at: 0),
         Event.completed,
@@ -76,7 +76,7 @@ private enum Item {
             : [.opened(101), .request] + events.map { .text($0) }
     }
 
-    /// The `input` of each request that was sent, as it stands there.
+    /// The `input` of each request that was sent, unparsed.
     private static func inputs(_ fixture: TurnFixture) -> [String] {
         zip(fixture.transport.requests, fixture.transport.connections).compactMap { request, connection in
             guard let body = request.body ?? connection.messages.first, let start = body.range(of: #""input":"#) else {

@@ -178,7 +178,7 @@ private let socksRefusals: [ChappieClientError] =
         #expect(error.unsafeMessage == "CN=a")
     }
 
-    /// Every verdict of OpenSSL's, and every alert, has a word or is told by its number.
+    /// Every verdict of OpenSSL, and every alert, has a description or is reported by its number.
     @Test func everyReasonOfTLSHasAWordOfItsOwn() {
         for peer in TLSRefusal.Peer.allCases {
             #expect(Set(TLSRefusal.allCases.compactMap { $0.words(for: peer) }).count == TLSRefusal.allCases.count - 2)

@@ -58,7 +58,7 @@ import Testing
         #expect((third.error == nil) != isCounted)
     }
 
-    /// Turns that began while the circuit was closed all count, and a trial is one alone.
+    /// Turns that began while the circuit was closed all count, and only one trial runs.
     @Test func turnsThatRunAtOnce() async throws {
         let signals = (0..<4).map { _ in Signal() }
         let trialWaits = Signal()
@@ -126,7 +126,7 @@ import Testing
         #expect(Self.codes(outcomes) == [.unreachable, nil, .unreachable, nil])
     }
 
-    /// Others need not wait until a turn that was let through has ended: its first output says that the server works.
+    /// Others need not wait until the trial has ended: its first output shows that the server works.
     @Test func theFirstOutputOfATrialClosesTheCircuit() async throws {
         let hang = Signal()
         let fixture = Self.fixture([
@@ -154,7 +154,7 @@ import Testing
         #expect(await fixture.run().error == nil)
     }
 
-    /// A circuit that has opened and lets a trial through, of which one event comes.
+    /// A circuit that has opened and lets a trial through, which receives one event.
     private static func fixtureWithTrial() async -> TurnFixture {
         let event = #"{"type":"codex.rate_limits","rate_limits":{"primary":{"used_percent":1}}}"#
         let fixture = Self.fixture([

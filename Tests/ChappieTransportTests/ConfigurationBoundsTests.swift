@@ -65,7 +65,7 @@ private let settings: [Setting] =
     + setting("serviceThreadCount") { $0.serviceThreadCount = $1 as Int }
 
 @Suite(.timeLimit(.minutes(2))) struct ConfigurationBoundsTests {
-    /// A turn with a broken connection, a rate limit and a failure, and another one: every wait is computed.
+    /// A turn with a broken connection, a rate limit and a failure, and a second turn: every wait is computed.
     @Test(arguments: settings) fileprivate func turnsOverAScriptEnd(setting: Setting) async {
         let whole: [ScriptStep] = [
             .opened(101), .request, .text(Event.created), .text(Event.text("a")), .text(Event.completed),

@@ -17,7 +17,7 @@ func conversation(
     return request
 }
 
-/// Items of the wire, as a server sends them and as they go back.
+/// Items of the wire, in the server's form and in the form of input.
 enum WireItem {
     static let question = Self.user("hi")
 
@@ -66,7 +66,7 @@ extension Event {
 }
 
 extension TurnFixture {
-    /// Reads a turn to its end, and what its response has left.
+    /// Reads a turn to its end; returns its completed response as well.
     func complete(_ request: ChappieTransportRequest) async -> (outcome: TurnOutcome, response: CompletedResponse?) {
         let turn = self.instance.turn(request)
         let outcome = await Self.read(ChappieStreamHandle(turn: turn))
@@ -103,7 +103,7 @@ struct SentMessage {
 }
 
 extension [ScriptStep] {
-    /// A WebSocket that waits for the request and then says these events, and may break.
+    /// A WebSocket that waits for the request, then sends these events, and may break.
     static func socket(_ events: [String], isBroken: Bool = false) -> Self {
         [.opened(101), .request] + events.map { .text($0) }
             + (isBroken ? [.ended(.closed(code: 1006, reason: ""))] : [])

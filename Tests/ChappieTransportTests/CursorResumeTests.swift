@@ -64,7 +64,8 @@ enum Numbered {
     private static let cut: [ScriptStep] = .eventStream(Numbered.created(0), Numbered.text(1, "Hel"), then: lost)
     private static let rest: [ScriptStep] = .eventStream(Numbered.text(2, "lo"), Numbered.completed(3))
 
-    /// The identifier is a part of the target, which has 2,000 bytes at most: the response is asked for as a whole then.
+    /// The identifier is part of the target, which has 2,000 bytes at most: a longer one makes the turn send the
+    /// request again.
     @Test(arguments: [(100, true), (1_900, true), (1_970, false), (5_000, false)])
     func anIdentifierThatMakesTheTargetTooLongIsVerifiedInstead(byteCount: Int, isResumed: Bool) async throws {
         let id = String(repeating: "r", count: byteCount)
@@ -84,7 +85,7 @@ enum Numbered {
         #expect(outcome.report.attempts.last?.rung == (isResumed ? .resumed : .verifiedReplay))
     }
 
-    /// A server without numbers behind the cut may send once more what has come: the response is read from its beginning.
+    /// A server without numbers may repeat earlier events after a cut: the response is read from its beginning.
     @Test(arguments: [["Hel", "lo"], ["lo"], []])
     func aRestWithoutNumbersIsReadFromTheBeginning(_ rest: [String]) async {
         let end = #"{"type":"response.completed","response":{"id":"r"}}"#

@@ -103,7 +103,7 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    /// Some servers repeat what they were sent.
+    /// Some servers echo the credential.
     @Test(arguments: [400, 401])
     func noErrorRepeatsTheCredential(status: Int) async {
         let words = #"{"error":{"code":"no-secret-token-2","message":"secret-token-1 secret-token-2 key-in-a-field"}}"#

@@ -79,7 +79,7 @@ import Testing
         #expect(outcome.transportFailure?.replaySafety == .outputDelivered)
     }
 
-    /// Everything has arrived at once, and it is the consumer who takes its time between two events.
+    /// All events have arrived at once, and the consumer pauses between two of them.
     private static func texts(of fixture: TurnFixture, pausingFor pause: Duration) async -> TurnOutcome {
         let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
         var outcome = TurnOutcome()
@@ -162,7 +162,7 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(6))
     }
 
-    /// The turn ends with what it would have waited for, and not with the end of the wait.
+    /// The turn ends with the failure that it would have waited for, and not with the end of the wait.
     @Test(arguments: [(503, 20, 6), (429, 20, 6), (503, 6, 6), (429, 6, 6)])
     func aDelayThatWouldOutlastTheTotalIsNotBegun(status: Int, delay: Int, total: Int) async {
         let fixture = TurnFixture([.refusal(status, body: "busy", fields: ["retry-after": "\(delay)"])]) {
@@ -213,7 +213,7 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(5))
     }
 
-    /// The status code is there: the body is waited for no longer than a ping's answer.
+    /// The status code has arrived: the body is waited for no longer than a ping's answer.
     @Test(arguments: [false, true], [nil, Duration.seconds(60)])
     func aRefusalWhoseBodyStopsIsNotWaitedFor(isHTTP: Bool, firstEvent: Duration?) async {
         let fixture = Self.fixture(

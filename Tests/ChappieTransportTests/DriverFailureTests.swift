@@ -7,7 +7,7 @@ import Testing
 @testable import ChappieTransport
 
 @Suite struct DriverFailureTests {
-    /// A cause, its public code, its tag and the facts it brings.
+    /// A cause, its public code, its tag and its facts.
     struct Case: Sendable, CustomTestStringConvertible {
         let cause: TransportFailure.Cause
         let code: ChappieTransportFailure.Code

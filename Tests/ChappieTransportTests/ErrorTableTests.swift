@@ -43,7 +43,7 @@ private enum Duty {
     var shouldReport: Bool { self == .report || self == .both }
 }
 
-/// One error, and everything that it says.
+/// One error, and all of its facts.
 private struct Row: Sendable, CustomTestStringConvertible {
     let error: ChappieClientError
     let tag: String
@@ -351,7 +351,7 @@ private let codeRows: [Row] = [
         #expect(row.error.shouldReport == row.duty.shouldReport)
     }
 
-    /// `localizedDescription` is a sentence fit for a log; the server's words are kept apart.
+    /// `localizedDescription` is a sentence that is safe to log; the server's message is separate.
     @Test(arguments: caseRows + codeRows) fileprivate func theWords(of row: Row) {
         #expect(row.error.failureReason == row.problem)
         #expect(row.error.recoverySuggestion == row.advice)

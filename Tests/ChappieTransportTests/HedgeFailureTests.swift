@@ -164,12 +164,12 @@ import Testing
         #expect(outcome.report.replaySafety == .notSent)
     }
 
-    /// Both are asked by then, and HTTP says what there is to say.
+    /// Both requests are sent by then, and the answer over HTTP is reported.
     @Test(arguments: [401, 429])
     func anAnswerAboutTheAccountThatComesTooLateIsLeftToHTTP(_ status: Int) async {
-        let rival: [ScriptStep] = .held(answerAfter: .seconds(5), Event.text("a"), Event.completed)
+        let hedge: [ScriptStep] = .held(answerAfter: .seconds(5), Event.text("a"), Event.completed)
         let fixture = Self.fixture([
-            Self.late(.refusal(status)), rival, .webSocket(Event.text("b"), Event.completed),
+            Self.late(.refusal(status)), hedge, .webSocket(Event.text("b"), Event.completed),
         ])
         let outcome = await fixture.run()
         #expect(outcome.text == "a")
@@ -182,9 +182,9 @@ import Testing
         let upgrade: [ScriptStep] =
             [.pause(.seconds(3)), .opened(status, fields: ["x-request-id": "u"])]
             + [.pause(.seconds(5)), .body("no"), .ended(.complete)]
-        let rival: [ScriptStep] = .held(
+        let hedge: [ScriptStep] = .held(
             readyAfter: .seconds(2), answerAfter: .seconds(9), Event.text("a"), Event.completed)
-        let fixture = Self.fixture([upgrade, rival, .webSocket(Event.text("b"), Event.completed)])
+        let fixture = Self.fixture([upgrade, hedge, .webSocket(Event.text("b"), Event.completed)])
         let first = await fixture.run()
         #expect(first.text == "a")
         #expect(first.outcomes == ["http.\(status)", "completed"])
@@ -197,10 +197,10 @@ import Testing
     }
 
     @Test func eachConnectionHasItsOwnRequestID() async {
-        let rival: [ScriptStep] =
+        let hedge: [ScriptStep] =
             [.ready, .request, .opened(200, fields: ["x-request-id": "h"])]
             + [.body(Event.sse(Event.completed)), .ended(.complete)]
-        let fixture = Self.fixture([[], rival])
+        let fixture = Self.fixture([[], hedge])
         let outcome = await fixture.run()
         #expect(outcome.outcomes == ["parked", "completed"])
         #expect(outcome.report.attempts.map(\.requestID) == [nil, "h"])
@@ -285,8 +285,8 @@ import Testing
 
     @Test(arguments: [(false, ChappieReplaySafety.notSent), (true, .sentNoOutput)])
     func theTotalTimeEndsBoth(isReady: Bool, safety: ChappieReplaySafety) async {
-        let rival: [ScriptStep] = isReady ? [.ready, .request] : []
-        let fixture = TurnFixture([[], rival]) { $0.timeouts.total = .seconds(3) }
+        let hedge: [ScriptStep] = isReady ? [.ready, .request] : []
+        let fixture = TurnFixture([[], hedge]) { $0.timeouts.total = .seconds(3) }
         let start = fixture.clock.now
         let outcome = await fixture.run()
         #expect(outcome.transportFailure?.code == .timedOut)

@@ -90,8 +90,8 @@ import Testing
 
     @Test func anUpgradeThatOpensFirstCarriesTheRequest() async {
         let upgrade: [ScriptStep] = .webSocket(Event.text("a"), Event.completed)
-        let rival: [ScriptStep] = .held(readyAfter: .seconds(1), Event.text("b"), Event.completed)
-        let fixture = Self.fixture([upgrade.after(.milliseconds(2_500)), rival])
+        let hedge: [ScriptStep] = .held(readyAfter: .seconds(1), Event.text("b"), Event.completed)
+        let fixture = Self.fixture([upgrade.after(.milliseconds(2_500)), hedge])
         let outcome = await fixture.run()
         #expect(outcome.text == "a")
         #expect(fixture.transport.connections[0].messages.count == 1)
@@ -108,8 +108,8 @@ import Testing
 
     @Test func inTheSameInstantOneOfThemSends() async {
         let upgrade: [ScriptStep] = .webSocket(Event.text("b"), Event.completed)
-        let rival: [ScriptStep] = .held(readyAfter: .seconds(1), Event.text("a"), Event.completed)
-        let fixture = Self.fixture([upgrade.after(.seconds(3)), rival])
+        let hedge: [ScriptStep] = .held(readyAfter: .seconds(1), Event.text("a"), Event.completed)
+        let fixture = Self.fixture([upgrade.after(.seconds(3)), hedge])
         let outcome = await fixture.run()
         #expect(outcome.text == "a")
         #expect(fixture.sentRequestCount == 1)
@@ -121,9 +121,9 @@ import Testing
     func losingAttemptDoesNotSend(milliseconds: Int) async {
         for hedgeDelay in [1, 999, 1_000, 1_001, 6_999, 7_000, 7_001] {
             let upgrade: [ScriptStep] = .webSocket(Event.text("a"), Event.completed)
-            let rival: [ScriptStep] = .held(
+            let hedge: [ScriptStep] = .held(
                 readyAfter: .milliseconds(hedgeDelay), answerAfter: .seconds(1), Event.text("a"), Event.completed)
-            let fixture = Self.fixture([upgrade.after(.milliseconds(milliseconds)), rival])
+            let fixture = Self.fixture([upgrade.after(.milliseconds(milliseconds)), hedge])
             let outcome = await fixture.run()
             #expect(outcome.text == "a")
             #expect(outcome.error == nil)
@@ -148,8 +148,8 @@ import Testing
     }
 
     @Test func anUpgradeThatOpensDuringTheTurnIsKept() async {
-        let rival: [ScriptStep] = .held(answerAfter: .seconds(2), Event.text("a"), Event.completed)
-        let fixture = Self.fixture([[.pause(.seconds(3)), .opened(101)], rival])
+        let hedge: [ScriptStep] = .held(answerAfter: .seconds(2), Event.text("a"), Event.completed)
+        let fixture = Self.fixture([[.pause(.seconds(3)), .opened(101)], hedge])
         let first = await fixture.run()
         #expect(first.text == "a")
         #expect(first.outcomes == ["kept", "completed"])

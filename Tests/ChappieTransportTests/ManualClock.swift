@@ -4,7 +4,7 @@ import StreamTransport
 
 @testable import ChappieTransport
 
-/// A clock whose time moves when the driver sleeps or waits for a connection, and at no other moment.
+/// A clock that advances only when the driver sleeps or waits for a connection.
 final class ManualClock: Sendable {
     private struct State {
         var now: Duration
@@ -89,10 +89,10 @@ final class Signal: Sendable {
         (self.stream, self.continuation) = AsyncStream.makeStream()
     }
 
-    /// It has happened.
+    /// Signals the event.
     func send() { self.continuation.yield() }
 
-    /// Suspends until it has.
+    /// Suspends until the event.
     func wait() async {
         for await _ in self.stream { return }
     }

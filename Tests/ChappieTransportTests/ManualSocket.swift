@@ -2,7 +2,7 @@
 
 import StreamTransport
 
-/// Hands out manual sockets, and remembers them.
+/// Creates manual sockets, and keeps them.
 final class ManualTransport: StreamTransport {
     private let clock: ManualClock
     private let state = LockedValue<[(request: TransportRequest, socket: ManualSocket)]>([])
@@ -22,7 +22,7 @@ final class ManualTransport: StreamTransport {
     }
 }
 
-/// A connection in a test's hands.
+/// A connection that the test controls.
 ///
 /// - Safety: `loan` is touched by the consumer alone.
 final class ManualSocket: TransportConnection, @unchecked Sendable {

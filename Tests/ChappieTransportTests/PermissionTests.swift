@@ -28,7 +28,7 @@ import Testing
         private let questions = LockedValue<[Question]>([])
         var all: [Question] { self.questions.withLock { $0 } }
 
-        /// Answers yes to the first so many.
+        /// Permits the first requests.
         func hook(
             agreeing count: Int = .max, _ refusal: any Error = No()
         ) -> @Sendable (ChappieOutgoingRequest) async throws -> Void {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChappieTransport
 
-/// A closure that heeds no cancellation.
+/// A closure that ignores its cancellation.
 private final class Stubborn: Sendable {
     let asked = Signal()
     private let waiting = LockedValue<[CheckedContinuation<Void, Never>]>([])
@@ -26,11 +26,11 @@ private final class Stubborn: Sendable {
     }
 }
 
-/// Which closure is asked.
+/// The closure that is called.
 private enum Closure: CaseIterable, Sendable {
     case credential, freshCredential, willSendOverWebSocket, willSendOverHTTP, willSendOfHedge, toolOutput
 
-    /// A turn that comes to ask it.
+    /// A turn that calls the closure.
     func fixture(
         clock: ManualClock = ManualClock(), total: Duration? = nil, _ body: @escaping @Sendable () async -> Void
     ) -> TurnFixture {
@@ -115,7 +115,7 @@ private enum Closure: CaseIterable, Sendable {
         #expect(await fixture.run(conversation([WireItem.question])).transportFailure?.code != .circuitOpen)
     }
 
-    /// An answer that comes when the time is over is late as well.
+    /// An answer that arrives at the end of the time limit is late as well.
     @Test(arguments: Closure.allCases)
     fileprivate func answerBehindTheTotalTimeIsNotUsed(closure: Closure) async {
         let clock = ManualClock()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChappieTransport
 
-/// The events of a response with one message, and what its closing events say.
+/// The events of a response with one message, and the texts of its closing events.
 private enum Closing {
     static let added = added(id: "m")
 
@@ -159,7 +159,7 @@ private enum Closing {
         }
     }
 
-    /// They are two, and say the same.
+    /// They are two items with the same text.
     @Test(arguments: [
         [
             Closing.added, Closing.delta("Hello"), Closing.textDone("Hello"), Closing.itemDone("Hello"),
@@ -184,7 +184,7 @@ private enum Closing {
         #expect(outcome.text == "HelloHello")
     }
 
-    /// An item that is announced at two indices, and listed once, has come twice.
+    /// An item that is announced at two indices, and listed once, was sent twice.
     @Test func anItemThatCameTwiceIsAContradictionWhereTheEndListsItOnce() async {
         let outcome = await Self.run([
             Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello"), Closing.added(id: "m", at: 1),
@@ -273,7 +273,7 @@ private enum Closing {
         #expect(outcome.text == "Hello")
     }
 
-    /// A closing event has said that the full stop is the end.
+    /// A closing event has confirmed the full stop as the end.
     @Test func aTextThatGoesOnBehindItsClosingEventsIsAContradiction() async {
         let outcome = await Self.run([
             Closing.added, Closing.delta("Hello"), Closing.textDone("Hello."),
@@ -315,7 +315,7 @@ private enum Closing {
         Self.expectContradiction(outcome, "one one ", "closing-differs at output 0, part 0")
     }
 
-    /// Each of two items of one index goes on where the other one stopped: two answers are written at once.
+    /// Two items of one index are continued in turn: two answers are written at once.
     @Test func itemsThatWriteInTurnAtOneIndexAreAContradiction() async {
         let outcome = await Self.run([
             Closing.added(id: "a"), Closing.added(id: "b"), Closing.delta("one ", id: "a"),
@@ -335,7 +335,7 @@ private enum Closing {
         #expect(outcome.text == "one two")
     }
 
-    /// A closing text that says the same shows that the numbers are wrong, and not the order.
+    /// An equal closing text shows that the numbers are wrong, and not the order.
     @Test(arguments: [[], [Closing.textDone("one threetwo ")]])
     func overtakenOutputWithoutClosingEventsIsAContradiction(_ end: [String]) async {
         let texts = [(1, "one "), (3, "three"), (2, "two ")]
@@ -394,7 +394,7 @@ private enum Closing {
         #expect(outcome.rawTypes.contains("response.output_text.delta"))
     }
 
-    /// Text was taken for the root's: no announcement had named the agent before.
+    /// Text was taken for the root's, because no announcement had named the agent before.
     @Test(arguments: [
         [
             Closing.added(id: "n"), Closing.delta("aside", id: "n"),
@@ -498,7 +498,7 @@ private enum Closing {
 
     // MARK: Restarts
 
-    /// A gateway says that another model answers from here on.
+    /// A gateway reports that another model answers from here on.
     @Test(arguments: ["fallback_restart", "response.fallback.restarted", "gateway:Rollback"])
     func anAnswerThatBeginsAnewIsNotReadBehindTheFirst(_ type: String) async {
         let fixture = TurnFixture([
@@ -590,7 +590,7 @@ private enum Closing {
         #expect(!isCalled)
     }
 
-    /// An item that is announced late may be left out by the end, as servers leave items out, but for one that is open.
+    /// An item that is announced late may be missing in the terminal event, unless it is open.
     @Test func aLateItemThatIsOpenAtTheEndIsAContradiction() async {
         let second = [
             #"{"type":"response.created","response":{"id":"r2"}}"#, Closing.added(id: "b"),
@@ -608,7 +608,7 @@ private enum Closing {
         #expect(!outcome.events.contains(.completed))
     }
 
-    /// The answer to a call is the response with the call once more, and then what was asked for.
+    /// The answer to a call is the response with the call repeated, and then the requested output.
     @Test(arguments: [true, false])
     func aResponseThatComesOnceMoreBehindItsCallIsNotTheNextOne(hasList: Bool) async {
         let call = #"{"id":"f","type":"function_call","call_id":"c","name":"t","arguments":"{}"}"#

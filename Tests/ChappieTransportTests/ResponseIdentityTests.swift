@@ -36,7 +36,7 @@ extension ChappieStreamingTransportPolicy {
             await Self.resumed(Numbered.created(3, id: "x"), Numbered.text(4, "another answer"), Numbered.completed(5)))
     }
 
-    /// Their numbers have come before, and so they would be dropped as repetitions.
+    /// Their numbers are known, so they would be dropped as repetitions.
     @Test(arguments: [
         [Numbered.created(0, id: "x")], [Numbered.inProgress(2, id: "x")], [Numbered.added(1, id: "n")],
         [Numbered.created(0, id: "x"), Numbered.added(1, id: "n")],
@@ -78,7 +78,7 @@ extension ChappieStreamingTransportPolicy {
             await Self.resumed(Numbered.text(4, "another answer"), Numbered.completed(5), before: first))
     }
 
-    /// The end of an item that shows a gap is not taken in: what is missing may be the item's own output.
+    /// The end of an item that reveals a gap is not applied: the missing event may be the item's own output.
     @Test func anItemIsNotDoneByAnEventBehindAGap() async {
         let first: [ScriptStep] = .eventStream(
             Numbered.created(0), Numbered.added(1), Numbered.done(3), then: CursorResumeTests.lost)
@@ -152,7 +152,7 @@ extension ChappieStreamingTransportPolicy {
         }
     }
 
-    /// A gateway sends everything again that it has sent, and goes on.
+    /// A gateway repeats all events that it has sent, and continues.
     @Test func anAnswerThatIsSentAgainFromItsBeginningIsReadOnce() async {
         let outcome = await Self.unbroken([
             Numbered.created(0), Numbered.inProgress(1), Numbered.added(2), Numbered.text(3, "The capital is "),

@@ -2,7 +2,7 @@
 
 import StreamTransport
 
-/// One thing that a scripted connection does.
+/// One step of a scripted connection.
 enum ScriptStep: Sendable {
     /// The header section of the answer arrives.
     case opened(Int, fields: [String: String] = [:])
@@ -18,9 +18,9 @@ enum ScriptStep: Sendable {
     case bodyBytes([UInt8])
     /// The connection ends.
     case ended(TransportEnd)
-    /// So much time passes before the next step.
+    /// A pause before the next step.
     case pause(Duration)
-    /// The process does not run for so long: the waiting task is resumed late.
+    /// The process is stopped for a time: the waiting task is resumed late.
     case stopped(Duration)
     /// Further events wait until a message was sent, or a held request was released.
     case request
@@ -73,7 +73,7 @@ final class ScriptedTransport: StreamTransport {
         }
     }
 
-    /// Lets time go on to whatever comes first on any of the connections.
+    /// Advances the time to the first event on any of the connections.
     ///
     /// One that hangs holds time up for all of them.
     func wait(for connections: [any TransportConnection], atMost duration: Duration?) async -> TransportWaitOutcome {
@@ -157,7 +157,7 @@ final class ScriptedConnection: TransportConnection {
 
     var statistics: TransportStatistics { self.state.withLock { $0.statistics } }
 
-    /// Makes the connection play more, when it has played everything.
+    /// Appends steps, to be played after the present ones.
     func append(_ steps: [ScriptStep]) {
         self.state.withLock { $0.steps += steps }
     }
@@ -218,14 +218,14 @@ final class ScriptedConnection: TransportConnection {
         }
     }
 
-    /// The process goes on.
+    /// Continues the process.
     fileprivate func goOn(after duration: Duration) -> TransportWaitOutcome {
         self.clock.advance(by: duration)
         self.state.withLock { $0.next += 1 }
         return .deadlinePassed
     }
 
-    /// Takes back what was lent, and remembers the limit of a wait.
+    /// Invalidates the lent bytes, and records the limit of a wait.
     fileprivate func noteWait(_ duration: Duration?) {
         self.state.withLock { state in
             state.loan.spoil()
@@ -388,7 +388,7 @@ private final class Loan: @unchecked Sendable {
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self.memory[..<self.count]) }
 
-    /// Makes bytes that are read too late look wrong.
+    /// Overwrites lent bytes, so that late reads are detected.
     func spoil() {
         for index in self.memory.indices { self.memory[index] = 0xFF }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChappieTransport
 
-/// Which texts have a secret in them, and what is left of them.
+/// The detection of secrets in texts, and the redacted texts.
 @Suite(.timeLimit(.minutes(1))) struct SecretRedactionTests {
     private static let key = "sk-proj/Ab3+z="
     private static let redaction = SecretRedaction([Self.key, "another-secret"])
@@ -149,7 +149,7 @@ import Testing
                 == FetchedDocument(statusCode: 200, fields: expected, body: Array("a [redacted]".utf8)))
     }
 
-    /// Every kind of error that holds words of a server, with a text in every place that may hold some.
+    /// Every kind of error that contains text of a server, with a text in every place that may contain it.
     private static func errors(saying words: String) -> [ChappieClientError] {
         var response = ChappieResponse(
             id: words, status: "failed", errorCode: words, errorMessage: words, incompleteReason: words)

@@ -73,7 +73,7 @@ import Testing
         #expect(outcome.rawTypes.filter { $0 == "response.output_item.added" }.count == 2)
     }
 
-    /// The same words in two places are two events, whatever their numbers are.
+    /// The same text in two places is two events, whatever their numbers.
     @Test func theSameNumberInAnotherPlaceIsAnotherEvent() async {
         let fixture = Self.fixture([
             [.opened(101), .request]

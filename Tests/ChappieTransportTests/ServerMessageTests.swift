@@ -44,7 +44,7 @@ import Testing
             Self.message(#"{"detail":" a\n\u001b[31mb\t\u0085c\u202Ed\u200B\u2028e\u0000f "}"#) == "a [31mb c d e f")
     }
 
-    /// Were what is invisible left out, a secret that has it in its middle would be whole again.
+    /// Without invisible characters, a secret that contains one would be whole again.
     @Test(arguments: [
         "\u{0}", "\u{7F}", "\u{AD}", "\u{200B}", "\u{200D}", "\u{2060}", "\u{FEFF}", "\u{E0041}", "\u{34F}", "\u{115F}",
         "\u{3164}", "\u{FE0F}", "\u{20DD}", "\u{2800}", "\u{E000}", "\u{301}",

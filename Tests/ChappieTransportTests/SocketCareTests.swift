@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieTransport
 
 @Suite struct SocketCareTests {
-    /// An instance that has one turn behind it, and whose next connection answers "fresh".
+    /// An instance that has had one turn, and whose next connection answers "fresh".
     private static func afterOneTurn(
         _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
     ) async -> TurnFixture {
@@ -23,7 +23,7 @@ import Testing
 
     private static let answer: [ScriptStep] = [.request, .text(Event.text("kept")), .text(Event.completed)]
 
-    /// The second turn, with what the kept connection does in it.
+    /// The second turn, with the steps of the kept connection.
     private static func second(_ fixture: TurnFixture, _ steps: [ScriptStep]) async -> TurnOutcome {
         fixture.transport.connections[0].append(steps)
         return await fixture.run()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ChappieTransport
 
-/// An instance whose network is a script and whose time is a number.
+/// An instance with a scripted network and a manual clock.
 struct TurnFixture: Sendable {
     let clock: ManualClock
     let transport: ScriptedTransport
@@ -127,7 +127,7 @@ enum Event {
 }
 
 extension [ScriptStep] {
-    /// A WebSocket that waits for the request and then says these events.
+    /// A WebSocket that waits for the request and then sends these events.
     static func webSocket(_ events: String..., then end: TransportEnd? = nil) -> Self {
         [.opened(101), .request] + events.map { .text($0) } + (end.map { [.ended($0)] } ?? [])
     }
@@ -138,7 +138,7 @@ extension [ScriptStep] {
             + [.ended(end)]
     }
 
-    /// An answer that is no response.
+    /// An answer that is not a response.
     static func refusal(_ statusCode: Int, body: String = "", fields: [String: String] = [:]) -> Self {
         [.opened(statusCode, fields: fields), .body(body), .ended(.complete)]
     }

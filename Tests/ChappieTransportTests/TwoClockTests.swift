@@ -199,7 +199,7 @@ import Testing
         #expect(outcome.diagnostics.map(\.kind) == [.connected, .stalled])
     }
 
-    /// Everything has arrived at once, and it is the consumer who takes its time between two events.
+    /// All events have arrived at once, and the consumer pauses between two of them.
     @Test(arguments: [nil, Duration.seconds(2), .seconds(5), .seconds(30)])
     func aStallDoesNotExcuseAStandstill(stall: Duration?) async {
         let fixture = Self.fixture([

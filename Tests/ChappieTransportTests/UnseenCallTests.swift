@@ -132,7 +132,7 @@ import Testing
 
     // MARK: What has run
 
-    /// A call that is carried runs once, however often the connection breaks and whatever the model calls next.
+    /// A carried call runs once, however often the connection breaks and whatever the model calls next.
     @Test(arguments: [ChappieRecoveryPolicy.verify, .resumeOnly])
     func aCarriedCallIsSettled(recovery: ChappieRecoveryPolicy) async {
         let asked = LockedValue<[String]>([])

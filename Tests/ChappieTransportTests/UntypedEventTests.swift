@@ -84,7 +84,7 @@ import Testing
         #expect(outcome.text == "a")
     }
 
-    /// An event whose type stands in the event stream alone.
+    /// An event whose type is only in the event stream's field.
     @Test(
         arguments: [
             ("event: error\ndata: {\"message\":\"m\",\"code\":\"invalid_prompt\"}\n\n", "response.failed", .validation),

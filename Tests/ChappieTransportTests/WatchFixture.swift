@@ -3,7 +3,7 @@ import StreamTransport
 
 @testable import ChappieTransport
 
-/// Keeps lines and figures.
+/// Records lines and figures.
 final class WatchRecorder: Sendable {
     private let state = LockedValue<(entries: [ChappieLogEntry], metrics: [ChappieMetric])>(([], []))
 

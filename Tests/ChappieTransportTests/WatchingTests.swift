@@ -202,7 +202,7 @@ import Testing
         #expect(self.recorder.outcomes.filter { $0.hasPrefix("attempt ") }.count == 2)
     }
 
-    /// Sinks are called with no lock held: they may ask the handle, and stop it.
+    /// Sinks are called without a lock: they may read the handle, and stop it.
     @Test func aSinkMayUseTheHandle() async {
         let box = LockedValue<ChappieStreamHandle?>(nil)
         let seen = LockedValue<[Int]>([])
@@ -223,7 +223,7 @@ import Testing
 
     // MARK: Secrets
 
-    /// Some servers repeat the key that they were sent.
+    /// Some servers echo the key.
     @Test(arguments: [true, false]) func aSecretThatTheServerRepeatsIsTakenOut(isHTTP: Bool) async {
         let body = #"{"error":{"code":"invalid","message":"Bad key SECRET-token or SECRET-extra, PUBLIC-field"}}"#
         let scripts: [[ScriptStep]] =

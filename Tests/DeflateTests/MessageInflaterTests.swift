@@ -15,7 +15,7 @@ import WebSocketProtocol
         self.plain = try #require(try PerMessageDeflateAgreement(extensions, offer: PerMessageDeflateOffer()))
     }
 
-    /// Agreements as a server's answer would make them.
+    /// Creates agreements as a server's answer would.
     private func agreement(_ parameters: String = "") throws -> PerMessageDeflateAgreement {
         let extensions = try ExtensionListParser.parse("permessage-deflate" + parameters)
         return try #require(try PerMessageDeflateAgreement(extensions, offer: PerMessageDeflateOffer()))

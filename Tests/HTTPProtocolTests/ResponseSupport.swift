@@ -8,7 +8,7 @@ struct ReadResponse: Equatable {
     var framing: BodyFraming?
     var content: [UInt8] = []
     var isComplete = false
-    /// The bytes that were read; nil after an error, because where it is noticed is not promised.
+    /// The number of bytes that were read; nil after an error, because the place of its detection is not promised.
     var byteCount: Int? = 0
     /// The error of the bytes.
     var error: HTTPError?
@@ -53,7 +53,7 @@ struct ReadResponse: Equatable {
     }
 }
 
-/// Drives a reader as a connection would, and checks what holds for every call.
+/// Drives a reader as a connection would, and checks the conditions of every call.
 struct ResponseCollector {
     private(set) var response = ReadResponse()
     private var reader: ResponseReader

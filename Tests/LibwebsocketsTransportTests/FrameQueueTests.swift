@@ -41,7 +41,7 @@ private struct ClientFrame: Equatable {
 }
 
 extension FrameQueue {
-    /// Everything that is to be written, taken in buffers of a size.
+    /// Takes all bytes to write, in buffers of a size.
     fileprivate mutating func drain(by size: Int, limit: Int = .max) -> [UInt8] {
         var output: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: size)

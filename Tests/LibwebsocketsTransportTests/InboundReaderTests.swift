@@ -8,7 +8,7 @@ import WebSocketProtocol
 @testable import LibwebsocketsTransport
 
 @Suite struct InboundReaderTests {
-    /// Reads a buffer to its end; how many slices were over before, and what came.
+    /// Reads a buffer to its end; returns the number of slices that ended before, and the output.
     private static func read(
         _ buffer: InboundBuffer, coding: PayloadCoding
     ) throws -> (slices: Int, payloads: [[UInt8]]) {

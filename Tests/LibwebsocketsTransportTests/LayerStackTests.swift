@@ -9,7 +9,7 @@ import Testing
     private static let endpoint = TransportEndpoint(isSecure: true, host: "origin.test", port: 443, target: "/")
     private static let established = "HTTP/1.1 200 Connection established\r\n\r\n"
 
-    /// A stack with what it has sent and given so far.
+    /// A stack with the bytes that it has sent and delivered so far.
     private struct Run {
         let scratch = LayerScratch()
         var stack: LayerStack

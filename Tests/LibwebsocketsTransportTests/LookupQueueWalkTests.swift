@@ -5,7 +5,7 @@ import Testing
 @testable import LibwebsocketsTransport
 
 @Suite struct LookupQueueWalkTests {
-    /// Threads that do what the queue says, in an order and at times that a seed draws.
+    /// Threads that follow the queue's steps, in an order and at times that a seed draws.
     private struct Simulation {
         enum Thread {
             case ready(isRelief: Bool)

@@ -26,7 +26,7 @@ import Testing
                     scheme: self.scheme, host: "proxy.example", port: 1, credential: self.hasLogin ? credential : nil))
         }
 
-        /// The bytes that go out in the whole conversation.
+        /// The bytes that are sent in the whole conversation.
         var questions: [UInt8] {
             let connect = "CONNECT origin.example:443 HTTP/1.1\r\nHost: origin.example:443\r\n"
             switch self.scheme {
@@ -103,7 +103,7 @@ import Testing
 
     static let conversations = Self.successes + Self.failures
 
-    /// The whole of what a greeting does with pieces of the proxy's bytes.
+    /// The whole behaviour of a greeting for pieces of the proxy's bytes.
     struct Course: Equatable {
         var sent: [UInt8] = []
         var byteCount = 0

@@ -31,7 +31,7 @@ import Testing
 }
 
 @Suite struct OutstandingPingsTests {
-    /// Sends pings with one byte each, and says which of the pongs answer one.
+    /// Sends pings with one byte each, and returns which of the pongs answer one.
     private static func answers(to pings: ClosedRange<UInt8>, _ pongs: [[UInt8]]) -> [Bool] {
         var outstanding = OutstandingPings()
         for payload in pings { outstanding.sent([payload]) }

@@ -117,7 +117,7 @@ import Testing
         #expect(Self.progress("HTTP/1.1 100 Continue\r\n\r\n" + head).outcome == refused.outcome)
     }
 
-    /// RFC 9112 section 8: what a header section that is cut would have said cannot be assumed.
+    /// RFC 9112 section 8: the rest of a truncated header section cannot be assumed.
     @Test func refusalCountsOnceItsHeaderSectionIsWhole() {
         let head = "HTTP/1.1 407 Why\r\nProxy-Authenticate: Basic\r\n\r\n"
         for count in 0..<head.utf8.count {

@@ -3,7 +3,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// Answers that make no sense: each has an error of its own, and what was delivered before it was delivered once.
+/// Malformed answers: each has an error of its own, and output before it is delivered once.
 @Suite(.timeLimit(.minutes(1))) struct BadInputTests {
     typealias Field = ChappieTestServer.Field
 

@@ -3,7 +3,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// A consumer that goes away, in every way and at every moment: its connection is closed, and it is told so.
+/// A consumer that stops reading, in every way and at every moment: its connection is closed, and it is told so.
 @Suite(.timeLimit(.minutes(1))) struct CancellationTests {
     private static let request = ChappieTransportRequest(prompt: "hi", model: "m")
 
@@ -25,7 +25,7 @@ import Testing
             })
     }
 
-    /// Reads a stream in a task of its own; `progress` hears of every delta.
+    /// Reads a stream in a task of its own; `progress` receives every delta.
     private static func consume(
         _ handle: ChappieStreamHandle, progress: AsyncStream<Void>.Continuation? = nil
     ) -> Task<StreamOutcome, Never> {

@@ -77,10 +77,10 @@ final class ChildProcess: Sendable {
     /// Waits until it has printed a byte.
     func hasOutput() async -> Bool { await self.read { !$0.isEmpty } }
 
-    /// Waits until such words are there, in a line that is whole or not.
+    /// Waits until it has printed a text, in a line that is complete or not.
     func hasShown(_ words: String) async -> Bool { await self.read { $0.end(of: Array(words.utf8)) != nil } }
 
-    /// Waits for its end, without reading what it prints; its exit status.
+    /// Waits for its end, without reading its output; returns its exit status.
     func status() async -> Int32 {
         await self.queue.blocking {
             var status: CInt = 0
@@ -90,7 +90,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Reads to the end of what it prints; all of it.
+    /// Reads its output to the end, and returns all of it.
     func allOutput() async -> String {
         _ = await self.read { _ in false }
         return String(decoding: self.text.withLock { $0 }, as: UTF8.self)
@@ -101,7 +101,7 @@ final class ChildProcess: Sendable {
         status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
     }
 
-    /// Runs a program to its end; what it printed on standard output, and its exit status.
+    /// Runs a program to its end; returns its standard output, and its exit status.
     ///
     /// `input` is no longer than what a pipe holds.
     static func run(

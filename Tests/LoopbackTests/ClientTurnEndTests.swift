@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// The engine waits for the output of a carried call: what becomes of the call is told all the same.
+    /// The engine waits for the output of a carried call: the end of the call is reported nevertheless.
     @Test(arguments: [false, true])
     func failedCarriedCallIsDeliveredBeforeTheError(readsBatches: Bool) async throws {
         struct Broken: LocalizedError { var errorDescription: String? { "no" } }
@@ -151,7 +151,7 @@ import Testing
 
     // MARK: Cancelling
 
-    /// The tool is over, the turn has not heard of it, and is cancelled by then.
+    /// The tool has ended, the turn has not received that, and is cancelled by then.
     @Test func aToolThatCancelsItsOwnTurnEndsIt() async throws {
         let handles = Locked<ChappieStreamHandle?>(nil)
         try await withServer(scripted([responseEvents(1, [functionCall("a", "t")])])) { server in

@@ -3,7 +3,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// `chappie stream` and those who read what it writes: slowly, not at all, or not to the end.
+/// `chappie stream` with readers of its output that are slow, do not read, or stop early.
 @Suite(.timeLimit(.minutes(1))) struct CommandOutputTests {
     /// A server whose answer begins with more text than any pipe holds.
     private static func withLargeAnswer<Result>(
@@ -66,7 +66,7 @@ import Testing
         if !answers { #expect(duration > .milliseconds(300)) }
     }
 
-    /// A person who quits the program wants it to end, and no list of registers.
+    /// A user who quits the program wants it to end, without a list of registers.
     @Test func quitSignalEndsTheProgramAtOnce() async throws {
         try await Self.withLargeAnswer { server, home in
             let child = try ChildProcess(

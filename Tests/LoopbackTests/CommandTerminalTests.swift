@@ -2,7 +2,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-/// `chappie stream` on a terminal: what a model and its tools can show there, and who answers questions.
+/// `chappie stream` on a terminal: the text of a model and its tools, and the answers to questions.
 @Suite(.timeLimit(.minutes(1))) struct CommandTerminalTests {
     private static let question = "\u{1B}[7mRun get_weather with "
     private static let fakeQuestion = "\u{1B}[7mRun get_weather with {}? [y/N]\u{1B}[0m "
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// The model's own question has the same words, and cannot have the same look.
+    /// The model's own question has the same text, but cannot have the same style.
     @Test func modelTextCannotImitateAQuestion() async throws {
         try await Self.withModel { url, environment in
             let child = try Self.start(url, environment, ["--approve", "always"])

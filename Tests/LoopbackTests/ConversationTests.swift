@@ -3,9 +3,9 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// Several turns of one conversation, as a server sees them: what is sent again, and what is not.
+/// Several turns of one conversation, as a server sees them: the repeated and the omitted input.
 @Suite(.timeLimit(.minutes(1))) struct ConversationTests {
-    /// Reads a turn to its end, and what its response has left.
+    /// Reads a turn to its end; returns its completed response as well.
     private static func complete(
         _ transport: ChappieStreamingTransport, _ request: ChappieTransportRequest
     ) async throws -> (text: String, response: CompletedResponse) {

@@ -2,7 +2,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-/// A process that has hardly a file descriptor: a program of its own, because the limit is one of the whole process.
+/// A process with few file descriptors: a program of its own, because the limit applies to the whole process.
 @Suite(.timeLimit(.minutes(1))) struct DescriptorLimitTests {
     /// Runs a program of this package, after a line for the shell; its exit code and what it said on standard error.
     private static func run(_ name: String, _ arguments: [String], after line: String) async throws -> (CInt, String) {
@@ -46,7 +46,7 @@ import Testing
         return outcome
     }
 
-    /// With ever more descriptors it is the service, the look-up or the socket that lacks one, until it works.
+    /// With a growing limit the service, the look-up or the socket lacks a descriptor, until it works.
     @Test(arguments: Wire.allCases, ["127.0.0.1", "localhost"])
     func descriptorExhaustionIsReported(over wire: Wire, host: String) async throws {
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in

@@ -3,7 +3,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// The promise, tried at every byte: the wire is cut, the stream goes on, and the consumer sees the response once.
+/// The promise, tested at every byte: the wire is cut, the stream continues, and the consumer sees the response once.
 @Suite struct EveryByteCutTests {
     /// Transport and content coding.
     struct Variant: Sendable, CustomTestStringConvertible {

@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// The limit of a client's turn counts the time in which the program is asked, whatever the program does.
+    /// The limit of a client's turn includes the time of the program's closures, whatever they do.
     @Test(arguments: [false, true]) func durationOfATurnCountsTheProgramsClosures(asksCredential: Bool) async throws {
         let (stream, continuation) = AsyncStream<Void>.makeStream()
         try await withServer(Self.answer) { server in

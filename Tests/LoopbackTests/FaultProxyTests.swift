@@ -3,7 +3,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// The real server behind the fault proxy, the real client before it: what breaks on the way is not noticed.
+/// The real server behind the fault proxy, and the real client before it: broken connections are recovered.
 @Suite(.timeLimit(.minutes(1))) struct FaultProxyTests {
     /// A transport, with or without TLS.
     struct Path: Sendable, CustomTestStringConvertible {

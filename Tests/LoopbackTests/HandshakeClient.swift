@@ -19,7 +19,7 @@ final class HandshakeClient: @unchecked Sendable {
 
     deinit { cth_client_free(self.client) }
 
-    /// One handshake over a socket pair; what the client thinks of it, and which name the server heard.
+    /// Performs one handshake over a socket pair; returns the client's verdict, and the name that the server received.
     ///
     /// A client that reads gets the tickets that a server of TLS 1.3 gives away; one that ends says goodbye.
     func handshake(

@@ -2,7 +2,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// `chappie stream` as a process that is stopped, and goes on (SIGSTOP, SIGCONT).
+/// `chappie stream` as a process that is stopped and continued (SIGSTOP, SIGCONT).
 @Suite(.timeLimit(.minutes(1))) struct StoppedProcessTests {
     /// The server's budget, shorter than the stop of the process.
     private static let budget = "2"

@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    /// libwebsockets would go on writing what it holds, and the system what it holds.
+    /// libwebsockets would still write its buffered bytes, and the system its own.
     @Test func unreadBodyIsDropped() async throws {
         let server = try RawServer(receiveBufferByteCount: 4096)
         let body = [UInt8].counting(12_000_000)

@@ -240,7 +240,7 @@ final class RawPeer: Sendable {
         return errno == EAGAIN ? nil : .failed(errno)
     }
 
-    /// Ends what the client reads, and goes on reading.
+    /// Ends the client's input, and continues reading.
     func endWriting() {
         shutdown(self.descriptor, CInt(SHUT_WR))
     }

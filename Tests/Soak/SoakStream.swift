@@ -99,7 +99,7 @@ struct SoakStream: Sendable {
 
 /// The text that a consumer has read, and the places at which it stops for a while.
 struct Reading {
-    /// The text does not go on like this.
+    /// The text is not continued like this.
     struct WrongText: Error, CustomStringConvertible {
         let description: String
     }

@@ -42,7 +42,7 @@ import Testing
         #expect(ledger.runByteCount <= 1_000 * (1 + 10 + 10 + 1))
     }
 
-    /// Copies share the delivered bytes until one of them goes on.
+    /// Copies share the delivered bytes until one of them changes.
     @Test func copiesGoOnIndependently() {
         var first = ReplayLedger()
         _ = first.admit("shared ", in: .message)

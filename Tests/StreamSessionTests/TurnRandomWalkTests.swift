@@ -5,7 +5,7 @@ import StreamTransport
 import Testing
 
 @Suite struct TurnRandomWalkTests {
-    /// Servers that say the same thing each time: a turn never diverges, and a complete one has it all.
+    /// Servers that give the same answer each time: a turn never diverges, and a complete one has all of it.
     @Test(arguments: 0..<10)
     func theSameResponseIsDeliveredOnceHoweverItIsCut(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -40,7 +40,7 @@ struct BrokenPromise: Error {
     let what: String
 }
 
-/// One turn: a driver and a server that roll dice, and a consumer that checks.
+/// One turn: a driver and a server that act at random, and a consumer that checks.
 struct RandomWalk: ~Copyable {
     enum Responses { case same, changing }
 
@@ -85,7 +85,7 @@ struct RandomWalk: ~Copyable {
         throw BrokenPromise(what: "the turn does not end")
     }
 
-    /// Performs one action, and gives the machine's answer to what comes of it; nil at the end.
+    /// Performs one action, and returns the machine's answer to its result; nil at the end.
     private mutating func perform(_ action: TurnStateMachine.Action) throws -> TurnStateMachine.Action? {
         switch action {
         case .open(let opening):

@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// A proxy that was asked for is never left out.
+    /// A proxy that was asked for is always used.
     @Test(arguments: [
         "", " ", "\n", "://", "http://h:99999999999999999999999", "socks4://h:1", "socks5://", "https://:443",
     ])

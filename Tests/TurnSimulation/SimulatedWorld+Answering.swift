@@ -135,7 +135,7 @@ extension SimulatedWorld {
         }
     }
 
-    /// Lets a kept connection's fate come true; false when the request is answered all the same.
+    /// Applies the fate of a kept connection; returns false when the request is answered nevertheless.
     private func apply(_ fate: KeptFate, to connection: SimulatedConnection) -> Bool {
         switch fate {
         case .reachesLimit:

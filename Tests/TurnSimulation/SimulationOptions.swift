@@ -6,7 +6,7 @@ package struct SimulationOptions: Sendable {
     package var isRecording = false
     /// Faults that servers do not have, by name.
     ///
-    /// With it a run can go on past one that is known to break a promise.
+    /// With it a run can continue past one that is known to break a promise.
     package var withoutFaults: Set<String> = []
 
     /// The defaults.

@@ -29,7 +29,7 @@ package struct SimulationRun: Sendable {
     package var seed: UInt64
     /// The number of threads.
     package var jobCount = 1
-    /// Indicates whether a broken promise is noted, and the run goes on.
+    /// Indicates whether a broken promise is recorded, and the run continues.
     package var keepsGoing = false
     /// The options of all series.
     package var options = SimulationOptions()

@@ -6,7 +6,7 @@ import WebSocketProtocol
 @Suite struct FrameReaderErrorTests {
     private static let compressed = FrameReader.Configuration(isCompressionNegotiated: true)
 
-    /// Reads whole, and byte by byte: the same elements must come of it.
+    /// Reads whole, and byte by byte, with the same elements.
     private func expect(
         _ bytes: [UInt8],
         gives elements: [ReadElement],

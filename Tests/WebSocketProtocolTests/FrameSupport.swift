@@ -64,7 +64,7 @@ enum ReadElement: Equatable {
     static func text(_ text: String) -> Self { .message(.text, isCompressed: false, Array(text.utf8)) }
 }
 
-/// Reads chunks and collects what comes of them.
+/// Reads chunks and collects their elements.
 struct FrameCollector {
     private(set) var elements: [ReadElement] = []
     private(set) var pieceCount = 0

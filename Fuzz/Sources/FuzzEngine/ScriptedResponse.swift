@@ -62,7 +62,7 @@ struct ScriptedResponse {
         #"{"type":"response.output_text.delta","delta":"other","stream_id":"another lane"}"#,
     ]
 
-    /// Characters and what stands for them in JSON.
+    /// Characters and their forms in JSON.
     private static let characters = [
         ("a", "a"), ("é", "é"), ("😀", "\\uD83D\\ude00"), ("\n", "\\n"), ("\"", "\\\""), ("\u{FFFD}", "\\ud800"),
         ("\0", "\\u0000"), ("😀", "😀"), ("\\", "\\\\"), ("\u{301}", "\\u0301"), ("{", "{"), ("€", "€"),

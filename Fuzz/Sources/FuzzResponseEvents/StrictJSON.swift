@@ -1,6 +1,6 @@
 // A plain reader of RFC 8259, byte by byte, that the decoder is compared with. It shares no code with the product.
 
-/// A JSON value and where it stands in its text.
+/// A JSON value and its place in the text.
 struct JSONNode {
     /// The type of a value.
     indirect enum Kind {

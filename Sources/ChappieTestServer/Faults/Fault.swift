@@ -87,7 +87,7 @@ extension ChappieTestServer.Fault {
         public var code: String?
         /// The message.
         public var message: String?
-        /// The fields of the HTTP answer that the event stands for.
+        /// The fields of the HTTP answer that the event represents.
         public var fields: [ChappieTestServer.Field]?
 
         /// Creates an error.

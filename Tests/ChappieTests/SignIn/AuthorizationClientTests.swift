@@ -56,7 +56,7 @@ import Testing
         #expect(AuthorizationClient.words(Array("x abcabcabc".utf8), without: ["abcabcabc"]) == "x [redacted]")
     }
 
-    /// The transport keeps so much of a refusal, wherever that ends.
+    /// The transport keeps a limited part of a refusal, wherever that ends.
     @Test func aSecretThatWasCutIsNotRepeatedEither() throws {
         let secret = "verifier-0123456789"
         for count in 6..<secret.count {

@@ -87,7 +87,7 @@ import Testing
         #expect(machine.received(request) == .holdAndReport(.code("c")))
     }
 
-    /// DNS rebinding: a page's own name leads here, and the browser says that name.
+    /// DNS rebinding: a page's own name resolves to this machine, and the browser sends that name.
     @Test(arguments: [
         ["Host: evil.example:1455"], ["Host: evil.example"], ["Host: 127.0.0.1"], ["Host: 127.0.0.1:1456"],
         ["Host: localhost"], ["Host: 127.0.0.1:1455.evil.example"], ["Host: "], [],

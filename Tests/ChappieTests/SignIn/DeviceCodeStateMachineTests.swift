@@ -52,7 +52,7 @@ import Testing
         #expect(machine.waited(now: .seconds(5)) == .poll)
     }
 
-    /// RFC 8628 section 3.5: for this and all that follow.
+    /// RFC 8628 section 3.5: for this and all later polls.
     @Test(arguments: [true, false])
     func eachSlowDownAddsFiveSecondsForGood(isStandard: Bool) throws {
         var machine = try Self.machine(isStandard: isStandard)
@@ -120,7 +120,7 @@ import Testing
         #expect(machine.answered(statusCode: 200, body: body, now: .seconds(40)) == .finish(grant))
     }
 
-    /// It is asked once more, so that it can say so itself.
+    /// The server is asked once more, so that it can report the expiry itself.
     @Test func codeExpiresByTheServersLifetime() throws {
         var machine = try Self.machine(expiry: .seconds(7))
         _ = machine.started()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Chappie
 
-/// Files of credentials: what they hold, who may read them, and which of them are refused.
+/// Files of credentials: their content, their permissions, and the files that are refused.
 @Suite struct FileStorageTests {
     private let directory = StorageDirectory()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Chappie
 
-/// Refreshes that do not succeed: what is tried again, what is remembered, and who waits for whom.
+/// Refreshes that fail: retries, remembered refusals, and concurrent callers.
 @Suite(.timeLimit(.minutes(1))) struct KeeperFailureTests {
     // MARK: For good
 

@@ -6,7 +6,7 @@ import Testing
 // What the tests of the keeper share: a storage, a clock, and a server that answers what a test says.
 @testable import ChappieTransport
 
-/// A keeper of one credential, with everything around it in the hand of the test.
+/// A keeper of one credential, whose server, storage and clock the test controls.
 final class KeeperFixture: Sendable {
     /// The behaviour of a server.
     enum Answer: Sendable {
@@ -22,7 +22,7 @@ final class KeeperFixture: Sendable {
     /// The posted parameters, in order, with the coding and the URL under names of their own.
     var requests: [[String: String]] { self.asked.withLock { $0 } }
 
-    /// `answer` is given the request's number, from 1.
+    /// `answer` receives the request's number, from 1.
     init(
         storage: any ChappieCredentialStorage = ChappieMemoryCredentialStorage(),
         answer: @escaping @Sendable (Int) async -> Answer = { .rotation($0) },
@@ -107,14 +107,14 @@ func unsignedToken(accountID: String? = nil, expiresAt: Int? = nil, number: Int 
     return "e30.\(payload).sig"
 }
 
-/// Keeps credentials in memory, and cannot always write them.
+/// Stores credentials in memory, and can fail to write them.
 final class FailingStorage: ChappieCredentialStorage {
     private let inner = ChappieMemoryCredentialStorage()
     private let failures = LockedValue<[Bool]>([])
     /// The error of a failing store.
     static let error = ChappieCredentialStorageError.systemCallFailed(operation: "write", path: "/p", code: ENOSPC)
 
-    /// Which of the next stores fail.
+    /// The next stores that fail.
     func fail(_ failures: [Bool]) { self.failures.withLock { $0 = failures } }
 
     func accounts() throws -> [String] { try self.inner.accounts() }

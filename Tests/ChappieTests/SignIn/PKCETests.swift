@@ -57,7 +57,7 @@ import Testing
         #expect(throws: ChappieAuthError.secureRandomFailed(statusCode: EIO)) { try ProofKey(broken) }
     }
 
-    /// Linux gives 256 bytes at most, and says so.
+    /// Linux returns 256 bytes at most, and an error for more.
     @Test func theSystemsRefusalCarriesItsStatusCode() {
         #expect(throws: ChappieAuthError.secureRandomFailed(statusCode: EIO)) { try SecureRandom.system.bytes(257) }
     }

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// Some write their messages in an encoding of their own.
+    /// Some servers write their messages in another encoding.
     @Test func invalidMessageEncodingKeepsTheErrorCode() {
         let body = Array(#"{"error":"invalid_grant","error_description":""#.utf8) + [0xE9] + Array(#""}"#.utf8)
         let answer = RefreshAnswer(FetchedDocument(statusCode: 400, fields: [], body: body), secrets: [])

@@ -3,7 +3,7 @@ import Chappie
 import Foundation
 import Testing
 
-/// Every case of the error, with what a program may rely on.
+/// Every case of the error, with the facts that a program may rely on.
 private let rows: [(error: ChappieAuthError, tag: String, category: ChappieErrorCategory, isRetryable: Bool)] = [
     (.expiredDeviceCode, "auth.expired-device-code", .auth, false),
     (.cancelledSignIn, "auth.cancelled", .auth, false),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Chappie
 
-/// A directory for the files of one test; it goes with its owner.
+/// A directory for the files of one test; it is removed with its owner.
 final class StorageDirectory: Sendable {
     /// The storage's directory, which does not exist yet.
     let path: String
@@ -22,7 +22,7 @@ final class StorageDirectory: Sendable {
     /// A storage in it.
     var storage: ChappieFileCredentialStorage { ChappieFileCredentialStorage(directory: self.path) }
 
-    /// A storage in it that waits for no disk: what a test has before it, and looks at behind it.
+    /// A storage in it that does not wait for the disk, for the preparation and the checks of a test.
     var hastyStorage: ChappieFileCredentialStorage {
         self.storage { call, body in call == .synchronize ? 0 : body() }
     }
@@ -76,10 +76,10 @@ final class StorageClock: Sendable {
 
     private let state = LockedValue(State())
 
-    /// Everything that was waited for, in order.
+    /// All waits, in order.
     var sleeps: [Duration] { self.state.withLock { $0.sleeps } }
 
-    /// Sets the date, which leaves the other time alone.
+    /// Sets the date, without affecting the monotonic time.
     func setDate(_ seconds: Double) {
         self.state.withLock { $0.date = Date(timeIntervalSince1970: seconds) }
     }

@@ -17,7 +17,7 @@ import Testing
         return [files, [memory, memory]]
     }
 
-    /// Holds a lock until the test says so.
+    /// Holds a lock until the test releases it.
     private func holding(
         _ storage: any ChappieCredentialStorage, until end: StorageEvent, account: String = "a"
     ) async -> Task<Void, any Error> {
