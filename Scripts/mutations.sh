@@ -31,7 +31,7 @@ EDITS
             ;;
         stale-attempt) # What belongs to an attempt that is over counts all the same.
             cat <<'EDITS'
->>> Sources/StreamSession/TurnStateMachine+Output.swift
+>>> Sources/StreamSession/TurnStateMachine.swift
             // A connection that was given up, or whose response diverged, may still hold events.
             return false
 ---
@@ -41,8 +41,8 @@ EDITS
             ;;
         send-once) # Both connections of a race may send.
             cat <<'EDITS'
->>> Sources/StreamSession/TurnStateMachine+Race.swift
-            guard self.holder == nil else { return false }
+>>> Sources/StreamSession/ConnectionRace.swift
+        guard self.holder == nil else { return false }
 ---
 <<<
 EDITS
@@ -123,7 +123,7 @@ EDITS
         case .duplicate: .deliver
 <<<
 >>> Sources/ChappieTransport/EventReader+Judgement.swift
-        if self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint) {
+        if self.machine.delivery.isRepeated(event.sequenceNumber, fingerprint: fingerprint) {
             self.repeated(event)
             return .dropped
         }

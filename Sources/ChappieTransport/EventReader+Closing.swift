@@ -8,12 +8,12 @@ extension EventReader {
     /// - Returns: false when that ends the attempt.
     @discardableResult
     mutating func close(_ slot: ReplaySlot, with text: BorrowedText, name: UInt64, attempt: Int) -> Bool {
-        guard self.machine.isClosed(slot.outputIndex), self.machine.isReadingInPlace(attempt) else {
+        guard self.machine.delivery.isClosed(slot.outputIndex), self.machine.isReadingInPlace(attempt) else {
             return self.end == nil
         }
-        let slot = unsafe self.machine.place(of: text.utf8.span, in: slot, name: name)
+        let slot = unsafe self.machine.delivery.place(of: text.utf8.span, in: slot, name: name)
         if self.half?.slot == slot { self.half = nil }
-        let closing = unsafe self.machine.closing(text.utf8.span, in: slot)
+        let closing = unsafe self.machine.delivery.closing(text.utf8.span, in: slot)
         guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
         self.received(text.dropping(first: offset), in: slot, attempt: attempt)
         return self.end == nil
@@ -35,7 +35,7 @@ extension EventReader {
     /// - Returns: false when that ends the attempt.
     mutating func complete(_ summary: ResponseSummary, attempt: Int) -> Bool {
         guard self.closeOutput(summary, attempt: attempt), self.closeCalls(summary) else { return false }
-        if self.machine.isOutOfOrder, summary.output.allSatisfy(\.parts.isEmpty) {
+        if self.machine.delivery.isOutOfOrder(), summary.output.allSatisfy(\.parts.isEmpty) {
             self.fail(.contradictoryEvents(.outOfOrder))
             return false
         }
@@ -50,7 +50,7 @@ extension EventReader {
         }
         let calls = self.record.completed(
             summary, responseID: self.responseID, answered: self.options.answeredCalls)
-        if !calls.isEmpty, self.machine.endsUnderAnotherName() {
+        if !calls.isEmpty, self.machine.delivery.endsUnderAnotherName() {
             self.fail(.contradictoryEvents(.otherResponse))
             return false
         }
@@ -91,7 +91,7 @@ extension EventReader {
     }
 
     private mutating func closing(_ parts: [EndPart], of summary: ResponseSummary) -> ReplayLedger.Closing {
-        unsafe self.machine.closing(
+        unsafe self.machine.delivery.closing(
             parts.map { unsafe $0.text.utf8 }, ofKind: parts[0].slot.kind, itemCount: summary.output.count)
     }
 
@@ -99,7 +99,7 @@ extension EventReader {
     ///
     /// A server may take back there what it does not want to have said, so that another text is no contradiction.
     mutating func deliverRest(_ summary: ResponseSummary, attempt: Int) {
-        guard !self.machine.endsUnderAnotherName() else { return }
+        guard !self.machine.delivery.endsUnderAnotherName() else { return }
         for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
             let parts = self.parts(of: summary, ofKind: kind)
             guard !parts.isEmpty, case .rest(let offset) = self.closing(parts, of: summary) else { continue }
@@ -113,7 +113,7 @@ extension EventReader {
         if self.half?.slot.kind == parts[0].slot.kind { self.half = nil }
         let closing = self.closing(parts, of: summary)
         guard case .rest(let offset) = closing else { return self.follow(closing, at: parts[0].slot) }
-        if self.machine.endsUnderAnotherName() {
+        if self.machine.delivery.endsUnderAnotherName() {
             self.fail(.contradictoryEvents(.otherResponse, at: parts[0].slot))
             return false
         }
@@ -128,7 +128,7 @@ extension EventReader {
             defer { offset = max(0, offset - part.text.byteCount) }
             guard offset < part.text.byteCount else { continue }
             // The rest of a part continues the slot of its beginning.
-            let slot = offset > 0 ? self.machine.newestSlot(of: part.slot.kind) ?? part.slot : part.slot
+            let slot = offset > 0 ? self.machine.delivery.newestSlot(of: part.slot.kind) ?? part.slot : part.slot
             self.received(part.text.dropping(first: offset), in: slot, attempt: attempt)
             guard self.end == nil else { return false }
         }
@@ -173,21 +173,23 @@ extension EventReader {
         _ kind: ReplayedToolCall.Kind, with text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int
     ) -> Bool {
         let verdict = self.calls.closed(
-            text, kind, at: outputIndex, itemName: event.itemName, isPlaceShared: self.machine.areIndicesShared())
+            text, kind, at: outputIndex, itemName: event.itemName,
+            isPlaceShared: self.machine.delivery.areIndicesShared())
         return self.follow(verdict, at: outputIndex)
     }
 
     /// An item is finished; false when that ends the attempt.
     mutating func finishCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
         guard item.isCall else { return true }
-        let isPlaceShared = self.machine.areIndicesShared()
+        let isPlaceShared = self.machine.delivery.areIndicesShared()
         return self.follow(
             self.calls.finished(item, at: outputIndex, isPlaceShared: isPlaceShared), at: outputIndex)
     }
 
     /// The response is complete, and lists its calls once more; false when that ends the attempt.
     private mutating func closeCalls(_ summary: ResponseSummary) -> Bool {
-        let place = self.calls.contradiction(in: summary.output, isPlaceShared: self.machine.areIndicesShared())
+        let place = self.calls.contradiction(
+            in: summary.output, isPlaceShared: self.machine.delivery.areIndicesShared())
         return place.map { self.follow(.differs, at: $0) } ?? true
     }
 

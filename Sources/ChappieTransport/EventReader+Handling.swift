@@ -35,11 +35,12 @@ extension EventReader {
         case .error(let error):
             return unsafe self.received(error, json: json)
         case .delta(let kind, let outputIndex, let partIndex, let text):
-            let place = self.machine.place(of: event.itemName, at: outputIndex)
+            let place = self.machine.delivery.place(of: event.itemName, at: outputIndex)
             if kind.replayKind != nil {
                 guard self.wroteCall(text, event, at: place) else { return .ended }
             }
-            guard !self.machine.isAside(place), let slot = ReplaySlot(kind, outputIndex: place, partIndex: partIndex)
+            guard !self.machine.delivery.isAside(place),
+                let slot = ReplaySlot(kind, outputIndex: place, partIndex: partIndex)
             else {
                 unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
                 break
@@ -47,7 +48,7 @@ extension EventReader {
             self.received(text, event.deltaHalves, in: slot, attempt: attempt)
         case .partDone(let kind, let outputIndex, let partIndex, let text):
             let name = event.itemName
-            let place = self.machine.place(of: name, at: outputIndex)
+            let place = self.machine.delivery.place(of: name, at: outputIndex)
             if let slot = ReplaySlot(kind, outputIndex: place, partIndex: partIndex) {
                 self.close(slot, with: text, name: name, attempt: attempt)
             } else if let call = kind.replayKind {
@@ -62,7 +63,7 @@ extension EventReader {
         case .outputItemDone(let outputIndex, let item):
             if item.agentName != nil { self.findings.hasAgents = true }
             if item.isCall { self.findings.hasCalls = true }
-            let place = self.machine.place(of: item.fingerprint, at: outputIndex)
+            let place = self.machine.delivery.place(of: item.fingerprint, at: outputIndex)
             unsafe self.received(item, at: place, event: event, json: json, attempt: attempt)
         case .rateLimits(let snapshot):
             self.merge(snapshot)

@@ -25,7 +25,7 @@ extension EventReader {
     mutating func judge(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) -> Judgement {
         let fingerprint = unsafe self.fingerprint(of: event, json: json)
         guard self.isOnOurLane(event) else { return .dropped }
-        if self.machine.isRepeated(event.sequenceNumber, fingerprint: fingerprint) {
+        if self.machine.delivery.isRepeated(event.sequenceNumber, fingerprint: fingerprint) {
             self.repeated(event)
             return .dropped
         }
@@ -34,7 +34,7 @@ extension EventReader {
             return .dropped
         }
         // An event behind a gap may not be taken in, and then the order of events must not hear of it: it comes again.
-        let isBehindGap = self.machine.leavesNumbersOut(event.sequenceNumber)
+        let isBehindGap = self.machine.delivery.leavesNumbersOut(event.sequenceNumber)
         if isBehindGap {
             guard self.isNew(event, fingerprint: fingerprint, attempt: attempt) else { return .dropped }
         }
@@ -63,10 +63,10 @@ extension EventReader {
 
     /// An event has come before, by its number: it is dropped, unless it shows that another response is read.
     private mutating func repeated(_ event: ResponseEvent) {
-        if self.machine.order.isOther(event) { return self.fail(.contradictoryEvents(.otherResponse)) }
+        if self.machine.delivery.order.isOther(event) { return self.fail(.contradictoryEvents(.otherResponse)) }
         switch event.kind {
-        case .created: self.machine.order.rewound()
-        case .outputItemAdded(let outputIndex, _): self.machine.order.rewound(to: outputIndex)
+        case .created: self.machine.delivery.order.rewound()
+        case .outputItemAdded(let outputIndex, _): self.machine.delivery.order.rewound(to: outputIndex)
         case .delta, .partDone, .outputItemDone, .completed, .failed, .incomplete, .error, .rateLimits, .metadata,
             .keepalive, .contentFree, .other, .unknown:
             return
@@ -82,13 +82,13 @@ extension EventReader {
     /// Whether an event announces an item that was announced: nothing has got on by it.
     private mutating func isAnnouncedAgain(_ event: ResponseEvent) -> Bool {
         guard case .outputItemAdded(let outputIndex, let item) = event.kind else { return false }
-        return self.machine.isAnnounced(item.fingerprint, at: outputIndex)
+        return self.machine.delivery.isAnnounced(item.fingerprint, at: outputIndex)
     }
 
     /// Whether an event belongs to the response: one that does not is no sign that the response goes on.
     private mutating func belongs(_ event: ResponseEvent) -> Bool {
         if case .completed(let summary) = event.kind, self.isLeftOver(summary) { return false }
-        switch self.machine.order.judge(event) {
+        switch self.machine.delivery.order.judge(event) {
         case .fine, .tolerated:
             return true
         case .foreign:
@@ -116,14 +116,14 @@ extension EventReader {
     /// Of a delta it is made of the slot and the text, as padding may differ when it is sent again. Of another event it is
     /// made of its type and place where the server makes it anew for each connection, and of its bytes elsewhere.
     private mutating func fingerprint(of event: ResponseEvent, json: UnsafeRawBufferPointer) -> UInt64 {
-        guard event.sequenceNumber != nil, self.machine.readsNumbers() else { return 0 }
+        guard event.sequenceNumber != nil, self.machine.delivery.readsNumbers() else { return 0 }
         if case .delta(let kind, let outputIndex, let partIndex, let text) = event.kind {
             return unsafe EventFingerprint.of(
                 delta: text.utf8.span,
                 in: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex))
         }
         let type = unsafe event.typeName.utf8.span
-        guard self.machine.isResumable else {
+        guard self.machine.delivery.isResumable else {
             return EventFingerprint.of(type: type, content: unsafe Span(_unsafeBytes: json))
         }
         // An odd number without a pattern keeps places apart.

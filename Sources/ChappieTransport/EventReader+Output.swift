@@ -21,7 +21,7 @@ extension EventReader {
     }
 
     private mutating func replayVerified() {
-        let byteCount = self.machine.verifiedReplayByteCount
+        let byteCount = self.machine.delivery.verifiedByteCount
         self.verifiedByteCount = byteCount
         guard byteCount > 0 else { return }
         self.report(ChappieDiagnostic(kind: .replayVerified, transport: self.transport, byteCount: byteCount))

@@ -179,7 +179,7 @@ struct EventReader: ~Copyable {
 
     /// Whether the server seems to wait for the output of tools: only a response of several agents goes on with it.
     mutating func awaitsToolOutput() -> Bool {
-        self.findings.hasAgents && self.findings.hasCalls && !self.machine.hasOpenItem()
+        self.findings.hasAgents && self.findings.hasCalls && !self.machine.delivery.hasOpenItem()
     }
 
     /// Takes over what the server says of its limits, and tells the consumer.
@@ -212,7 +212,8 @@ struct EventReader: ~Copyable {
         do throws(ResponseEventError) {
             guard let delta = unsafe try self.decoder.scan(json), self.isFlowing,
                 let slot = ReplaySlot(delta.kind, outputIndex: delta.outputIndex, partIndex: delta.partIndex),
-                self.machine.isRunning(delta.shape) || self.belongs(delta, in: slot), self.isNew(delta, in: slot)
+                self.machine.delivery.isRunning(delta.shape) || self.belongs(delta, in: slot),
+                self.isNew(delta, in: slot)
             else { return .scanned }
             return unsafe self.read(delta.text.utf8, in: slot, attempt: attempt)
         } catch {
@@ -227,10 +228,10 @@ struct EventReader: ~Copyable {
     private mutating func belongs(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {
         guard !delta.text.isEmpty else { return false }
         let name = delta.itemID.map { unsafe EventFingerprint.of(name: $0.utf8.span) } ?? 0
-        switch self.machine.order.delta(in: slot, name: name, shape: delta.shape) {
+        switch self.machine.delivery.order.delta(in: slot, name: name, shape: delta.shape) {
         case .fine, .tolerated:
-            let place = self.machine.place(of: name, at: slot.outputIndex)
-            return place == slot.outputIndex && !self.machine.isAside(place)
+            let place = self.machine.delivery.place(of: name, at: slot.outputIndex)
+            return place == slot.outputIndex && !self.machine.delivery.isAside(place)
         case .foreign, .violation: return false
         }
     }
@@ -238,8 +239,8 @@ struct EventReader: ~Copyable {
     /// Whether a delta is known to be new by its number, where it has one that says anything.
     @inline(__always)
     private mutating func isNew(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {
-        guard delta.sequenceNumber >= 0, self.machine.readsNumbers() else { return true }
-        return self.machine.takesNext(
+        guard delta.sequenceNumber >= 0, self.machine.delivery.readsNumbers() else { return true }
+        return self.machine.delivery.takesNext(
             delta.sequenceNumber, fingerprint: unsafe EventFingerprint.of(delta: delta.text.utf8.span, in: slot))
     }
 

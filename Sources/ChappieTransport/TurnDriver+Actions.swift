@@ -76,7 +76,9 @@ extension TurnDriver {
     private func open(_ opening: TurnStateMachine.Opening) async {
         guard let sender = self.sender else { return }
         do throws(RequestSender.Failure) {
-            let opened = try await sender.open(opening, by: self.deadlines.end) { self.reader.machine.callCarried() }
+            let opened = try await sender.open(opening, by: self.deadlines.end) {
+                self.reader.machine.delivery.callCarried()
+            }
             self.opened(opened, opening)
         } catch {
             self.notSent(error)
@@ -264,7 +266,8 @@ extension TurnDriver {
                 attempt,
                 self.sender?.outgoing.exchange(
                     self.reader.record, responseID: self.reader.responseID,
-                    earlier: self.reader.machine.earlierResponses, hasOutput: self.reader.machine.hasDelivered,
+                    earlier: self.reader.machine.delivery.earlierResponses,
+                    hasOutput: self.reader.machine.delivery.hasDelivered,
                     isWarmUp: self.reader.options.isWarmUp))
         } else {
             attempt.connection.cancel()
@@ -277,7 +280,7 @@ extension TurnDriver {
         let error = self.redaction.error(
             self.reader.evidence.error(
                 for: failure, self.circumstances, redaction: self.redaction,
-                deliveredText: self.reader.machine.deliveredText))
+                deliveredText: self.reader.machine.delivery.deliveredText))
         let message = self.reader.evidence.serverMessage(for: failure, error, redaction: self.redaction)
         self.shared.withLock { $0.serverMessage = message }
         self.closeAttempt(outcome: failure.failure?.tag ?? (error as? ChappieClientError)?.tag ?? "failed")

@@ -110,7 +110,7 @@ extension TurnDriver {
 
     private func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         if !event.kind.isContentFree {
-            _ = self.reader.machine.contentReceived(attempt: attempt)
+            self.reader.machine.contentReceived(attempt: attempt)
             if !event.kind.isTerminal { self.serverAnswered() }
         }
         unsafe self.reader.passOnBeforehand(event, json: json, attempt: attempt)
@@ -142,7 +142,7 @@ extension TurnDriver {
     private func named(_ responseID: String, attempt: Int) {
         self.reader.responseID = responseID
         // Without a name for it the response is asked for again as a whole, and compared.
-        if !self.reader.machine.isResumable || self.sender?.canResume(responseID) == true {
+        if !self.reader.machine.delivery.isResumable || self.sender?.canResume(responseID) == true {
             self.reader.machine.responseNamed(responseID, attempt: attempt)
         }
         guard let attempt = self.attempts.current, attempt.transport == .webSocket else { return }
@@ -152,7 +152,7 @@ extension TurnDriver {
     /// Remembers a finished item, to give it back if the response breaks.
     private func finished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
         guard self.sender?.carries(item) == true else { return }
-        let place = self.reader.machine.place(of: item.fingerprint, at: outputIndex)
+        let place = self.reader.machine.delivery.place(of: item.fingerprint, at: outputIndex)
         guard self.reader.machine.itemFinished(outputIndex: place, attempt: attempt) else { return }
         self.sender?.outgoing.finished(item)
     }

@@ -176,3 +176,31 @@ extension RefusalFacts {
             .failureClass
     }
 }
+
+extension AttemptFailure {
+    /// Whether the server may have the request of an attempt over HTTP that ended so without a good answer.
+    var mayFollowPOST: Bool {
+        switch self {
+        case .transport(let failure):
+            switch failure.phase {
+            case .resolve, .connect, .proxy, .tls, .send: false
+            // The POST's body went out before its answer was waited for.
+            case .upgrade, .firstEvent, .stream, .close: true
+            }
+        case .requestTooLarge:
+            false
+        case .httpStatus, .unexpectedContentType, .closed, .endedEarly, .endedWithoutEvent, .upgradeStatus, .errorEvent,
+            .responseFailed, .responseIncomplete, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap,
+            .otherAPI, .eventTooLarge, .outputTooLarge, .toolOutputAwaited, .timeout:
+            true
+        }
+    }
+
+    /// Whether an attempt over HTTP that ended so had an answer, although not a good one.
+    var isAnswerToPOST: Bool {
+        switch self {
+        case .httpStatus, .unexpectedContentType: true
+        default: false
+        }
+    }
+}

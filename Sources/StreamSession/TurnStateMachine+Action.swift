@@ -1,6 +1,30 @@
 // What the turn's state machine asks its driver to do: values, so that a test compares them.
 
 extension TurnStateMachine {
+    /// Whether a turn may use a WebSocket.
+    package enum WebSocketAvailability: Sendable, Equatable, CaseIterable {
+        /// Nothing is known against it.
+        case available
+        /// An earlier turn of the instance has found that it does not work here.
+        case condemned
+        /// This turn's request is larger than a message may be.
+        case requestTooLarge
+        /// This turn's response is made in background, which only HTTP can ask for.
+        case background
+    }
+
+    /// What to do with an event, by its number.
+    package enum NumberedEvent: Equatable, Sendable {
+        /// Read it.
+        case read
+        /// Read it, and tell that numbers are missing before it.
+        case readBehindGap
+        /// Nothing: it has come before.
+        case skip
+        /// Nothing: the attempt has ended with it, for this reason, and this follows.
+        case end(AttemptFailure?, Action)
+    }
+
     /// What the driver must do after one input.
     ///
     /// What is more than a number stands apart from it, because most answers are one: that a delta is to be delivered.

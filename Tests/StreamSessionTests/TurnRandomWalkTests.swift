@@ -174,7 +174,7 @@ struct RandomWalk: ~Copyable {
         var index = 0
         while index < cut {
             let end = self.response.endOfDelta(from: index, limit: cut, &self.random)
-            _ = self.machine.contentReceived(attempt: self.attempt)
+            self.machine.contentReceived(attempt: self.attempt)
             if let end = try self.receive(index..<end) { return end }
             index = end
             if self.random.chance(0.05) { try self.sendStaleInputs() }
@@ -230,7 +230,9 @@ struct RandomWalk: ~Copyable {
         case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential, .ignore:
             throw BrokenPromise(what: "\(action) instead of an end")
         }
-        guard self.machine.deliveredText == self.consumer.text else { throw BrokenPromise(what: "delivered text") }
+        guard self.machine.delivery.deliveredText == self.consumer.text else {
+            throw BrokenPromise(what: "delivered text")
+        }
         return nil
     }
 

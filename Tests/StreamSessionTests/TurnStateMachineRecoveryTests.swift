@@ -45,8 +45,8 @@ import Testing
         #expect(machine.numbered(5, fingerprint: 12, attempt: 2) == .read)
         #expect(machine.deltaReceived(" there", attempt: 2) == .deliver(from: 0))
         #expect(machine.completed(attempt: 2) == .finish)
-        #expect(machine.deliveredText == "Hello there")
-        #expect(machine.verifiedReplayByteCount == 0)
+        #expect(machine.delivery.deliveredText == "Hello there")
+        #expect(machine.delivery.verifiedByteCount == 0)
     }
 
     @Test func responseIsResumedWithoutDeliveredOutput() {
@@ -251,7 +251,7 @@ import Testing
         var turn = ScriptedTurn(streaming)
         turn.open()
         turn.receive("Hello")
-        for index in [0, 2] { _ = turn.machine.order.itemDone(index) }
+        for index in [0, 2] { _ = turn.machine.delivery.order.itemDone(index) }
         let isCounted = [0, 2, 0].map { index in
             turn.machine.itemFinished(outputIndex: index, attempt: 1)
         }
@@ -266,7 +266,7 @@ import Testing
         #expect(action == .deliver(from: 3))
         turn.complete()
         #expect(turn.last == .finish)
-        #expect(turn.machine.deliveredText == "HelloSecond")
+        #expect(turn.machine.delivery.deliveredText == "HelloSecond")
     }
 
     @Test func noItemsAreCarriedWithoutTheOption() {

@@ -23,8 +23,8 @@ import Testing
         turn.complete()
         #expect(turn.consumed == ["The ", "quick ", "br", "own fox"])
         #expect(turn.last == .finish)
-        #expect(turn.machine.deliveredText == "The quick brown fox")
-        #expect(turn.machine.verifiedReplayByteCount == 12)
+        #expect(turn.machine.delivery.deliveredText == "The quick brown fox")
+        #expect(turn.machine.delivery.verifiedByteCount == 12)
         #expect(turn.machine.replaySafety == .completed)
         #expect(turn.machine.attemptCount == 2)
         #expect(turn.machine.reconnectCount == 1)
@@ -44,7 +44,7 @@ import Testing
         #expect(turn.machine.completed(attempt: 2) == .ignore)
         #expect(turn.consumed == ["The quick "])
         #expect(turn.machine.replaySafety == .outputDelivered)
-        #expect(turn.machine.deliveredText == "The quick ")
+        #expect(turn.machine.delivery.deliveredText == "The quick ")
     }
 
     @Test func aReplayThatCompletesShortDiverges() {
@@ -170,7 +170,7 @@ import Testing
     @Test func aTransportThatHasCarriedContentIsNotDoubtedWhenTheNetworkGoes() {
         var turn = ScriptedTurn()
         turn.open()
-        _ = turn.machine.contentReceived(attempt: 1)
+        turn.machine.contentReceived(attempt: 1)
         for _ in 1...6 { turn.fail(Self.offline) }
         #expect(turn.waits.count == 5)
         #expect(turn.openings.map(\.transport) == Array(repeating: .webSocket, count: 6) + [.http])
@@ -184,7 +184,7 @@ import Testing
         var turn = ScriptedTurn()
         for _ in 1...2 {
             turn.open()
-            _ = turn.machine.contentReceived(attempt: turn.machine.attemptCount)
+            turn.machine.contentReceived(attempt: turn.machine.attemptCount)
             turn.fail(.undecodableEvent)
         }
         #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .http])

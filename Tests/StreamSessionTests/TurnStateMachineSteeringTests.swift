@@ -29,7 +29,7 @@ import Testing
         var machine = Self.exchanging(recovery: recovery, isLent: isLent)
         machine.continued(attempt: 1)
         machine.eventReceived(attempt: 1)
-        _ = machine.contentReceived(attempt: 1)
+        machine.contentReceived(attempt: 1)
         #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == Self.replacement)
         #expect(machine.reconnectCount == 0)
         #expect(machine.attemptCount == 1)
@@ -128,9 +128,9 @@ import Testing
             #expect(machine.rawReceived(type: "x", outputIndex: 1, attempt: 1) == .deliver(from: 0))
             #expect(machine.rawReceived(type: "y", attempt: 1) == .deliver(from: 0))
         }
-        #expect(machine.deliveredText == "oneoneoneone")
+        #expect(machine.delivery.deliveredText == "oneoneoneone")
         #expect(machine.completed(attempt: 1) == .finish)
-        #expect(machine.verifiedReplayByteCount == 0)
+        #expect(machine.delivery.verifiedByteCount == 0)
     }
 
     @Test func aSuccessorOfAnUnfinishedReplayDiverges() {

@@ -1,0 +1,239 @@
+import StreamTransport
+
+/// Decides what follows a failed attempt: a retry, the other transport, a wait, another credential, or the end.
+///
+/// A value of the turn's state machine: it counts what the turn has spent, and keeps what it has learnt about the
+/// transports. It knows nothing of connections and responses but what it is told.
+struct Recovery: Sendable {
+    /// An attempt that has just failed, and what may follow it.
+    struct BrokenAttempt {
+        let transport: TransportKind
+        let failure: AttemptFailure
+        /// The number of the next attempt.
+        let nextAttempt: Int
+        /// The cheapest recovery step that is sound; nil when none is allowed.
+        let rung: TurnStateMachine.Opening.Rung?
+
+        /// The next attempt; nil when none is allowed.
+        fileprivate func opening(
+            on transport: TransportKind, _ reason: TurnStateMachine.Opening.Reason
+        ) -> TurnStateMachine.Opening? {
+            self.rung.map {
+                TurnStateMachine.Opening(attempt: self.nextAttempt, transport: transport, reason: reason, rung: $0)
+            }
+        }
+    }
+
+    /// What follows a failed attempt.
+    enum Decision {
+        /// The next attempt begins.
+        case open(TurnStateMachine.Opening)
+        /// The next attempt begins after a delay.
+        case wait(Duration, then: TurnStateMachine.Opening)
+        /// The next attempt begins with another credential.
+        case refreshCredential(then: TurnStateMachine.Opening)
+        /// The turn ends.
+        case fail(TurnFailure.Kind, AttemptFailure)
+    }
+
+    /// What the turn has found out about the WebSocket for the turns after it.
+    private enum Verdict {
+        case open
+        /// The retries are used up: it is the WebSocket's fault if HTTP fares better.
+        case condemnedIfHTTPAnswers
+        case condemned
+    }
+
+    /// The retries that were spent on one transport.
+    private struct Spent {
+        var count = 0
+        /// Those that followed a failure that is probably there to stay.
+        var probable = 0
+        /// Those that followed a failure of the connection, and not of the server or of the network.
+        var doubts = 0
+
+        /// A retry is spent on a failure of this class.
+        mutating func spend(_ failureClass: FailureClass) {
+            self.count += 1
+            if failureClass.isProbablyThereToStay { self.probable += 1 }
+            if failureClass.fallback == .afterRetries { self.doubts += 1 }
+        }
+    }
+
+    let policy: RetryPolicy
+    private var verdict = Verdict.open
+    private var onWebSocket = Spent()
+    private var onHTTP = Spent()
+    /// Retries of requests that came too soon, over both transports.
+    private var rateLimitCount = 0
+    /// The transports that have carried content.
+    private var provenTransports: Set<TransportKind> = []
+    /// The failure that made the credential be replaced, which happens once.
+    private(set) var refusedCredential: AttemptFailure?
+    /// The failure that the newest delay follows, as the end of the turn.
+    private(set) var failureBeforeDelay: TurnFailure?
+    /// What made the turn give up the WebSocket.
+    private(set) var fallbackReason: AttemptFailure?
+    /// How an upgrade failed that the turn did not wait for.
+    private(set) var failedRace: FailureClass?
+
+    /// No attempt has failed yet.
+    init(_ policy: RetryPolicy) { self.policy = policy }
+
+    // MARK: What was learnt
+
+    /// Whether the instance's later turns should begin with HTTP.
+    var condemnsWebSocket: Bool { self.verdict == .condemned }
+
+    /// An attempt over HTTP had an answer, so it is not the network that is down.
+    mutating func httpAnswered() {
+        if self.verdict == .condemnedIfHTTPAnswers { self.verdict = .condemned }
+    }
+
+    /// A response with content has come over a transport.
+    mutating func proved(_ transport: TransportKind) { self.provenTransports.insert(transport) }
+
+    /// The turn does not use a WebSocket, for this reason.
+    mutating func leftWebSocket(because failure: AttemptFailure) {
+        self.fallbackReason = self.fallbackReason ?? failure
+    }
+
+    /// An upgrade has failed beside a connection over HTTP.
+    ///
+    /// - Parameters:
+    ///   - failure: the upgrade's end.
+    ///   - isHTTPAsked: whether the request has gone out over HTTP.
+    /// - Returns: false when HTTP would hear the same, and has not been asked: then the upgrade's failure is the
+    ///   attempt's.
+    mutating func upgradeFailed(_ failure: AttemptFailure, isHTTPAsked: Bool) -> Bool {
+        let failureClass = failure.failureClass
+        switch failureClass {
+        case .definite:
+            self.verdict = .condemned
+        case .probable, .transient, .offline, .size:
+            self.failedRace = failureClass
+        case .server, .credential, .throttle, .usageLimit, .fatal:
+            // It is about the request or the account.
+            guard isHTTPAsked else { return false }
+        }
+        self.leftWebSocket(because: failure)
+        return true
+    }
+
+    // MARK: Decisions
+
+    /// The cheapest recovery step that is sound after a failure; nil when the policy allows none.
+    ///
+    /// A response that the server goes on with is never asked for a second time, whatever was delivered of it.
+    func nextRung(
+        after failure: AttemptFailure, _ request: RequestProgress, _ delivery: borrowing Delivery
+    ) -> TurnStateMachine.Opening.Rung? {
+        if request == .steered { return nil }
+        if let cursor = delivery.cursor { return .resume(cursor) }
+        let recovery = self.policy.streaming.recovery
+        let carriedItemCount = self.policy.streaming.carriesFinishedItems ? delivery.carriedItemCount : 0
+        guard delivery.hasDelivered else {
+            guard request >= .sent else { return .first }
+            return recovery == .never && !failure.isRefusal ? nil : .again(carrying: carriedItemCount)
+        }
+        return recovery == .verify ? .verify(carrying: carriedItemCount) : nil
+    }
+
+    /// Decides what follows a failed attempt; `jitter` is randomness for a delay, from 0 to 1.
+    mutating func decide(_ broken: BrokenAttempt, jitter: Double) -> Decision {
+        let failureClass = self.failureClass(of: broken)
+        switch failureClass {
+        case .definite, .size:
+            return self.leaveTransport(broken, failureClass)
+        case .probable, .offline, .transient, .server:
+            return self.retry(broken, failureClass, jitter: jitter)
+        case .credential:
+            return self.refreshCredential(broken)
+        case .throttle:
+            return self.waitForRateLimit(broken)
+        case .usageLimit:
+            guard self.policy.rateLimit.outlasts(broken.failure.usageLimit) else {
+                return .fail(.usageLimit, broken.failure)
+            }
+            return self.waitForRateLimit(broken)
+        case .fatal:
+            if case .transport(let failure) = broken.failure, failure.cause == .cancelled {
+                return .fail(.cancelled, broken.failure)
+            }
+            return .fail(.fatal, broken.failure)
+        }
+    }
+
+    /// The table's class, except that a transport which has carried content in this turn is not doubted because it
+    /// cannot be reached: then it is the network that comes and goes.
+    private func failureClass(of broken: BrokenAttempt) -> FailureClass {
+        let failureClass = broken.failure.failureClass
+        guard failureClass.isProbablyThereToStay,
+            broken.failure.precedesAnswer || broken.failure == .endedWithoutEvent,
+            self.provenTransports.contains(broken.transport)
+        else { return failureClass }
+        return .transient
+    }
+
+    private mutating func retry(_ broken: BrokenAttempt, _ failureClass: FailureClass, jitter: Double) -> Decision {
+        let spent = broken.transport == .webSocket ? self.onWebSocket : self.onHTTP
+        let retry = RetryPolicy.Retry(
+            of: failureClass, on: broken.transport, number: spent.count + 1, numberOfProbable: spent.probable + 1)
+        guard let delay = self.policy.delay(before: retry, after: broken.failure, fraction: jitter) else {
+            return self.leaveTransport(broken, failureClass)
+        }
+        let limit = self.policy.streaming.retryLimit(on: broken.transport)
+        let reason = TurnStateMachine.Opening.Reason.reconnect(retry: retry.number, limit: limit, broken.failure)
+        guard let opening = broken.opening(on: broken.transport, reason) else {
+            return .fail(.notRecovered, broken.failure)
+        }
+        switch broken.transport {
+        case .webSocket: self.onWebSocket.spend(failureClass)
+        case .http: self.onHTTP.spend(failureClass)
+        }
+        self.failureBeforeDelay = TurnFailure(.exhausted, broken.failure)
+        return .wait(delay, then: opening)
+    }
+
+    /// There is no other attempt on this transport.
+    private mutating func leaveTransport(_ broken: BrokenAttempt, _ failureClass: FailureClass) -> Decision {
+        let retriesAreSpent = failureClass != .definite && failureClass != .size
+        let kind: TurnFailure.Kind = retriesAreSpent ? .exhausted : .fatal
+        guard broken.transport == .webSocket, self.policy.streaming.fallsBackToHTTPSSE else {
+            return .fail(kind, broken.failure)
+        }
+        switch failureClass.fallback {
+        case .atOnce: self.verdict = .condemned
+        case .forThisRequest, .withoutVerdict: break
+        case .afterRetries:
+            // Retries that a server's failures have used up say nothing about the WebSocket.
+            if self.onWebSocket.doubts == self.onWebSocket.count { self.verdict = .condemnedIfHTTPAnswers }
+        case .never: return .fail(kind, broken.failure)
+        }
+        guard let opening = broken.opening(on: .http, .fallBack(broken.failure)) else {
+            return .fail(.notRecovered, broken.failure)
+        }
+        self.fallbackReason = broken.failure
+        return .open(opening)
+    }
+
+    private mutating func refreshCredential(_ broken: BrokenAttempt) -> Decision {
+        guard self.refusedCredential == nil, let opening = broken.opening(on: broken.transport, .credential) else {
+            return .fail(.credential, broken.failure)
+        }
+        self.refusedCredential = broken.failure
+        return .refreshCredential(then: opening)
+    }
+
+    private mutating func waitForRateLimit(_ broken: BrokenAttempt) -> Decision {
+        let kind: TurnFailure.Kind = broken.failure.usageLimit == nil ? .throttled : .usageLimit
+        let retry = self.rateLimitCount + 1
+        let reason = TurnStateMachine.Opening.Reason.rateLimit(retry: retry, limit: self.policy.rateLimit.maxRetries)
+        guard let delay = self.policy.rateLimit.delay(beforeRetry: retry, after: broken.failure),
+            let opening = broken.opening(on: broken.transport, reason)
+        else { return .fail(kind, broken.failure) }
+        self.rateLimitCount = retry
+        self.failureBeforeDelay = TurnFailure(kind, broken.failure)
+        return .wait(delay, then: opening)
+    }
+}
