@@ -31,8 +31,7 @@ MODULE := StreamSession
 # How long a soak is; `make soak SECONDS=n` says otherwise. Which benchmarks `make bench` runs: part of a name.
 SOAK_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),3600)
 FILTER :=
-# What `make bench-compare` compares with, and which results `make bench-report` draws: the last ones when it is empty.
-BASE :=
+# Which results.json `make bench-report` and `make bench-readme` read: the last one when it is empty.
 RESULTS :=
 
 # The steps share two cores and one build folder: one after another, in the order written, but for those that wait much
@@ -42,9 +41,9 @@ RESULTS :=
 .PHONY: help help-all demo quick test check check-without-tests sanitize-and-build-all install format lint \
 	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs benchmarks-build \
-	budgets budgets-accept bench-sse bench-sse-peers fuzz fuzz-regressions fuzz-coverage fuzz-planted \
+	budgets budgets-accept fuzz fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
-	bench-compare bench-report bench-readme bench-screenshots runner-tests figures churn \
+	bench-report bench-readme runner-tests figures churn \
 	routes credential-crashes browser-sign-in http-oracle interop interop-model autobahn autobahn-quick autobahn-full \
 	autobahn-client platforms platform-sample clean
 
@@ -95,7 +94,7 @@ lint: ## Check format, doc comments, file sizes and shell scripts
 	shellcheck $(SHELL_SCRIPTS)
 	@Scripts/mutations.sh check
 	@$(MAKE) --no-print-directory runner-tests
-	@Scripts/bench.sh readme --check
+	@Scripts/bench.sh check
 
 runner-tests: ### Test what makes results and reports of the benchmarks' figures
 	PYTHONPATH=Benchmarks PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory Benchmarks/Runner/tests \
@@ -175,15 +174,6 @@ budgets-accept: install ### Write what an event costs into the file of budgets
 	@Scripts/install.sh budgets
 	@Scripts/budgets.sh --accept
 
-bench-sse: install ### Measure the event-stream parser: speed beside its bars, and how its time grows
-	swift build -c release --package-path Benchmarks --product sse-throughput
-	throughput="$$(swift build -c release --package-path Benchmarks --show-bin-path)/sse-throughput"; status=0; \
-		"$$throughput" --bars || status=1; "$$throughput" growth || status=1; exit $$status
-
-bench-sse-peers: install ### Measure the event-stream parser beside other people's, with every workload
-	@Scripts/install.sh bench-peers
-	@Scripts/bench-peers.sh --filter parser --thorough
-
 fuzz: install ## Fuzz every target, or TARGET=name, for SECONDS=60 each
 	Scripts/fuzz.sh run $(SECONDS) $(TARGET)
 
@@ -250,7 +240,7 @@ soak-sample: install ### The same for less than a minute
 	swift build $(BUILD_FLAGS) --product soak
 	"$$(swift build --show-bin-path)/soak" --seconds 35
 
-bench: install ## Measure all figures, 10 minutes; FILTER=name for some
+bench: install ## Build and measure all figures; FILTER=name for some
 	@Scripts/install.sh bench
 	@Scripts/bench.sh run '$(FILTER)'
 
@@ -258,21 +248,13 @@ bench-peers: install ## The same with other people's programs beside it
 	@Scripts/install.sh bench bench-peers
 	@Scripts/bench.sh peers '$(FILTER)'
 
-bench-compare: install ### Say what a change did: BASE=results.json, or BASE=revision, measured in turn; FILTER=name for some
-	@Scripts/install.sh bench
-	@Scripts/bench.sh compare '$(BASE)' '$(FILTER)'
-
 bench-report: ### Make report.html again, from the last results.json or RESULTS=file
 	@Scripts/install.sh bench
 	@Scripts/bench.sh report '$(RESULTS)'
 
-bench-readme: ### Write the committed results into the tables of the READMEs
+bench-readme: ### Write the last run's figures, or RESULTS=file, into Benchmarks/RESULTS.md and the README
 	@Scripts/install.sh bench
-	@Scripts/bench.sh readme
-
-bench-screenshots: ### Look at the report in Chromium, light and dark, wide and narrow: no text may be cut or covered
-	@Scripts/install.sh report
-	@Scripts/report-screenshots.sh '$(RESULTS)'
+	@Scripts/bench.sh readme '$(RESULTS)'
 
 figures: install ### Measure what recovery costs, each figure beside its bound; FILTER=name for some
 	swift build -c release --package-path Benchmarks --product recovery-figures
@@ -292,7 +274,7 @@ credential-crashes: install ### Kill a process at each call that replaces a cred
 	@Scripts/credential-crashes.sh
 
 browser-sign-in: install ### Sign in with Chromium at the test server, by code and by browser, agreeing and not
-	@Scripts/install.sh report
+	@Scripts/install.sh browser
 	@Scripts/browser-sign-in.sh
 
 http-oracle: install ### Hold the reader of HTTP responses against h11, and cut ten million mutated ones into pieces

@@ -3,7 +3,7 @@
 # Usage: Scripts/browser-sign-in.sh [FOLDER]
 #
 # FOLDER is where pictures of the last pages go (.build/browser-sign-in). CHAPPIE names the executable; without it, it
-# is built. Chromium comes with `Scripts/install.sh report`.
+# is built. Chromium comes with `Scripts/install.sh browser`.
 set -euo pipefail
 folder=${1:+$(realpath --canonicalize-missing "$1")}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

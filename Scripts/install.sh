@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the Makefile's targets need from the system's package manager, and only what is missing.
-# Usage: Scripts/install.sh [build|test|check|docs|budgets|bench|bench-peers|report|routes|crashes|http-oracle|interop|
+# Usage: Scripts/install.sh [build|test|check|docs|budgets|bench|bench-peers|browser|routes|crashes|http-oracle|interop|
 #        autobahn|model|platforms]...      (default: build)
 #
 # On Debian and Ubuntu it installs. Elsewhere it says what is missing, and the command that should install it.
@@ -27,9 +27,10 @@ debian_packages() {
         check) echo shellcheck python3 ;;
         docs) echo python3 ;;
         test) echo tinyproxy-bin microsocks stunnel4 curl openssl procps gcc libc6-dev ;;
-        budgets | bench) echo python3 valgrind binutils ;;
+        budgets) echo python3 valgrind binutils ;;
+        bench) echo python3 ;;
         bench-peers) echo python3 python3-venv curl ca-certificates util-linux ;;
-        report) echo python3 chromium fonts-dejavu-core ;;
+        browser) echo python3 chromium fonts-dejavu-core ;;
         routes) echo python3 iproute2 util-linux ;;
         crashes) echo python3 strace ;;
         http-oracle) echo python3 python3-venv ca-certificates ;;

@@ -1,15 +1,12 @@
-"""Reads whole responses of stream-server with this package and with other people's clients, in turn on one core.
+"""Reads whole responses of stream-server with this package and with other people's clients, in rounds on one core.
 
 Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--results FILE] [--filter TEXT] [--seconds N] [--rounds N]
        end_to_end.py --names
-       end_to_end.py --in-turn TEXT
 
-FOLDER has the programs of the benchmarks. In each round every client is a process of its own, and so is this package:
-what the machine does meanwhile falls on all of them alike. How fast the core was is known of each run, and who had to
-share it in most of them has up to as many rounds again. A client takes the largest response for which a run has the
-time, the same in all rounds. --in-turn prints the workloads that a filter makes this measure. What a client found is
-held against what stream-facts says is in the response: all of it in a first pass with a checksum, events and bytes or
-characters in each that is timed. A client that fails, or finds something else, is named.
+FOLDER has the programs of the benchmarks. In each round every client is a process of its own, and so is this package. A
+client takes the largest response for which a run has the time, the same in all rounds. What it found is held against
+what stream-facts says is in the response: all of it in a first pass with a checksum, events and bytes or characters in
+each that is timed. A client that fails, or finds something else, is named.
 """
 
 import argparse
@@ -17,13 +14,11 @@ import dataclasses
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
 
-from paced import Runs
-from results import CorePace, Results, end_on_request, last_line, run_limited, scaled, spread
+from results import Results, end_on_request, environment, in_rounds, last_line, report, run_limited
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 SIZES = {1: [1024, 4096, 16384, 65536, 262144, 1048576, 4194304], 100: [64, 128, 256, 512, 1024, 2048, 4096, 8192]}
@@ -31,8 +26,6 @@ SIZES = {1: [1024, 4096, 16384, 65536, 262144, 1048576, 4194304], 100: [64, 128,
 RUN_COUNT = 4
 # A run of a client whose machine code is made while it runs, and whose garbage comes and goes, is so much longer.
 LONG = 3
-# How many seconds all together wait for a calm core when they were disturbed.
-CALM_PATIENCE = 60
 # A client that takes so many seconds for all its runs hangs.
 PATIENCE = 60
 
@@ -56,20 +49,14 @@ CLIENTS = [
     Client("picows", "callback", False, "python", "picows-bare", (SOCKET, DEFLATE, SOCKET_TLS, SOCKETS)),
     Client("picows", "callback, json.loads", True, "python", "picows-json", (SOCKET, SOCKETS)),
     Client("picows", "callback, orjson", True, "python", "picows-orjson", (SOCKET, SOCKET_TLS, SOCKETS)),
-    Client("aiohttp", "WebSocket, bytes", False, "python", "aiohttp-bare", (SOCKET, DEFLATE)),
     Client("aiohttp", "WebSocket, json.loads", True, "python", "aiohttp-json", (SOCKET, DEFLATE, SOCKET_TLS, SOCKETS)),
-    Client("websockets", "asyncio, bytes", False, "python", "websockets-bare", (SOCKET, DEFLATE)),
-    Client("websockets", "asyncio, json.loads", True, "python", "websockets-json",
+    Client("websockets", "json.loads", True, "python", "websockets-json",
            (SOCKET, DEFLATE, SOCKET_TLS, SOCKETS)),
-    Client("websockets", "threads, bytes", False, "python", "websockets-threads-bare", (SOCKET,)),
-    Client("websockets", "threads, json.loads", True, "python", "websockets-threads-json", (SOCKET,)),
     Client("openai", "responses.connect()", True, "python", "openai-websocket", (SOCKET, DEFLATE, SOCKET_TLS)),
     Client("Node", "WebSocket", False, "node", "websocket-bare", (SOCKET, SOCKETS)),
     Client("Node", "WebSocket, JSON.parse", True, "node", "websocket-json", (SOCKET, DEFLATE, SOCKET_TLS, SOCKETS)),
-    Client("URLSession", "WebSocket", False, "urlsession", "websocket", (SOCKET,)),
     Client("curl", "to /dev/null", False, "curl", "", (SSE, GZIP, SSE_TLS)),
     Client("URLSession", "delegate", False, "urlsession", "body", (SSE, GZIP, SSE_TLS, SSES)),
-    Client("aiohttp", "body", False, "python", "aiohttp-body", (SSE, GZIP, SSE_TLS, SSES)),
     Client("aiohttp", "lines, json.loads", True, "python", "aiohttp-lines-json", (SSE, GZIP, SSES)),
     Client("httpx-sse", "json.loads", True, "python", "httpx-sse", (SSE, GZIP, SSE_TLS)),
     Client("openai", "responses.create(stream=True)", True, "python", "openai-sse", (SSE, GZIP, SSE_TLS)),
@@ -136,14 +123,9 @@ def command(options, client, task):
         "python": [options.python, FOLDER / "stream_peers.py", client.name],
         "node": [options.node, "--experimental-eventsource", "--no-warnings", FOLDER / "stream_peers.cjs", client.name],
         "curl": [options.python, FOLDER / "curl_peer.py"],
-        "urlsession": [options.bin / "urlsession-peer", client.name],
+        "urlsession": [options.bin / "urlsession-peer"],
     }
     return ["taskset", "--cpu-list", str(options.client_core), *programs[client.program], json.dumps(task)]
-
-
-def environment():
-    """Nothing goes through a proxy."""
-    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
 
 
 def mistake(found, facts):
@@ -180,8 +162,8 @@ def ask(options, client, task):
     return json.loads(last_line(process.stdout))
 
 
-def record(results, client, workload, answer, task, facts, version, turn, paces):
-    """Appends two figures; their values."""
+def record(results, client, workload, answer, task, facts, version, turn):
+    """Appends two figures; the runs of the first."""
     count = answer["deltaCount"] * task["streamCount"]
     rates = [count / run["seconds"] for run in answer["runs"]]
     costs = [run["processorSeconds"] * 1e9 / count for run in answer["runs"]]
@@ -190,40 +172,27 @@ def record(results, client, workload, answer, task, facts, version, turn, paces)
     work = {"eventCount": count, "byteCount": facts[f"{kind}ByteCount"] * task["streamCount"],
             "checksum": f"crc32:{facts[f'{kind}Checksum']:08x}"}
     common = {"group": "end-to-end", "workload": workload, "subject": client.subject, "way": client.way,
-              "work": work, "decodes": client.decodes, "amount": task["streamCount"], "version": version, "turn": turn,
-              "paces": paces}
+              "work": work, "decodes": client.decodes, "version": version, "turn": turn}
     results.figure(measure="throughput", unit="events/s", better="higher", runs=rates, **common)
     results.figure(measure="processor-time", unit="ns/event", better="lower", runs=costs, **common)
-    return rates, costs
+    return rates
 
 
 class Ours:
-    """This package, beside the machine, at a workload."""
+    """This package at a workload."""
+
+    name = "chappie"
 
     def __init__(self, options, workload):
         self.options = options
         self.workload = workload
-        self.found = {}
+        self.rates = {}
 
     def measure(self, results, turn):
-        words = ["--figure", self.workload, "--part", "--repetitions", str(RUN_COUNT)]
+        words = ["--repetitions", str(RUN_COUNT), f"end-to-end/{self.workload}"]
         for figure in results.own(self.options.bin / "connection-cost", words, turn, PATIENCE):
-            who = f"{figure['subject']}, {figure['way']}", bool(figure.get("decodes"))
-            if figure["measure"] in ("throughput", "processor-time"):
-                measured = self.found.setdefault(who, {}).setdefault(figure["measure"], Runs(figure["better"]))
-                measured.add(figure["runs"], figure.get("paces"))
-
-    @property
-    def wants_more(self):
-        return any(decodes and not runs["throughput"].are_enough(self.options.rounds * RUN_COUNT)
-                   for (_, decodes), runs in self.found.items())
-
-    def missing(self, results, error):
-        results.missing("chappie", f"{self.workload}: {error}")
-
-    def print(self):
-        for (name, decodes), runs in self.found.items():
-            print_row(name, decodes, runs["throughput"], runs.get("processor-time"))
+            if figure["measure"] == "throughput":
+                self.rates.setdefault(f"chappie, {figure['way']}", []).extend(figure["runs"])
 
 
 class Peer:
@@ -236,7 +205,8 @@ class Peer:
         self.workload = workload
         self.servers = servers
         self.task = None
-        self.rates, self.costs = Runs("higher"), Runs("lower")
+        self.name = client.subject
+        self.rates = {f"{client.subject}, {client.way}": []}
 
     def measure(self, results, turn):
         self.task = self.task or task_for(self.client, self.workload, self.servers, self.options.seconds)
@@ -247,50 +217,8 @@ class Peer:
         # The size that was found to be right is that of all rounds.
         self.task["sizes"] = [size for size in self.task["sizes"] if size[0] == answer["deltaCount"]]
         version = answer["version"] or self.options.foundation_version
-        paces = self.options.pace.shares([(run["start"], run["seconds"]) for run in answer["runs"]])
-        rates, costs = record(results, self.client, self.workload, answer, self.task, expected, version, turn, paces)
-        self.rates.add(rates, paces)
-        self.costs.add(costs, paces)
-
-    @property
-    def wants_more(self):
-        return not self.rates.are_enough(self.options.rounds * RUN_COUNT)
-
-    def missing(self, results, error):
-        results.missing(self.client.subject, f"{self.workload}, {self.client.way}: {error}")
-
-    def print(self):
-        name = f"{self.client.subject}, {self.client.way}" if self.client.way else self.client.subject
-        if self.rates.runs:
-            print_row(name, self.client.decodes, self.rates, self.costs)
-
-
-def print_row(name, decodes, rates, costs):
-    cost = f"{scaled(statistics.median(costs.undisturbed)):>11} ns" if costs else ""
-    pace = f"{rates.pace * 100:>6.0f} % of its core" if rates.pace else ""
-    print(f"  {name:<44} {'decodes' if decodes else '':<8}{spread(rates.undisturbed):<42} events/s{cost}{pace}",
-          flush=True)
-
-
-def measure_in_turn(results, rounds, subjects, wait=lambda: None):
-    """Measures each once a round; one that fails is named, and asked no more.
-
-    Who had a core that others used has as many rounds again, or as many of them as it takes; `wait` is called before.
-    """
-    for turn in range(1, 2 * rounds + 1):
-        # Who is first in one round is last in the next.
-        for subject in list(subjects if turn % 2 else reversed(subjects)):
-            if turn > rounds:
-                if not subject.wants_more:
-                    continue
-                wait()
-            try:
-                subject.measure(results, turn)
-            except (RuntimeError, OSError, ValueError, KeyError) as error:
-                subject.missing(results, error)
-                subjects.remove(subject)
-    for subject in subjects:
-        subject.print()
+        rates = record(results, self.client, self.workload, answer, self.task, expected, version, turn)
+        self.rates[f"{self.client.subject}, {self.client.way}"] += rates
 
 
 def arguments():
@@ -314,7 +242,7 @@ def names():
 
 
 def name_of(client, workload):
-    return f"end-to-end {workload} {client.subject}, {client.way}"
+    return f"end-to-end/{workload} {client.subject}, {client.way}"
 
 
 def chosen(wanted):
@@ -329,9 +257,6 @@ def main():
     if sys.argv[1:] == ["--names"]:
         print(*names(), sep="\n")
         return
-    if sys.argv[1:2] == ["--in-turn"]:
-        print(*chosen(sys.argv[2]), sep="\n")
-        return
     options = arguments()
     end_on_request()
     results = Results(options.results)
@@ -340,20 +265,18 @@ def main():
     facts = {item["deltaCount"]: item for item in map(json.loads, lines.stdout.splitlines())}
     with tempfile.TemporaryDirectory() as folder:
         servers = Servers(options.bin / "stream-server", options.server_core, pathlib.Path(folder))
-        options.pace, patience = CorePace(options.bin / "machine-pace", options.client_core), CALM_PATIENCE
-
-        def wait():
-            nonlocal patience
-            patience = options.pace.wait_for_calm(patience)
-
         try:
             for workload, clients in chosen(options.filter).items():
                 print(f"end-to-end {workload}", flush=True)
-                peers = [Peer(options, facts, servers, client, workload) for client in clients]
-                measure_in_turn(results, options.rounds, [Ours(options, workload), *peers], wait)
+                subjects = [Ours(options, workload)]
+                subjects += [Peer(options, facts, servers, client, workload) for client in clients]
+                in_rounds(options.rounds, subjects, lambda subject, turn: subject.measure(results, turn),
+                          lambda subject, error: results.missing(subject.name, f"{workload}: {error}"))
+                for subject in subjects:
+                    for name, rates in subject.rates.items():
+                        report(name, rates, "events/s")
         finally:
             servers.close()
-            options.pace.close()
 
 
 if __name__ == "__main__":

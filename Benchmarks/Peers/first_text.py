@@ -1,20 +1,16 @@
 """Times the first text of a response: codex, openai, this package, and its command line, process included.
 
 Usage: first_text.py --chappie FILE --bin FOLDER --python FILE --codex FILE [--results FILE] [--filter TEXT]
-                     [--waiting only|without|too]
        first_text.py --names
 
 `chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has
 had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and
-never answered. All are measured in turn, in each round once; FOLDER has the program that does it for this package.
-codex prints whole items, so its time is that of the answer, which has one delta.
-
-The black hole of codex takes minutes in which nothing is computed, so it can be run beside other things: --waiting
-only.
+never answered. All are measured in rounds; FOLDER has the program that does it for this package. codex prints whole
+items, so its time is that of the answer, which has one delta; behind a black hole it waits for minutes, and is not
+measured.
 """
 
 import argparse
-import concurrent.futures
 import dataclasses
 import json
 import os
@@ -25,7 +21,7 @@ import sys
 import tempfile
 import time
 
-from results import Results, end_on_request, last_line, run_limited, spread
+from results import Results, end_on_request, environment, in_rounds, last_line, report, run_limited
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 INTEROPERABILITY = FOLDER.parents[1] / "Tests" / "Interoperability"
@@ -33,13 +29,9 @@ TEXT = "There is a ship in it."
 ROUNDS = 9
 # Behind the black hole, where each run waits.
 WAITING_ROUNDS = 5
-# One that waits for minutes is measured twice, at the same time; it uses no processor meanwhile.
-SLOW_RUN_COUNT = 2
-SLOW_LIMIT = 180
 LIMIT = 60
 # How often this package is timed in a round, by its own program and against its own server.
 OWN_RUN_COUNT = 10
-WAITING = ("codex", "black-holed-upgrade")
 SCENARIOS = {"cold": [], "warm": [], "refused-upgrade": ["--scenario", "hs-426"],
              "black-holed-upgrade": ["--scenario", "hs-hang"]}
 
@@ -59,8 +51,7 @@ SUBJECTS = [
     OWN,
     Subject("chappie", "chappie stream, process included", "chappie",
             ("cold", "refused-upgrade", "black-holed-upgrade")),
-    Subject("codex", "exec --json, whole answer, process included", "codex",
-            ("cold", "refused-upgrade", "black-holed-upgrade")),
+    Subject("codex", "exec --json, whole answer, process included", "codex", ("cold", "refused-upgrade")),
     Subject("openai", "responses.connect()", "openai-websocket", tuple(SCENARIOS)),
     Subject("openai", "responses.create(stream=True)", "openai-sse", ("cold", "warm")),
     Subject("openai", "responses.connect(), whole answer, process included", "openai-websocket-process", ("cold",)),
@@ -108,12 +99,6 @@ class Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-
-
-def environment(**more):
-    """Nothing goes through a proxy, and nothing is known of the user's own accounts."""
-    kept = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    return {**{name: value for name, value in kept.items() if not name.startswith("OPENAI_")}, **more}
 
 
 def timed(options, words, found, limit, **environment_members):
@@ -184,38 +169,21 @@ def time_in_process(options, subject, workload, url):
     return json.loads(process.stdout)
 
 
-def time_own(options, results, workload, number):
-    """The runs of a round of this package, in one process."""
-    words = ["--runs", str(OWN_RUN_COUNT), f"first-text/{workload}"]
-    figure, = results.own(options.bin / "recovery-figures", words, number + 1, LIMIT)
-    return figure["runs"]
-
-
-def runs_of(options, subject, workload, recording, folder, number):
-    """The runs of a round; several of a client that stays in one process, and of one that waits for minutes."""
-    if subject.kind not in TIMERS:
-        with Server(options, workload, recording) as server:
+def runs_of(options, results, subject, workload, recording, folder, turn):
+    """The runs of a round: several of a client that stays in one process."""
+    if subject == OWN:
+        words = ["--runs", str(OWN_RUN_COUNT), f"first-text/{workload}"]
+        figure, = results.own(options.bin / "recovery-figures", words, turn, LIMIT)
+        return figure["runs"]
+    with Server(options, workload, recording) as server:
+        if subject.kind not in TIMERS:
             return time_in_process(options, subject, workload, server.url)
-    timer = TIMERS[subject.kind]
-
-    def single(index, limit):
-        with Server(options, workload, recording) as server:
-            return timer(options, server.url, folder / f"{subject.kind}-{workload}-{index}", limit)
-
-    if (subject.kind, workload) == WAITING:
-        with concurrent.futures.ThreadPoolExecutor(SLOW_RUN_COUNT) as pool:
-            return list(pool.map(lambda index: single(index, SLOW_LIMIT), range(SLOW_RUN_COUNT)))
-    # The first makes what later ones find made: files of a new home, pages of the program.
-    if number == 0 and workload != "black-holed-upgrade":
-        single(0, LIMIT)
-    return [single(0, LIMIT)]
-
-
-def rounds_of(subject, workload):
-    """How often a subject has its turn."""
-    if (subject.kind, workload) == WAITING:
-        return 1
-    return WAITING_ROUNDS if workload == "black-holed-upgrade" else ROUNDS
+        timer = TIMERS[subject.kind]
+        home = folder / f"{subject.kind}-{workload}"
+        # The first makes what later ones find made: files of a new home, pages of the program.
+        if turn == 1 and workload != "black-holed-upgrade":
+            timer(options, server.url, home, LIMIT)
+        return [timer(options, server.url, home, LIMIT)]
 
 
 def version_of(options, subject):
@@ -228,24 +196,20 @@ def version_of(options, subject):
 
 
 def measure(options, results, subjects, workload, recording, folder):
-    """Measures subjects in turn; one that fails is named, and asked no more."""
+    """Measures subjects in rounds; one that fails is named, and asked no more."""
     runs = {subject: [] for subject in subjects}
-    for number in range(ROUNDS):
-        for subject in list(runs):
-            try:
-                if number >= rounds_of(subject, workload):
-                    continue
-                if subject == OWN:
-                    runs[subject] += time_own(options, results, workload, number)
-                else:
-                    runs[subject] += runs_of(options, subject, workload, recording, folder, number)
-            except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as error:
-                results.missing(subject.name, f"first-text {workload}, {subject.way}: {error}")
-                del runs[subject]
-    for subject, found in runs.items():
+
+    def take(subject, turn):
+        runs[subject] += runs_of(options, results, subject, workload, recording, folder, turn)
+
+    def fail(subject, error):
+        results.missing(subject.name, f"first-text {workload}, {subject.way}: {error}")
+
+    rounds = WAITING_ROUNDS if workload == "black-holed-upgrade" else ROUNDS
+    for subject in in_rounds(rounds, subjects, take, fail):
         if subject != OWN:
-            record(options, results, subject, workload, found)
-        print(f"  {subject.name + ', ' + subject.way:<60}{spread(found)} ms", flush=True)
+            record(options, results, subject, workload, runs[subject])
+        report(f"{subject.name}, {subject.way}", runs[subject], "ms")
 
 
 def record(options, results, subject, workload, runs):
@@ -268,19 +232,9 @@ def arguments():
     parser.add_argument("--codex", required=True)
     parser.add_argument("--results")
     parser.add_argument("--filter", default="")
-    parser.add_argument("--waiting", choices=["only", "without", "too"], default="too")
     parser.add_argument("--server-core", type=int, default=min(os.sched_getaffinity(0)))
     parser.add_argument("--client-core", type=int, default=max(os.sched_getaffinity(0)))
     return parser.parse_args()
-
-
-def is_wanted(options, subject, workload):
-    if workload not in subject.workloads:
-        return False
-    waits = (subject.kind, workload) == WAITING
-    if options.waiting != "too" and waits != (options.waiting == "only"):
-        return False
-    return options.filter in name_of(subject, workload)
 
 
 def names():
@@ -289,7 +243,7 @@ def names():
 
 
 def name_of(subject, workload):
-    return f"first-text {workload} {subject.name}, {subject.way}"
+    return f"first-text/{workload} {subject.name}, {subject.way}"
 
 
 def main():
@@ -304,10 +258,14 @@ def main():
         recording = folder / "answer.jsonl"
         write_recording(recording)
         for workload in SCENARIOS:
-            chosen = [subject for subject in SUBJECTS if is_wanted(options, subject, workload)]
+            chosen = [subject for subject in SUBJECTS
+                      if workload in subject.workloads and options.filter in name_of(subject, workload)]
             if chosen:
                 print(f"first-text {workload}", flush=True)
-            measure(options, results, chosen, workload, recording, folder)
+                # This package is measured in the rounds of whatever is beside it.
+                if OWN not in chosen and workload in OWN.workloads:
+                    chosen.insert(0, OWN)
+                measure(options, results, chosen, workload, recording, folder)
 
 
 if __name__ == "__main__":

@@ -6,19 +6,17 @@
 //
 // eventsource-parser  a module of the bundle that PLAYWRIGHT_BUNDLE names, whose license file names the version
 // undici              the source that is compiled into this Node
-// node-eventsource    the Debian package below NODE_EVENTSOURCE, with its HTTP request replaced by one that lends chunks
 "use strict";
 
-const { EventEmitter } = require("node:events");
 const fs = require("node:fs");
 const path = require("node:path");
 const vm = require("node:vm");
 const zlib = require("node:zlib");
 const { load } = require("./eventsource_parser.cjs");
 
-const repetitions = Number(process.env.PASSES ?? 5);
+const repetitions = 3;
 // A pass takes this long at most, by the speed of a small one; a slow parser gets less of the stream.
-const secondsAPass = Number(process.env.SECONDS_A_PASS ?? 0.6);
+const secondsAPass = 0.1;
 // Short passes are repeated for as long as long ones, up to so many times.
 const mostRepetitions = 60;
 // How long code runs before it is timed: it is compiled while it runs.
@@ -51,33 +49,7 @@ function undici() {
     };
 }
 
-function nodeEventsource() {
-    const http = require("node:http");
-    const folder = process.env.NODE_EVENTSOURCE;
-    const EventSource = require(path.join(folder, "lib/eventsource.js"));
-    const { version } = JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8"));
-    return {
-        version,
-        parse(chunks, receive) {
-            const response = Object.assign(new EventEmitter(), { statusCode: 200, headers: {} });
-            http.request = (_options, respond) => {
-                const request = Object.assign(new EventEmitter(), { end() {}, abort() {} });
-                request.respond = () => respond(response);
-                http.latest = request;
-                return request;
-            };
-            const source = new EventSource("http://127.0.0.1/");
-            for (const type of ["message", "response.output_text.delta", "update"]) {
-                source.on(type, (event) => receive(event.data));
-            }
-            http.latest.respond();
-            for (const chunk of chunks) response.emit("data", chunk);
-            source.close();
-        },
-    };
-}
-
-const peers = { "eventsource-parser": eventsourceParser, undici, "node-eventsource": nodeEventsource };
+const peers = { "eventsource-parser": eventsourceParser, undici };
 
 // Counts, and reads every byte of data.
 function found(peer, chunks) {
@@ -92,14 +64,13 @@ function found(peer, chunks) {
     return { eventCount, dataByteCount, dataChecksum };
 }
 
-// Times a bare pass, and says when that was and how many events it found.
+// Times a bare pass, and says how many events it found.
 function timed(peer, chunks) {
     let eventCount = 0;
-    const moment = process.hrtime.bigint(), start = process.cpuUsage();
+    const start = process.cpuUsage();
     peer.parse(chunks, () => { eventCount += 1; });
     const { user, system } = process.cpuUsage(start);
-    const span = [Number(moment) / 1e9, Number(process.hrtime.bigint() - moment) / 1e9];
-    return [(user + system) / 1e6, span, eventCount];
+    return [(user + system) / 1e6, eventCount];
 }
 
 // Passes that nobody times: what counts what it is given has the parser compiled for another receiver.
@@ -138,16 +109,15 @@ function measure(folder, facts, peer, workload) {
     const chunks = pieces(stream, chosen, chunkByteCount);
     const result = found(peer, chunks);
     warmUp(peer, chunks);
-    const seconds = [], spans = [];
+    const seconds = [];
     let sum = 0;
     while (seconds.length < repetitions || (sum < repetitions * secondsAPass && seconds.length < mostRepetitions)) {
-        const [elapsed, span, eventCount] = timed(peer, chunks);
+        const [elapsed, eventCount] = timed(peer, chunks);
         if (eventCount !== result.eventCount) throw new Error(`${eventCount} events, ${result.eventCount} before`);
         seconds.push(elapsed);
         sum += elapsed;
-        spans.push(span);
     }
-    return { byteCount: chosen, seconds, spans, ...result };
+    return { byteCount: chosen, seconds, ...result };
 }
 
 const [folder, name, ...workloads] = process.argv.slice(2);

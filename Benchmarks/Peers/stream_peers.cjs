@@ -155,7 +155,7 @@ async function run(open, task, [deltaCount, url, certificate], checks) {
         const tallies = await Promise.all(streams.map((stream) => stream.read()));
         const seconds = Number(process.hrtime.bigint() - wall) / 1e9;
         const { user, system } = process.cpuUsage(processor);
-        const times = { start: Number(wall) / 1e9, seconds, processorSeconds: (user + system) / 1e6 };
+        const times = { seconds, processorSeconds: (user + system) / 1e6 };
         return { ...times, streams: tallies.map((tally) => tally.members()) };
     } finally {
         for (const stream of streams) stream.close();

@@ -163,9 +163,6 @@ class Websockets(Client):
 
     async def read(self):
         await self.connection.send(REQUEST)
-        return await self.read_all()
-
-    async def read_all(self):
         receive, loads = self.connection.recv, json.loads
         event_count = size = checksum = 0
         while True:
@@ -184,57 +181,6 @@ class Websockets(Client):
         self.connection.transport.abort()
 
 
-class BareWebsockets(Websockets):
-    """The same without JSON: each message as bytes."""
-
-    async def read_all(self):
-        receive = self.connection.recv
-        size = checksum = 0
-        for _ in range(self.delta_count + 2):
-            message = await receive(decode=False)
-            size += len(message)
-            if self.checks:
-                checksum = zlib.crc32(message, checksum)
-        return Tally("payloadByteCount", self.delta_count, size, checksum if self.checks else None)
-
-
-class ThreadedWebsockets(Client):
-    """The client of `websockets` on threads, with JSON."""
-
-    async def open(self):
-        from websockets.sync.client import connect
-
-        compression = "deflate" if self.task["isCompressed"] else None
-        trust = {"ssl": self.trust} if self.trust else {}
-        self.connection = connect(self.url + "/responses", compression=compression, proxy=None, **trust)
-        self.demand(self.connection.protocol.extensions)
-
-    async def read(self):
-        self.connection.send(REQUEST)
-        return self.read_all()
-
-    def read_all(self):
-        return self.counted(parsed_deltas(self.connection))
-
-    async def close(self):
-        self.connection.close_timeout = 0
-        self.connection.close()
-
-
-class BareThreadedWebsockets(ThreadedWebsockets):
-    """The same without JSON: each message as bytes."""
-
-    def read_all(self):
-        receive = self.connection.recv
-        size = checksum = 0
-        for _ in range(self.delta_count + 2):
-            message = receive(decode=False)
-            size += len(message)
-            if self.checks:
-                checksum = zlib.crc32(message, checksum)
-        return Tally("payloadByteCount", self.delta_count, size, checksum if self.checks else None)
-
-
 class AIOHTTPClient(Client):
     async def open(self):
         import aiohttp
@@ -249,13 +195,11 @@ class AIOHTTPClient(Client):
 class AIOHTTPWebSocket(AIOHTTPClient):
     """aiohttp's WebSocket, with JSON."""
 
-    decodes_text = True
-
     async def open(self):
         await super().open()
         compress = 15 if self.task["isCompressed"] else 0
         self.socket = await self.session.ws_connect(
-            self.url + "/responses", compress=compress, decode_text=self.decodes_text, **self.options)
+            self.url + "/responses", compress=compress, **self.options)
         self.demand(self.socket.compress)
 
     async def read(self):
@@ -273,40 +217,6 @@ class AIOHTTPWebSocket(AIOHTTPClient):
             elif event["type"] == COMPLETED:
                 break
         return Tally("textCharacterCount", event_count, size, checksum if self.checks else None)
-
-
-class BareAIOHTTPWebSocket(AIOHTTPWebSocket):
-    """The same without JSON: each message as bytes."""
-
-    decodes_text = False
-
-    async def read(self):
-        await self.socket.send_str(REQUEST)
-        message_count = size = checksum = 0
-        wanted = self.delta_count + 2
-        async for message in self.socket:
-            message_count += 1
-            size += len(message.data)
-            if self.checks:
-                checksum = zlib.crc32(message.data, checksum)
-            if message_count == wanted:
-                break
-        return Tally("payloadByteCount", message_count - 2, size, checksum if self.checks else None)
-
-
-class AIOHTTPBody(AIOHTTPClient):
-    """A body in the pieces in which it comes: no lines, no events."""
-
-    async def read(self):
-        size = checksum = 0
-        async with self.session.get(self.url + "/responses", **self.options) as response:
-            response.raise_for_status()
-            self.demand_encoding(response.headers)
-            async for piece in response.content.iter_any():
-                size += len(piece)
-                if self.checks:
-                    checksum = zlib.crc32(piece, checksum)
-        return Tally("bodyByteCount", self.delta_count, size, checksum if self.checks else None)
 
 
 class AIOHTTPLines(AIOHTTPClient):
@@ -432,12 +342,7 @@ CLIENTS = {
     "openai-sse": ("openai", OpenAIEventStream),
     "httpx-sse": ("httpx-sse", HTTPXEventStream),
     "websockets-json": ("websockets", Websockets),
-    "websockets-bare": ("websockets", BareWebsockets),
-    "websockets-threads-json": ("websockets", ThreadedWebsockets),
-    "websockets-threads-bare": ("websockets", BareThreadedWebsockets),
     "aiohttp-json": ("aiohttp", AIOHTTPWebSocket),
-    "aiohttp-bare": ("aiohttp", BareAIOHTTPWebSocket),
-    "aiohttp-body": ("aiohttp", AIOHTTPBody),
     "aiohttp-lines-json": ("aiohttp", AIOHTTPLines),
     "picows-json": ("picows", Picows),
     "picows-orjson": ("picows", FastPicows),
@@ -452,8 +357,7 @@ async def run(make, task, size, checks=False):
         await asyncio.gather(*(client.open() for client in clients))
         processor, wall = time.process_time(), time.perf_counter()
         tallies = await asyncio.gather(*(client.read() for client in clients))
-        times = {"start": wall, "seconds": time.perf_counter() - wall,
-                 "processorSeconds": time.process_time() - processor}
+        times = {"seconds": time.perf_counter() - wall, "processorSeconds": time.process_time() - processor}
     finally:
         await asyncio.gather(*(client.close() for client in clients), return_exceptions=True)
     return {**times, "streams": [tally.members() for tally in tallies]}

@@ -1,13 +1,15 @@
-"""The command: `python3 -m Runner run | report | compare | readme`."""
+"""The command: `python3 -m Runner run | report | readme`, which Scripts/bench.sh calls."""
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import pathlib
 import signal
 import sys
+import time
 
-from . import compare, measuring, page, readme, table
+from . import machine, page, programs, readme, table
 from .figures import ResultsError
 from .results import Results
 
@@ -20,68 +22,62 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="Runner", description=__doc__, allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", required=True)
 
-    run = commands.add_parser("run", help="measure, and write results.json and report.html")
-    add_measuring(run)
-    run.add_argument("--output", type=pathlib.Path, default=OUTPUT, help="the folder of results.json and report.html")
+    run = commands.add_parser("run", help="measure; write results.json and report.html; print the table")
+    run.add_argument("--programs", type=pathlib.Path, required=True, help="the folder of the programs")
+    run.add_argument("--filter", default="", help="part of a group and a workload, such as parser/tiny")
+    run.add_argument("--output", type=pathlib.Path, default=OUTPUT, help="the folder of what is written")
     run.add_argument("--peers", type=pathlib.Path, help="the script that measures the peers")
     run.add_argument("--said", default="", help="the command that results.json names")
+    run.add_argument("--load-before", type=float, help="the load before the programs were built")
 
     report = commands.add_parser("report", help="make report.html again from results.json")
     report.add_argument("results", type=pathlib.Path, nargs="?", default=OUTPUT / "results.json")
-    report.add_argument("--output", type=pathlib.Path, help="the file (report.html beside the results)")
 
-    comparison = commands.add_parser("compare", help="say what a change did")
-    add_measuring(comparison)
-    comparison.add_argument("base", help="a results.json, or the programs' folder of another revision")
-    comparison.add_argument("--results", type=pathlib.Path, default=OUTPUT / "results.json",
-                            help="what is compared with a results.json")
-    comparison.add_argument("--rounds", type=int, default=3, help="how often both are measured in turn, 3 or more")
-    comparison.add_argument("--output", type=pathlib.Path, default=BENCHMARKS / ".build" / "compare")
-
-    tables = commands.add_parser("readme", help="write the tables of figures into the READMEs")
+    tables = commands.add_parser("readme", help="write RESULTS.md and the README's table")
     tables.add_argument("--check", action="store_true", help="write nothing; status 1 when they differ")
-    tables.add_argument("--results", type=pathlib.Path, default=BENCHMARKS / "Results" / "results.json")
+    tables.add_argument("--results", type=pathlib.Path, default=OUTPUT / "results.json")
     return parser.parse_args(arguments)
 
 
-def add_measuring(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--programs", type=pathlib.Path, help="the folder of the programs, built for release")
-    parser.add_argument("--filter", default="", help="part of a group, of a workload or of a figure's name")
-    parser.add_argument("--load-before", type=float, help="the load before the programs were built")
-    parser.add_argument("--no-counts", action="store_true", help="do not count instructions under callgrind")
-
-
 def run(given: argparse.Namespace) -> int:
-    if given.programs is None:
-        raise ResultsError("run needs --programs")
-    results = measuring.measure(given, REPOSITORY)
-    given.output.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+    results = Results(
+        date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), command=given.said,
+        machine=machine.describe(given.load_before), versions=machine.versions(), **machine.commit(REPOSITORY))
+    results.warnings = machine.warnings(results.machine)
+    outcomes = programs.run_all(given.programs, given.filter, given.output / "programs.log", given.peers)
+    results.failures = {name: outcome.failure for name, outcome in outcomes.items() if outcome.failure}
+    results.missing = [item for outcome in outcomes.values() for item in outcome.missing]
+    results.take([figure for outcome in outcomes.values() for figure in outcome.figures])
+    results.seconds = round(time.monotonic() - start, 1)
+    if not outcomes:
+        raise ResultsError(f"no figure has '{given.filter}' in its name")
     results.save(given.output / "results.json")
     print(table.text(results))
-    print(f"written: {given.output / 'results.json'}", flush=True)
-    (given.output / "report.html").write_text(page.html(results), encoding="utf-8")
-    print(f"written: {given.output / 'report.html'}")
-    return 1 if results.missed or results.failed else 0
+    write_report(results, given.output / "report.html")
+    return 1 if results.missed or results.failures else 0
 
 
-def report(given: argparse.Namespace) -> int:
-    target = given.output or given.results.with_name("report.html")
-    text = page.html(Results.load(given.results))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
-    print(f"written: {target}")
-    return 0
+def write_report(results: Results, path: pathlib.Path) -> None:
+    path.write_text(page.html(results), encoding="utf-8")
+    print(f"written: {path}")
 
 
 def main(arguments: list[str]) -> int:
     given = options(arguments)
-    commands = {"run": run, "report": report, "compare": compare.command,
-                "readme": lambda given: readme.command(given, REPOSITORY)}
     # Told to end, it ends what it has started.
     for sign in [signal.SIGTERM, signal.SIGHUP]:
         signal.signal(sign, lambda number, _: sys.exit(128 + number))
     try:
-        return commands[given.command](given)
+        if given.command == "run":
+            return run(given)
+        if given.command == "report":
+            write_report(Results.load(given.results), given.results.with_name("report.html"))
+        elif given.check:
+            return readme.check(REPOSITORY)
+        else:
+            readme.write(Results.load(given.results), REPOSITORY)
+        return 0
     except ResultsError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2

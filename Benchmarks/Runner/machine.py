@@ -11,8 +11,8 @@ import subprocess
 # A machine whose load is above this does other work.
 QUIET_LOAD = 0.5
 LIBRARIES = {"libwebsockets": "libwebsockets", "zlib": "zlib", "simdjson": "simdjson", "openssl": "openssl"}
-# For libraries whose package has no file for pkg-config.
-DEBIAN_PACKAGES = {"simdjson": "libsimdjson-dev", "libev": "libev-dev"}
+# For a library whose package has no file for pkg-config.
+DEBIAN_PACKAGES = {"simdjson": "libsimdjson-dev"}
 
 
 def output_of(*command: str, folder: pathlib.Path | None = None) -> str:
@@ -102,3 +102,16 @@ def commit(folder: pathlib.Path) -> dict:
     if not head:
         return {"commit": None, "isModified": None}
     return {"commit": head, "isModified": bool(output_of("git", "status", "--porcelain", folder=folder))}
+
+
+def sentence(results) -> str:
+    """The machine, the compiler, the day and the revision of a run, in words."""
+    about = results.machine
+    memory = about.get("memoryBytes")
+    parts = [about.get("processor", "an unknown processor"), f"{about.get('cores', '?')} cores",
+             f"{memory / 2 ** 30:.0f} GiB" if memory else "", about.get("system", ""),
+             "" if about.get("virtualization", "none") == "none" else f"virtualization {about['virtualization']}",
+             f"Swift {results.versions['swift']}" if "swift" in results.versions else ""]
+    changed = " with changes" if results.isModified else ""
+    revision = f", commit {results.commit[:12]}{changed}" if results.commit else ""
+    return f"{', '.join(part for part in parts if part)}; {results.date[:10]}{revision}"

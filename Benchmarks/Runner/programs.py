@@ -1,205 +1,105 @@
-"""The programs that measure, and which of them a filter asks for."""
+"""Runs the programs that measure, one after another, and takes the figures that they write."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 import pathlib
 import signal
 import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
-from typing import TextIO
 
 from . import figures
 
+# Each is called as `PROGRAM --results FILE [FILTER]`. Status 1: a bar is missed; 2: nothing has FILTER in its name.
+ALL = ["sse-throughput", "connection-cost", "recovery-figures"]
 # A program that takes this long hangs.
 TIME_LIMIT = 900
+PEERS_TIME_LIMIT = 1_800
 # How long one has to end what it has started, once it is told to end.
 GRACE = 5
-CORPORA = ["model-deltas", "model-deltas-crlf", "model-deltas-cr", "tiny-events", "long-lines", "multi-line-data"]
-CHUNKS = [16384, 1460, 37, 1]
-# What programs print beside a figure of theirs that is past its limit.
-VERDICTS = ["MISSED", "BROKEN", "ABOVE", "NOT HELD"]
-# What event-cost calls its paths, and the groups that they belong to.
-PATHS = {"decode": "decoder", "replay": "verification", "websocket": "engine", "steps": "engine",
-         "event-stream": "engine", "async-stream": "engine", "loop": "engine"}
-SHAPES = ["words", "few", "sentences", "escapes"]
-
-
-def everything(wanted: str) -> list[str] | None:
-    """For a program that reads a filter itself: it is passed down."""
-    return [wanted] if wanted else []
-
-
-def corpora(wanted: str) -> list[str] | None:
-    """The workloads of the parser that a filter asks for; None when there are none."""
-    if any(wanted in name for name in ["", "parser", "sse-throughput"]):
-        return []
-    workload = wanted.removeprefix("parser/")
-    corpus, _, size = workload.partition("/")
-    if corpus in CORPORA and (not size or size.isdigit()):
-        return [workload.rstrip("/")]
-    sized = [f"{name}/{size}" for name in CORPORA for size in CHUNKS]
-    return [name for name in CORPORA if wanted in f"parser/{name}"] or [
-        name for name in sized if wanted in f"parser/{name}"] or None
-
-
-def growth(wanted: str) -> list[str] | None:
-    """Nothing more to say to `growth`, whose shapes are measured together, or None."""
-    is_about = wanted.startswith("growth/") or any(wanted in name for name in ["growth", "sse-throughput growth"])
-    return [] if is_about else None
-
-
-def paths(wanted: str) -> list[str] | None:
-    """The paths and shapes of event-cost that a filter asks for; None when there are none."""
-    if wanted in "event-cost":
-        return []
-    found = [(path, shape) for path, group in PATHS.items() for shape in SHAPES
-             if wanted in f"{group}/{shape}" or wanted in path]
-    return list(dict.fromkeys([path for path, _ in found] + [shape for _, shape in found])) or None
-
-
-@dataclasses.dataclass(frozen=True)
-class Program:
-    """A program, what it is always told, and what it is told for a filter."""
-
-    name: str
-    arguments: tuple[str, ...] = ()
-    told: Callable[[str], list[str] | None] = everything
-    # Whether it says by status 2 that nothing is called like the filter.
-    reads_filter: bool = False
-    # What it is told besides, and its title does not name.
-    besides: tuple[str, ...] = ()
-
-    @property
-    def title(self) -> str:
-        return " ".join([pathlib.Path(self.name).name, *(word for word in self.arguments if not word.startswith("-"))])
 
 
 @dataclasses.dataclass
 class Outcome:
-    """What became of a program."""
+    """What a program has measured, and why it failed, if it did."""
 
-    title: str
-    seconds: float
     figures: list[figures.Figure]
     missing: list[dict]
-    # Why it counts as failed; None when it does not.
     failure: str | None = None
-    # Whether nothing in it is called like the filter.
+    # Whether nothing in it has the filter in its name.
     has_nothing: bool = False
 
-    def to_json(self) -> dict:
-        value = {"program": self.title, "seconds": round(self.seconds, 1), "figureCount": len(self.figures)}
-        return value | ({"failure": self.failure} if self.failure else {})
+
+def run_all(folder: pathlib.Path, wanted: str, log: pathlib.Path, peers: pathlib.Path | None) -> dict[str, Outcome]:
+    """Runs all programs that have what a filter asks for; one that fails does not end the run."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("", encoding="utf-8")
+    commands = [(folder / name, TIME_LIMIT) for name in ALL]
+    if peers:
+        commands.append((peers.resolve(), PEERS_TIME_LIMIT))
+    outcomes = {}
+    for program, limit in commands:
+        start = time.monotonic()
+        outcome = run(program, wanted, log, limit)
+        if not outcome.has_nothing:
+            outcomes[program.name] = outcome
+            said = f"FAILED: {outcome.failure}" if outcome.failure else f"{len(outcome.figures)} figures"
+            print(f"{program.name}: {said} in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+    return outcomes
 
 
-ALL = [
-    Program("sse-throughput", ("--bars",), corpora),
-    Program("sse-throughput", ("growth",), growth),
-    Program("event-cost", (), paths),
-    Program("connection-cost", (), everything, reads_filter=True),
-    Program("recovery-figures", (), everything, reads_filter=True),
-]
+def run(program: pathlib.Path, wanted: str, log: pathlib.Path, time_limit: float = TIME_LIMIT) -> Outcome:
+    """Runs a program to its end. What it prints is added to `log`."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines = pathlib.Path(folder) / "figures.jsonl"
+        command = [str(program), "--results", str(lines), *([wanted] if wanted else [])]
+        status, errors = execute(command, log, time_limit)
+        found = figures.read_lines(lines)
+    if status == 2 and wanted and not found.figures:
+        return Outcome([], [], has_nothing=True)
+    return Outcome(found.figures, found.missing, failure(status, errors, found, program.name))
 
 
-def chosen(wanted: str) -> list[tuple[Program, list[str]]]:
-    """The programs that a filter asks for, with what they are told."""
-    found = [(program, program.told(wanted)) for program in ALL]
-    return [(program, told) for program, told in found if told is not None]
-
-
-def in_turn(peers: pathlib.Path, wanted: str) -> list[str]:
-    """The workloads of whole streams that the script of the peers measures itself, in turn with the peers."""
-    found = subprocess.run([str(peers.resolve()), "--in-turn", wanted], capture_output=True, text=True)
-    if found.returncode != 0:
-        raise figures.ResultsError(f"{peers}: {found.stderr.strip() or found.returncode}")
-    return found.stdout.split()
-
-
-def run(program: Program, told: list[str], folder: pathlib.Path, lines: pathlib.Path, log: pathlib.Path,
-        time_limit: float = TIME_LIMIT) -> Outcome:
-    """Runs a program to its end; its figures are added to `lines`, what it prints to `log`.
-
-    One that has nothing called like `group/workload` is asked for the workload alone.
-    """
-    outcome = run_once(program, told, folder, lines, log, time_limit)
-    group, slash, workload = told[0].partition("/") if told else ("", "", "")
-    if outcome.has_nothing and slash and workload:
-        outcome = run_once(program, [workload], folder, lines, log, time_limit)
-        outcome.figures = [figure for figure in outcome.figures if figure.group.endswith(group)]
-    return outcome
-
-
-def run_once(program: Program, told: list[str], folder: pathlib.Path, lines: pathlib.Path, log: pathlib.Path,
-             time_limit: float) -> Outcome:
-    before = line_count(lines)
-    command = [str(folder / program.name), *program.arguments, *program.besides, "--results", str(lines), *told]
-    start = time.monotonic()
-    status, complaint = execute(command, log, time_limit)
-    seconds = time.monotonic() - start
-    added = figures.read_lines(lines, before)
-    outcome = Outcome(program.title, seconds, added.figures, added.missing)
-    said = f"{pathlib.Path(program.name).name}: "
-    if added.broken:
-        drop_broken_lines(lines)
-        ended = [failure(status, complaint, added, said)] if status not in (0, 1) else []
-        outcome.failure = "; ".join([*ended, *added.broken[:3]])
-    elif status == 2 and told and program.reads_filter and not added.figures:
-        outcome.has_nothing = True
-    else:
-        outcome.failure = failure(status, complaint, added, said)
-    return outcome
-
-
-def failure(status: int, complaint: str, added: figures.Lines, said: str) -> str | None:
+def failure(status: int, errors: str, found: figures.Lines, name: str) -> str | None:
     """Why a program counts as failed; None when it does not.
 
-    Status 1 with a missed bar is what that bar says, unless the program complains besides: `said` begins what it says.
+    Status 1 is a missed bar when a figure of the program misses one and the program itself complains of nothing.
     """
+    complaint = " / ".join(line for line in errors.splitlines()[-3:] if line.strip())
+    if found.broken:
+        return "; ".join(found.broken[:3])
     if status not in (0, 1):
         return f"it ended with status {status}: {complaint}"
-    if status == 1 and not any(figure.is_held is False for figure in added.figures):
+    if status == 1 and (f"{name}: " in errors or all(figure.is_held is not False for figure in found.figures)):
         return complaint or "it ended with status 1, and none of its figures says why: see programs.log"
-    if status == 1 and said in complaint:
-        return complaint[complaint.index(said):]
-    return None if added.figures or added.missing else "it wrote no figures"
+    return None if found.figures or found.missing else "it wrote no figures"
 
 
 def execute(command: list[str], log: pathlib.Path, time_limit: float) -> tuple[int, str]:
-    """A command's status, and the end of what it complained of."""
-    with open(log, "a+", encoding="utf-8", errors="replace") as file:
-        file.write(f"\n$ {' '.join(command)}\n")
-        file.flush()
-        start = file.tell()
+    """A command's status and its standard error.
+
+    What it has started ends with it when it takes too long, or when this program is told to end.
+    """
+    with open(log, "a", encoding="utf-8") as file:
+        print(f"\n$ {' '.join(command)}", file=file, flush=True)
         try:
-            status, errors = run_group(command, file, time_limit)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.PIPE,
+                                       text=True, errors="replace", process_group=0)
         except OSError as error:
             return 127, str(error)
+        try:
+            errors = process.communicate(timeout=time_limit)[1]
         except subprocess.TimeoutExpired:
+            end_group(process)
             return 124, f"it did not end in {time_limit:.0f} s"
-        file.seek(start)
-        printed = file.read()
+        except BaseException:
+            end_group(process)
+            raise
         file.write(errors)
-    complaints = [line for line in errors.splitlines() if line.strip()][-3:]
-    verdicts = [" ".join(line.split()) for line in printed.splitlines() if any(word in line for word in VERDICTS)]
-    return status, " / ".join(verdicts[:3] + complaints)
-
-
-def run_group(command: list[str], output: TextIO, time_limit: float) -> tuple[int, str]:
-    """A command's status and its standard error. What it has started ends with it when it takes too long, or when this
-    program is told to end.
-    """
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True,
-                               errors="replace", process_group=0)
-    try:
-        errors = process.communicate(timeout=time_limit)[1]
-    except BaseException:
-        end_group(process)
-        raise
     return process.returncode, errors
 
 
@@ -211,21 +111,3 @@ def end_group(process: subprocess.Popen) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
     process.stderr.close()
-
-
-def line_count(path: pathlib.Path) -> int:
-    return len(figures.lines_of(path)) if path.exists() else 0
-
-
-def drop_broken_lines(path: pathlib.Path) -> None:
-    """Takes the lines away that are not whole, so that the next program begins on a line of its own."""
-    lines = [line for line in figures.lines_of(path) if is_whole(line)]
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def is_whole(line: str) -> bool:
-    try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True

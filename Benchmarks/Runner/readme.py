@@ -1,102 +1,92 @@
-"""Writes the tables of figures into the READMEs, between markers, from the committed results."""
+"""RESULTS.md, the table of one run, and the README's table, whose rows are rows of RESULTS.md."""
 
 from __future__ import annotations
 
-import argparse
 import pathlib
 import sys
 
-from . import key_figures, quantities, table
+from . import machine, quantities, table
 from .figures import Figure, ResultsError
-from .results import Results, best_of
+from .results import Results
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
-# In the long table there is a row a shape and size of these, which the report draws.
-LEFT_OUT = {"growth"}
-# What the names of the rows of the README at the top begin with.
-AT_THE_TOP = ("WebSocket, plain, one stream, `for", "SSE, plain, one stream, `for", "event-stream parser", "latency",
-              "first text, cold", "memory of a stream")
+HEADINGS = ["figure", "median", "spread", "beside", "command"]
+# The rows of the README, by the beginning of their first cell.
+CHOSEN = [
+    "end-to-end/websocket-plain-1, for try await, throughput",
+    "end-to-end/sse-plain-1, for try await, throughput",
+    "parser/model-deltas/16384, throughput",
+    "latency/websocket-1000, for try await, latency-p50",
+    "latency/websocket-1000, for try await, latency-p99",
+    "first-text/cold, chappie stream, process included, time",
+    "memory/plain-1000, memory",
+]
 
 
-def command(given: argparse.Namespace, repository: pathlib.Path) -> int:
-    """Writes both tables, or only says whether they are as the results say."""
-    if given.check and not given.results.exists():
-        print(f"readme: there is no {given.results} to hold the tables against")
-        return 0
-    results = Results.load(given.results)
-    files = {"README.md": short_table(results), "Benchmarks/README.md": long_tables(results)}
-    status = 0
-    for name, content in files.items():
-        path = repository / name
-        before = path.read_text(encoding="utf-8")
-        after = replaced(before, content, name)
-        if before == after:
-            continue
-        if given.check:
-            print(f"readme: the figures in {name} are not those of the committed results: make bench-readme",
-                  file=sys.stderr)
-            status = 1
-        else:
-            path.write_text(after, encoding="utf-8")
-            print(f"written: {path}")
-    return status
+def write(results: Results, repository: pathlib.Path) -> None:
+    """Writes a run's figures into RESULTS.md, and the README's table from there."""
+    target = repository / "Benchmarks" / "RESULTS.md"
+    target.write_text(document(results), encoding="utf-8")
+    top = repository / "README.md"
+    text = top.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    rows = [row for start in CHOSEN for row in rows_of(target.read_text(encoding="utf-8")) if row.startswith(f"| {start} |")]
+    content = [f"On {machine.sentence(results)}.", "", *heading_rows(), *rows]
+    top.write_text("\n".join([f"{before}{BEGIN}", *content, END]) + rest.split(END)[1], encoding="utf-8")
+    print(f"written: {target}\nwritten: {top}")
 
 
-def replaced(text: str, content: str, name: str) -> str:
-    """The text with other content between the markers."""
-    begin, end = text.find(BEGIN), text.find(END)
-    if begin < 0 or end < begin or text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ResultsError(f"{name} has no such pair of lines: {BEGIN} and {END}")
-    return f"{text[:begin]}{BEGIN}\n{content.strip()}\n{text[end:]}"
+def check(repository: pathlib.Path) -> int:
+    """Status 1 when the README has a figure that RESULTS.md does not have."""
+    known = set(rows_of((repository / "Benchmarks" / "RESULTS.md").read_text(encoding="utf-8")))
+    text = (repository / "README.md").read_text(encoding="utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise ResultsError(f"README.md has no pair of lines {BEGIN} and {END}")
+    rows = rows_of(text.split(BEGIN)[1].split(END)[0])
+    strangers = [row for row in rows if row not in known]
+    for row in strangers or ([] if rows else ["no row at all"]):
+        print(f"readme: not in Benchmarks/RESULTS.md: {row}", file=sys.stderr)
+    return 0 if rows and not strangers else 1
 
 
-def markdown(headings: list[str], rows: list[list[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
+def rows_of(text: str) -> list[str]:
+    """The rows of the tables of figures in a text, without their headings."""
+    return [line for line in text.splitlines() if line.startswith("| ") and line.endswith("` |")]
 
 
-def where(results: Results) -> str:
-    """The machine and the revision, in a sentence."""
-    machine = results.machine
-    memory = machine.get("memoryBytes")
-    parts = [machine.get("processor", "an unknown processor"), f"{machine.get('cores', '?')} cores"]
-    parts += [f"{memory / 2 ** 30:.0f} GiB"] if memory else []
-    parts += [machine.get("system", "")] + ([f"virtualization {machine['virtualization']}"]
-                                           if machine.get("virtualization", "none") != "none" else [])
-    commit = f", commit {results.commit[:12]}{' with changes' if results.isModified else ''}" if results.commit else ""
-    swift = f", Swift {results.versions['swift']}" if "swift" in results.versions else ""
-    return f"{', '.join(part for part in parts if part)}{swift}; {results.date[:10]}{commit}"
+def heading_rows() -> list[str]:
+    return [f"| {' | '.join(HEADINGS)} |", f"|{' --- |' * len(HEADINGS)}"]
 
 
-def short_table(results: Results) -> str:
-    """The table of the README at the top: a row for each of a few key figures."""
-    rows = [[row.name, row.value, row.beside, f"`{row.command}`"] for row in key_figures.all_of(results)
-            if row.name.startswith(AT_THE_TOP)]
-    return f"{where(results)}. Medians, of a core that nobody else uses where that is known; × is how many times as good.\n\n" + markdown(
-        ["figure", "value", "beside", "command"], rows)
+def document(results: Results) -> str:
+    """RESULTS.md: a table for each group, a row for each figure of the package."""
+    lines = ["# Results of one run", "",
+             f"`{results.command}` on {machine.sentence(results)}. `make bench-readme` writes this file from the last run.",
+             "The spread is the distance of the lowest and the highest run, as a share of the median.",
+             "× is how many times as good this package's median is."]
+    for group, questions in results.questions():
+        lines += ["", f"## {group}", "", *heading_rows()]
+        for _, found in questions:
+            lines += [row(figure, results) for figure in found if figure.is_own]
+    return "\n".join(lines) + "\n"
 
 
-def long_tables(results: Results) -> str:
-    """The tables of the benchmarks' README: a table a group, with every figure of the package."""
-    parts = [f"`{results.command}` on {where(results)}. × is how many times as good this package is as the machine's "
-             "limit, and as the best peer (RESULTS.md says by what)."]
-    for group in table.groups_of(results):
-        own = [figure for figure in results.select(group) if figure.is_own or group == "machine"]
-        if own and group not in LEFT_OUT:
-            rows = [long_row(figure, results) for figure in table.ordered(own)]
-            parts.append(f"**{group}** (`make bench FILTER={group}`)\n\n" + markdown(
-                ["workload", "way", "measure", "median", "spread", "of its core", "the machine's", "best peer"], rows))
-    return "\n\n".join(parts)
+def row(figure: Figure, results: Results) -> str:
+    beside = results.best_beside(figure)
+    # Only the script of the peers starts processes.
+    has_peers = figure.has_process or any(other.version for other in beside)
+    name = f"{figure.group}/{figure.workload}"
+    command = f"make {'bench-peers' if has_peers else 'bench'} FILTER={name}"
+    cells = [", ".join(part for part in [name, figure.way, figure.measure] if part),
+             quantities.quantity(figure.median, figure.unit),
+             quantities.spread(figure.spread, len(figure.runs)),
+             "; ".join(compared(figure, other) for other in beside), f"`{command}`"]
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
-def long_row(figure: Figure, results: Results) -> list[str]:
-    limit = results.limit(figure)
-    peer = best_of(results.beside(figure, results.peers(figure.group, figure.measure, figure.workload)))
-    spread = f"{figure.spread * 100:.0f} %" if len(figure.runs) > 1 else ""
-    beside = ["", ""]
-    for index, other in enumerate([limit, peer]):
-        ratio = figure.ratio(other) if other and figure.is_own else None
-        name = f" {other.subject}" if other and index == 1 else ""
-        beside[index] = f"{quantities.times(ratio)}{name}" if ratio else ""
-    value = quantities.quantity(figure.median, figure.unit)
-    return [f"`{figure.workload}`", figure.way, figure.measure, value, spread, quantities.core(figure.pace), *beside]
+def compared(figure: Figure, other: Figure) -> str:
+    """Another program's median, and how many times as good ours is."""
+    ratio = figure.ratio(other)
+    decodes = "" if other.decodes is None or not other.version else " (decodes)" if other.decodes else " (does not decode)"
+    times = f", {quantities.times(ratio)}" if ratio else ""
+    return f"{other.who}{decodes}: {quantities.quantity(other.median, other.unit)}{times}"

@@ -7,9 +7,11 @@ import json
 import pathlib
 
 from . import figures
-from .figures import Figure, ResultsError
+from .figures import MACHINE, Figure, ResultsError
 
 SCHEMA = 1
+# The order of the groups in tables; others follow.
+GROUPS = ["end-to-end", "parser", "latency", "first-text", "tool-loop", "recovery", "memory", "processor"]
 
 
 @dataclasses.dataclass
@@ -18,14 +20,14 @@ class Results:
 
     date: str = ""
     command: str = ""
-    filter: str = ""
     seconds: float = 0
     commit: str | None = None
     isModified: bool | None = None
     machine: dict = dataclasses.field(default_factory=dict)
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     warnings: list[str] = dataclasses.field(default_factory=list)
-    programs: list[dict] = dataclasses.field(default_factory=list)
+    # Why programs failed, by program.
+    failures: dict[str, str] = dataclasses.field(default_factory=dict)
     missing: list[dict] = dataclasses.field(default_factory=list)
     figures: list[Figure] = dataclasses.field(default_factory=list)
 
@@ -34,102 +36,69 @@ class Results:
         """The figures whose bars are missed."""
         return [figure for figure in self.figures if figure.is_held is False]
 
-    @property
-    def failed(self) -> list[dict]:
-        """The programs that failed."""
-        return [program for program in self.programs if "failure" in program]
-
     def take(self, found: list[Figure]) -> None:
-        """Takes the figures of the programs: one of each key, with ratios, and the peers' versions."""
-        self.figures, replaced = figures.without_repeats(found)
-        if replaced:
-            names = [f"{'/'.join(figure.question)} of {figure.who}" for figure in replaced]
-            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            self.warnings.append(f"{names[0]}{more} measured twice: the last one is here")
-        figures.add_ratios(self.figures)
+        """Takes the figures of the programs: one of each key, and the peers' versions."""
+        self.figures = figures.merged(found)
         for figure in self.figures:
             if figure.version:
                 self.versions[figure.subject] = figure.version
 
-    def select(self, group: str, measure: str | None = None, workload: str | None = None, subject: str | None = None,
-               way: str | None = None) -> list[Figure]:
-        """The figures of a group that are asked for, in the order in which they were measured."""
-        wanted = {"measure": measure, "workload": workload, "subject": subject, "way": way}
-        return [figure for figure in self.figures if figure.group == group and all(
-            value is None or getattr(figure, name) == value for name, value in wanted.items())]
-
-    def best(self, group: str, measure: str, workload: str, **wanted) -> Figure | None:
-        """The best of the figures that are asked for; None when there are none."""
-        return best_of(self.select(group, measure, workload, **wanted))
+    def questions(self) -> list[tuple[str, list[tuple[tuple[str, str, str], list[Figure]]]]]:
+        """Every figure, by group and by question; of a question our own first, then the machine, then the best peer."""
+        names = list(dict.fromkeys(figure.group for figure in self.figures))
+        order = [name for name in GROUPS if name in names] + [name for name in names if name not in GROUPS]
+        found = []
+        for group in order:
+            by_question: dict[tuple, list[Figure]] = {}
+            for figure in self.figures:
+                if figure.group == group:
+                    by_question.setdefault(figure.question, []).append(figure)
+            found.append((group, [(question, sorted(items, key=place)) for question, items in by_question.items()]))
+        return found
 
     def like(self, other: Figure) -> Figure | None:
-        """The package's best figure that is comparable with another one: with its process, or without one."""
-        own = self.select(other.group, other.measure, other.workload, figures.OWN)
-        own = [figure for figure in own if figure.has_process == other.has_process]
-        return usual_of([figure for figure in own if figure.decodes is not False]) or usual_of(own)
+        """The package's figure that another one is compared with: of the same way, or of the first that did the same."""
+        own = [figure for figure in self.figures if figure.is_own and figure.question == other.question
+               and figure.has_process == other.has_process]
+        return next((figure for figure in own if figure.way == other.way), own[0] if own else None)
 
-    def beside(self, own: Figure, found: list[Figure]) -> list[Figure]:
-        """Those of other figures at the same question that did the same as one of the package."""
-        ways = {figure.way for figure in self.select(own.group, own.measure, own.workload, figures.OWN)}
-        return [other for other in found if figures.is_comparable(own, other, ways)]
-
-    def limit(self, own: Figure) -> Figure | None:
-        """What the machine does at best with the same bytes."""
-        found = self.beside(own, self.select(own.group, own.measure, own.workload, figures.MACHINE))
-        return best_of(found)
-
-    def peers(self, group: str, measure: str, workload: str, decodes: bool | None = None) -> list[Figure]:
-        """The peers' figures, the best first; those that decode, or those that do not, or all."""
-        found = [figure for figure in self.select(group, measure, workload)
-                 if figure.subject not in (figures.OWN, figures.MACHINE) and decodes in (None, bool(figure.decodes))]
-        return sorted(found, key=goodness, reverse=True)
-
-    def to_json(self) -> dict:
-        value = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {"schema": SCHEMA} | value | {"figures": [figure.to_json() for figure in self.figures]}
+    def best_beside(self, own: Figure) -> list[Figure]:
+        """The figures to name beside one of the package: the machine's, and the best peers that decode and that do not."""
+        beside = [figure for figure in self.figures if not figure.is_own and figure.question == own.question
+                  and figure.has_process == own.has_process]
+        kinds = [[figure for figure in beside if figure.subject == MACHINE][:1]]
+        for decodes in (True, False):
+            peers = [figure for figure in beside if figure.subject != MACHINE and bool(figure.decodes) == decodes]
+            kinds.append(sorted(peers, key=place)[:1])
+        return [figure for found in kinds for figure in found]
 
     def save(self, path: pathlib.Path) -> None:
         """Writes a file with a figure a line, so that two of them can be compared line by line."""
-        value = self.to_json()
-        lines = ",\n".join(json.dumps(figure, ensure_ascii=False, allow_nan=False) for figure in value.pop("figures"))
+        value = {"schema": SCHEMA} | {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        lines = ",\n".join(json.dumps(figure.to_json(), ensure_ascii=False, allow_nan=False)
+                           for figure in value.pop("figures"))
         head = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False).removesuffix("\n}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Whoever ends the run meanwhile leaves the earlier file whole.
-        unfinished = path.with_name(f"{path.name}.unfinished")
-        unfinished.write_text(f'{head},\n "figures": [\n{lines}\n]\n}}\n', encoding="utf-8")
-        unfinished.replace(path)
+        path.write_text(f'{head},\n "figures": [\n{lines}\n]\n}}\n', encoding="utf-8")
 
     @staticmethod
     def load(path: pathlib.Path) -> Results:
         """Reads a file; ResultsError says what is wrong with it."""
         try:
             value = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+                raise ValueError(f"not results of schema {SCHEMA}")
+            found = [Figure.from_json(figure) for figure in value.get("figures", [])]
         except OSError as error:
             raise ResultsError(f"{path}: {error.strerror}") from error
-        except ValueError as error:
-            raise ResultsError(f"{path} is not JSON: {error}") from error
-        if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-            raise ResultsError(f"{path} is not results of schema {SCHEMA}")
-        try:
-            found = [Figure.from_json(figure) for figure in value.get("figures", [])]
         except (TypeError, ValueError) as error:
-            raise ResultsError(f"{path}: a figure is broken: {error}") from error
+            raise ResultsError(f"{path}: {error}") from error
         known = {field.name for field in dataclasses.fields(Results)} - {"figures"}
         return Results(**{name: item for name, item in value.items() if name in known}, figures=found)
 
 
-def usual_of(found: list[Figure]) -> Figure | None:
-    """The way without a name, which is how the package does it by itself; where all have names, the best."""
-    return next((figure for figure in found if not figure.way), None) or best_of(found)
-
-
-def best_of(found: list[Figure]) -> Figure | None:
-    """The best of figures that can be compared."""
-    if not found:
-        return None
-    return max(found, key=goodness)
-
-
-def goodness(figure: Figure) -> float:
-    """More is better, by what ratios are made of."""
-    return figure.undisturbed if figure.better == "higher" else -figure.undisturbed
+def place(figure: Figure) -> tuple:
+    """The place of a figure among those of its question: our own in the order of measuring, the others the best first."""
+    if figure.is_own:
+        return (0, 0)
+    return (1 if figure.subject == MACHINE else 2, -figure.median if figure.better == "higher" else figure.median)

@@ -38,7 +38,7 @@ class Browser:
     def __init__(self, profile: str) -> None:
         executable = next((path for name in NAMES if (path := shutil.which(name))), None)
         if executable is None:
-            fail("there is no Chromium: Scripts/install.sh report")
+            fail("there is no Chromium: Scripts/install.sh browser")
         theirs_in, self.to_browser = os.pipe()
         self.from_browser, theirs_out = os.pipe()
         # It reads from descriptor 3 and writes to 4.

@@ -25,7 +25,4 @@ public enum Cores {
         defer { _ = cmachine_pin_to_core(pair.client) }
         return try start()
     }
-
-    /// Looks from now on how fast the client's core is.
-    public static func watchPace() { CorePace.start(onCore: Self.pair?.client ?? -1) }
 }

@@ -69,25 +69,12 @@ public struct ResultFigure: Codable, Equatable, Sendable {
     public var better: Direction?
     /// The value of each run, in the order in which they were measured.
     public var runs: [Double]
-    /// Which share of its speed the core had in each run; nil when nobody has looked.
-    public var paces: [Double]?
     /// What the value in the middle may be, or another that it names; nil when there is no bar.
     public var bar: Bar?
     /// What went through in a run; nil when nothing did.
     public var work: Work?
     /// Whether what went through was taken apart as far as this package does: JSON decoded, text in the hand.
     public var decodes: Bool?
-    /// How much of something the workload is, for charts of cost against work, such as 100 streams.
-    public var amount: Double?
-    /// Pairs of a quantile and its value, in ascending order; nil where a distribution says nothing.
-    public var distribution: [[Double]]?
-    /// How often it was measured because a bar was missed; nil when once was enough.
-    ///
-    /// The runs are those of the last time.
-    public var rounds: Int?
-    /// The subject's version; nil for this package and for the machine.
-    public var version: String?
-
     /// Makes a figure; what only some have is set afterwards.
     public init(
         group: String, workload: String, subject: String = Self.ownSubject, way: String = "", measure: String,

@@ -1,131 +1,92 @@
-// How long a message takes to a thread that waits for it in a system call.
+// A WebSocket read by blocking calls, frame by frame.
 #define _GNU_SOURCE
-#include "Channel.h"
+#include "CBareClient.h"
 
 #include "CStreamScript.h"
 
 #include <arpa/inet.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-typedef struct {
-    uint64_t *latencies;
-    size_t count, capacity;
-} stamps;
-
-static bool note_stamp(void *state, uint8_t first_byte, const uint8_t *payload, size_t count) {
-    (void)first_byte;
-    static const char name[] = "\"delta\":\"";
-    stamps *stamps = state;
-    uint64_t now = cbc_moment();
-    const char *found = memmem(payload, count, name, sizeof name - 1);
-    uint64_t sent = found ? css_moment(found + sizeof name - 1, 19) : 0;
-    if (sent > 0 && stamps->count < stamps->capacity) stamps->latencies[stamps->count++] = now - sent;
-    return stamps->count < stamps->capacity && !memmem(payload, count, "response.completed", 18);
-}
-
-size_t cbc_latencies(uint16_t port, uint64_t *latencies, size_t capacity) {
-    stamps stamps = {.latencies = latencies, .capacity = capacity};
-    channel channel;
-    cbc_server server = {.port = port};
-    if (open_channel(&channel, server)) read_pieces(&channel, server, note_stamp, &stamps, NULL);
-    close_channel(&channel);
-    return stamps.count;
-}
+enum { CAPACITY = 64 << 10 };
 
 typedef struct {
     int descriptor;
-    uint64_t *latencies;
     size_t count;
-    atomic_size_t woken; // how often it was
-} sleeper;
+    uint8_t bytes[CAPACITY];
+} reader;
 
-static void *wake_up(void *argument) {
-    sleeper *sleeper = argument;
-    for (size_t index = 0; index < sleeper->count; index++) {
-        struct pollfd ready = {.fd = sleeper->descriptor, .events = POLLIN};
-        poll(&ready, 1, -1);
-        uint64_t sent;
-        if (read(sleeper->descriptor, &sent, sizeof sent) == sizeof sent)
-            sleeper->latencies[index] = cbc_moment() - sent;
-        atomic_store(&sleeper->woken, index + 1);
-    }
-    return NULL;
+uint64_t cbc_moment(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-size_t cbc_thread_wakes(uint64_t *latencies, size_t count) {
-    sleeper sleeper = {.descriptor = eventfd(0, EFD_CLOEXEC), .latencies = latencies, .count = count};
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, wake_up, &sleeper) != 0) return 0;
-    for (size_t index = 0; index < count; index++) {
-        // The descriptor's counter is zero, and so what is read is what was written.
-        do usleep(1000);
-        while (atomic_load(&sleeper.woken) < index);
-        uint64_t now = cbc_moment();
-        if (write(sleeper.descriptor, &now, sizeof now) != sizeof now) abort();
+static bool read_more(reader *reader) {
+    ssize_t count = read(reader->descriptor, reader->bytes + reader->count, CAPACITY - reader->count);
+    if (count > 0) reader->count += (size_t)count;
+    return count > 0;
+}
+
+static void drop(reader *reader, size_t count) {
+    memmove(reader->bytes, reader->bytes + count, reader->count - count);
+    reader->count -= count;
+}
+
+static bool send_all(reader *reader, const void *bytes, size_t count) {
+    return write(reader->descriptor, bytes, count) == (ssize_t)count;
+}
+
+// Opens a WebSocket and asks for a response.
+static bool open_socket(reader *reader, uint16_t port) {
+    static const char head[] = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                               "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    // A text message of two bytes, masked with zeros: the request.
+    static const uint8_t request[] = {0x81, 0x82, 0, 0, 0, 0, '{', '}'};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    reader->descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(reader->descriptor, (struct sockaddr *)&address, sizeof address) != 0) return false;
+    if (!send_all(reader, head, sizeof head - 1)) return false;
+    uint8_t *end;
+    while (!(end = memmem(reader->bytes, reader->count, "\r\n\r\n", 4)))
+        if (!read_more(reader)) return false;
+    drop(reader, (size_t)(end + 4 - reader->bytes));
+    return send_all(reader, request, sizeof request);
+}
+
+// The frame at the beginning of what was read: how many bytes it has in all; 0 when it is not whole.
+static size_t frame(const reader *reader, const uint8_t **payload, size_t *payload_count) {
+    if (reader->count < 4) return 0;
+    bool is_long = reader->bytes[1] == 126;
+    size_t header = is_long ? 4 : 2;
+    *payload = reader->bytes + header;
+    *payload_count = is_long ? (size_t)reader->bytes[2] << 8 | reader->bytes[3] : reader->bytes[1];
+    return reader->count < header + *payload_count ? 0 : header + *payload_count;
+}
+
+size_t cbc_latencies(uint16_t port, uint64_t *latencies, size_t capacity) {
+    static const char name[] = "\"delta\":\"";
+    static reader reader;
+    reader.count = 0;
+    size_t count = 0;
+    bool is_open = open_socket(&reader, port);
+    while (is_open && count < capacity) {
+        const uint8_t *payload;
+        size_t payload_count, size;
+        while ((size = frame(&reader, &payload, &payload_count)) > 0 && count < capacity) {
+            uint64_t now = cbc_moment();
+            const char *found = memmem(payload, payload_count, name, sizeof name - 1);
+            uint64_t sent = found ? css_moment(found + sizeof name - 1, 19) : 0;
+            if (sent > 0) latencies[count++] = now - sent;
+            if (memmem(payload, payload_count, "response.completed", 18)) is_open = false;
+            drop(&reader, size);
+        }
+        is_open = is_open && (count == capacity || read_more(&reader));
     }
-    pthread_join(thread, NULL);
-    close(sleeper.descriptor);
+    close(reader.descriptor);
     return count;
-}
-
-// MARK: To and fro
-
-enum { BALL_SIZE = 250 };
-
-// A connection over the loopback, both of whose ends are here.
-static bool make_pair(int pair[2]) {
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    pair[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_made = bind(listener, (struct sockaddr *)&address, length) == 0 && listen(listener, 1) == 0
-                   && getsockname(listener, (struct sockaddr *)&address, &length) == 0
-                   && connect(pair[0], (struct sockaddr *)&address, length) == 0;
-    pair[1] = is_made ? accept4(listener, NULL, NULL, SOCK_CLOEXEC) : -1;
-    for (int end = 0; end < 2; end++) setsockopt(pair[end], IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    close(listener);
-    return pair[1] >= 0;
-}
-
-static void throw_back(int descriptor, int core) {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    CPU_SET(core, &cores);
-    if (core >= 0) sched_setaffinity(0, sizeof cores, &cores);
-    char ball[BALL_SIZE];
-    while (recv(descriptor, ball, sizeof ball, MSG_WAITALL) == sizeof ball)
-        if (write(descriptor, ball, sizeof ball) != sizeof ball) break;
-}
-
-size_t cbc_round_trips(int core, uint64_t *durations, size_t count) {
-    int pair[2];
-    if (!make_pair(pair)) return 0;
-    pid_t other = fork();
-    if (other == 0) {
-        close(pair[0]);
-        throw_back(pair[1], core);
-        _exit(0);
-    }
-    close(pair[1]);
-    char ball[BALL_SIZE] = {0};
-    size_t done = 0;
-    for (; other > 0 && done < count; done++) {
-        uint64_t start = cbc_moment();
-        if (write(pair[0], ball, sizeof ball) != sizeof ball) break;
-        if (recv(pair[0], ball, sizeof ball, MSG_WAITALL) != sizeof ball) break;
-        durations[done] = cbc_moment() - start;
-    }
-    close(pair[0]);
-    if (other > 0) waitpid(other, NULL, 0);
-    return done;
 }

@@ -1,4 +1,4 @@
-// What is done to memory as a whole, and what the allocator does with memory that is freed.
+// A copy of bytes in pieces, and where it lies.
 #include "CMachine.h"
 
 #include <string.h>
@@ -10,23 +10,13 @@ void *cmachine_place(void *room, const void *bytes) {
     return (char *)room + (start + offset - (uintptr_t)room);
 }
 
-void cmachine_fill(void *memory, size_t count) { memset(memory, 0x55, count); }
-
-#if defined(__GLIBC__)
-
-#include <limits.h>
-#include <malloc.h>
-
-void cmachine_keep_freed_memory(void) {
-    mallopt(M_MMAP_MAX, 0);
-    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+uint8_t cmachine_copy(void *buffer, const void *memory, size_t count, size_t piece_count) {
+    const uint8_t *bytes = memory;
+    for (size_t offset = 0; offset < count; offset += piece_count) {
+        const size_t remaining = count - offset;
+        memcpy(buffer, bytes + offset, remaining < piece_count ? remaining : piece_count);
+        // The compiler must assume that the buffer is read between two copies.
+        __asm__ volatile("" : : "r"(buffer) : "memory");
+    }
+    return count == 0 ? 0 : *(volatile uint8_t *)buffer;
 }
-
-void cmachine_give_back_freed_memory(void) { mallopt(M_MMAP_THRESHOLD, 128 << 10); }
-
-#else
-
-void cmachine_keep_freed_memory(void) {}
-void cmachine_give_back_freed_memory(void) {}
-
-#endif

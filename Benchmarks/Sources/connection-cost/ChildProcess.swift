@@ -32,11 +32,10 @@ final class ChildProcess {
     /// Runs a program to its end; whether its status is 0.
     ///
     /// It stays in this process's group, where Foundation makes one of its own: what ends this process ends it too.
-    static func succeeds(_ program: URL, _ arguments: [String], isSilent: Bool = false) throws -> Bool {
+    static func succeeds(_ program: URL, _ arguments: [String]) throws -> Bool {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        if isSilent { posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) }
         return self.end(of: try self.start(program, arguments, &actions)) == 0
     }
 

@@ -1,4 +1,4 @@
-// Measures what a connection costs, from the socket to the consumer, each figure beside its bar and the machine's limit.
+// Measures what a connection costs, from the socket to the consumer, each figure beside its bar.
 import BenchmarkResults
 import CMachine
 import Foundation
@@ -29,22 +29,18 @@ struct ConnectionCost {
     }
 
     private static func obey(_ options: Options) async throws -> Bool {
-        if options.checksOnly {
-            try await EndToEndFigures.selfCheck()
-            return true
+        switch options.command {
+        case .selfCheck: try await EndToEndFigures.selfCheck()
+        case .iterate(let iterations): try await iterations.run()
+        case .fill(let streamCount, let isSecure): try await MemoryFigures.fill(streamCount, isSecure: isSecure)
+        case .measure(figure: nil): return try Self.runAll(options)
+        case .measure(let name?):
+            guard let figure = Figure.all.first(where: { $0.name == name }) else {
+                throw UsageError("no figure \(name)")
+            }
+            return try await Self.run(figure, options)
         }
-        if let iterations = options.iterations {
-            try await iterations.run()
-            return true
-        }
-        if let thread = options.serviceThread {
-            try Descriptors.raiseLimit()
-            try await thread.run()
-            return true
-        }
-        guard let name = options.child else { return try Self.runAll(options) }
-        guard let figure = Figure.all.first(where: { $0.name == name }) else { throw UsageError("no figure \(name)") }
-        return try await Self.run(figure, options)
+        return true
     }
 
     private static func complain(_ text: String) {
@@ -52,7 +48,7 @@ struct ConnectionCost {
     }
 
     private static func runAll(_ options: Options) throws -> Bool {
-        let figures = Figure.matching(options.filter).filter { !options.leftOut.contains($0.name) }
+        let figures = Figure.matching(options.filter)
         guard !figures.isEmpty else { throw UsageError("no figure is called like '\(options.filter)'") }
         if Cores.pair == nil {
             Line.print("There is one core only: server and client share it, and no figure is exact.")
@@ -68,28 +64,11 @@ struct ConnectionCost {
     private static func run(_ figure: Figure, _ options: Options) async throws -> Bool {
         try Descriptors.raiseLimit()
         Cores.takeClientCore()
-        let (readings, rounds) = try await Self.measure(figure, options)
-        if let path = options.results {
-            try ResultFile(path: path).append(readings.compactMap { $0.figure(rounds: rounds) })
-        }
+        Line.print("\(figure.name): \(figure.summary)")
+        let readings = try await figure.measure(options.repetitions)
+        for reading in readings { Line.print(reading.line) }
+        if let path = options.results { try ResultFile(path: path).append(readings.map(\.figure)) }
         return readings.allSatisfy(\.isHeld)
-    }
-
-    /// How often a figure is measured that seems to miss a bar: noise goes away, and what is slow does not.
-    private static let rounds = 3
-
-    private static func measure(_ figure: Figure, _ options: Options) async throws -> (readings: [Reading], rounds: Int)
-    {
-        var round = 1
-        while true {
-            let readings = try await figure.measure(options)
-            Line.print("\(figure.name): \(figure.summary)\(round > 1 ? ", measured again" : "")")
-            for reading in readings { Line.print(reading.line) }
-            // A part of a figure has no bars: they are held against all parts.
-            let isDone = options.isPart || readings.allSatisfy(\.isHeld)
-            if isDone || round == Self.rounds { return (readings, round) }
-            round += 1
-        }
     }
 }
 

@@ -1,16 +1,12 @@
-// Those who read: at the level of the transport, event by event, and by the batch.
+// The consumers: event by event, and by the batch.
 import CStreamScript
 import ChappieTransport
 import Foundation
-import LibwebsocketsTransport
-import StreamTransport
 
 /// A way to read a response.
 struct Consumer {
     /// How it reads.
     enum Kind: CaseIterable {
-        /// Takes the arena's buffers, and drops what is in them.
-        case arena
         /// `for try await` over `stream(_:)`.
         case events
         /// The same over `batches(_:)`.
@@ -26,22 +22,16 @@ struct Consumer {
     /// What the results call a way to read.
     var way: String {
         switch self.kind {
-        case .arena: "to the arena"
         case .events: "for try await"
         case .batches: "batches()"
         }
     }
 
-    /// Reads one response and checks it: how much came, and, when it `isThorough`, each byte of it.
-    func read(_ expected: ExpectedResponse, isThorough: Bool) async throws {
-        if self.kind == .arena { return try await self.readArena(expected, isThorough: isThorough) }
-        try await Self.read(from: self.instance(), by: self.kind, expected, isThorough: isThorough)
-    }
-
-    /// Reads so many responses of one transport at once, each in a task of its own, and checks each.
+    /// Reads so many responses of one transport at once, each in a task of its own, and checks each: how much came, and,
+    /// when it `isThorough`, each byte of it.
     func read(_ count: Int, _ expected: ExpectedResponse, isThorough: Bool) async throws {
-        if count == 1 { return try await self.read(expected, isThorough: isThorough) }
         let (instance, kind) = (try self.instance(), self.kind)
+        if count == 1 { return try await Self.read(from: instance, by: kind, expected, isThorough: isThorough) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<count {
                 group.addTask { try await Self.read(from: instance, by: kind, expected, isThorough: isThorough) }
@@ -71,49 +61,6 @@ struct Consumer {
         var configuration = try ChappieTransportConfiguration.benchmark(self.server, form: self.form)
         if self.isPatient { configuration.timeouts.connect = nil }
         return ChappieStreamingTransport(configuration: configuration)
-    }
-
-    // MARK: The transport's level
-
-    private func readArena(_ expected: ExpectedResponse, isThorough: Bool) async throws {
-        let tls = TLSPolicy(trust: self.server.certificatePath.map { .file(path: $0) } ?? .system)
-        let endpoint = TransportEndpoint(
-            isSecure: self.server.certificatePath != nil, host: "127.0.0.1", port: self.server.port, target: "/")
-        let connection = LibwebsocketsTransport(tls: tls).connect(
-            TransportRequest(endpoint: endpoint, exchange: .webSocket(offersCompression: self.form.isCompressed)))
-        defer { connection.cancel() }
-        // The first event and the last are messages too.
-        let messageCount = expected.messageCount + 2
-        var (count, byteCount) = (0, 0)
-        while count < messageCount {
-            guard let event = connection.next() else {
-                _ = await connection.wait(for: nil)
-                continue
-            }
-            switch event {
-            case .opened: connection.send(Array("{}".utf8), as: .text)
-            case .payload(let payload):
-                if isThorough, count > 0, count <= expected.messageCount, !Self.isMessage(count - 1, payload.bytes) {
-                    throw WrongResultError("message \(count) is not what the server has sent")
-                }
-                count += 1
-                byteCount += payload.bytes.count
-            case .ended(let end): throw WrongResultError("the connection ended: \(end)")
-            case .ready, .pong: break
-            }
-        }
-        let edges = strlen(css_created()) + strlen(css_completed())
-        guard byteCount == expected.messageCount * Int(CSS_MESSAGE_SIZE) + Int(edges) else {
-            throw WrongResultError("\(byteCount) bytes came")
-        }
-    }
-
-    private static func isMessage(_ number: Int, _ bytes: UnsafeRawBufferPointer) -> Bool {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(CSS_MESSAGE_SIZE)) { message in
-            guard let start = message.baseAddress else { return false }
-            css_message(UInt64(number), start)
-            return bytes.elementsEqual(UnsafeRawBufferPointer(UnsafeBufferPointer(message)))
-        }
     }
 }
 

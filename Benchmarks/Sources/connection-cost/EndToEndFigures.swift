@@ -1,18 +1,16 @@
-// What comes to a consumer, over each wire and in each way to read, beside what the machine does with the same bytes.
+// What comes to a consumer, over each wire and in each way to read.
 import BenchmarkResults
-import CBareClient
 
 /// Responses whose deltas are read as fast as they come.
 enum EndToEndFigures {
-    /// What the results call this kind of question.
-    static let group = "end-to-end"
+    private static let group = "end-to-end"
 
     /// A figure for each wire.
     static let all = Wire.all.map { wire in
         Figure(
-            name: wire.name, aliases: Self.formerNames(wire),
+            name: "\(Self.group)/\(wire.name)",
             summary: "socket to events, \(wire.streamCount == 1 ? "one stream" : "\(wire.streamCount) streams")"
-        ) { options in try await Self.measure(wire, options) }
+        ) { repetitions in try await Self.measure(wire, repetitions) }
     }
 
     /// Reads a short response over each wire in every way, and checks all text: what is measured is read rightly.
@@ -22,9 +20,8 @@ enum EndToEndFigures {
             let server = try StreamServer(
                 .flood(messageCount: expected.messageCount), isSecure: wire.isSecure,
                 compresses: wire.form.isCompressed)
-            for kind in Consumer.Kind.allCases where kind != .arena || !wire.form.isEventStream {
-                let consumer = Consumer(kind: kind, server: server, form: wire.form)
-                try await consumer.read(expected, isThorough: true)
+            for kind in Consumer.Kind.allCases {
+                try await Consumer(kind: kind, server: server, form: wire.form).read(1, expected, isThorough: true)
             }
         }
         for form in Wire.Form.allCases { try await Self.checkPauses(Wire(form: form, streamCount: 3)) }
@@ -34,7 +31,7 @@ enum EndToEndFigures {
     /// Reads responses with pauses, and checks that all came, and in batches nothing before its time.
     private static func checkPauses(_ wire: Wire) async throws {
         let expected = ExpectedResponse(messageCount: 2_000)
-        for kind in [Consumer.Kind.events, .batches] {
+        for kind in Consumer.Kind.allCases {
             let server = try StreamServer(
                 .flood(messageCount: expected.messageCount, pauseAfter: 600), compresses: wire.form.isCompressed)
             let pauses = Pauses(streamCount: wire.streamCount, first: 600, last: expected.messageCount)
@@ -43,14 +40,8 @@ enum EndToEndFigures {
         }
     }
 
-    /// The names of some of the readings.
-    private static func formerNames(_ wire: Wire) -> [String] {
-        guard wire.form == .webSocket, wire.streamCount == 1 else { return [] }
-        return wire.isSecure ? ["events-tls", "batches-tls"] : ["events-plain", "batches-plain"]
-    }
-
     /// How many deltas a response has, so that a run takes some tenths of a second.
-    static func messageCount(_ wire: Wire) -> Int {
+    private static func messageCount(_ wire: Wire) -> Int {
         switch (wire.streamCount, wire.form.isCompressed) {
         case (1, false): 6 * 65_536
         case (1, true): 3 * 65_536
@@ -58,57 +49,39 @@ enum EndToEndFigures {
         }
     }
 
-    private static func measure(_ wire: Wire, _ options: Options) async throws -> [Reading] {
+    /// Reads with both interfaces in turn.
+    private static func measure(_ wire: Wire, _ repetitions: Int) async throws -> [Reading] {
         let expected = ExpectedResponse(messageCount: Self.messageCount(wire))
         let server = try StreamServer(
             .flood(messageCount: expected.messageCount), isSecure: wire.isSecure, compresses: wire.form.isCompressed)
-        var readings: [Reading] = []
-        var machine = MachineReadings(server, wire, expected)
-        Cores.watchPace()
-        if wire.streamCount == 1 { try machine.measureHalf(options) }
-        for kind in [Consumer.Kind.events, .batches] {
-            let consumer = Consumer(kind: kind, server: server, form: wire.form)
-            readings += try await Self.measure(consumer, wire, expected, options)
+        let consumers = Consumer.Kind.allCases.map { Consumer(kind: $0, server: server, form: wire.form) }
+        for consumer in consumers { try await consumer.read(wire.streamCount, expected, isThorough: true) }
+        var times = consumers.map { _ in [RunTimes]() }
+        for _ in 0..<repetitions {
+            for (index, consumer) in consumers.enumerated() {
+                times[index].append(
+                    try await RunTimes { try await consumer.read(wire.streamCount, expected, isThorough: false) })
+            }
         }
-        if wire.streamCount == 1 {
-            try machine.measureHalf(options)
-            readings += machine.readings
-        }
-        return readings
+        return zip(consumers, times).flatMap { Self.readings($0, $1, wire, expected) }
     }
 
-    private static func measure(
-        _ consumer: Consumer, _ wire: Wire, _ expected: ExpectedResponse, _ options: Options
-    ) async throws -> [Reading] {
+    private static func readings(
+        _ consumer: Consumer, _ times: [RunTimes], _ wire: Wire, _ expected: ExpectedResponse
+    ) -> [Reading] {
         let bars = Bars(wire, consumer.kind)
-        try await consumer.read(wire.streamCount, expected, isThorough: true)
-        let times = try await RunTimes.several(
-            bars.throughput == nil || options.isPart
-                ? options.repetitions : max(Self.barredRepetitions, options.repetitions)
-        ) {
-            try await consumer.read(wire.streamCount, expected, isThorough: false)
-        }
         let eventCount = Double(expected.messageCount * wire.streamCount)
         let work = expected.work(streamCount: wire.streamCount)
-        func report(_ reading: Reading, _ measure: String, _ better: ResultFigure.Direction) -> Reading {
-            reading.reported(
-                Self.group, wire.name, way: consumer.way, measure: measure, better: better, work: work,
-                amount: Double(wire.streamCount), decodes: true)
-        }
-        let throughput = Reading(
-            "\(consumer.way)", times.paced(.higher) { eventCount / $0.wall }, "events/s", atLeast: bars.throughput)
-        let processor = Reading(
-            "  its processor time", times.paced(.lower) { $0.processor / eventCount * 1e9 }, "ns/event",
-            bar: bars.processorTime)
-        let service = Reading(
-            "  of it the service thread", times.paced(.lower) { $0.service / eventCount * 1e9 }, "ns/event")
         return [
-            report(throughput, "throughput", .higher), report(processor, "processor-time", .lower), service,
+            Reading(
+                Self.group, wire.name, way: consumer.way, "throughput", times.map { eventCount / $0.wall }, "events/s",
+                better: .higher, bar: bars.throughput.map { .init(atLeast: $0) }, work: work),
+            Reading(
+                Self.group, wire.name, way: consumer.way, "processor-time",
+                times.map { $0.processor / eventCount * 1e9 }, "ns/event",
+                bar: bars.processorTime.map { .init(atMost: $0) }, work: work),
         ]
     }
-
-    /// How often what has a bar by the clock on the wall is measured: it tells what else the machine does.
-    private static let barredRepetitions = 11
 
     /// What is asked of a way to read.
     private struct Bars {
@@ -127,7 +100,7 @@ extension ExpectedResponse {
     /// What goes through in a run, for the results.
     ///
     /// The bytes are those of the deltas' JSON, the checksum is that of the text of one stream.
-    func work(streamCount: Int) -> ResultFigure.Work {
+    fileprivate func work(streamCount: Int) -> ResultFigure.Work {
         let eventCount = self.messageCount * streamCount
         return ResultFigure.Work(
             eventCount: eventCount, byteCount: eventCount * 250, checksum: "fnv1a64:" + String(self.hash(), radix: 16))

@@ -29,17 +29,13 @@ final class StreamServer {
     let certificatePath: String?
     private let process: ChildProcess
 
-    /// Starts it; on a core of its own when it `isPinned`, and with a record of TLS for each message when it
-    /// `splitsRecords`.
-    init(
-        _ mode: Mode, isSecure: Bool = false, compresses: Bool = false, isPinned: Bool = true,
-        splitsRecords: Bool = false
-    ) throws {
+    /// Starts it; on a core of its own when it `isPinned`.
+    init(_ mode: Mode, isSecure: Bool = false, compresses: Bool = false, isPinned: Bool = true) throws {
         self.certificatePath = isSecure ? NSTemporaryDirectory() + "connection-cost-\(UUID().uuidString).pem" : nil
         let core = isPinned ? Cores.pair?.server : nil
         let arguments =
             mode.arguments + (self.certificatePath.map { ["--tls", $0] } ?? [])
-            + (compresses ? ["--deflate", "--gzip"] : []) + (splitsRecords ? ["--records"] : [])
+            + (compresses ? ["--deflate", "--gzip"] : [])
             + (core.map { ["--core", String($0)] } ?? [])
         self.process = try ChildProcess(Programs.server, arguments)
         // One line, and then nothing more.

@@ -1,6 +1,4 @@
 // The process and the machine: cores, descriptors, memory, processor time.
-import BenchmarkResults
-import CBareClient
 import Foundation
 
 /// How many descriptors the process may have.
@@ -11,23 +9,6 @@ enum Descriptors {
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         limit.rlim_cur = limit.rlim_max
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    }
-
-    /// How many are open, the one included that is needed to look.
-    static func openCount() throws -> Int {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-    }
-
-    /// Throws when so many connections cannot be opened, and says what helps.
-    static func require(_ connectionCount: Int) throws {
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        let needed = connectionCount + 200
-        guard Int(clamping: limit.rlim_cur) >= needed else {
-            throw WrongResultError(
-                "\(connectionCount) connections need \(needed) descriptors, and the hard limit is \(limit.rlim_cur): "
-                    + "run 'ulimit -Hn \(needed)' as root, or set LimitNOFILE")
-        }
     }
 }
 
@@ -47,18 +28,6 @@ enum ProcessUse {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-
-    /// Processor time of the transport's service threads, in seconds.
-    static func serviceTime() throws -> Double {
-        let folder = "/proc/self/task"
-        var sum: UInt64 = 0
-        for thread in try FileManager.default.contentsOfDirectory(atPath: folder) {
-            let name = try String(contentsOfFile: "\(folder)/\(thread)/comm", encoding: .utf8)
-            guard name.hasPrefix("chappie-service"), let number = CInt(thread) else { continue }
-            sum += cbc_thread_time(number)
-        }
-        return Double(sum) / 1e9
     }
 }
 

@@ -5,8 +5,6 @@ import Foundation
 enum EventShape: String, CaseIterable {
     /// A word a delta, with every member that the service writes.
     case words
-    /// A word a delta, with few members, in another order.
-    case few
     /// Deltas of more than 15 bytes, which no string holds without an allocation.
     case sentences
     /// Words with a line feed, a quotation mark or a letter in an escape.
@@ -21,47 +19,21 @@ struct Workload: Sendable {
     let messages: Lendable
     /// The same as an event stream, in pieces of 16 KiB.
     let stream: Lendable
-    /// What the events say.
-    let deltas: [String]
     /// How many events there are.
     let eventCount: Int
     /// How many bytes of UTF-8 their deltas have.
     let deltaByteCount: Int
-    /// Where the generator began; nil for recorded events.
-    let seed: UInt64?
 
     private static let chunkByteCount = 16 << 10
 
     /// A thousand events of one shape.
     init(shape: EventShape) {
-        let seed: UInt64 = 0x5EED
-        var random = RandomWords(seed: seed)
+        var random = RandomWords(seed: 0x5EED)
         let events = (0..<1_000).map { shape.event(number: Lendable.firstNumber + $0, random: &random) }
-        self.init(name: shape.rawValue, events: events, seed: seed)
+        self.init(name: shape.rawValue, events: events)
     }
 
-    /// The text deltas of recorded events, one a line.
-    init(recording: [UInt8]) throws {
-        let recorded: [(json: String, delta: String)] = try recording.split(separator: UInt8(ascii: "\n")).compactMap {
-            let event = try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any]
-            guard event?["type"] as? String == "response.output_text.delta", let delta = event?["delta"] as? String,
-                !delta.isEmpty
-            else { return nil }
-            return (String(decoding: $0, as: UTF8.self), delta)
-        }
-        let events = recorded.enumerated().map { place, event in
-            // Recorded numbers have fewer digits.
-            let number = #""sequence_number":\#(Lendable.firstNumber + place)"#
-            let json = event.json.replacingOccurrences(
-                of: #""sequence_number":\s*[0-9]+"#, with: number, options: .regularExpression)
-            return (json: json, delta: event.delta)
-        }
-        guard !events.isEmpty else { throw EmptyRecordingError() }
-        self.init(name: "recording", events: events, seed: nil)
-    }
-
-    private init(name: String, events: [(json: String, delta: String)], seed: UInt64?) {
-        self.seed = seed
+    private init(name: String, events: [(json: String, delta: String)]) {
         self.name = name
         self.messages = Lendable(events.map { [UInt8]($0.json.utf8) })
         let stream = events.reduce(into: [UInt8]()) { stream, event in
@@ -69,7 +41,6 @@ struct Workload: Sendable {
         }
         let starts = stride(from: 0, to: stream.count, by: Self.chunkByteCount)
         self.stream = Lendable(starts.map { Array(stream[$0..<min($0 + Self.chunkByteCount, stream.count)]) })
-        self.deltas = events.map(\.delta)
         self.eventCount = events.count
         self.deltaByteCount = events.reduce(0) { $0 + $1.delta.utf8.count }
     }
@@ -82,13 +53,6 @@ extension EventShape {
         case .words:
             let word = random.word()
             return (Self.long(number, word, random.letters(16 - min(word.utf8.count, 15))), word)
-        case .few:
-            let word = random.word()
-            return (
-                #"{"sequence_number":\#(number),"type":"response.output_text.delta","content_index":0,"#
-                    + #""delta":"\#(word)","item_id":"msg_769f3302-64f9-4c72-2b48-860c87fd9b2a","output_index":0}"#,
-                word
-            )
         case .sentences:
             let sentence = random.letters(16 + number % 64)
             return (Self.long(number, sentence, random.letters(8)), sentence)
@@ -138,9 +102,4 @@ private struct RandomWords {
         bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
         return Int((bits ^ (bits >> 31)) % UInt64(limit))
     }
-}
-
-/// The recording has no text delta.
-struct EmptyRecordingError: Error, CustomStringConvertible {
-    var description: String { "the recording has no text delta" }
 }

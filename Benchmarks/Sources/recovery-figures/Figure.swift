@@ -25,28 +25,17 @@ struct Figure {
         self.values = runs.sorted()
         self.bound = bound
         self.boundedQuantile = boundedQuantile
-        if runs.count >= 20 {
-            // Those that a value lies beyond.
-            self.result.distribution = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99]
-                .filter { Double(runs.count) * (1 - $0) >= 1 }
-                .map { [$0, self.value(at: $0)] }
-        }
     }
 
-    /// The same with what went through in a run, and how much of something it is.
-    func with(work: ResultFigure.Work, amount: Double? = nil) -> Self {
+    /// The same with what went through in a run.
+    func with(work: ResultFigure.Work) -> Self {
         var figure = self
         figure.result.work = work
         figure.result.decodes = true
-        figure.result.amount = amount
         return figure
     }
 
-    var median: Double {
-        let middle = self.values.count / 2
-        guard middle < self.values.count else { return .infinity }
-        return self.values.count % 2 == 1 ? self.values[middle] : (self.values[middle - 1] + self.values[middle]) / 2
-    }
+    var median: Double { self.values.median }
 
     var isHeld: Bool { self.bound.map { self.value(at: self.boundedQuantile) <= $0 } ?? true }
 

@@ -51,7 +51,7 @@ enum ToolLoop {
                 Figure(
                     "tool-loop", "\(transport)-\(count)", measure: transport == "http" ? "requests" : "handshakes",
                     unit: "", runs: made.map(\.attempts), bound: handshakeBound),
-            ].map { $0.with(work: work, amount: Double(count)) }
+            ].map { $0.with(work: work) }
         }
         let growth = zip(loops[25, default: []], loops[50, default: []]).map { $1.uploaded / $0.uploaded }
         figures.append(

@@ -56,13 +56,8 @@ struct Bar {
         case .bytesPerSecond(let least): least
         case .eventsPerSecond(let least): least * Double(measurement.byteCount) / Double(measurement.eventCount)
         case .share(let least, let reference):
-            measurements.first { $0.workload == reference.name }.map { least * $0.bytesPerSecond }
+            measurements.first { $0.workload == reference }.map { least * $0.bytesPerSecond }
         }
-    }
-
-    /// Whether a measurement reaches it, on a core that nobody shares.
-    func isReached(by measurement: Measurement, among measurements: [Measurement]) -> Bool {
-        self.bytesPerSecond(of: measurement, among: measurements).map { measurement.bytesPerSecond >= $0 } ?? false
     }
 
     /// The bar in words.

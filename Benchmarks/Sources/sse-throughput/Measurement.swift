@@ -5,79 +5,51 @@ import CAllocationCounter
 import ServerSentEvents
 
 /// What was measured of one workload.
-struct Measurement: Codable {
-    /// The workload's name.
-    var workload: String
+struct Measurement {
+    let workload: Workload
     /// How large its stream is.
-    var byteCount: Int
+    let byteCount: Int
     /// How many events are in it.
-    var eventCount: Int
-    /// The shortest pass, in seconds.
-    var bestSeconds: Double
-    /// Each pass, in seconds.
-    var seconds: [Double]
-    /// Which share of its speed the core had in each; nil when that is not known.
-    var paces: [Double]?
-    /// Bytes a second on a core that nobody shares: in the middle of the calmer half of the passes.
-    ///
-    /// Of the shortest pass when nothing is known of the core.
-    var bytesPerSecond: Double
+    let eventCount: Int
+    /// Bytes a second of each pass.
+    let speeds: [Double]
     /// Calls of the allocator by an event, once the parser has seen such a stream.
-    var allocationsPerEvent: Double
-    /// That speed as a share of two limits of the machine over such bytes, which are read in the same way.
-    var shareOfCopy: Double, shareOfMasks: Double
+    let allocationsPerEvent: Double
 
-    /// Bytes a second, of the shortest pass.
-    var bestBytesPerSecond: Double { Double(self.byteCount) / self.bestSeconds }
-    /// Events a second, on a core that nobody shares.
+    /// Bytes a second: the median of the passes.
+    var bytesPerSecond: Double { self.speeds.median }
+    /// Events a second.
     var eventsPerSecond: Double { self.bytesPerSecond / Double(self.byteCount) * Double(self.eventCount) }
-    /// Nanoseconds an event, on a core that nobody shares.
-    var nanosecondsPerEvent: Double { 1e9 / self.eventsPerSecond }
-    /// Which share of its speed the core had in all passes together; nil when that is not known.
-    var pace: Double? { self.paces.map { $0.reduce(0, +) / Double($0.count) } }
-}
 
-/// Everything that one run measured.
-struct Run: Codable {
-    /// How it was measured.
-    var settings: RunSettings
-    /// What the machine can do, a corpus each.
-    var limits: [MachineLimits]
-    /// What the parser did.
-    var measurements: [Measurement]
-}
-
-/// How a run was measured.
-struct RunSettings: Codable {
-    /// The name of the clock.
-    var clock: String
-    /// How often each pass was timed at least.
-    var repetitions: Int
-    /// The core that the thread was kept on; nil when it was not.
-    var core: Int?
-    /// The instructions that the masks were counted with.
-    var instructionSet: String
-    /// The seed of each corpus that was measured.
-    var seeds: [String: UInt64] = [:]
+    /// The figures for the results, with the bar that was computed for the speed.
+    func figures(atLeast: Double?) -> [ResultFigure] {
+        let work = ResultFigure.Work(
+            eventCount: self.eventCount, byteCount: self.byteCount, seed: self.workload.corpus.seed)
+        return [
+            ResultFigure(
+                group: "parser", workload: self.workload.name, measure: "throughput", unit: "bytes/s", better: .higher,
+                runs: self.speeds, bar: atLeast.map { .init(atLeast: $0) }, work: work),
+            ResultFigure(
+                group: "parser", workload: self.workload.name, measure: "allocations", unit: "/event",
+                runs: [self.allocationsPerEvent],
+                bar: self.workload.corpus == .longLines ? nil : .init(atMost: Bar.allocationsPerEvent), work: work),
+        ]
+    }
 }
 
 /// Measures the workloads of one corpus over one copy of it.
 struct CorpusMeasurer {
-    private let corpus: Corpus
     private let input: EventStreamInput
-    private let repetition: Repetition
-    /// What the machine does with the stream.
-    let limits: MachineLimits
+    private let stopwatch: Stopwatch
+    /// How fast the machine copies the stream.
+    let limit: MachineLimit
 
     /// Builds the stream, large enough for all `workloads`, and measures the machine over it.
-    init(_ corpus: Corpus, workloads: [Workload], repetition: Repetition) throws {
-        self.corpus = corpus
-        self.repetition = repetition
+    init(_ corpus: Corpus, workloads: [Workload], stopwatch: Stopwatch) {
+        self.stopwatch = stopwatch
         let sizes = Set(workloads.map(\.byteCount)).sorted()
         self.input = corpus.makeInput(byteCount: sizes.last ?? 0, marks: sizes)
-        self.limits = try self.input.bytes.withUnsafeBytes { bytes in
-            try MachineLimits(corpus: corpus, bytes: bytes, repetition: repetition)
-        }
+        self.limit = self.input.bytes.withUnsafeBytes { MachineLimit(bytes: $0, stopwatch: stopwatch) }
     }
 
     /// Measures a workload.
@@ -98,23 +70,18 @@ struct CorpusMeasurer {
             let allocationCount = cac_allocation_count() - allocations
             let expected = Tally(eventCount: prefix.facts.eventCount, dataByteCount: prefix.facts.dataByteCount)
             try expectSame(workload.name, expected: expected, found: tally)
-            let speed = Speed(try self.time(workload, bytes, expected))
-            let seconds = speed.runs.map { Double(bytes.count) / $0 }
             return Measurement(
-                workload: workload.name, byteCount: bytes.count, eventCount: expected.eventCount,
-                bestSeconds: seconds.min() ?? .infinity, seconds: seconds, paces: speed.paces,
-                bytesPerSecond: speed.calm,
-                allocationsPerEvent: Double(allocationCount) / Double(expected.eventCount),
-                shareOfCopy: speed.calm / self.limits.copy.calm,
-                shareOfMasks: speed.calm / self.limits.lineTerminatorMasks.calm)
+                workload: workload, byteCount: bytes.count, eventCount: expected.eventCount,
+                speeds: try self.time(workload, bytes, expected),
+                allocationsPerEvent: Double(allocationCount) / Double(expected.eventCount))
         }
     }
 
     /// Times bare passes of fresh parsers, each of which must count the same.
-    private func time(_ workload: Workload, _ bytes: UnsafeRawBufferPointer, _ expected: Tally) throws -> PacedRuns {
-        try self.repetition.speeds(of: bytes.count) { clock in
+    private func time(_ workload: Workload, _ bytes: UnsafeRawBufferPointer, _ expected: Tally) throws -> [Double] {
+        try self.stopwatch.speeds(of: bytes.count) {
             var tally = Tally()
-            let time = try clock.measure {
+            let time = try Stopwatch.measure {
                 var parser = EventStreamParser()
                 tally = try parser.tally(of: bytes, chunkByteCount: workload.chunkByteCount)
             }

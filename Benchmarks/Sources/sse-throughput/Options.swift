@@ -2,17 +2,11 @@
 
 import BenchmarkResults
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// What was asked for.
 struct Options {
     /// What to do.
     enum Command {
-        case measure, growth, selfCheck
+        case measure, selfCheck
         case writeCorpus(String)
         case iterate(Int)
     }
@@ -23,34 +17,25 @@ struct Options {
     var workloads: [Workload] = []
     /// How often each pass is timed at least.
     var repetitions = 7
-    /// The clock.
-    var clock = Clock.thread
-    /// Whether the bars decide about the exit status.
-    var appliesBars = false
-    private var isPinned = true
-    private var core: Int?
-    private var jsonPath: String?
+    /// The core to stay on; nil for the one that the thread is on.
+    private(set) var core: Int?
     /// Where the figures are appended, if anywhere.
     private(set) var results: ResultFile?
 
     /// How to call the command.
     static let usage = """
         usage: sse-throughput [OPTION]... [WORKLOAD]...
-               sse-throughput growth [OPTION]...
                sse-throughput self-check
                sse-throughput --iterations N WORKLOAD
                sse-throughput --write-corpus DIR [CORPUS]...
 
-        A WORKLOAD is CORPUS (all its chunk sizes) or CORPUS/BYTES (one chunk size); without any, all are measured.
-        CORPUS is one of \(Corpus.allCases.map(\.rawValue).joined(separator: ", ")).
+        A WORKLOAD is CORPUS (all its chunk sizes), CORPUS/BYTES (one chunk size), or a part of such names; without any,
+        all are measured. CORPUS is one of \(Corpus.allCases.map(\.rawValue).joined(separator: ", ")).
+        Status 1: a bar is missed, or a stream was not read rightly.
 
-          --bars             print the bars, and end with status 1 when one is missed
-          --json FILE        write everything that was measured
-          --results FILE     append the figures as lines of results
+          --results FILE     append the figures, a line of JSON each
           --repetitions N    time each pass N times or more, 5 or more (7)
-          --clock NAME       thread: the thread's processor time (default); wall: the time of the world
           --core N           stay on this core; default: the one that the thread is on
-          --no-pin           do not stay on one core
           --iterations N     only parse a small stream N times, for instruction counters
           --write-corpus DIR write the streams and what is in them
         """
@@ -60,42 +45,21 @@ struct Options {
         var arguments = arguments.makeIterator()
         while let argument = arguments.next() {
             switch argument {
-            case "growth": self.command = .growth
             case "self-check": self.command = .selfCheck
-            case "--bars": self.appliesBars = true
-            case "--no-pin": self.isPinned = false
-            case "--json": self.jsonPath = try Self.value(arguments.next(), of: argument)
             case "--results": self.results = ResultFile(path: try Self.value(arguments.next(), of: argument))
             case "--core": self.core = try Self.number(arguments.next(), of: argument, least: 0)
             case "--repetitions": self.repetitions = try Self.number(arguments.next(), of: argument, least: 5)
             case "--iterations": self.command = .iterate(try Self.number(arguments.next(), of: argument, least: 1))
             case "--write-corpus": self.command = .writeCorpus(try Self.value(arguments.next(), of: argument))
-            case "--clock":
-                guard let clock = arguments.next().flatMap(Clock.init) else {
-                    throw UsageError("--clock: thread or wall")
-                }
-                self.clock = clock
             default: try self.addWorkloads(argument)
             }
         }
         try self.checkWorkloads()
     }
 
-    /// Stays on a core, unless it was told not to.
-    ///
-    /// - Returns: the core
-    func pin() -> Int? {
-        self.isPinned ? pinToCore(self.core) : nil
-    }
-
-    /// Writes what was measured to the file that was named.
-    func writeJSON(_ value: some Encodable) throws {
-        guard let jsonPath = self.jsonPath else { return }
-        try JSONFile.write(value, to: URL(filePath: jsonPath))
-    }
-
     private mutating func addWorkloads(_ name: String) throws {
-        guard let workloads = Workload.named(name) else { throw UsageError("'\(name)' is no workload") }
+        let workloads = Workload.named(name)
+        guard !workloads.isEmpty else { throw UsageError("'\(name)' is no workload") }
         for workload in workloads where !self.workloads.contains(workload) { self.workloads.append(workload) }
         if !name.contains("/") { self.corpora.append(contentsOf: workloads.first.map { [$0.corpus] } ?? []) }
     }
@@ -106,7 +70,7 @@ struct Options {
     private func checkWorkloads() throws {
         switch self.command {
         case .measure, .writeCorpus: return
-        case .growth, .selfCheck:
+        case .selfCheck:
             guard self.workloads.isEmpty else { throw UsageError("this command takes no workload") }
         case .iterate:
             guard self.workloads.count == 1 || self.corpora.count == 1 else {

@@ -1,6 +1,5 @@
 // `sse-throughput self-check`: what the generators say of their streams is true, and a parser that fails is noticed.
 
-import BenchmarkResults
 import ServerSentEvents
 
 /// Holds generators, checksums and the parser against each other, on small streams.
@@ -10,10 +9,8 @@ enum SelfCheck {
     /// - Throws: ``WrongResultError`` when two accounts of the same thing differ
     static func run() throws {
         try self.checkConstants()
-        try self.checkPaces()
         for corpus in Corpus.allCases { try self.check(corpus) }
         try self.checkForms()
-        for shape in GrowthShape.allCases { try self.check(shape) }
     }
 
     /// The random numbers are SplitMix64's and the checksum is zlib's.
@@ -26,37 +23,6 @@ enum SelfCheck {
         var checksum = CRC32()
         Array("123456789".utf8).withUnsafeBytes { checksum.add($0) }
         try expectSame("CRC-32 of 123456789 and a NUL", expected: 0x00C4_9E49, found: checksum.value)
-    }
-
-    /// Runs are read by their paces: the calmer half of them, three at least, and of equals those that came first.
-    private static func checkPaces() throws {
-        func paced(_ runs: [Double], _ paces: [Double?], _ better: ResultFigure.Direction) -> PacedRuns {
-            var paced = PacedRuns(better: better)
-            for (run, pace) in zip(runs, paces) { paced.add(run, pace: pace) }
-            return paced
-        }
-        func undisturbed(_ runs: [Double], _ paces: [Double?], _ better: ResultFigure.Direction) -> [Double] {
-            paced(runs, paces, better).undisturbed
-        }
-        let paces = [0.25, 1, 0.5, 0.75, 0.25]
-        try expectSame("speeds", expected: [8, 8, 6], found: undisturbed([1, 8, 3, 6, 2], paces, .higher))
-        try expectSame("no faster", expected: [8, 8, 8], found: undisturbed([1, 8, 5, 6, 2], paces, .higher))
-        try expectSame("no cheaper", expected: [8, 9, 8], found: undisturbed([40, 8, 14, 12, 36], paces, .lower))
-        let costs: [Double] = [40, 8, 14, 12, 36, 7]
-        try expectSame("costs", expected: [8, 9, 7], found: undisturbed(costs, paces + [0.1], .lower))
-        try expectSame("two runs", expected: [8, 8], found: undisturbed([5, 8], [0.5, 1], .higher))
-        try expectSame("four runs", expected: [1, 2, 4], found: undisturbed([1, 2, 3, 4], [1, 1, 0.5, 1], .lower))
-        let equal = [Double](repeating: 1, count: 9)
-        let inOrder: [Double] = [1, 2, 3, 4, 5, 6, 7, 8, 9]
-        try expectSame("nine runs", expected: [1, 2, 3, 4, 5], found: undisturbed(inOrder, equal, .higher))
-        try expectSame("eight", expected: [1, 2, 3, 4], found: undisturbed(inOrder.dropLast(), equal, .higher))
-        try expectSame("a run of no pace", expected: [3, 4], found: undisturbed([3, 4], [0.5, nil], .higher))
-        let runs = paced([4, 6, 100, 100], [0.9, 1, 0.5, 0.5], .lower)
-        try expectSame("the middle", expected: 6, found: runs.median)
-        try expectSame("calm runs", expected: [true, false], found: [4, 5].map(runs.areCalm))
-        let few = paced([1, 1, 1, 1, 1, 1], [1, 0.5, 0.5, 0.5, 0.5, 0.5], .lower)
-        try expectSame("another run", expected: [false, true, false], found: [3, 4, 1].map(few.needAnother))
-        try expectSame("a first run", expected: [false, true], found: [4, 7].map(runs.needAnother))
     }
 
     /// A generator, the literal reader and the parser agree; a changed stream is a different one to all of them.
@@ -107,16 +73,6 @@ enum SelfCheck {
         for (corpus, terminatorCount) in [(Corpus.modelDeltasCRLF, 2), (.modelDeltasCR, 1)] {
             let form = corpus.makeInput(byteCount: input.bytes.count + (terminatorCount - 1) * lineFeeds)
             try expectSame(corpus.rawValue, expected: input.facts, found: form.facts)
-        }
-    }
-
-    private static func check(_ shape: GrowthShape) throws {
-        for byteCount in [8, 64, 5000] {
-            let input = shape.makeInput(byteCount: byteCount)
-            let facts = LiteralReader.facts(of: input.bytes)
-            let literal = Tally(eventCount: facts.eventCount, dataByteCount: facts.dataByteCount)
-            try expectSame(shape.rawValue, expected: input.tally, found: literal)
-            try expectSame(shape.rawValue, expected: facts, found: self.parsed(input.bytes, input.chunkByteCount))
         }
     }
 

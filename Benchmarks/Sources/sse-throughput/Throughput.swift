@@ -1,4 +1,4 @@
-// Measures how fast the parser turns bytes into events, how its time grows, and checks that it found them all.
+// Measures how fast the parser turns bytes into events, and checks that it found them all.
 
 #if canImport(Glibc)
     import Glibc
@@ -31,9 +31,6 @@ struct Throughput {
         case .measure:
             try SelfCheck.run()
             return try MeasureCommand(options: options).run()
-        case .growth:
-            try SelfCheck.run()
-            return try GrowthCommand(options: options).run()
         case .selfCheck:
             try SelfCheck.run()
             print("The generators, a literal reader and the parser agree.")

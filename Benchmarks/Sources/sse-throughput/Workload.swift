@@ -31,21 +31,20 @@ struct Workload: Hashable {
     /// Every workload that is measured when none is named.
     static let all: [Self] = Corpus.allCases.flatMap { Self.workloads(of: $0) }
 
-    /// The workloads that are measured of a corpus: all that its chunks can differ in.
+    /// The workloads that are measured of a corpus.
     static func workloads(of corpus: Corpus) -> [Self] {
         let sizes =
-            switch corpus {
-            case .modelDeltas: [16 << 10, 1460, 37, 1, 4 << 20, 64 << 20]
-            case .modelDeltasCRLF, .modelDeltasCR: [16 << 10, 1460, 37, 1, 4 << 20]
-            case .tinyEvents: [16 << 10, 1460, 37, 1, 64 << 20]
-            case .longLines: [16 << 10, 1460, 37, 4 << 20]
-            case .multiLineData: [16 << 10, 1460, 37, 1, 4 << 20]
-            }
+            corpus == .modelDeltas ? [Self.standardChunkByteCount, 37, 1, 64 << 20] : [Self.standardChunkByteCount]
         return sizes.map { Self(corpus, chunkByteCount: $0) }
     }
 
-    /// The workloads that a name stands for: all of a corpus, or one with a chunk size.
-    static func named(_ name: String) -> [Self]? {
+    /// The workloads that a name stands for: all of a corpus, one with a chunk size, or those with it in their names.
+    static func named(_ name: String) -> [Self] {
+        self.exactly(name.hasPrefix("parser/") ? String(name.dropFirst(7)) : name)
+            ?? self.all.filter { "parser/\($0.name)".contains(name) }
+    }
+
+    private static func exactly(_ name: String) -> [Self]? {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         guard let corpus = parts.first.flatMap({ Corpus(rawValue: String($0)) }) else { return nil }
         switch parts.count {

@@ -56,7 +56,7 @@ static void take_input(connection *connection, const options *options, const scr
         case STATE_STREAM:
             // A request that follows an event stream waits for its end.
             goes_on = connection->form < FORM_EVENT_STREAM && !connection->says_goodbye
-                      && take_frames(connection, options, &scripts[connection->form]);
+                      && take_frames(connection, &scripts[connection->form]);
             break;
         case STATE_CLOSING:
             connection->input_count = 0;
@@ -144,7 +144,7 @@ static bool refill(connection *connection, const options *options, const script 
 static bool begin_again(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
     bool is_event_stream = connection->form >= FORM_EVENT_STREAM;
     if (is_event_stream && !connection->keeps_alive) connection->says_goodbye = true;
-    if (connection->says_goodbye || (!is_event_stream && options->is_unasked)) return false;
+    if (connection->says_goodbye) return false;
     connection->has_begun = connection->has_ended = false;
     connection->sent_count = 0;
     if (is_event_stream) {
@@ -187,11 +187,8 @@ static bool has_output(connection *connection, const options *options, const scr
     return false;
 }
 
-static ssize_t write_some(connection *connection, const options *options) {
-    size_t count = connection->output_count;
-    // A frame of more than 125 bytes has a header of four.
-    if (options->splits_records && count > CSS_MESSAGE_SIZE + 4) count = CSS_MESSAGE_SIZE + 4;
-    return connection->tls ? SSL_write(connection->tls, connection->output, (int)count)
+static ssize_t write_some(connection *connection) {
+    return connection->tls ? SSL_write(connection->tls, connection->output, (int)connection->output_count)
                            : send(connection->descriptor, connection->output, connection->output_count, MSG_NOSIGNAL);
 }
 
@@ -207,7 +204,7 @@ bool flush(connection *connection, const options *options, const script scripts[
     if (connection->tls) ERR_clear_error();
     size_t written = 0;
     while (has_output(connection, options, scripts)) {
-        ssize_t count = written < SHARE ? write_some(connection, options) : 0;
+        ssize_t count = written < SHARE ? write_some(connection) : 0;
         if (count <= 0) {
             watch(connection, true);
             return written >= SHARE || waits(connection, count);
@@ -215,10 +212,6 @@ bool flush(connection *connection, const options *options, const script scripts[
         connection->output += count;
         connection->output_count -= (size_t)count;
         written += (size_t)count;
-    }
-    if (options->splits_records && connection->tls && !hand_over(connection)) {
-        watch(connection, true);
-        return BIO_should_retry(SSL_get_wbio(connection->tls));
     }
     watch(connection, false);
     return true;

@@ -22,10 +22,8 @@ typedef struct {
     uint64_t permitted;   // how often it was told to go on after a pause
     double rate; // messages a second on each connection
     bool uses_tls;
-    bool splits_records; // a record of TLS for each message of a WebSocket
     bool deflates;  // messages, for WebSocket clients that offer permessage-deflate
     bool gzips;     // event streams, for clients that accept it
-    bool is_unasked; // a WebSocket's response begins without a request
     int core;       // -1: any
     const char *certificate_path;
 } options;
@@ -119,7 +117,7 @@ bool take_body(connection *connection);
 
 // WebSocket.c: the opening handshake and the frames of a client.
 void answer_upgrade(connection *connection, const char *head, const options *options);
-bool take_frames(connection *connection, const options *options, const script *script);
+bool take_frames(connection *connection, const script *script);
 
 // Connection.c: one connection, from its bytes to its bytes.
 void say(connection *connection, const void *bytes, size_t count);
@@ -134,7 +132,3 @@ uint64_t moment(void);
 
 // TLS.c: a context with a certificate of its own. `keeps_buffers`: of connections that have nothing to say, too.
 SSL_CTX *make_tls_context(const char *certificate_path, bool keeps_buffers);
-// Has records gathered before the socket gets them, until `hand_over`.
-void gather_records(connection *connection);
-// Gives the socket what was gathered; false while it does not take all of it.
-bool hand_over(connection *connection);

@@ -43,11 +43,3 @@ SSL_CTX *make_tls_context(const char *certificate_path, bool keeps_buffers) {
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     return context;
 }
-
-void gather_records(connection *connection) {
-    BIO *gathering = BIO_new(BIO_f_buffer());
-    BIO_set_write_buffer_size(gathering, 256 << 10);
-    SSL_set0_wbio(connection->tls, BIO_push(gathering, BIO_new_socket(connection->descriptor, BIO_NOCLOSE)));
-}
-
-bool hand_over(connection *connection) { return BIO_flush(SSL_get_wbio(connection->tls)) == 1; }

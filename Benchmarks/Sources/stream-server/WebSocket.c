@@ -64,7 +64,7 @@ void answer_upgrade(connection *connection, const char *head, const options *opt
         names ? protocols : "", names ? "\r\n" : "");
     say(connection, answer, (size_t)length);
     connection->form = *extension ? FORM_WEBSOCKET_DEFLATE : FORM_WEBSOCKET;
-    connection->state = options->is_unasked ? STATE_STREAM : STATE_REQUEST;
+    connection->state = STATE_REQUEST;
 }
 
 // MARK: Frames
@@ -97,9 +97,9 @@ static void answer_control(
 }
 
 // A whole message has come, which asks for a response whatever it says.
-static void take_request(connection *connection, const options *options) {
+static void take_request(connection *connection) {
     if (connection->state == STATE_REQUEST) connection->state = STATE_STREAM;
-    else if (!options->is_unasked) connection->requested++;
+    else connection->requested++;
 }
 
 static void take_control(
@@ -112,7 +112,7 @@ static void take_control(
 }
 
 // Takes the header of a frame, and all of a control frame; false when it is not whole yet.
-static bool take_header(connection *connection, const options *options, const script *script) {
+static bool take_header(connection *connection, const script *script) {
     const uint8_t *input = connection->input;
     if (connection->input_count < 2) return false;
     uint64_t count = input[1] & 0x7F;
@@ -134,18 +134,18 @@ static bool take_header(connection *connection, const options *options, const sc
     connection->frame_remaining = count;
     connection->message_is_whole = input[0] & 0x80;
     consume_input(connection, header);
-    if (count == 0 && connection->message_is_whole) take_request(connection, options);
+    if (count == 0 && connection->message_is_whole) take_request(connection);
     return true;
 }
 
 // Takes what has come of a client's frames; false when it needs more.
-bool take_frames(connection *connection, const options *options, const script *script) {
-    if (connection->frame_remaining == 0) return take_header(connection, options, script);
+bool take_frames(connection *connection, const script *script) {
+    if (connection->frame_remaining == 0) return take_header(connection, script);
     uint64_t remaining = connection->frame_remaining;
     size_t count = connection->input_count < remaining ? connection->input_count : (size_t)remaining;
     if (count == 0) return false;
     connection->frame_remaining -= count;
     consume_input(connection, count);
-    if (connection->frame_remaining == 0 && connection->message_is_whole) take_request(connection, options);
+    if (connection->frame_remaining == 0 && connection->message_is_whole) take_request(connection);
     return true;
 }

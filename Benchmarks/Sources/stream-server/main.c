@@ -1,11 +1,10 @@
 // usage: stream-server flood|idle|pace [--messages N] [--pause-after N] [--rate N] [--tls FILE] [--deflate] [--gzip]
-//            [--records] [--unasked] [--core N]
+//            [--core N]
 //
 // Prints the port it listens on at 127.0.0.1, and lives as long as its standard input. With --tls it writes its
-// certificate to FILE. Responses over a WebSocket begin with any message of the client, or, with --unasked, at once;
-// any other request has an event stream for an answer. What is paced is not compressed. With --pause-after a flood
-// stops behind so many messages, and once more behind the last: each time until a byte comes on its standard input.
-// With --records each message of a WebSocket is a record of TLS, and many of them are written at once.
+// certificate to FILE. Responses over a WebSocket begin with any message of the client; any other request has an event
+// stream for an answer. What is paced is not compressed. With --pause-after a flood stops behind so many messages, and
+// once more behind the last: each time until a byte comes on its standard input.
 #define _GNU_SOURCE
 #include "Server.h"
 
@@ -80,7 +79,6 @@ static void welcome(int listener) {
         if (settings.uses_tls) {
             made->tls = SSL_new(tls_context);
             SSL_set_fd(made->tls, descriptor);
-            if (settings.splits_records) gather_records(made);
         }
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = made};
         epoll_ctl(poller, EPOLL_CTL_ADD, descriptor, &event);
@@ -152,14 +150,6 @@ static bool read_options(int count, char **arguments) {
             settings.gzips = true;
             continue;
         }
-        if (strcmp(name, "--records") == 0) {
-            settings.splits_records = true;
-            continue;
-        }
-        if (strcmp(name, "--unasked") == 0) {
-            settings.is_unasked = true;
-            continue;
-        }
         if (++index == count) return false;
         if (strcmp(name, "--messages") == 0) settings.message_count = strtoull(arguments[index], NULL, 10);
         else if (strcmp(name, "--pause-after") == 0) settings.pause_after = strtoull(arguments[index], NULL, 10);
@@ -201,7 +191,7 @@ int main(int count, char **arguments) {
         fprintf(
             stderr,
             "usage: stream-server flood|idle|pace [--messages N] [--pause-after N] [--rate N] [--tls FILE]\n"
-            "           [--deflate] [--gzip] [--records] [--unasked] [--core N]\n"
+            "           [--deflate] [--gzip] [--core N]\n"
             "N messages are at most %d, or a multiple of it, unless they are paced. A flood of at most %d pauses\n"
             "behind fewer than all of them, and behind all.\n",
             CSS_BLOCK_COUNT, CSS_BLOCK_COUNT);

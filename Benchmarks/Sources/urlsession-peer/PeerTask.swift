@@ -34,8 +34,6 @@ struct PeerRun: Encodable {
         let bodyChecksum: UInt32?
     }
 
-    /// A moment of the system's monotonic clock.
-    let start: Double
     let seconds: Double
     let processorSeconds: Double
     let streams: [Stream]

@@ -1,8 +1,8 @@
 // Reads responses of stream-server with FoundationNetworking's URLSession, and times it.
 //
-// usage: urlsession-peer body|websocket TASK
+// usage: urlsession-peer TASK
 //
-// Arguments and output are those of Benchmarks/Peers/stream_peers.py. `websocket` only says why it cannot.
+// Task and output are those of Benchmarks/Peers/stream_peers.py. It has no WebSocket on Linux.
 import Foundation
 
 #if canImport(FoundationNetworking)
@@ -15,9 +15,8 @@ struct URLSessionPeer {
     static func main() async {
         do {
             let arguments = CommandLine.arguments
-            guard arguments.count == 3 else { throw PeerError("usage: urlsession-peer body|websocket TASK") }
-            let task = try JSONDecoder().decode(PeerTask.self, from: Data(arguments[2].utf8))
-            if arguments[1] == "websocket" { throw await Self.webSocketError(task) }
+            guard arguments.count == 2 else { throw PeerError("usage: urlsession-peer TASK") }
+            let task = try JSONDecoder().decode(PeerTask.self, from: Data(arguments[1].utf8))
             let result = try JSONEncoder().encode(try await Self.measure(task))
             print(String(decoding: result, as: UTF8.self))
         } catch {
@@ -44,44 +43,21 @@ struct URLSessionPeer {
     /// One pass over all streams.
     private static func run(_ task: PeerTask, _ size: PeerTask.Size, checks: Bool = false) async throws -> PeerRun {
         guard let url = URL(string: size.url + "/responses") else { throw PeerError("no URL: \(size.url)") }
-        let (processor, start) = (Self.processorSeconds, Self.now)
+        let (processor, start) = (Self.processorSeconds, ContinuousClock.now)
         let bodies = try await withThrowingTaskGroup(of: BodyReader.Body.self) { group in
             for _ in 0..<task.streamCount {
                 group.addTask { try await BodyReader(checks: checks, isCompressed: task.isCompressed).read(url) }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        let seconds = Self.now - start
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
         return PeerRun(
-            start: start, seconds: seconds, processorSeconds: Self.processorSeconds - processor,
+            seconds: seconds, processorSeconds: Self.processorSeconds - processor,
             streams: bodies.map {
                 PeerRun.Stream(
                     eventCount: size.deltaCount, bodyByteCount: $0.byteCount,
                     bodyChecksum: checks ? $0.checksum.value : nil)
             })
-    }
-
-    /// What a WebSocket task fails with.
-    private static func webSocketError(_ task: PeerTask) async -> any Error {
-        guard let size = task.sizes.first, let url = URL(string: size.url + "/responses") else {
-            return PeerError("no URL")
-        }
-        let socket = URLSession(configuration: .ephemeral).webSocketTask(with: url)
-        socket.resume()
-        do {
-            try await socket.send(.string(#"{"type":"response.create"}"#))
-            _ = try await socket.receive()
-            return PeerError("URLSession has a WebSocket here, which this program does not measure")
-        } catch {
-            return PeerError("URLSession's WebSocket: \(error.localizedDescription)")
-        }
-    }
-
-    /// The moment, in seconds of the system's monotonic clock, which no other process has otherwise.
-    private static var now: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     /// The seconds that all threads of the process have used.

@@ -1,6 +1,7 @@
 // The walks, by what a hostile server would make long.
 import ChappieTransport
 import ResponseEvents
+import ServerSentEvents
 
 /// One walk over bytes of a server's.
 struct Walk {
@@ -12,7 +13,7 @@ struct Walk {
     let prepare: (_ count: Int) -> () -> Int
 
     /// Every walk; a new function that goes through a server's words belongs here.
-    static var all: [Walk] { self.items + self.documents + self.canonical + self.texts + self.events }
+    static var all: [Walk] { self.items + self.documents + self.canonical + self.texts + self.events + self.streams }
 
     /// Text made of a piece for each number, with commas between them.
     private static func list(_ count: Int, _ piece: (Int) -> String) -> String {
@@ -209,6 +210,49 @@ struct Walk {
             event("event, an error's fields", 1_000) { count in
                 #"{"type":"error","status":429,"error":{"code":"c"},"headers":{\#(self.list(count) { #""m\#($0)":"1""# })}}"#
             },
+        ]
+    }
+
+    // MARK: Event streams
+
+    /// The shapes that make parsers quadratic which keep, move or search again what is unfinished.
+    private static var streams: [Walk] {
+        func stream(_ name: String, chunk: Int, _ make: @escaping (Int) -> String) -> Walk {
+            self.text("event stream, \(name)", 100_000, make) { bytes in
+                bytes.withUnsafeBytes { bytes in
+                    var parser = EventStreamParser()
+                    var byteCount = 0
+                    for start in stride(from: 0, to: bytes.count, by: chunk) {
+                        let piece = bytes[start..<min(start + chunk, bytes.count)]
+                        try? parser.parse(UnsafeRawBufferPointer(rebasing: piece)) { item in
+                            guard case .event(let event) = item else { return }
+                            byteCount += event.data.count + event.type.count + event.lastEventID.count
+                        }
+                    }
+                    return byteCount
+                }
+            }
+        }
+        func letters(_ count: Int) -> String { String(repeating: "x", count: count) }
+        func deltas(_ count: Int, _ end: String) -> String {
+            String(repeating: "event: delta\(end)data: {}\(end)\(end)", count: count / 20)
+        }
+        func lines(_ count: Int) -> String { String(repeating: "data: x\n", count: count / 8) + "\n" }
+        return [
+            stream("one line, 1460-byte chunks", chunk: 1_460) { "data: \(letters($0))\n\n" },
+            stream("one line, 37-byte chunks", chunk: 37) { "data: \(letters($0))\n\n" },
+            stream("data lines of one event, 16 KiB chunks", chunk: 16 << 10) { lines($0) },
+            stream("data lines of one event, one chunk", chunk: .max) { lines($0) },
+            stream("events, one chunk, LF", chunk: .max) { deltas($0, "\n") },
+            stream("events, one chunk, LF and a final CR", chunk: .max) { deltas($0, "\n") + "\r" },
+            stream("events, one chunk, CR", chunk: .max) { deltas($0, "\r") },
+            stream("an endless comment", chunk: 16 << 10) { ":\(letters($0))" },
+            stream("an endless unknown field", chunk: 16 << 10) { "unknown: \(letters($0))" },
+            stream("an endless field name", chunk: 1_460) { letters($0) },
+            stream("a type", chunk: 1_460) { "data: x\nevent: \(letters($0))\n\n" },
+            stream("an ID", chunk: 1_460) { "data: x\nid: \(letters($0))\n\n" },
+            stream("CRs, one chunk", chunk: .max) { String(repeating: "\r", count: $0) },
+            stream("empty comments", chunk: 16 << 10) { String(repeating: ":\n", count: $0 / 2) },
         ]
     }
 }
