@@ -27,11 +27,20 @@ struct Consumer {
         }
     }
 
-    /// Reads so many responses of one transport at once, each in a task of its own, and checks each: how much came, and,
-    /// when it `isThorough`, each byte of it.
-    func read(_ count: Int, _ expected: ExpectedResponse, isThorough: Bool) async throws {
+    /// Reads so many streams of one transport at once, each in a task of its own, and checks each response: how much came,
+    /// and, when it `isThorough`, each byte of it.
+    ///
+    /// A stream has so many responses one after another: the numbers of events repeat only from one to the next.
+    func read(
+        _ count: Int, _ expected: ExpectedResponse, responseCount: Int = 1, isThorough: Bool
+    ) async throws {
         let (instance, kind) = (try self.instance(), self.kind)
-        if count == 1 { return try await Self.read(from: instance, by: kind, expected, isThorough: isThorough) }
+        if count == 1 {
+            for _ in 0..<responseCount {
+                try await Self.read(from: instance, by: kind, expected, isThorough: isThorough)
+            }
+            return
+        }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<count {
                 group.addTask { try await Self.read(from: instance, by: kind, expected, isThorough: isThorough) }

@@ -40,18 +40,15 @@ enum EndToEndFigures {
         }
     }
 
-    /// How many deltas a response has, so that a run takes some tenths of a second.
-    private static func messageCount(_ wire: Wire) -> Int {
-        switch (wire.streamCount, wire.form.isCompressed) {
-        case (1, false): 6 * 65_536
-        case (1, true): 3 * 65_536
-        case (let count, let isCompressed): (isCompressed ? 200_000 : 400_000) / count
-        }
+    /// How many deltas a response has, and how many responses a stream, so that a run takes some tenths of a second.
+    private static func counts(_ wire: Wire) -> (messages: Int, responses: Int) {
+        wire.streamCount == 1 ? (65_536, wire.form.isCompressed ? 3 : 6) : (400_000 / wire.streamCount, 1)
     }
 
     /// Reads with both interfaces in turn.
     private static func measure(_ wire: Wire, _ repetitions: Int) async throws -> [Reading] {
-        let expected = ExpectedResponse(messageCount: Self.messageCount(wire))
+        let (messageCount, responseCount) = Self.counts(wire)
+        let expected = ExpectedResponse(messageCount: messageCount)
         let server = try StreamServer(
             .flood(messageCount: expected.messageCount), isSecure: wire.isSecure, compresses: wire.form.isCompressed)
         let consumers = Consumer.Kind.allCases.map { Consumer(kind: $0, server: server, form: wire.form) }
@@ -60,18 +57,21 @@ enum EndToEndFigures {
         for _ in 0..<repetitions {
             for (index, consumer) in consumers.enumerated() {
                 times[index].append(
-                    try await RunTimes { try await consumer.read(wire.streamCount, expected, isThorough: false) })
+                    try await RunTimes {
+                        try await consumer.read(
+                            wire.streamCount, expected, responseCount: responseCount, isThorough: false)
+                    })
             }
         }
-        return zip(consumers, times).flatMap { Self.readings($0, $1, wire, expected) }
+        let work = expected.work(responseCount: responseCount * wire.streamCount)
+        return zip(consumers, times).flatMap { Self.readings($0, $1, wire, work) }
     }
 
     private static func readings(
-        _ consumer: Consumer, _ times: [RunTimes], _ wire: Wire, _ expected: ExpectedResponse
+        _ consumer: Consumer, _ times: [RunTimes], _ wire: Wire, _ work: ResultFigure.Work
     ) -> [Reading] {
         let bars = Bars(wire, consumer.kind)
-        let eventCount = Double(expected.messageCount * wire.streamCount)
-        let work = expected.work(streamCount: wire.streamCount)
+        let eventCount = Double(work.eventCount)
         return [
             Reading(
                 Self.group, wire.name, way: consumer.way, "throughput", times.map { eventCount / $0.wall }, "events/s",
@@ -99,9 +99,9 @@ enum EndToEndFigures {
 extension ExpectedResponse {
     /// What goes through in a run, for the results.
     ///
-    /// The bytes are those of the deltas' JSON, the checksum is that of the text of one stream.
-    fileprivate func work(streamCount: Int) -> ResultFigure.Work {
-        let eventCount = self.messageCount * streamCount
+    /// The bytes are those of the deltas' JSON, the checksum is that of the text of one response.
+    fileprivate func work(responseCount: Int) -> ResultFigure.Work {
+        let eventCount = self.messageCount * responseCount
         return ResultFigure.Work(
             eventCount: eventCount, byteCount: eventCount * 250, checksum: "fnv1a64:" + String(self.hash(), radix: 16))
     }
