@@ -82,10 +82,8 @@ let package = Package(
         // What recovery costs, against the test server of the package.
         .executableTarget(
             name: "recovery-figures",
-            dependencies: [
-                "BenchmarkResults", "Chappie", "ChappieTestServer", "ChappieTransport", "ResponseEvents",
-                "StreamSession",
-            ], path: "Sources/recovery-figures", swiftSettings: settings),
+            dependencies: ["BenchmarkResults", "Chappie", "ChappieTestServer", "ChappieTransport"],
+            path: "Sources/recovery-figures", swiftSettings: settings),
         // What other people's programs must have found in that server's responses, and one of them.
         .executableTarget(
             name: "stream-facts", dependencies: ["CStreamScript"], path: "Sources/stream-facts",

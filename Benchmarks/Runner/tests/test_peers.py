@@ -48,6 +48,7 @@ class Clients(unittest.TestCase):
         self.assertEqual(list(chosen("callback, orjson")),
                          ["websocket-plain-1", "websocket-tls-1", "websocket-plain-100"])
         self.assertEqual([client.subject for client in chosen("sse-tls-1 curl")["sse-tls-1"]], ["curl"])
+        self.assertEqual(list(chosen("end-to-end/sse-plain-1")), ["sse-plain-1"])
         self.assertEqual(chosen("first-text"), {})
 
 

@@ -62,7 +62,7 @@ struct ConnectionCost {
     }
 
     private static func run(_ figure: Figure, _ options: Options) async throws -> Bool {
-        try Descriptors.raiseLimit()
+        Descriptors.raiseLimit()
         Cores.takeClientCore()
         Line.print("\(figure.name): \(figure.summary)")
         let readings = try await figure.measure(options.repetitions)

@@ -4,7 +4,7 @@ import Foundation
 /// How many descriptors the process may have.
 enum Descriptors {
     /// Asks for as many as the system allows.
-    static func raiseLimit() throws {
+    static func raiseLimit() {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         limit.rlim_cur = limit.rlim_max

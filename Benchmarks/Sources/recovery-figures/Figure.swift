@@ -6,25 +6,20 @@ import Foundation
 struct Figure {
     /// What was measured, where, and in what.
     private(set) var result: ResultFigure
-    /// What the value at `boundedQuantile` may be at most; nil for a figure that others are compared with.
-    ///
-    /// Nearly all runs have to hold it: who waits for a text waits for this one, not for the median.
+    /// What the 99th percentile may be at most; nil for a figure that others are compared with.
     private let bound: Double?
-    /// Which of the values is compared with the bound.
-    private let boundedQuantile: Double
     /// In ascending order.
     private let values: [Double]
 
     init(
         _ group: String, _ workload: String, way: String = "", measure: String = "time", unit: String = "ms",
-        runs: [Double], bound: Double? = nil, boundedQuantile: Double = 0.99
+        runs: [Double], bound: Double? = nil
     ) {
         self.result = ResultFigure(
             group: group, workload: workload, way: way, measure: measure, unit: unit, runs: runs,
-            bar: bound.map { .init(atMost: $0, quantile: boundedQuantile == 0.5 ? nil : boundedQuantile) })
+            bar: bound.map { .init(atMost: $0, quantile: 0.99) })
         self.values = runs.sorted()
         self.bound = bound
-        self.boundedQuantile = boundedQuantile
     }
 
     /// The same with what went through in a run.
@@ -37,7 +32,7 @@ struct Figure {
 
     var median: Double { self.values.median }
 
-    var isHeld: Bool { self.bound.map { self.value(at: self.boundedQuantile) <= $0 } ?? true }
+    var isHeld: Bool { self.bound.map { self.value(at: 0.99) <= $0 } ?? true }
 
     /// The value below which such a part of all lies.
     private func value(at quantile: Double) -> Double {
@@ -51,8 +46,7 @@ struct Figure {
     var line: String {
         let numbers = [self.median, self.value(at: 0.99), self.values.last ?? .infinity].map { Self.text($0) }
         let bound = self.bound.map { Self.text($0) + " " + self.result.unit } ?? self.result.unit
-        let quantile = self.boundedQuantile == 0.5 ? "p50" : "p99"
-        let verdict = self.bound == nil ? "" : "\(quantile) \(self.isHeld ? "held" : "NOT HELD")"
+        let verdict = self.bound == nil ? "" : "p99 \(self.isHeld ? "held" : "NOT HELD")"
         let name = ["\(self.result.group)/\(self.result.workload)", self.result.way, self.result.measure]
         return Self.row(
             name.filter { !$0.isEmpty && $0 != "time" }.joined(separator: ", "),

@@ -1,6 +1,5 @@
 // What a turn costs besides its events: how soon the first text comes, also when a WebSocket does not, what a loop of
-// tool calls uploads and takes, how soon a dead peer and a cancellation are noticed, and how much of an event's decoding
-// its verification costs. Everything on loopback.
+// tool calls uploads and takes, and how soon a dead peer and a cancellation are noticed. Everything on loopback.
 import BenchmarkResults
 import ChappieTestServer
 import Foundation
@@ -62,7 +61,7 @@ struct Measurement: Sendable {
 
     /// All of them.
     static let all =
-        FirstText.all + ToolLoop.all + [DeadPeer.measurement, Cancellation.measurement, VerificationCost.measurement]
+        FirstText.all + ToolLoop.all + [DeadPeer.measurement, Cancellation.measurement]
 
     /// Whether a filter is a part of the name, or names one of its workloads.
     func matches(_ filter: String) -> Bool {
