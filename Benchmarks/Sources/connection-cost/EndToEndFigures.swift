@@ -1,4 +1,4 @@
-// What comes to a consumer, over each wire and in each way to read.
+// The events that reach a consumer, over each wire and in each way to read.
 import BenchmarkResults
 
 /// Responses whose deltas are read as fast as they come.

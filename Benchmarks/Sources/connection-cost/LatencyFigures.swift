@@ -26,7 +26,7 @@ enum LatencyFigures {
         let warmUpCount: Int
         /// How often at least.
         let runCount: Int
-        /// What the median of the runs may have on top of the machine's.
+        /// The most that the median of the runs may have on top of the machine's.
         var bars: (p50: Double, p99: Double)?
 
         var workload: String { "websocket-\(self.perSecond)" }
@@ -112,7 +112,7 @@ struct Latencies {
         self.runs.allSatisfy { Double($0.count) * (1 - quantile) >= Self.tailCount - 1e-6 }
     }
 
-    /// What such a part of the messages of each run did not pass.
+    /// The latency of each run below which such a part of its messages lies.
     func values(at quantile: Double) -> [Double] { self.runs.map { Self.value(of: $0, at: quantile) } }
 
     private static func value(of sorted: [Double], at quantile: Double) -> Double {

@@ -1,4 +1,4 @@
-// What many streams cost in memory while they wait.
+// The memory of many streams while they wait.
 import BenchmarkResults
 import Foundation
 

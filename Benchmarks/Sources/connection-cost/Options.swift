@@ -2,7 +2,7 @@
 
 /// What was asked for.
 struct Options {
-    /// What to do.
+    /// The task of this process.
     enum Command {
         /// Measure figures: all that the filter names, or one in this process.
         case measure(figure: String?)

@@ -1,4 +1,4 @@
-// What many streams cost in processor time while events come on all of them, one at a time.
+// The processor time of many streams while events come on all of them, one at a time.
 import BenchmarkResults
 import Foundation
 

@@ -6,7 +6,7 @@ import Foundation
 struct Figure {
     /// What was measured, where, and in what.
     private(set) var result: ResultFigure
-    /// What the 99th percentile may be at most; nil for a figure that others are compared with.
+    /// The most that the 99th percentile may be; nil for a figure that others are compared with.
     private let bound: Double?
     /// In ascending order.
     private let values: [Double]
