@@ -209,7 +209,7 @@ def measure(options, results, subjects, workload, recording, folder):
     for subject in in_rounds(rounds, subjects, take, fail):
         if subject != OWN:
             record(options, results, subject, workload, runs[subject])
-        report(f"{subject.name}, {subject.way}", runs[subject], "ms")
+        report(", ".join(part for part in [subject.name, subject.way] if part), runs[subject], "ms")
 
 
 def record(options, results, subject, workload, runs):
