@@ -96,6 +96,9 @@ package struct TurnStateMachine: ~Copyable, Sendable {
 // MARK: - Questions
 
 extension TurnStateMachine {
+    /// The name of the state, for the picture in the documentation.
+    package var stateName: String { String("\(self.state)".prefix { $0 != "(" }) }
+
     /// Whether the instance's later turns should begin with HTTP.
     ///
     /// It becomes true at once for a failure that shows that a WebSocket cannot work here, and after the last retry
@@ -289,13 +292,9 @@ extension TurnStateMachine {
     /// The server says that the response is complete.
     package mutating func completed(attempt: Int) -> Action {
         guard self.isReading(attempt) else { return .ignore }
-        switch self.delivery.finish() {
-        case .whole:
-            self.state = .completed
-            return .finish
-        case .diverged:
-            return self.fail(.diverged, nil)
-        }
+        guard self.delivery.finish() == .whole else { return self.fail(.diverged, nil) }
+        self.state = .completed
+        return .finish
     }
 
     /// The server says that the response is complete, and it makes no sense.
