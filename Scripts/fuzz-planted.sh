@@ -85,7 +85,7 @@ EDITS
             ;;
         FuzzReplayLedger/shorter-closing) # A closing text may leave out the end of what was delivered.
             cat <<'EDITS'
->>> Sources/StreamSession/ClosingComparison.swift
+>>> Sources/StreamSession/Replay/ClosingComparison.swift
         self.passOver(in: [])
         return self.place == self.delivered.endIndex
 ---
@@ -96,7 +96,7 @@ EDITS
             ;;
         FuzzReplayLedger/remainder) # What remains of a replayed delta begins a byte too early.
             cat <<'EDITS'
->>> Sources/StreamSession/ReplayLedger.swift
+>>> Sources/StreamSession/Replay/ReplayLedger.swift
         return self.channels[kind].append(rest, to: slot) ? .deliver(from: matched) : .tooMuch
 ---
         return self.channels[kind].append(rest, to: slot) ? .deliver(from: max(0, matched - 1)) : .tooMuch
@@ -133,7 +133,7 @@ EDITS
             ;;
         FuzzHTTPFields/days-of-november) # November has 31 days.
             cat <<'EDITS'
->>> Sources/ResponseEvents/HTTPDate.swift
+>>> Sources/ResponseEvents/Errors/HTTPDate.swift
         case 4, 6, 9, 11: 30
 ---
         case 4, 6, 9: 30
@@ -142,7 +142,7 @@ EDITS
             ;;
         FuzzHTTPFields/rounded-down) # A part of a millisecond is not waited for.
             cat <<'EDITS'
->>> Sources/ResponseEvents/RetryDelay.swift
+>>> Sources/ResponseEvents/Errors/RetryDelay.swift
         return Double(whole) < milliseconds ? min(whole + 1, self.maximum) : whole
 ---
         return whole

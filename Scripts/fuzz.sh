@@ -55,10 +55,10 @@ limits_of() {
 sources_of() {
     case $1 in
         FuzzEventStream) echo Sources/ServerSentEvents ;;
-        FuzzResponseEvents) echo Sources/CSimdjson Sources/ResponseEvents/{ResponseEventDecoder,ResponseEvent,ItemSummary,ResponseSummary,JSONScanner,BorrowedText}.swift ;;
-        FuzzReplayLedger) echo Sources/StreamSession/{Replay*,ClosingComparison,SlotExtents,ToolCallChannel}.swift ;;
+        FuzzResponseEvents) echo Sources/CSimdjson Sources/ResponseEvents/{Events,JSON/JSONScanner.swift} ;;
+        FuzzReplayLedger) echo Sources/StreamSession/{Replay,Order/SlotExtents.swift} ;;
         FuzzInflater) echo Sources/Deflate/{ContentDecoder,Inflater,MessageInflater}.swift ;;
-        FuzzHTTPFields) echo Sources/ResponseEvents/{HTTPDate,HeaderField,RetryDelay,UsageLimitHeaders,UsageLimitSnapshot}.swift ;;
+        FuzzHTTPFields) echo Sources/ResponseEvents/Errors/{HTTPDate,HeaderField,RetryDelay,UsageLimitHeaders,UsageLimitSnapshot}.swift ;;
         FuzzHTTPMessages) echo Sources/HTTPProtocol ;;
         FuzzProxyGreeting) echo Sources/LibwebsocketsTransport/Connecting/{ProxyGreeting,SOCKSHandshake,TunnelHandshake}.swift ;;
         FuzzEngine) echo Sources/{ChappieTransport,LibwebsocketsTransport,WebSocketProtocol} ;;

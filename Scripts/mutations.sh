@@ -23,7 +23,7 @@ edits_of() {
     case $1 in
         comparison) # What a replay repeats is not compared with what was delivered.
             cat <<'EDITS'
->>> Sources/StreamSession/ReplayChannel.swift
+>>> Sources/StreamSession/Replay/ReplayChannel.swift
         guard self.continues(with: replayed, count: count) else { return nil }
 ---
 <<<
@@ -31,7 +31,7 @@ EDITS
             ;;
         stale-attempt) # What belongs to an attempt that is over counts all the same.
             cat <<'EDITS'
->>> Sources/StreamSession/TurnStateMachine.swift
+>>> Sources/StreamSession/Turn/TurnStateMachine.swift
             // A connection that was given up, or whose response diverged, may still hold events.
             return false
 ---
@@ -41,7 +41,7 @@ EDITS
             ;;
         send-once) # Both connections of a race may send.
             cat <<'EDITS'
->>> Sources/StreamSession/ConnectionRace.swift
+>>> Sources/StreamSession/Turn/ConnectionRace.swift
         guard self.holder == nil else { return false }
 ---
 <<<
@@ -49,7 +49,7 @@ EDITS
             ;;
         remainder) # What remains of a replayed delta begins a byte too early.
             cat <<'EDITS'
->>> Sources/StreamSession/ReplayLedger.swift
+>>> Sources/StreamSession/Replay/ReplayLedger.swift
         return self.channels[kind].append(rest, to: slot) ? .deliver(from: matched) : .tooMuch
 ---
         return self.channels[kind].append(rest, to: slot) ? .deliver(from: max(0, matched - 1)) : .tooMuch
@@ -58,7 +58,7 @@ EDITS
             ;;
         tool-calls) # A finished call that comes again is handed over again.
             cat <<'EDITS'
->>> Sources/StreamSession/ReplayLedger.swift
+>>> Sources/StreamSession/Replay/ReplayLedger.swift
         case .repeated:
             return .swallow
 ---
@@ -69,7 +69,7 @@ EDITS
             ;;
         catching-up) # Something new is delivered before everything has come again.
             cat <<'EDITS'
->>> Sources/StreamSession/ReplayLedger.swift
+>>> Sources/StreamSession/Replay/ReplayLedger.swift
         guard matched < bytes.count else { return .swallow }
         guard self.phase == .following else { return self.diverge() }
 ---
@@ -79,7 +79,7 @@ EDITS
             ;;
         short-replay) # A response that is complete too early is taken for whole.
             cat <<'EDITS'
->>> Sources/StreamSession/ReplayLedger.swift
+>>> Sources/StreamSession/Replay/ReplayLedger.swift
         guard self.phase == .following else {
             self.phase = .diverged
             return .diverged
@@ -92,7 +92,7 @@ EDITS
             ;;
         sticky-cancel) # A connection that was given up is not closed.
             cat <<'EDITS'
->>> Sources/ChappieTransport/TurnDriver+Actions.swift
+>>> Sources/ChappieTransport/Turn/TurnDriver+Actions.swift
         if !attempt.closesByItself { attempt.connection.cancel() }
 ---
 <<<
@@ -100,7 +100,7 @@ EDITS
             ;;
         other-response) # The rest of a response may be another one's.
             cat <<'EDITS'
->>> Sources/StreamSession/ResponseOrder.swift
+>>> Sources/StreamSession/Order/ResponseOrder.swift
         if self.isOther(responseID: responseID) { return .violation(.otherResponse) }
 ---
 <<<
@@ -108,7 +108,7 @@ EDITS
             ;;
         unnumbered-gap) # Any event without a number accounts for a number that is missing.
             cat <<'EDITS'
->>> Sources/StreamSession/SequenceTracker.swift
+>>> Sources/StreamSession/Order/SequenceTracker.swift
         guard !isGap, self.unnumberedUseNumbers || wasAsked else { return false }
 ---
         guard !isGap, self.unnumberedUseNumbers || wasAsked || !isGap else { return false }
@@ -117,12 +117,12 @@ EDITS
             ;;
         repeated-number) # An event that comes again under its number is delivered again.
             cat <<'EDITS'
->>> Sources/StreamSession/SequenceTracker.swift
+>>> Sources/StreamSession/Order/SequenceTracker.swift
         case .duplicate: .drop
 ---
         case .duplicate: .deliver
 <<<
->>> Sources/ChappieTransport/EventReader+Judgement.swift
+>>> Sources/ChappieTransport/Events/EventReader+Judgement.swift
         if self.machine.delivery.isRepeated(event.sequenceNumber, fingerprint: fingerprint) {
             self.repeated(event)
             return .dropped
@@ -133,14 +133,14 @@ EDITS
             ;;
         closing-rest) # What closing events have beyond the deltas is not delivered.
             cat <<'EDITS'
->>> Sources/ChappieTransport/EventReader+Closing.swift
+>>> Sources/ChappieTransport/Events/EventReader+Closing.swift
         guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
         self.received(text.dropping(first: offset), in: slot, attempt: attempt)
         return self.end == nil
 ---
         return self.follow(closing, at: slot)
 <<<
->>> Sources/ChappieTransport/EventReader+Closing.swift
+>>> Sources/ChappieTransport/Events/EventReader+Closing.swift
         guard case .rest(let offset) = closing else { return self.follow(closing, at: parts[0].slot) }
 ---
         if case .rest = closing { return true }
@@ -150,7 +150,7 @@ EDITS
             ;;
         closing-contradiction) # Closing events may say something else than the deltas.
             cat <<'EDITS'
->>> Sources/ChappieTransport/EventReader+Closing.swift
+>>> Sources/ChappieTransport/Events/EventReader+Closing.swift
             self.fail(.contradictoryEvents(.closingDiffers, at: slot))
 ---
             return true
@@ -159,7 +159,7 @@ EDITS
             ;;
         late-before-created) # Output before a response is created on a kept connection is its own.
             cat <<'EDITS'
->>> Sources/StreamSession/ResponseOrder.swift
+>>> Sources/StreamSession/Order/ResponseOrder.swift
         case .beginning where self.previousResponseID != nil || self.earlier.createsResponses:
             // This server announces its responses, so it is what is left of the one before.
             return .foreign
@@ -170,7 +170,7 @@ EDITS
             ;;
         late-after-created) # Output of an earlier response's items on a kept connection is the next one's.
             cat <<'EDITS'
->>> Sources/StreamSession/ResponseOrder.swift
+>>> Sources/StreamSession/Order/ResponseOrder.swift
         if self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
 ---
         if self.phase == .ended, self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
@@ -179,7 +179,7 @@ EDITS
             ;;
         shared-indices) # Finished items are given back that cannot be told apart.
             cat <<'EDITS'
->>> Sources/StreamSession/ResponseOrder.swift
+>>> Sources/StreamSession/Order/ResponseOrder.swift
         self.areIndicesShared ? 0 : self.done.leadingCount
 ---
         self.done.leadingCount
@@ -188,7 +188,7 @@ EDITS
             ;;
         call-at-end) # A call that only the end of the response has is not handed over.
             cat <<'EDITS'
->>> Sources/ChappieTransport/EventReader+Closing.swift
+>>> Sources/ChappieTransport/Events/EventReader+Closing.swift
         for call in calls {
             self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
             guard self.end == nil else { return false }
@@ -199,7 +199,7 @@ EDITS
             ;;
         progress) # Events that say nothing of the response are progress.
             cat <<'EDITS'
->>> Sources/ChappieTransport/TurnDriver+Events.swift
+>>> Sources/ChappieTransport/Turn/TurnDriver+Events.swift
         guard isProgress else { return self.checkProgress() }
 ---
 <<<
@@ -207,7 +207,7 @@ EDITS
             ;;
         output-ceiling) # A turn may have any amount of output.
             cat <<'EDITS'
->>> Sources/StreamSession/ReplayLedger.swift
+>>> Sources/StreamSession/Replay/ReplayLedger.swift
     package init(byteCountLimit: Int = .max) { self.channels.forEach { $0.byteCountLimit = byteCountLimit } }
 ---
     package init(byteCountLimit: Int = .max) {}
@@ -216,7 +216,7 @@ EDITS
             ;;
         restarted-response) # A response may begin once more behind its output.
             cat <<'EDITS'
->>> Sources/StreamSession/ResponseOrder.swift
+>>> Sources/StreamSession/Order/ResponseOrder.swift
             guard !self.hasOutput else { return .violation(.responseRestarted) }
 ---
 <<<
@@ -224,7 +224,7 @@ EDITS
             ;;
         continued-item) # An item that is done may have more output.
             cat <<'EDITS'
->>> Sources/StreamSession/ResponseOrder.swift
+>>> Sources/StreamSession/Order/ResponseOrder.swift
         return areIndicesShared ? self.tolerate(.itemContinued) : .violation(.itemContinued)
 ---
         return areIndicesShared ? self.tolerate(.itemContinued) : self.tolerate(.itemContinued)
@@ -233,7 +233,7 @@ EDITS
             ;;
         late-end) # The end of the response before on a kept connection ends the next one.
             cat <<'EDITS'
->>> Sources/StreamSession/ResponseOrder.swift
+>>> Sources/StreamSession/Order/ResponseOrder.swift
         guard self.phase != .ended, !self.isPrevious(responseID) else { return .foreign }
 ---
         guard self.phase != .ended else { return .foreign }
@@ -242,7 +242,7 @@ EDITS
             ;;
         budgets-at-hand) # Budgets are not looked at while there is something to read.
             cat <<'EDITS'
->>> Sources/ChappieTransport/TurnDriver+Receive.swift
+>>> Sources/ChappieTransport/Turn/TurnDriver+Receive.swift
         self.meter.restartSlice()
         self.checkProgress()
 ---
@@ -252,7 +252,7 @@ EDITS
             ;;
         null-members) # Members that are null are taken out of an item one by one.
             cat <<'EDITS'
->>> Sources/ResponseEvents/InputItem.swift
+>>> Sources/ResponseEvents/Requests/InputItem.swift
         self.removeMembers { $0.json.elementsEqual("null".utf8) }
 ---
         var names: [String] = []

@@ -362,6 +362,8 @@ private let badInput = [
 
 @Suite struct ContractSentenceTests {
     private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    /// The paths of the tests' files below `tests`.
+    private static let files = try? FileManager.default.subpathsOfDirectory(atPath: tests.path)
 
     @Test(arguments: streaming + transports + errorsAndClients + signIn + additions + badInput)
     fileprivate func isShown(_ sentence: Sentence) throws {
@@ -369,7 +371,7 @@ private let badInput = [
         for test in sentence.tests {
             let parts = test.split(separator: ".", maxSplits: 1).map(String.init)
             try #require(parts.count == 2)
-            let source = try String(contentsOf: Self.tests.appending(path: parts[0] + ".swift"), encoding: .utf8)
+            let source = try Self.source(of: parts[0])
             #expect(Self.hasTest(parts[1], in: source), "\(test) does not exist")
         }
     }
@@ -395,6 +397,16 @@ private let badInput = [
                 #expect(sources.contains { $0.contains("struct \(name) {") }, "\(name) does not exist")
             }
         }
+    }
+
+    /// Returns the source of `Module/File`, in whatever folder of the module it is.
+    private static func source(of name: String) throws -> String {
+        let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
+        let path = Self.files?.first { path in
+            path.hasPrefix(parts[0] + "/") && path.hasSuffix("/" + (parts.last ?? "") + ".swift")
+        }
+        return try String(
+            contentsOf: Self.tests.appending(path: try #require(path, "\(name) is no file")), encoding: .utf8)
     }
 
     /// Returns whether a function of that name stands behind a `@Test` with no other function between them.

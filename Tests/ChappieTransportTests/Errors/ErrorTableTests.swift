@@ -323,8 +323,7 @@ private let codeRows: [Row] = [
 
     /// The article "Errors" has a row for every tag, and for every outcome that is in reports only.
     @Test func everyTagStandsInTheDocumentation() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+        let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
         let page = root.appending(path: "Sources/ChappieTransport/ChappieTransport.docc/Errors.md")
         let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
         let documented = lines.compactMap { $0.split(separator: "|").first }.reduce(into: [String]()) { tags, cell in

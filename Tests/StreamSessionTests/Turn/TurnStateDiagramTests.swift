@@ -7,8 +7,8 @@ import StreamTransport
 import Testing
 
 @Suite struct TurnStateDiagramTests {
-    private static let document = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../Documentation/Subsystems/Recovery.md").standardizedFileURL
+    private static let document = URL(filePath: #filePath)
+        .appending(path: "../../../../Documentation/Subsystems/Recovery.md").standardizedFileURL
 
     @Test func diagramInTheDocumentationIsTheMachines() throws {
         let text = try String(contentsOf: Self.document, encoding: .utf8)

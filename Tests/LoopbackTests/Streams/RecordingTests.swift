@@ -70,8 +70,8 @@ import Testing
             """#.split(separator: "\n").map(String.init))
 
     private static let all: [Recording] = {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("shared/recordings")
+        let folder = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../../shared/recordings")
+            .standardizedFileURL
         let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
         let recordings = files.filter { $0.pathExtension == "jsonl" }.compactMap { file in
             (try? String(contentsOf: file, encoding: .utf8)).map { text in
