@@ -17,8 +17,9 @@ BUILD_FLAGS += $(if $(wildcard $(SWIFT_LIBRARIES)/lib_Testing_Foundation.so),,\
 	-Xswiftc -Xfrontend -Xswiftc -disable-cross-import-overlays)
 # All at once, hundreds of tests with sockets starve each other on two cores until their time-outs are over.
 TEST_FLAGS := --no-parallel
-LINT_PATHS := $(wildcard Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
-	Fuzz/Package.swift Fuzz/Sources Snippets)
+LINT_PATHS := $(wildcard Package.swift Sources Tests Benchmarks/Sources Fuzz/Sources Snippets)
+# The benchmarks are targets of this package that are there when they are asked for.
+BENCHMARKS := CHAPPIE_BENCHMARKS=1 swift build --configuration release --scratch-path .build/benchmarks
 SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
 
 # How long each fuzz target runs, and which one; all when it is empty.
@@ -162,9 +163,9 @@ scan-forms: ### Hold every form of the search for line terminators against a pla
 	@Scripts/scan-forms.sh
 
 benchmarks-build: install ### Build the benchmarks, and check that their streams hold what they say
-	swift build --package-path Benchmarks --configuration release
-	"$$(swift build --package-path Benchmarks --configuration release --show-bin-path)/sse-throughput" self-check
-	"$$(swift build --package-path Benchmarks --configuration release --show-bin-path)/connection-cost" self-check
+	$(BENCHMARKS)
+	"$$($(BENCHMARKS) --show-bin-path)/sse-throughput" self-check
+	"$$($(BENCHMARKS) --show-bin-path)/connection-cost" self-check
 
 budgets: install ## Count an event's instructions and allocations; hold budgets
 	@Scripts/install.sh budgets
@@ -257,8 +258,8 @@ bench-readme: ### Write the last run's figures, or RESULTS=file, into Benchmarks
 	@Scripts/bench.sh readme '$(RESULTS)'
 
 figures: install ### Measure what recovery costs, each figure beside its bound; FILTER=name for some
-	swift build -c release --package-path Benchmarks --product recovery-figures
-	"$$(swift build -c release --package-path Benchmarks --show-bin-path)/recovery-figures" $(FILTER)
+	$(BENCHMARKS) --product recovery-figures
+	"$$($(BENCHMARKS) --show-bin-path)/recovery-figures" $(FILTER)
 
 churn: install ### Connect and cancel 100,000 times, and count what is left: descriptors, bytes
 	swift build -c release --product connection-churn
@@ -315,4 +316,4 @@ platform-sample: ### The demonstration and LoopbackTests on Debian 13, with what
 	@Scripts/platforms.sh sample
 
 clean: ## Remove everything that was built
-	rm -rf .build Benchmarks/.build Fuzz/.build
+	rm -rf .build

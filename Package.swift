@@ -181,3 +181,79 @@ if let chosen = Context.environment["CHAPPIE_TEST_TARGETS"] {
         return isOfTests && !wanted.contains(target.name)
     }
 }
+
+/// Builds tools and the targets that they are made of, and nothing else.
+@MainActor func build(only tools: [Target]) {
+    let known = Dictionary(uniqueKeysWithValues: (package.targets + tools).map { ($0.name, $0) })
+    var wanted: Set<String> = []
+    var open = tools.map(\.name)
+    while let name = open.popLast() {
+        guard wanted.insert(name).inserted, let target = known[name] else { continue }
+        for case .byNameItem(let name, _) in target.dependencies { open.append(name) }
+    }
+    package.products = []
+    package.targets = known.values.filter { wanted.contains($0.name) }.sorted { $0.name < $1.name }
+}
+
+func benchmark(_ name: String, _ dependencies: [Target.Dependency], libraries: [String] = []) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Benchmarks/Sources/\(name)", swiftSettings: baseSettings,
+        linkerSettings: libraries.map { .linkedLibrary($0) })
+}
+
+func fuzz(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+    .executableTarget(
+        name: name, dependencies: ["Invariants"] + dependencies, path: "Fuzz/Sources/\(name)",
+        swiftSettings: baseSettings)
+}
+
+// Scripts/bench.sh and Scripts/budgets.sh.
+if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
+    build(only: [
+        // What the programs say of what they have measured.
+        .target(
+            name: "BenchmarkResults", dependencies: ["CMachine"], path: "Benchmarks/Sources/BenchmarkResults",
+            swiftSettings: baseSettings),
+        // Counts calls of the allocator, by standing in its place.
+        .target(name: "CAllocationCounter", path: "Benchmarks/Sources/CAllocationCounter"),
+        // The machine's cores, and how fast it copies.
+        .target(name: "CMachine", path: "Benchmarks/Sources/CMachine"),
+        benchmark("sse-throughput", ["BenchmarkResults", "CAllocationCounter", "CMachine", "ServerSentEvents"]),
+        benchmark("event-stream-adapter", ["ServerSentEvents"]),
+        // The counter is not asked, but its functions are part of what the budgets have counted.
+        benchmark("event-cost", ["CAllocationCounter", "ChappieTransport", "ResponseEvents", "StreamTransport"]),
+
+        // What a connection costs: a server, a thread in read beside it, and the client's side.
+        .target(name: "CStreamScript", path: "Benchmarks/Sources/CStreamScript"),
+        .target(name: "CBareClient", dependencies: ["CStreamScript"], path: "Benchmarks/Sources/CBareClient"),
+        benchmark("stream-server", ["CStreamScript"], libraries: ["crypto", "ssl", "z"]),
+        benchmark(
+            "connection-cost", ["BenchmarkResults", "CBareClient", "CMachine", "CStreamScript", "ChappieTransport"]),
+
+        // What recovery costs, against the test server of the package.
+        benchmark("recovery-figures", ["BenchmarkResults", "Chappie", "ChappieTestServer", "ChappieTransport"]),
+        // What other people's programs must have found in that server's responses, and one of them.
+        benchmark("stream-facts", ["CStreamScript"], libraries: ["z"]),
+        // The walks over a server's words, each with twice as many of them.
+        benchmark("walk-growth", ["CMachine", "ChappieTransport", "ResponseEvents", "ServerSentEvents"]),
+        benchmark("urlsession-peer", []),
+    ])
+}
+
+// Scripts/fuzz.sh.
+if Context.environment["CHAPPIE_FUZZ"] != nil {
+    build(only: [
+        .target(name: "Invariants", path: "Fuzz/Sources/Invariants", swiftSettings: baseSettings),
+        .target(name: "CSanitizerOptions", path: "Fuzz/Sources/CSanitizerOptions"),
+        fuzz("FuzzEventStream", "ServerSentEvents"),
+        fuzz("FuzzHTTPMessages", "HTTPProtocol"),
+        fuzz("FuzzResponseEvents", "ResponseEvents"),
+        fuzz("FuzzReplayLedger", "StreamSession"),
+        fuzz("FuzzInflater", "CZlib", "Deflate", "WebSocketProtocol"),
+        fuzz("FuzzHTTPFields", "ResponseEvents"),
+        fuzz("FuzzProxyGreeting", "LibwebsocketsTransport", "StreamTransport"),
+        fuzz(
+            "FuzzEngine", "CSanitizerOptions", "ChappieTransport", "LibwebsocketsTransport", "PromiseRecord",
+            "StreamTransport"),
+    ])
+}

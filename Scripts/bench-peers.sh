@@ -84,13 +84,15 @@ PYTHON
 
 # MARK: What is built here
 
-# Builds products of a package; fails when one cannot be built. Usage: build FOLDER PRODUCT...
+# The benchmarks are targets of this package that are there when they are asked for. Usage: benchmarks OPTION...
+benchmarks() {
+    CHAPPIE_BENCHMARKS=1 swift build --configuration release --scratch-path .build/benchmarks "$@"
+}
+
+# Builds benchmarks; fails when one cannot be built. Usage: build PRODUCT...
 build() {
-    local folder=$1 product
-    shift
-    for product in "$@"; do
-        swift build --configuration release --package-path "$folder" --product "$product" >&2 || return 1
-    done
+    local product
+    for product in "$@"; do benchmarks --product "$product" >&2 || return 1; done
 }
 
 # MARK: Parsers
@@ -136,7 +138,7 @@ measure_parsers() {
     add_parsers "${python_names[@]}" -- "$python" "$sources/python_peers.py"
     ((${#parsers[@]} > 0)) || return 0
     # Who calls this asks for its status, so nothing here ends the script by itself.
-    build Benchmarks sse-throughput || return 1
+    build sse-throughput || return 1
     log "Writing streams"
     "$bin/sse-throughput" --write-corpus "$cache/streams" \
         model-deltas model-deltas-crlf tiny-events long-lines multi-line-data || return 1
@@ -153,7 +155,7 @@ foundation_version() {
 }
 
 measure_clients() {
-    build Benchmarks stream-server stream-facts urlsession-peer connection-cost || return 1
+    build stream-server stream-facts urlsession-peer connection-cost || return 1
     python3 "$sources/end_to_end.py" --bin "$bin" --python "$python" --node "$node" \
         --foundation-version "$(foundation_version)" ${results:+--results "$results"} --filter "$filter"
 }
@@ -192,13 +194,13 @@ mkdir -p "$cache"
 set_up_python
 set_up_playwright
 export PLAYWRIGHT_BUNDLE=$cache/$playwright/utilsBundle.js
-bin=$(swift build --configuration release --package-path Benchmarks --show-bin-path)
+bin=$(benchmarks --show-bin-path)
 started=$SECONDS
 measure_parsers || status=1
 if [[ $(python3 "$sources/end_to_end.py" --names) == *"$filter"* ]]; then measure_clients || status=1; fi
 if [[ $(python3 "$sources/first_text.py" --names) == *"$filter"* ]]; then
-    build . chappie
-    build Benchmarks recovery-figures
+    swift build --configuration release --product chappie >&2
+    build recovery-figures
     python3 "$sources/first_text.py" --bin "$bin" --python "$python" ${results:+--results "$results"} \
         --filter "$filter" --chappie "$(swift build --configuration release --show-bin-path)/chappie" \
         --codex "$(find "$cache/python" -path '*/codex_cli_bin/bin/codex' -print -quit)" || status=1

@@ -6,7 +6,7 @@
 #        Scripts/bench.sh readme [RESULTS]        RESULTS.md and the README's table from a results.json
 #        Scripts/bench.sh check                   whether the README's figures are those of RESULTS.md
 #
-# BENCH_OUTPUT is where results.json and report.html go (Benchmarks/.build/results). Status 1: a bar is missed, or a
+# BENCH_OUTPUT is where results.json and report.html go (.build/benchmarks-results). Status 1: a bar is missed, or a
 # program has failed; 2: nothing could be measured.
 set -euo pipefail
 readonly started_in=$PWD
@@ -17,7 +17,11 @@ named() {
     if [[ $1 == /* ]]; then printf '%s' "$1"; else printf '%s' "$started_in/$1"; fi
 }
 
-output=Benchmarks/.build/results
+# The benchmarks are targets of this package that are there when they are asked for.
+export CHAPPIE_BENCHMARKS=1
+readonly building=(--configuration release --scratch-path .build/benchmarks)
+
+output=.build/benchmarks-results
 if [[ -n ${BENCH_OUTPUT:-} ]]; then output=$(named "$BENCH_OUTPUT"); fi
 readonly output
 
@@ -42,8 +46,8 @@ measure() {
     before=$(load)
     SECONDS=0
     printf 'bench: building the benchmarks for release; the first build takes some minutes\n' >&2
-    swift build --configuration release --package-path Benchmarks >&2 || fail "the benchmarks cannot be built"
-    programs=$(swift build --configuration release --package-path Benchmarks --show-bin-path)
+    swift build "${building[@]}" >&2 || fail "the benchmarks cannot be built"
+    programs=$(swift build "${building[@]}" --show-bin-path)
     printf 'bench: built in %d s; measuring\n' "$SECONDS" >&2
     runner run --programs "$programs" --filter "$filter" --output "$output" --load-before "$before" \
         --said "$said${filter:+ FILTER=$filter}" "$@"

@@ -7,6 +7,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly budgets=Benchmarks/budgets.tsv
+export CHAPPIE_BENCHMARKS=1
+readonly building=(--configuration release --scratch-path .build/benchmarks)
 
 if [[ $(uname -sm) != "Linux x86_64" ]]; then
     echo "budgets: skipped, they are counted on x86-64 Linux"
@@ -18,9 +20,9 @@ mapfile -t products < <(grep -v -e '^#' -e '^$' "$budgets" | cut -f 2 | sort -u)
 products+=(stream-server walk-growth)
 if [[ ${1-} == growth ]]; then products=(walk-growth); fi
 for product in "${products[@]}"; do
-    swift build --quiet --configuration release --package-path Benchmarks --product "$product"
+    swift build --quiet "${building[@]}" --product "$product"
 done
-folder=$(swift build --configuration release --package-path Benchmarks --show-bin-path)
+folder=$(swift build "${building[@]}" --show-bin-path)
 built=$SECONDS
 if [[ ${1-} == growth ]]; then
     python3 Benchmarks/Runner/growth.py "$folder" "${@:2}"

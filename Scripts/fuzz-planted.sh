@@ -233,10 +233,10 @@ copy_tree() {
     mkdir -p "$work/tree/Fuzz"
     rm -rf "$work"/tree/{Sources,Tests,Scripts,.build/fuzz-corpus} "$work"/tree/Fuzz/{Sources,Corpus,Dictionaries,Regressions}
     mkdir "$work/tree/Tests"
-    # One fuzz target links to what tests compare with.
-    cp -a Tests/ServerSentEventsTests "$work/tree/Tests/"
-    cp -a Sources Scripts "$work/tree/"
-    cp -a Fuzz/{Package.swift,Product,Sources,Corpus,Dictionaries} "$work/tree/Fuzz/"
+    # One fuzz target links to what tests compare with, another writes records that an oracle judges.
+    cp -a Tests/{ServerSentEventsTests,PromiseRecord,Promise} "$work/tree/Tests/"
+    cp -a Package.swift Sources Scripts "$work/tree/"
+    cp -a Fuzz/{Sources,Corpus,Dictionaries} "$work/tree/Fuzz/"
 }
 
 selected=()

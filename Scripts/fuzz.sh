@@ -16,18 +16,18 @@ readonly corpora=$root/.build/fuzz-corpus
 readonly work=$root/.build/fuzz
 readonly minimise=${CHAPPIE_FUZZ_MINIMISE:-15}
 read -r -a further_flags <<<"${CHAPPIE_FUZZ_FLAGS:-}"
-export SWIFT_BACKTRACE=enable=no
+export SWIFT_BACKTRACE=enable=no CHAPPIE_FUZZ=1
 
 # Two --sanitize options would reach the compiler in random order, and with the address sanitizer last the coverage is
 # lost; the second list adds it. C and C++ take theirs by -Xcc. The system's gold warns about the sanitizer's symbols.
 readonly sanitizers=(--sanitize fuzzer -Xswiftc "-sanitize=fuzzer,address" -Xcc "-fsanitize=fuzzer,address")
 readonly linker=(-Xswiftc -use-ld=lld)
-readonly fuzzing=(--package-path Fuzz --configuration release "${sanitizers[@]}" "${linker[@]}")
+readonly fuzzing=(--scratch-path .build/fuzz-targets --configuration release "${sanitizers[@]}" "${linker[@]}")
 # Every input once is over in seconds, and without optimisation the build takes half the time (41 s of two processors,
 # and 81 s with it).
-readonly replaying=(--package-path Fuzz --configuration debug "${sanitizers[@]}" "${linker[@]}")
+readonly replaying=(--scratch-path .build/fuzz-targets --configuration debug "${sanitizers[@]}" "${linker[@]}")
 readonly measuring=(
-    --package-path Fuzz --configuration release --scratch-path "$work/coverage-build" "${sanitizers[@]}" "${linker[@]}"
+    --configuration release --scratch-path "$work/coverage-build" "${sanitizers[@]}" "${linker[@]}"
     -Xswiftc -profile-generate -Xswiftc -profile-coverage-mapping -Xcc -fprofile-instr-generate -Xcc -fcoverage-mapping
 )
 
@@ -228,8 +228,7 @@ coverage() { # TARGET...
             >"$work/$target-coverage.log" 2>&1 || fail "$target: an input broke it, see $work/$target-coverage.log"
         tool llvm-profdata merge -o "$work/$target.profdata" "$profile"
         read -r -a sources <<<"$(sources_of "$target")"
-        # The package sees the sources through its link.
-        sources=("${sources[@]/#Sources/$root/Fuzz/Product}")
+        sources=("${sources[@]/#Sources/$root/Sources}")
         tool llvm-cov show -instr-profile="$work/$target.profdata" "$executables/$target" "${sources[@]}" \
             >"$work/$target-coverage.txt"
         printf '%s: %d inputs; line by line in %s\n' "$target" "$(find "${inputs[@]}" -type f | wc -l)" \
@@ -247,7 +246,7 @@ covered = count = 0
 for file in json.load(sys.stdin)["data"][0]["files"]:
     lines = file["summary"]["lines"]
     covered, count = covered + lines["covered"], count + lines["count"]
-    name = file["filename"].split("/Fuzz/Product/")[-1]
+    name = file["filename"].split("/Sources/")[-1]
     print("  %6.1f %%  %5d of %5d lines  %s" % (lines["percent"], lines["covered"], lines["count"], name))
 print("  %6.1f %%  %5d of %5d lines  together" % (100 * covered / max(1, count), covered, count))
 '

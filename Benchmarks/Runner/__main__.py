@@ -15,7 +15,7 @@ from .results import Results
 
 BENCHMARKS = pathlib.Path(__file__).resolve().parent.parent
 REPOSITORY = BENCHMARKS.parent
-OUTPUT = BENCHMARKS / ".build" / "results"
+OUTPUT = BENCHMARKS.parent / ".build" / "benchmarks-results"
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
