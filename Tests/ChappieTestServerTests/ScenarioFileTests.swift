@@ -7,23 +7,28 @@ import Testing
 @Suite struct ScenarioFileTests {
     typealias Scenario = ChappieTestServer.Scenario
 
-    /// The files as they lie in the folder, by name.
-    private static let files: [String: [UInt8]] = {
+    /// The files in the folder.
+    private static let files: [[UInt8]] = {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Sources/ChappieTestServer/Scenarios").standardized
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        return names.filter { $0.hasSuffix(".json") }.reduce(into: [:]) { files, name in
-            files[String(name.dropLast(5))] = (try? Data(contentsOf: folder.appending(path: name))).map { [UInt8]($0) }
+        return names.filter { $0.hasSuffix(".json") }.compactMap { name in
+            (try? Data(contentsOf: folder.appending(path: name))).map { [UInt8]($0) }
         }
     }()
 
-    @Test func everyFileIsEmbeddedUnderItsName() {
+    @Test func everyFileIsListed() {
+        #expect(Self.files.count > 10)
+        #expect(ChappieTestServer.scenarioFiles.count == Self.files.count)
+        // A Boolean, because a failure would print every byte of the files.
+        let isEveryFileListed = Set(ChappieTestServer.scenarioFiles) == Set(Self.files)
+        #expect(isEveryFileListed)
+    }
+
+    @Test func everyNameIsGivenOnce() {
         let scenarios = ChappieTestServer.builtInScenarios
-        #expect(Self.files.count > 100)
+        #expect(scenarios.count > 200)
         #expect(Set(scenarios.map(\.name)).count == scenarios.count)
-        #expect(Set(scenarios.map(\.name)) == Set(Self.files.keys))
-        #expect(BuiltInScenarioFiles.all.count == Self.files.count)
-        #expect(Set(BuiltInScenarioFiles.all) == Set(Self.files.values))
         #expect(ChappieTestServer.builtInScenario(named: "hs-426")?.faults.count == 1)
         #expect(ChappieTestServer.builtInScenario(named: "nothing") == nil)
     }
@@ -32,16 +37,35 @@ import Testing
         for scenario in ChappieTestServer.builtInScenarios {
             let count = scenario.expectation?.turns.count
             #expect(count == (scenario.turns?.count ?? 1), "\(scenario.name)")
-            #expect(scenario.summary.hasSuffix("."), "\(scenario.name)")
+        }
+    }
+
+    @Test func summariesAreSentences() {
+        for family in ChappieTestServer.builtInScenarioFamilies {
+            for sentence in [family.description] + family.scenarios.map(\.summary) {
+                #expect(sentence.first?.isUppercase == true && sentence.hasSuffix("."), "\(sentence)")
+            }
+            for scenario in family.scenarios {
+                let verb = scenario.summary.prefix { $0 != " " }
+                #expect(verb.hasSuffix("s"), "\(scenario.name) does not begin with what the server does")
+            }
         }
     }
 
     @Test func everyMemberOfAScenarioFileIsKnown() throws {
-        for (name, bytes) in Self.files {
-            let scenario = try Scenario(jsonText: String(decoding: bytes, as: UTF8.self))
+        let members: Set = ["title", "description", "defaults", "scenarios"]
+        for bytes in Self.files {
             let file = try #require(JSONValue(bytes))
-            let understood = try #require(JSONValue(Array(scenario.jsonText.utf8)))
-            #expect(file.missing(from: understood) == [], "\(name)")
+            guard case .object(let ownMembers) = file else {
+                Issue.record("not an object")
+                continue
+            }
+            #expect(members.isSuperset(of: ownMembers.map(\.name)))
+            for row in try #require(ChappieTestServer.ScenarioFamily.rows(of: file)) {
+                let scenario = try Scenario(jsonText: row.text)
+                let understood = try #require(JSONValue(Array(scenario.jsonText.utf8)))
+                #expect(row.missing(from: understood) == [], "\(scenario.name)")
+            }
         }
     }
 

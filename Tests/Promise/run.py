@@ -20,6 +20,7 @@ import copy
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -129,7 +130,8 @@ def judged(exchanges, outcome, script):
 def scenarios(binary):
     """Each scenario over both transports, and with a response that is kept."""
     listed = subprocess.run([binary, "serve", "--list-scenarios"], capture_output=True, text=True, check=True).stdout
-    for name in (line.split()[0] for line in listed.splitlines() if line.strip()):
+    # A scenario begins its line with two blanks and its name; headings have none, and continued lines have more.
+    for name in re.findall(r"^  (\S+)", listed, re.MULTILINE):
         for kind, client in (("websocket", {}), ("http", {"http": True}), ("kept", {"kept": True})):
             yield {"name": f"{name}/{kind}", "kind": "scenario", "scenario": name, "client": client}
 

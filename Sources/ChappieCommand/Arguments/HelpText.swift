@@ -48,12 +48,15 @@ enum HelpText {
         }.joined()
     }
 
-    private static func wrapped(_ text: String, indentation: Int) -> String {
+    /// Returns a text in lines, each of which begins with a margin of blanks.
+    ///
+    /// A word that is too long for a line stands in one of its own.
+    static func wrapped(_ text: String, indentation: Int, width: Int = Self.width) -> String {
         let margin = String(repeating: " ", count: indentation)
         var lines: [String] = []
         var line = margin
         for word in text.split(separator: " ") {
-            if line.count > indentation, line.count + 1 + word.count > Self.width {
+            if line.count > indentation, line.count + 1 + word.count > width {
                 lines.append(line)
                 line = margin
             }

@@ -20,7 +20,7 @@ struct ServeCommand {
             .init("scenario", "NAME|FILE", "what goes wrong: a built-in scenario, or a file with one as JSON"),
             .init("upstream", "URL", "relay to this server instead: a URL (http, https, ws, wss) or HOST:PORT"),
             .init("fault", "SPEC", "what goes wrong on the way, at an exact byte; may be given several times"),
-            .init("list-scenarios", "print the built-in scenarios and exit"),
+            .init("list-scenarios", "print the built-in scenarios by subject, and exit"),
             .init("rate", "N", "events a second; default unlimited"),
             .init("compress", "accept permessage-deflate, and gzip event streams"),
             .init("tls", "serve over TLS with a certificate made on the spot"),
@@ -84,14 +84,8 @@ struct ServeCommand {
     }
 
     private func listScenarios() throws -> ExitCode {
-        let scenarios = ChappieTestServer.builtInScenarios
-        let width = (scenarios.map(\.name.count).max() ?? 0) + 2
-        let style = self.console.outputStyle
-        let lines = scenarios.map { scenario in
-            let padding = String(repeating: " ", count: width - scenario.name.count)
-            return style.bold(scenario.name) + padding + scenario.summary + "\n"
-        }
-        try self.console.write(lines.joined())
+        let families = ChappieTestServer.builtInScenarioFamilies
+        try self.console.write(ScenarioList.text(of: families, style: self.console.outputStyle))
         return .success
     }
 }

@@ -6,7 +6,8 @@ import FoundationEssentials
 extension ChappieTestServer {
     /// The answers of a server, the requests to it, and the expected observations of both sides.
     ///
-    /// A scenario is data: `Scenarios/README.md` describes its JSON form, and every file beside it is one.
+    /// A scenario is data: `Scenarios/README.md` describes its JSON form, and the files beside it have the built-in
+    /// ones.
     public struct Scenario: Codable, Hashable, Sendable {
         /// A short name.
         public var name: String
