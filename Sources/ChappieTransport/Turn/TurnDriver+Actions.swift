@@ -37,10 +37,10 @@ extension TurnDriver {
             return .action
         case .receive, .ignore, .deliver: return .receive
         case .openHedge(let opening):
-            if let rival = self.sender?.openHedge(self.hedge(opening)) { self.race(rival) }
+            if let other = self.sender?.openHedge(self.hedge(opening)) { self.race(other) }
         case .send: if let message = self.webSocketMessage() { self.send(message) }
         case .release: self.release()
-        case .park: self.keepRival()
+        case .park: self.keepOther()
         case .finish: self.finish()
         case .fail(let failure): self.fail(failure)
         }
@@ -184,7 +184,7 @@ extension TurnDriver {
     /// Gives the request to the attempt's WebSocket.
     private func send(_ message: [UInt8]) {
         guard let attempt = self.attempts.current else { return }
-        self.closeRival(outcome: "lost-race")
+        self.closeOther(outcome: "lost-race")
         self.reader.machine.requestSent(attempt: attempt.number)
         self.attempts.current?.requestedAt = self.engine.clock.now()
         attempt.connection.send(message, as: .text)
@@ -208,8 +208,8 @@ extension TurnDriver {
     private func openHedgeIfPermitted(_ opening: TurnStateMachine.Opening) async {
         guard let sender = self.sender else { return }
         do throws(RequestSender.Failure) {
-            guard let rival = try await sender.openHedge(self.hedge(opening), by: self.deadlines.end) else { return }
-            self.race(rival)
+            guard let other = try await sender.openHedge(self.hedge(opening), by: self.deadlines.end) else { return }
+            self.race(other)
         } catch {
             self.notSent(error)
         }
@@ -256,7 +256,7 @@ extension TurnDriver {
 
     private func finish() {
         self.deliver(.completed)
-        self.closeRival(outcome: "lost-race")
+        self.closeOther(outcome: "lost-race")
         guard let attempt = self.attempts.takeCurrent() else { return }
         self.noteStatistics(of: attempt, outcome: "completed")
         self.endSteering()
@@ -289,7 +289,7 @@ extension TurnDriver {
 
     /// Closes the attempt's connection, if there is one, and notes how it ended.
     func closeAttempt(outcome: String) {
-        self.closeRival(outcome: "lost-race")
+        self.closeOther(outcome: "lost-race")
         guard let attempt = self.attempts.takeCurrent() else { return }
         self.noteStatistics(of: attempt, outcome: outcome)
         self.reader.evidence.isOver(hasEvents: attempt.hasEvents)

@@ -13,8 +13,8 @@ extension TurnDriver {
         }
         self.meter.restartSlice()
         let outcome =
-            if let rival = wait.rival {
-                await self.engine.transport.wait(for: [wait.connection, rival], atMost: wait.duration)
+            if let other = wait.other {
+                await self.engine.transport.wait(for: [wait.connection, other], atMost: wait.duration)
             } else {
                 await wait.connection.wait(for: wait.duration)
             }
@@ -30,7 +30,7 @@ extension TurnDriver {
     /// What has to be waited for, and how long at most.
     private struct Wait {
         let connection: any TransportConnection
-        let rival: (any TransportConnection)?
+        let other: (any TransportConnection)?
         let duration: Duration?
     }
 
@@ -38,7 +38,7 @@ extension TurnDriver {
     @inline(never)
     private func receiveNow() -> Wait? {
         guard let connection = self.attempts.current?.connection else { return nil }
-        if self.attempts.other != nil, self.receiveFromRival() { return nil }
+        if self.attempts.other != nil, self.receiveFromOther() { return nil }
         if let event = self.attempts.current?.unhandled.take() ?? connection.next() {
             // A peer that never pauses is not excused from the budget of the whole turn.
             if self.isTotalSpent { self.timedOut(.total) } else { self.received(event) }
@@ -49,7 +49,7 @@ extension TurnDriver {
             self.passed(deadline.kind)
             return nil
         }
-        return Wait(connection: connection, rival: self.attempts.other?.connection, duration: deadline?.remaining)
+        return Wait(connection: connection, other: self.attempts.other?.connection, duration: deadline?.remaining)
     }
 
     private func received(_ event: TransportEvent) {
@@ -154,7 +154,7 @@ extension TurnDriver {
         self.action = self.reader.machine.opened(attempt: attempt.number)
         if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         // The response is here: the upgrade beside it is for a later turn.
-        if attempt.transport == .httpSSE { self.parkRival() }
+        if attempt.transport == .httpSSE { self.parkOther() }
     }
 
     // MARK: Payloads
@@ -250,12 +250,12 @@ extension TurnDriver {
         case .fail:
             return
         case .ignore:
-            self.continueWithRival(after: failure)
+            self.continueWithOther(after: failure)
         case .open(let opening) where opening.reason == .replacement:
             self.closeAttempt(outcome: "replaced")
         case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential, .finish:
             // The upgrade beside a POST that has failed may still serve a later turn.
-            if self.attempts.current?.transport == .httpSSE { self.parkRival() }
+            if self.attempts.current?.transport == .httpSSE { self.parkOther() }
             self.closeAttempt(outcome: failure.tag)
             if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         }

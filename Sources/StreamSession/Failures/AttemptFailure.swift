@@ -1,8 +1,8 @@
 package import StreamTransport
 
-/// Why one attempt at a turn ended without a complete response.
+/// The reason why one attempt at a turn ended without a complete response.
 ///
-/// Immutable values, owned by nobody. They hold what a decision needs and what a report says, and no content.
+/// Immutable values without an owner. They hold what a decision and a report need, and no content.
 package enum AttemptFailure: Error, Sendable, Equatable {
     /// The connection failed.
     case transport(TransportFailure)
@@ -10,7 +10,7 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     case closed(code: UInt16, beforeFirstEvent: Bool)
     /// The stream ended without a terminal event.
     case endedEarly
-    /// The answer to the POST ended in order before its first event.
+    /// The answer to the POST ended normally before its first event.
     case endedWithoutEvent
     /// The upgrade was answered with a status code other than 101.
     case upgradeStatus(RefusalFacts)
@@ -18,36 +18,36 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     case httpStatus(RefusalFacts)
     /// The server sent an error instead of the rest of the response.
     case errorEvent(RefusalFacts)
-    /// The response failed, in the server's words.
+    /// The response failed, as the server reported.
     case responseFailed(RefusalFacts)
-    /// The response stopped short for a reason that asking again does not change.
+    /// The response was incomplete for a reason that a repeated request does not change.
     case responseIncomplete(reason: String?)
-    /// The POST was answered with something that is not an event stream.
+    /// The answer to the POST is not an event stream.
     case unexpectedContentType
     /// A binary message, where only text has a meaning.
     case binaryMessage
     /// An event that is not JSON, or that lacks what its type needs.
     case undecodableEvent
-    /// Events that cannot belong to one response; which rule they break.
+    /// Events that cannot belong to one response, with the rule that they break.
     ///
-    /// Of a closing event also the slot, whose content is told by neither.
+    /// For a closing event, also the slot; neither holds content.
     case contradictoryEvents(ResponseOrder.Violation, at: ReplaySlot? = nil)
-    /// Events of a response that can be resumed are missing, or nothing says that none are: `found` is nil then.
+    /// Events of a resumable response are missing; `found` is nil when their absence cannot be excluded.
     case sequenceGap(expected: Int, found: Int?)
-    /// The endpoint answers, and with another API.
+    /// The endpoint answers, but with another API.
     case otherAPI(OtherAPI)
     /// An event over the limit, in bytes.
     case eventTooLarge(limit: Int)
     /// More output of a kind than a turn may have, in bytes.
     case outputTooLarge(limit: Int)
-    /// The server says nothing more, and seems to wait for the output of tools that the response has called.
+    /// The server is silent, and seems to wait for the output of tools that the response has called.
     case toolOutputAwaited
-    /// A budget of time ran out.
+    /// A time budget ran out.
     case timeout(TimeBudget)
     /// The request is larger than a WebSocket message may be.
     case requestTooLarge
 
-    /// What was waited for.
+    /// The event that a time budget waits for.
     package enum TimeBudget: String, Sendable, Equatable, CaseIterable {
         /// The first event of the response.
         case firstEvent
@@ -59,12 +59,13 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         case total
     }
 
-    /// The delay that the server asked for.
+    /// The delay that the server requested.
     package var retryAfter: Duration? { self.refusal?.retryAfter }
 
-    /// True when the server refused the request, and so has not begun to work on it.
+    /// Indicates whether the server refused the request, and so has not begun to work on it.
     ///
-    /// Of the 5xx only 503 says so (RFC 9110 section 15.6.4); what a gateway could not wait for may be under way.
+    /// Of the 5xx codes only 503 means so (RFC 9110 section 15.6.4); after a gateway's timeout the work may be under
+    /// way.
     var isRefusal: Bool {
         switch self {
         case .upgradeStatus: true
@@ -79,7 +80,7 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     /// The usage limit that the server named.
     package var usageLimit: UsageLimitFacts? { self.refusal?.usageLimit }
 
-    /// The server's side of the story, where it told one.
+    /// The server's statement about the refusal, if it made one.
     package var refusal: RefusalFacts? {
         switch self {
         case .upgradeStatus(let facts), .httpStatus(let facts), .errorEvent(let facts), .responseFailed(let facts):
@@ -101,7 +102,7 @@ package enum OtherAPI: String, Sendable, Equatable, CaseIterable {
     case messages = "anthropic-messages"
 }
 
-/// What a server said when it refused a request, over whichever transport.
+/// A server's statement when it refused a request, over either transport.
 package struct RefusalFacts: Sendable, Equatable {
     /// The status code (RFC 9110 section 15); in band it may be missing.
     package let statusCode: Int?
@@ -109,7 +110,7 @@ package struct RefusalFacts: Sendable, Equatable {
     package let errorCode: String?
     /// The error's type: the family that its code belongs to.
     package let errorType: String?
-    /// `Retry-After`, or the server's words about a delay, as time from the receipt.
+    /// The delay of `Retry-After`, or of the server's message, as time from the receipt.
     package let retryAfter: Duration?
     /// The usage limit that was reached.
     package let usageLimit: UsageLimitFacts?
@@ -130,7 +131,7 @@ package struct RefusalFacts: Sendable, Equatable {
     }
 }
 
-/// What matters for a decision about a usage limit.
+/// The facts about a usage limit that a decision needs.
 package struct UsageLimitFacts: Sendable, Equatable {
     /// Time from the receipt until the limit ends; nil when the server did not say.
     package let resetsAfter: Duration?

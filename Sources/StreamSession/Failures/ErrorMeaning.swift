@@ -1,5 +1,5 @@
-// The one table of error codes: what the engine does about a code, and what the caller is told about it, come from the
-// same row. Immutable values, owned by nobody; no message text.
+// The only table of error codes: the engine's reaction to a code and the caller's guidance come from the same row.
+// Immutable values without an owner; no message text.
 
 /// The meaning of an error code or error type of the Responses API.
 ///
@@ -12,7 +12,7 @@ package struct ErrorMeaning: Sendable, Equatable {
         case auth
         /// The request.
         case validation
-        /// The person's options.
+        /// The user's permissions or options.
         case permission
         /// A rate or usage limit.
         case rateLimit
@@ -24,14 +24,14 @@ package struct ErrorMeaning: Sendable, Equatable {
     package let failureClass: FailureClass
     /// The kind of problem.
     package let category: Category
-    /// Whether a person has to do something before the same request can succeed.
+    /// Indicates whether a person has to act before the same request can succeed.
     package let requiresUserAction: Bool
-    /// Whether it points to a defect of the program.
+    /// Indicates whether it points to a defect of the program.
     package let shouldReport: Bool
-    /// Whether it counts beside a status code; otherwise the status code decides where there is one.
+    /// Indicates whether it has precedence over a status code; otherwise the status code decides where there is one.
     package let outranksStatusCode: Bool
 
-    /// The meaning of a name; nil when the table has none that counts.
+    /// Looks up the meaning of a name; nil when the table has no row for it that counts.
     ///
     /// - Parameters:
     ///   - name: a code or a type, as the server spells it.
@@ -43,7 +43,7 @@ package struct ErrorMeaning: Sendable, Equatable {
         self = meaning
     }
 
-    /// The meaning of an error: of its code, or else of its type.
+    /// Looks up the meaning of an error: of its code, or else of its type.
     package init?(code: String?, type: String?, hasStatusCode: Bool) {
         guard
             let meaning = Self(code, hasStatusCode: hasStatusCode) ?? Self(type, hasStatusCode: hasStatusCode)
@@ -51,19 +51,19 @@ package struct ErrorMeaning: Sendable, Equatable {
         self = meaning
     }
 
-    /// Whether a code or a type says that a plan, a quota or a budget is used up, and not that requests come too fast.
+    /// Returns whether a code or a type means that a plan, a quota or a budget is used up, rather than too high a rate.
     package static func isUsageLimit(_ name: String) -> Bool { Self.table[name]?.failureClass == .usageLimit }
 
-    /// Every code and type that has a row.
+    /// All codes and types that have a row, sorted.
     package static var names: [String] { Self.table.keys.sorted() }
 
-    /// The response that a request goes on from is not there, or no more.
+    /// The response that a request continues is unknown to the server, or no longer stored.
     static let forgottenResponse = "previous_response_not_found"
     /// The server does not have the model, or not for this account.
     package static let unknownModel = "model_not_found"
-    /// The input does not fit into what the model can read.
+    /// The input exceeds the model's context.
     package static let inputTooLong = "context_length_exceeded"
-    /// The server has no capacity for the model, and says so after it has tried.
+    /// The server has no capacity for the model, and reports this after retries of its own.
     static let overloaded = "server_is_overloaded"
 
     private init(
@@ -86,7 +86,7 @@ package struct ErrorMeaning: Sendable, Equatable {
     }()
 
     private static let rows: [([String], Self)] = [
-        // Another connection, with all of the input, may do.
+        // Another connection, with all of the input, may succeed.
         ([Self.forgottenResponse, "websocket_connection_limit_reached"], Self(.transient, .server)),
         (["rate_limit_exceeded", "slow_down"], Self(.throttle, .rateLimit)),
         (
@@ -97,7 +97,7 @@ package struct ErrorMeaning: Sendable, Equatable {
         ),
         (["usage_not_included"], Self(.usageLimit, .permission, requiresUserAction: true)),
         (["invalid_api_key"], Self(.credential, .auth)),
-        // The server has tried for long enough: the choice of another model, or of a later time, is the caller's.
+        // The server has retried long enough: the choice of another model, or of a later time, is the caller's.
         ([Self.overloaded], Self(.fatal, .server, requiresUserAction: true)),
         (
             [
@@ -106,12 +106,12 @@ package struct ErrorMeaning: Sendable, Equatable {
                 "image_too_large", "image_too_small", "invalid_base64_image", "invalid_image", "invalid_image_format",
                 "invalid_image_mode", "invalid_image_url", "invalid_prompt", "misalignment_policy_violation",
                 "unsupported_image_media_type",
-                // A connection has all the lanes that it may have: the caller has to take one that exists.
+                // The connection has the maximum number of lanes: the caller has to use an existing one.
                 "websocket_stream_limit_reached",
             ], Self(.fatal, .validation, requiresUserAction: true)
         ),
         (["invalid_stream_id", Self.unknownModel], Self(.fatal, .validation, shouldReport: true)),
-        // The server of the image may answer the next time.
+        // The server of the image may answer the next request.
         (["failed_to_download_image"], Self(.server, .validation, outranksStatusCode: false)),
 
         // Types are families of errors: a status code beside them is more precise.

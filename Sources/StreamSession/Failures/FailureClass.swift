@@ -1,4 +1,4 @@
-/// What a failure says about the transport, the request and the server, and so what may be done about it.
+/// The significance of a failure for the transport, the request and the server, which decides the recovery.
 ///
 /// `AttemptFailure.failureClass` is the table that assigns them.
 package enum FailureClass: String, Sendable, Equatable, CaseIterable {
@@ -6,11 +6,12 @@ package enum FailureClass: String, Sendable, Equatable, CaseIterable {
     case definite
     /// A WebSocket probably cannot work here: worth one more attempt.
     case probable
-    /// This machine has no network: worth one more attempt, and no verdict about anything.
+    /// This machine has no network: worth one more attempt, and no evidence about the transport, the request or the
+    /// server.
     case offline
-    /// The connection is gone, and another may live.
+    /// The connection is lost, and another may succeed.
     case transient
-    /// The response failed, and the transport is fine.
+    /// The response failed, and the transport works.
     case server
     /// The request, or its answer, is too large for a WebSocket.
     case size
@@ -23,7 +24,7 @@ package enum FailureClass: String, Sendable, Equatable, CaseIterable {
     /// The same request would fail in the same way.
     case fatal
 
-    /// When a turn leaves the WebSocket for HTTP.
+    /// The moment when a turn leaves the WebSocket for HTTP.
     package enum Fallback: Sendable, Equatable {
         /// Without another attempt, and the instance stays there.
         case atOnce
@@ -31,13 +32,13 @@ package enum FailureClass: String, Sendable, Equatable, CaseIterable {
         case forThisRequest
         /// When the retries are used up.
         case afterRetries
-        /// The same, and it says nothing about the WebSocket.
+        /// When the retries are used up, without any conclusion about the WebSocket.
         case withoutVerdict
-        /// Never: HTTP would fare no better.
+        /// Never: HTTP would fail the same way.
         case never
     }
 
-    /// True when more than one retry is hardly worth it.
+    /// Indicates whether the failure probably persists, so that more than one retry is hardly worth it.
     var isProbablyThereToStay: Bool {
         switch self {
         case .probable, .offline: true
@@ -45,7 +46,7 @@ package enum FailureClass: String, Sendable, Equatable, CaseIterable {
         }
     }
 
-    /// When a turn leaves the WebSocket after such a failure.
+    /// The moment when a turn leaves the WebSocket after such a failure.
     package var fallback: Fallback {
         switch self {
         case .definite: .atOnce

@@ -1,5 +1,5 @@
-// What a failure means, by its case, its status code or the meaning of its error code (`ErrorMeaning`). It is pure: no
-// state, no clock, no message text.
+// The meaning of a failure, by its case, its status code or the meaning of its error code (`ErrorMeaning`). The
+// functions are pure: no state, no clock, no message text.
 import StreamTransport
 
 #if canImport(Glibc)
@@ -11,7 +11,7 @@ import StreamTransport
 #endif
 
 extension AttemptFailure {
-    /// What the failure means.
+    /// The class of the failure.
     package var failureClass: FailureClass {
         switch self {
         case .transport(let failure): failure.failureClass
@@ -30,16 +30,17 @@ extension AttemptFailure {
         case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
             .timeout(.total):
             .fatal
-        // It is at its address that the other API is, whatever is asked for; HTTP may lead elsewhere.
+        // The other API belongs to the address, whatever is requested; HTTP may lead to a different one.
         case .otherAPI: .definite
         case .requestTooLarge: .size
         }
     }
 
-    /// Whether the connection was gone, rather than the exchange wrong: a kept connection may have died unnoticed.
+    /// Indicates whether the connection was lost, rather than the exchange wrong: a kept connection may have died
+    /// unnoticed.
     var isLossOfConnection: Bool {
         switch self {
-        // Another connection would hear the same about the size.
+        // Another connection would fail with the same size.
         case .closed(let code, _): code != 1009
         case .transport(let failure): failure.cause == .connectionLost || failure.cause == .peerUnresponsive
         case .endedEarly, .endedWithoutEvent, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed,
@@ -50,10 +51,10 @@ extension AttemptFailure {
         }
     }
 
-    /// Whether the server does not have the response that the request goes on from.
+    /// Indicates whether the server does not have the response that the request continues.
     var refusesContinuation: Bool { self.refusal?.errorCode == ErrorMeaning.forgottenResponse }
 
-    /// True when the attempt ended before the server's answer to the request or the upgrade was there.
+    /// Indicates whether the attempt ended before the server had answered the request or the upgrade.
     var precedesAnswer: Bool {
         guard case .transport(let failure) = self else { return false }
         switch failure.phase {
@@ -62,13 +63,13 @@ extension AttemptFailure {
         }
     }
 
-    /// RFC 6455 section 7.4.1.
+    /// Returns the class of a close code (RFC 6455 section 7.4.1).
     private static func classOfClose(_ code: UInt16, beforeFirstEvent: Bool) -> FailureClass {
         switch code {
-        // A policy that closes before it has seen anything is about the WebSocket itself.
+        // A policy violation before the first event concerns the WebSocket itself.
         case 1008: beforeFirstEvent ? .definite : .transient
         case 1009: .size
-        // The peer says that the protocol was broken: something between mangles frames, or both disagree about them.
+        // The peer reports a protocol error: an intermediary corrupts frames, or the endpoints disagree about them.
         case 1002, 1003, 1007, 1010: .probable
         default: .transient
         }
@@ -76,11 +77,11 @@ extension AttemptFailure {
 }
 
 extension TransportFailure {
-    /// What a failed connection means.
+    /// The class of a failed connection.
     fileprivate var failureClass: FailureClass {
         switch self.cause {
-        // The policy, the limit or the credential of the program's own stands in the way, whatever the transport. For a
-        // wrong credential a proxy should say 407 (RFC 9110 section 15.5.8); tinyproxy before 1.11.3 says 401.
+        // The program's own policy, limit or credential prevents the request, over either transport. For a wrong
+        // credential a proxy should answer 407 (RFC 9110 section 15.5.8); tinyproxy before 1.11.3 answers 401.
         case .invalidRequest, .trustAnchorsUnreadable, .clientCertificateUnreadable, .keyNotPinned, .proxyInvalid,
             .proxyRefused(statusCode: 407), .proxyRefused(statusCode: 401), .socksAuthenticationRefused,
             .messageTooLarge, .cancelled, .descriptorsExhausted, .unavailable, .environmentUnusable:
@@ -99,14 +100,14 @@ extension TransportFailure {
         }
     }
 
-    /// Alerts that another handshake would end with as well (RFC 8446 section 6.2): about the client's certificate,
-    /// the version, the name of the server, and the protocol above.
+    /// Alerts that would end another handshake as well (RFC 8446 section 6.2): about the client's certificate, the
+    /// version, the name of the server, and the application protocol.
     private static let lastingAlerts: Set<UInt8> = [42, 43, 44, 45, 46, 48, 49, 70, 71, 86, 112, 116, 120]
 
-    /// No name server answers.
+    /// The code for a lookup that no name server answers.
     private static let temporaryNameFailure = EAI_AGAIN
 
-    /// No interface is up, or no route leads anywhere.
+    /// The codes for a machine without an active interface, or without a route.
     private static let errorsWithoutNetwork: Set<Int32> = [ENETDOWN, ENETUNREACH]
 
     private var classOfTimeout: FailureClass {
@@ -118,7 +119,7 @@ extension TransportFailure {
 
     private var classOfLoss: FailureClass {
         switch self.phase {
-        // A proxy that refuses CONNECT, or a TLS handshake that something between does not like.
+        // A proxy refuses CONNECT, or an intermediary disturbs the TLS handshake.
         case .proxy, .tls: .probable
         case .resolve, .connect, .upgrade, .send, .firstEvent, .stream, .close: .transient
         }
@@ -126,12 +127,12 @@ extension TransportFailure {
 }
 
 extension RefusalFacts {
-    /// An answer to the upgrade other than 101.
+    /// The class of an answer to the upgrade other than 101.
     fileprivate var classOfUpgrade: FailureClass {
         switch self.classOfCode {
         case .usageLimit: return .usageLimit
         case .throttle: return .throttle
-        // Overload is the server's answer to the request, whatever it was asked over.
+        // Overload answers the request, over either transport.
         case .fatal where self.errorCode == ErrorMeaning.overloaded: return .fatal
         case .definite, .probable, .offline, .transient, .server, .size, .credential, .fatal, nil: break
         }
@@ -139,14 +140,15 @@ extension RefusalFacts {
         case 401: return .credential
         case 429: return .throttle
         case 408: return .transient
-        // They say what the server cannot do (RFC 9110 sections 15.6.2 and 15.6.6); every other 5xx may pass.
+        // The codes describe a lasting inability of the server (RFC 9110 sections 15.6.2 and 15.6.6); every other 5xx
+        // may pass.
         case 501, 505: return .definite
         case 500..<600: return .transient
         default: return .definite
         }
     }
 
-    /// An answer to the request: a status code of a POST, an error in band, or a failed response.
+    /// The class of an answer to the request: a status code of a POST, an error in band, or a failed response.
     fileprivate var classOfAnswer: FailureClass {
         if let classOfCode { return classOfCode }
         switch self.statusCode {
@@ -156,20 +158,20 @@ extension RefusalFacts {
         case 408, 409, 425: return .server
         case 501, 505: return .fatal
         case .some(500..<600): return .server
-        // An error that claims success says nothing by its number.
+        // A success code on an error carries no information.
         case .some(200..<300): return .server
         default: return .fatal
         }
     }
 
-    /// An error in band.
+    /// The class of an error in band.
     ///
-    /// Without a status code and without a code that says otherwise it is the server's last word.
+    /// Without a status code and without a code of its own class the error is final for the response.
     fileprivate var classOfErrorEvent: FailureClass {
         self.statusCode == nil ? self.classOfCode ?? .fatal : self.classOfAnswer
     }
 
-    /// What the error's code or type decides, ahead of any status code or where there is none.
+    /// The class that the error's code or type decides, with precedence over a status code or in its absence.
     private var classOfCode: FailureClass? {
         if self.usageLimit != nil { return .usageLimit }
         return ErrorMeaning(code: self.errorCode, type: self.errorType, hasStatusCode: self.statusCode != nil)?
@@ -178,13 +180,14 @@ extension RefusalFacts {
 }
 
 extension AttemptFailure {
-    /// Whether the server may have the request of an attempt over HTTP that ended so without a good answer.
+    /// Indicates whether the server may have received the request of an attempt over HTTP that ended without a good
+    /// answer.
     var mayFollowPOST: Bool {
         switch self {
         case .transport(let failure):
             switch failure.phase {
             case .resolve, .connect, .proxy, .tls, .send: false
-            // The POST's body went out before its answer was waited for.
+            // The POST's body was sent before its answer was awaited.
             case .upgrade, .firstEvent, .stream, .close: true
             }
         case .requestTooLarge:
@@ -196,7 +199,7 @@ extension AttemptFailure {
         }
     }
 
-    /// Whether an attempt over HTTP that ended so had an answer, although not a good one.
+    /// Indicates whether an attempt over HTTP that ended so had an answer, although not a good one.
     var isAnswerToPOST: Bool {
         switch self {
         case .httpStatus, .unexpectedContentType: true

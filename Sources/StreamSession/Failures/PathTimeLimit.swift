@@ -1,22 +1,23 @@
 import StreamTransport
 
-/// Finds out that connections are cut at the same age, as a proxy or a load balancer does that has a limit of time.
+/// Detects that connections are cut at the same age, as by a proxy or a load balancer with a time limit.
 ///
 /// It reads no clock; it belongs to the turn's driver.
 package struct PathTimeLimit: Sendable {
-    /// A younger connection is cut for any reason.
+    /// The age below which a cut is not considered, as it may have any cause.
     static let shortestAge = Duration.seconds(5)
-    /// How many ages are compared.
+    /// The maximum number of ages that are compared.
     static let maximumCount = 16
 
     private var ages: [Duration] = []
 
-    /// No connection was cut yet.
+    /// Creates a detector without any cut connection.
     package init() {}
 
-    /// A connection was cut at this age; nil unless one before was cut at the same.
+    /// Records that a connection was cut at an age; returns nil unless an earlier one was cut at the same age.
     ///
-    /// Ages that differ by less than a fiftieth are the same, but no more than a second, and from a quarter of one on.
+    /// Two ages count as the same when they differ by at most a fiftieth, a tolerance of at least 0.25 and at most 1
+    /// second.
     package mutating func cut(at age: Duration) -> Duration? {
         guard age >= Self.shortestAge else { return nil }
         let tolerance = min(max(age / 50, .milliseconds(250)), .seconds(1))
@@ -26,7 +27,7 @@ package struct PathTimeLimit: Sendable {
 }
 
 extension AttemptFailure {
-    /// Whether the connection ended without a word of the server's about the response.
+    /// Indicates whether the connection ended without a statement of the server about the response.
     package var isCut: Bool {
         switch self {
         case .transport(let failure): failure.cause == .connectionLost

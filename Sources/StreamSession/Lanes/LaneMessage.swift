@@ -1,6 +1,6 @@
-/// A message of a WebSocket that several responses share, as far as it matters for whom it is.
+/// The routing information of a message on a WebSocket that several responses share.
 package struct LaneMessage: Sendable, Equatable {
-    /// What a message is for a lane.
+    /// The significance of a message for a lane.
     package enum Kind: Sendable, Equatable {
         /// A piece of a response.
         case content
@@ -8,21 +8,21 @@ package struct LaneMessage: Sendable, Equatable {
         case end
         /// An error: the end of a response, or the refusal of a request.
         case error
-        /// A sign of life, or news that concern everyone.
+        /// A sign of life, or information for all members.
         case news
-        /// The answer to what was put into a running response.
+        /// The answer to input that was added to a running response.
         case answer
-        /// Nothing that can be read.
+        /// A message that cannot be read.
         case unreadable
     }
 
     /// The lane that the message names; nil when it names none.
     package var lane: String?
-    /// What it is.
+    /// The message's kind.
     package var kind: Kind
-    /// The fingerprint of the identifier that it has, a response's or an item's; 0 when it has none.
+    /// The fingerprint of the identifier in the message, of a response or an item; 0 when it has none.
     package var name: UInt64
-    /// Whether the identifier begins with the message.
+    /// Indicates whether the message announces the identifier.
     package var isAnnouncement: Bool
 
     /// A message.

@@ -1,11 +1,11 @@
-/// Who reads the socket for all the others, and when nobody does.
+/// The choice of the member that reads the socket for all the others.
 ///
-/// There is always a reader while anybody waits; it also keeps the others' time. Nobody is appointed who does not wait.
+/// There is a reader as long as a member waits; it also keeps the others' time. Only a waiting member is appointed.
 extension LaneTable {
-    /// Whether the socket may be read: no member has too much unread.
+    /// Indicates whether the socket may be read: no member has too much unread.
     package var mayRead: Bool { self.full.isEmpty }
 
-    /// A member has no events and waits for some.
+    /// Records that a member has no events and waits for some; returns whether it reads or sleeps.
     package mutating func waits(_ member: Member) -> Waiting {
         guard self.reader == nil || self.reader == member else {
             if !self.sleepers.contains(member) { self.sleepers.append(member) }
@@ -16,7 +16,7 @@ extension LaneTable {
         return .reads
     }
 
-    /// A member waits no more, for whatever reason; returns who reads from then on, if that changes.
+    /// Records that a member waits no more, for any reason; returns the new reader, if that changes.
     package mutating func stoppedWaiting(_ member: Member) -> Member? {
         self.sleepers.removeAll { $0 == member }
         guard self.reader == member else { return nil }
@@ -24,17 +24,17 @@ extension LaneTable {
         return self.nextReader()
     }
 
-    /// A member sleeps no more, because it has events; the reader stays what it is.
+    /// Records that a member sleeps no more, because it has events; the reader does not change.
     package mutating func stoppedSleeping(_ member: Member) { self.sleepers.removeAll { $0 == member } }
 
-    /// Takes the role of the reader for a moment; false when somebody has it.
+    /// Takes the role of the reader for a moment; returns false when another member has it.
     package mutating func takesRole(_ member: Member) -> Bool {
         guard self.reader == nil else { return false }
         self.reader = member
         return true
     }
 
-    /// Bytes were put aside for a member.
+    /// Records that bytes were put aside for a member.
     package mutating func put(_ byteCount: Int, for member: Member) {
         guard self.entries[member] != nil else { return }
         let count = self.unreadByteCounts[member, default: 0] + byteCount
@@ -42,7 +42,8 @@ extension LaneTable {
         if count >= self.highWatermark { self.full.insert(member) }
     }
 
-    /// A member has taken what was put aside for it, but for so many bytes; true when that lets reading go on.
+    /// Records that a member has taken what was put aside for it except `byteCount` bytes; returns true when reading
+    /// may resume.
     package mutating func took(_ member: Member, leaving byteCount: Int) -> Bool {
         guard self.entries[member] != nil else { return false }
         self.unreadByteCounts[member] = byteCount
@@ -50,7 +51,7 @@ extension LaneTable {
         return self.full.isEmpty
     }
 
-    /// Appoints the one who has waited longest.
+    /// Appoints the member that has waited longest.
     mutating func nextReader() -> Member? {
         guard self.reader == nil, !self.sleepers.isEmpty else { return nil }
         self.reader = self.sleepers.removeFirst()

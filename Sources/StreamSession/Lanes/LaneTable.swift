@@ -1,11 +1,12 @@
-/// Decides how one WebSocket is shared: who may send, whom a message is for, who reads, and what is dropped.
+/// Decides how one WebSocket is shared: which member may send, which one receives a message or reads, and what is
+/// dropped.
 ///
-/// A member is one user of the socket. Its requests say which lane they are for; those of a lane go out one after the
-/// other, and at most sixteen lanes have a response under way: that is what servers allow. A response whose
-/// member has left goes on at the server; its messages are dropped, and it occupies its lane to the end.
+/// A member is one user of the socket. Each of its requests names a lane; the requests of a lane go out one after the
+/// other, and at most sixteen lanes have a response under way, which is the limit of the servers. A response whose
+/// member has left continues at the server; its messages are dropped, and it occupies its lane to the end.
 ///
-/// A message with an identifier that a response has announced (`LaneNames`) is that response's, whether or not it names
-/// a lane, and nobody's when the response has ended or occupies another lane than the message names.
+/// A message with an identifier that a response has announced (`LaneNames`) belongs to that response, whether or not it
+/// names a lane. It is dropped when the response has ended or occupies another lane than the message names.
 ///
 /// It performs no I/O, reads no clock and starts no task. Its owner is the lock of the shared socket.
 package struct LaneTable: Sendable {
@@ -15,23 +16,23 @@ package struct LaneTable: Sendable {
         package let number: Int
     }
 
-    /// What becomes of a message that a member sends.
+    /// The outcome of sending a member's message.
     package enum Sending: Sendable, Equatable {
         /// It goes out.
         case now
         /// It is kept until `starts` names the member.
         case later
-        /// The member is gone, and so is the message.
+        /// The member has left, and its message is dropped.
         case never
     }
 
-    /// What becomes of a message that has arrived.
+    /// The consequences of a message that has arrived.
     package struct Delivery: Sendable, Equatable {
-        /// Who gets it, in order.
+        /// The members that get it, in order.
         package var recipients: [Member] = []
-        /// Whose messages go out, which were kept, in order.
+        /// The members whose kept messages go out now, in order.
         package var starts: [Member] = []
-        /// Whether nobody can say which of several responses it is a piece of, so that the socket is of no use.
+        /// Indicates whether a piece cannot be assigned to one of several responses, which makes the socket unusable.
         package var breaksSocket = false
 
         /// A delivery.
@@ -42,13 +43,13 @@ package struct LaneTable: Sendable {
         }
     }
 
-    /// What follows when a member leaves.
+    /// The consequences of a member's departure.
     package struct Departure: Sendable, Equatable {
-        /// Whether nobody uses the socket any more.
+        /// Indicates whether no member uses the socket any more.
         package var isLast = false
-        /// Members whose requests would wait for responses that nobody reads, and may never end.
+        /// Members whose requests would wait for responses that no member reads and that may never end.
         package var stranded: [Member] = []
-        /// Whether reading goes on, which was held up for the one who has left.
+        /// Indicates whether reading resumes that was held up for the member that left.
         package var resumesReading = false
 
         /// A departure.
@@ -59,11 +60,11 @@ package struct LaneTable: Sendable {
         }
     }
 
-    /// What a member does that wants events and has none.
+    /// The action of a member that wants events and has none.
     package enum Waiting: Sendable, Equatable {
-        /// It reads for everyone.
+        /// It reads for all members.
         case reads
-        /// It waits for the one who does.
+        /// It waits for the reader.
         case sleeps
     }
 
@@ -78,21 +79,21 @@ package struct LaneTable: Sendable {
         var lane = ""
         var request = Request.none
         var responseCount = 0
-        /// Whether something was put into the newest response.
+        /// Indicates whether input was added to the newest response.
         var isSteered = false
     }
 
     /// A response under way.
     struct Occupant {
-        /// Who asked for it; nil when that one has left.
+        /// The member that requested it; nil when it has left.
         var member: Member?
-        /// Whether anything of it has come.
+        /// Indicates whether any message of it has arrived.
         var isAnswered = false
-        /// Counts the responses of the socket.
+        /// The number of the response; the responses of a socket are counted.
         let number: Int
     }
 
-    /// How many lanes of a socket have a response under way at most.
+    /// The maximum number of lanes of a socket that have a response under way.
     package static let maximumRunningCount = 16
 
     var entries: [Member: Entry] = [:]
@@ -102,9 +103,9 @@ package struct LaneTable: Sendable {
     private var memberCount = 0
     private var responseCount = 0
     private var names = LaneNames()
-    /// Whether every piece of a response has named its lane so far.
+    /// Indicates whether every piece of a response has named its lane so far.
     private var areLanesNamed = true
-    /// Whether a response has ended.
+    /// Indicates whether a response has ended.
     private var hasEnded = false
 
     var reader: Member?
@@ -114,11 +115,11 @@ package struct LaneTable: Sendable {
     let highWatermark: Int
     let lowWatermark: Int
 
-    /// A socket that nobody uses.
+    /// Creates the table of a socket without members.
     ///
-    /// Reading stops when a member has `highWatermark` unread bytes, and goes on when it has `lowWatermark` or fewer.
+    /// Reading stops when a member has `highWatermark` unread bytes, and resumes when it has `lowWatermark` or fewer.
     ///
-    /// Marks out of range become the nearest that let reading go on: 1 and more, and 0 up to one below that.
+    /// Marks out of range become the nearest that let reading resume: 1 and more, and 0 up to one below that.
     package init(highWatermark: Int, lowWatermark: Int) {
         self.highWatermark = max(1, highWatermark)
         self.lowWatermark = min(max(0, lowWatermark), self.highWatermark - 1)
@@ -126,7 +127,7 @@ package struct LaneTable: Sendable {
 
     // MARK: Members
 
-    /// Somebody wants to use the socket.
+    /// Adds a member.
     package mutating func joined() -> Member {
         self.memberCount += 1
         let member = Member(number: self.memberCount)
@@ -134,28 +135,28 @@ package struct LaneTable: Sendable {
         return member
     }
 
-    /// Whether a request on a lane would wait for a response that nobody reads.
+    /// Returns whether a request on a lane would wait for a response that no member reads.
     package func isAbandoned(lane: String) -> Bool {
         if let occupant = self.occupants[lane] { return occupant.member == nil }
         return self.occupants.count == Self.maximumRunningCount && self.occupants.values.contains { $0.member == nil }
     }
 
-    /// Whether a member's request waits for its turn.
+    /// Returns whether a member's request waits for its turn.
     package func isWaitingForTurn(_ member: Member) -> Bool { self.entries[member]?.request == .waiting }
 
-    /// Whether a member has had a response and has asked for nothing since.
+    /// Returns whether a member has had a response and has requested none since.
     package func isIdle(_ member: Member) -> Bool {
         guard let entry = self.entries[member] else { return false }
         return entry.request == .none && entry.responseCount > 0
     }
 
-    /// Whether nobody uses the socket.
+    /// Indicates whether the socket has no members.
     package var isUnused: Bool { self.entries.isEmpty }
 
-    /// Whether a response is under way.
+    /// Indicates whether a response is under way.
     package var isBusy: Bool { !self.occupants.isEmpty }
 
-    /// A member uses the socket no more.
+    /// Removes a member.
     package mutating func left(_ member: Member) -> Departure {
         guard let entry = self.entries.removeValue(forKey: member) else { return Departure() }
         self.waitingRequests.removeAll { $0 == member }
@@ -165,7 +166,8 @@ package struct LaneTable: Sendable {
         var departure = Departure(isLast: self.entries.isEmpty)
         departure.resumesReading = self.full.remove(member) != nil && self.full.isEmpty
         if entry.request == .none, entry.isSteered, self.occupants[entry.lane] == nil {
-            // The server may still answer what was put in with a response that nobody asked for: nobody else may read it.
+            // The server may still answer added input with a response that was not requested: no other member may read
+            // it.
             self.responseCount += 1
             self.occupants[entry.lane] = Occupant(member: nil, number: self.responseCount)
             return departure
@@ -180,12 +182,12 @@ package struct LaneTable: Sendable {
 
     // MARK: Sending
 
-    /// A member asks for a response on a lane.
+    /// Records a member's request for a response on a lane, and returns whether it may be sent.
     package mutating func requested(_ member: Member, on lane: String) -> Sending {
         guard let entry = self.entries[member] else { return .never }
         switch entry.request {
         case .waiting: return .later
-        // One more than its member has waited for: the server has to say what it thinks of it.
+        // The member has a response under way already: the server decides about one more.
         case .running: return .now
         case .none: break
         }
@@ -195,7 +197,7 @@ package struct LaneTable: Sendable {
         return self.startRequests() == [member] ? .now : .later
     }
 
-    /// A member puts something into its response.
+    /// Records that a member adds input to its response, and returns whether it may be sent.
     package mutating func steered(_ member: Member) -> Sending {
         guard let entry = self.entries[member] else { return .never }
         self.steering.append(member)
@@ -203,7 +205,7 @@ package struct LaneTable: Sendable {
         return entry.request == .waiting ? .later : .now
     }
 
-    /// Lets the requests go out that may: none may that was not stopped by what has changed.
+    /// Starts the waiting requests that a change has unblocked, and returns their members in order.
     private mutating func startRequests() -> [Member] {
         var started: [Member] = []
         for member in self.waitingRequests where self.occupants.count < Self.maximumRunningCount {
@@ -220,11 +222,11 @@ package struct LaneTable: Sendable {
 
     // MARK: Receiving
 
-    /// A message has arrived.
+    /// Returns the consequences of a message that has arrived.
     ///
-    /// One that names no lane is for the response that has its identifier, for the lane without a name, or for the only
-    /// response under way: some servers do not repeat the name. When one has named the lane of every piece, and a
-    /// response has ended, a piece without a lane may be what is left of that.
+    /// A message that names no lane belongs to the response that has its identifier, to the lane without a name, or to
+    /// the only response under way: some servers do not repeat the name. When a response has named the lane of every
+    /// piece, and a response has ended, a piece without a lane may be a remainder of that one.
     package mutating func received(_ message: LaneMessage) -> Delivery {
         let isPiece = message.kind == .content || message.kind == .end
         let wereLanesNamed = self.areLanesNamed
@@ -267,7 +269,7 @@ package struct LaneTable: Sendable {
     }
 
     private mutating func deliver(_ kind: LaneMessage.Kind, to lane: String) -> Delivery {
-        // What is left of a response that has ended is nobody's.
+        // A remainder of a response that has ended is dropped.
         guard let occupant = self.occupants[lane] else { return Delivery() }
         var delivery = Delivery(recipients: [occupant.member].compactMap { $0 })
         switch kind {
@@ -291,7 +293,7 @@ package struct LaneTable: Sendable {
         return delivery
     }
 
-    /// An error that names no lane refuses the oldest request of which nothing has come, or concerns everyone.
+    /// Delivers an error that names no lane: it refuses the oldest unanswered request, or else concerns all of them.
     private mutating func deliverErrorWithoutLane() -> Delivery {
         let lanes = self.occupants.sorted { $0.value.number < $1.value.number }
         let refused = lanes.first { !$0.value.isAnswered }.map { [$0] } ?? lanes

@@ -10,39 +10,39 @@ package struct EarlierResponses: Sendable {
     private var order: [UInt64] = []
     private var oldest = 0
 
-    /// Whether there was one.
+    /// Indicates whether there was one.
     private(set) var hasResponses = false
     private var habits = Habits()
-    /// Whether the request has the outputs of calls of the newest one.
+    /// Indicates whether the request has the outputs of calls of the newest one.
     package var areCallsAnswered = false
     /// The identifier that the newest response has ended with: one that is not announced has no other.
     private(set) var lastEndID: String?
 
     /// The habits of a response, or of all of them.
     struct Habits: Sendable {
-        /// Whether it has announced its items; nil when it had none.
+        /// Indicates whether it has announced its items; nil when it had none.
         var announcesItems: Bool?
-        /// Whether it has announced its items, each under one name; nil when it had none.
+        /// Indicates whether it has announced its items, each under one name; nil when it had none.
         var namesItems: Bool?
-        /// Whether it has numbered its events without a gap.
+        /// Indicates whether it has numbered its events without a gap.
         var countsByOne = false
-        /// Whether it was created before anything else of it came.
+        /// Indicates whether it was created before anything else of it came.
         var createsResponses = false
     }
 
-    /// Whether every response with items has announced them.
+    /// Indicates whether every response with items has announced them.
     var announcesItems: Bool { self.habits.announcesItems == true }
-    /// Whether every response with items has announced them, each under one name.
+    /// Indicates whether every response with items has announced them, each under one name.
     package var namesItems: Bool { self.habits.namesItems == true }
-    /// Whether every response has numbered its events without a gap.
+    /// Indicates whether every response has numbered its events without a gap.
     package var countsByOne: Bool { self.habits.countsByOne }
-    /// Whether every response was created before anything else of it came.
+    /// Indicates whether every response was created before anything else of it came.
     var createsResponses: Bool { self.habits.createsResponses }
 
     /// A connection that has carried no response.
     package init() {}
 
-    /// Whether an item of an earlier response had a name.
+    /// Returns whether an item of an earlier response had a name.
     func contains(_ name: UInt64) -> Bool { self.names.contains(name) }
 
     /// Another response was carried, with items of these names; `endID` is the identifier that it has ended with.

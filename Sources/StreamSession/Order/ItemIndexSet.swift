@@ -7,10 +7,10 @@ struct ItemIndexSet: Sendable {
 
     private var words: [UInt64] = []
 
-    /// True when no index is in the set.
+    /// Indicates whether no index is in the set.
     var isEmpty: Bool { self.words.isEmpty }
 
-    /// True when the index is in the set.
+    /// Returns whether the index is in the set.
     func contains(_ index: Int) -> Bool {
         let word = index >> 6
         return self.words.indices.contains(word) && self.words[word] & (1 << UInt64(index & 63)) != 0
@@ -28,7 +28,7 @@ struct ItemIndexSet: Sendable {
         return true
     }
 
-    /// True when an index of the set is missing in another one.
+    /// Returns whether an index of the set is missing in another one.
     func hasIndex(beyond other: Self) -> Bool {
         self.words.indices.contains { word in
             let others = other.words.indices.contains(word) ? other.words[word] : 0

@@ -38,9 +38,9 @@
 ///
 /// # Items' identifiers
 ///
-/// An item's identifier decides over its index where both are given: what names an item is that item's, whatever index it
-/// has (`place`). An item that is announced once more at another index is another one from there on. Some servers change
-/// identifiers from event to event: one that is new where another one is known says nothing. Later, on a
+/// An item's identifier decides over its index where both are given: what names an item is that item's, whatever index
+/// it has (`place`). An item that is announced once more at another index is another one from there on. Some servers
+/// change identifiers from event to event: one that is new where another one is known says nothing. Later, on a
 /// connection whose responses named each item once (`EarlierResponses`), they tell late events of an earlier response:
 ///
 /// | what comes on such a connection | verdict |
@@ -58,8 +58,8 @@
 ///
 /// Some servers give every response the same identifier: one that is created with the identifier of the response before
 /// is the response that was asked for, and so is an item that is announced once more. Where the request has the outputs
-/// of calls of the response before, it is that response once more if it announces its items again: those are foreign, and
-/// so is its end, if it lists them.
+/// of calls of the response before, it is that response once more if it announces its items again: those are foreign,
+/// and so is its end, if it lists them.
 ///
 /// # Other agents
 ///
@@ -97,18 +97,19 @@ package struct ResponseOrder: Sendable {
     private var phase: Phase = .beginning
     /// The identifier that the response was created with; nil when the server told none.
     private var responseID: String?
-    /// Whether the response is fetched again under its identifier.
+    /// Indicates whether the response is fetched again under its identifier.
     private var isResumed = false
     private var hasOutput = false
-    /// Whether an event that begins something with output has come once more, under its number.
+    /// Indicates whether an event that begins something with output has come once more, under its number.
     private var isRewound = false
     private var added = ItemIndexSet()
-    /// Whether an item of the root agent was announced.
+    /// Indicates whether an item of the root agent was announced.
     private var hasAnnounced = false
     private var done = ItemIndexSet()
     /// Items that deltas or closing texts have come of.
     private var written = ItemIndexSet()
-    /// Open items with output that were announced again: more deltas of theirs would be those of an answer that begins anew.
+    /// Open items with output that were announced again: more deltas of theirs would be those of an answer that begins
+    /// anew.
     private var begunAgain = ItemIndexSet()
     /// The slot of the last input, if that was output and fine: more of it is fine as well, and changes nothing.
     private var running: ReplaySlot?
@@ -120,17 +121,19 @@ package struct ResponseOrder: Sendable {
     private var itemNames: [Int: UInt64] = [:]
     /// All of them.
     private var names: Set<UInt64> = []
-    /// The index of the item with an identifier: that of its last announcement, or else of its first delta or closing text.
+    /// The index of the item with an identifier: that of its last announcement, or else of its first delta or closing
+    /// text.
     ///
     /// What was only done has none: some servers give everything one identifier.
     private var places: [UInt64: Int] = [:]
-    /// Whether output was this response's own: where items are named, output with a name that no earlier response had.
+    /// Indicates whether output was this response's own: where items are named, output with a name that no earlier
+    /// response had.
     private var hasOwnOutput = false
-    /// Whether output was taken for that of an earlier response.
+    /// Indicates whether output was taken for that of an earlier response.
     private var hasDroppedOutput = false
-    /// Whether such output had a name that no response has announced.
+    /// Indicates whether such output had a name that no response has announced.
     private var hasDroppedUnknown = false
-    /// Whether the response was created before anything else of it came.
+    /// Indicates whether the response was created before anything else of it came.
     private var wasCreated = false
     /// The identifier that the response has ended with.
     private var endID: String?
@@ -140,7 +143,8 @@ package struct ResponseOrder: Sendable {
     private var asides = ItemIndexSet()
     /// Items that have the name of another one.
     private var repeats = ItemIndexSet()
-    /// Whether the response has ended under an identifier that no event before had, where identifiers do not change.
+    /// Indicates whether the response has ended under an identifier that no event before had, where identifiers do not
+    /// change.
     private var hasForeignEnd = false
     /// A bit for each oddity that was seen.
     private var seenOddities: UInt8 = 0
@@ -169,16 +173,16 @@ package struct ResponseOrder: Sendable {
         return earlier
     }
 
-    /// Whether a jump in the numbers of events is a sign of another response.
+    /// Indicates whether a jump in the numbers of events is a sign of another response.
     package var expectsEveryNumber: Bool { self.earlier.countsByOne }
 
-    /// Whether an item has been announced under the same name at another index.
+    /// Returns whether an item has been announced under the same name at another index.
     package func isRepeated(_ outputIndex: Int) -> Bool { self.repeats.contains(outputIndex) }
 
-    /// Whether an item has been announced under the same name at the same index.
+    /// Returns whether an item has been announced under the same name at the same index.
     func isAnnounced(_ name: UInt64, at outputIndex: Int) -> Bool { name != 0 && self.itemNames[outputIndex] == name }
 
-    /// Whether an item has been announced under the same name at two indices.
+    /// Indicates whether an item has been announced under the same name at two indices.
     package var hasRepeats: Bool { !self.repeats.isEmpty }
 
     /// The index of the item that an event with this name and index belongs to.
@@ -186,28 +190,28 @@ package struct ResponseOrder: Sendable {
         name == 0 || outputIndex < 0 ? outputIndex : self.places[name] ?? outputIndex
     }
 
-    /// Whether nothing but an event's index says which item it belongs to, and no item was announced there.
+    /// Returns whether nothing but an event's index says which item it belongs to, and no item was announced there.
     package func isUnannounced(_ name: UInt64, at outputIndex: Int) -> Bool {
         name == 0 && !self.added.contains(outputIndex)
     }
 
-    /// Whether an item belongs to an agent other than the root.
+    /// Returns whether an item belongs to an agent other than the root.
     package func isAside(_ outputIndex: Int) -> Bool { self.asides.contains(outputIndex) }
 
-    /// Whether an index may stand for several items.
+    /// Indicates whether an index may stand for several items.
     package var areIndicesShared: Bool {
         [Oddity.itemAddedAgain, .itemDoneAgain, .itemContinued].contains(where: self.hasSeen)
     }
 
     /// How many items are done, from the first on without a gap.
     ///
-    /// It is 0 when items cannot be told apart by their indices, because some share one: such items cannot be given back
-    /// to the server in place of the output that was delivered at their indices.
+    /// It is 0 when items cannot be told apart by their indices, because some share one: such items cannot be given
+    /// back to the server in place of the output that was delivered at their indices.
     package var finishedItemCount: Int {
         self.areIndicesShared ? 0 : self.done.leadingCount
     }
 
-    /// True when the response was odd in this way.
+    /// Returns whether the response was odd in this way.
     package func hasSeen(_ oddity: Oddity) -> Bool { self.seenOddities & (1 << oddity.rawValue) != 0 }
 
     /// The response is fetched again from where it broke, and goes on.
@@ -252,7 +256,7 @@ package struct ResponseOrder: Sendable {
         }
     }
 
-    /// Whether a response that goes on is named by an event otherwise than before the break.
+    /// Returns whether a response that goes on is named by an event otherwise than before the break.
     ///
     /// The number alone does not say that an event has come before, where the server makes its events anew.
     ///
@@ -262,7 +266,7 @@ package struct ResponseOrder: Sendable {
         return !responseID.utf8.elementsEqual(known.utf8) && !self.hasSeen(.responseIDChanged)
     }
 
-    /// Whether an item of a response that goes on is named by an event otherwise than before the break.
+    /// Returns whether an item of a response that goes on is named by an event otherwise than before the break.
     ///
     /// Mutating like the other one.
     package mutating func isOther(_ name: UInt64, at outputIndex: Int) -> Bool {
@@ -286,14 +290,14 @@ package struct ResponseOrder: Sendable {
         }
     }
 
-    /// The response, or an item of it, was begun again under the number that it was begun with: the events from there on
-    /// are sent again, or the answer begins anew.
+    /// The response, or an item of it, was begun again under the number that it was begun with: the events from there
+    /// on are sent again, or the answer begins anew.
     package mutating func rewound(to outputIndex: Int? = nil) {
         let hasOutput = outputIndex.map { self.written.contains($0) } ?? self.hasOutput
         self.isRewound = self.isRewound || hasOutput
     }
 
-    /// Whether an event that contradicts an earlier one of its number shows that the answer has begun anew.
+    /// Indicates whether an event that contradicts an earlier one of its number shows that the answer has begun anew.
     package var hasRestarted: Bool { self.isRewound }
 
     /// The server says that another answer takes the place of the one that it has begun.
@@ -349,7 +353,7 @@ package struct ResponseOrder: Sendable {
         }
     }
 
-    /// Whether a delta is more output of the slot and the item that the last one was output of.
+    /// Returns whether a delta is more output of the slot and the item that the last one was output of.
     @inline(__always)
     package func isRunning(_ shape: UInt) -> Bool { shape != 0 && shape == self.runningShape }
 
@@ -425,16 +429,17 @@ package struct ResponseOrder: Sendable {
         return verdict
     }
 
-    /// Whether what the end has beyond the events before it may be another response's.
+    /// Indicates whether what the end has beyond the events before it may be another response's.
     package var endsUnderAnotherName: Bool { self.hasForeignEnd }
 
-    /// Whether an item that is not done may be one that an earlier response of the connection has announced late.
+    /// Indicates whether an item that is not done may be one that an earlier response of the connection has announced
+    /// late.
     var mayHaveLateItem: Bool { self.earlier.hasResponses && self.hasOpenItem }
 
-    /// Whether an item was added that is not done.
+    /// Indicates whether an item was added that is not done.
     var hasOpenItem: Bool { self.added.hasIndex(beyond: self.done) }
 
-    /// Whether the identifier is that of the response before, and not also that of the one that is read.
+    /// Returns whether the identifier is that of the response before, and not also that of the one that is read.
     private func isPrevious(_ responseID: String?) -> Bool {
         guard let responseID, let previous = self.previousResponseID, responseID.utf8.elementsEqual(previous.utf8)
         else {
@@ -443,7 +448,8 @@ package struct ResponseOrder: Sendable {
         return self.phase == .beginning || self.responseID?.utf8.elementsEqual(previous.utf8) != true
     }
 
-    /// Whether the end of the response before comes once more, which was perhaps not announced: it lists its items.
+    /// Returns whether the end of the response before comes once more, which was perhaps not announced: it lists its
+    /// items.
     private func isPreviousEnd(_ responseID: String?, _ names: [UInt64]) -> Bool {
         guard let responseID, let previous = self.earlier.lastEndID, responseID.utf8.elementsEqual(previous.utf8),
             // Some servers give every response the same identifier.
@@ -452,14 +458,14 @@ package struct ResponseOrder: Sendable {
         return names.contains { $0 != 0 && self.earlier.contains($0) && !self.names.contains($0) }
     }
 
-    /// Whether an announcement is one of the response before, which comes once more.
+    /// Returns whether an announcement is one of the response before, which comes once more.
     private func isAnnouncedByPrevious(_ name: UInt64) -> Bool {
         guard self.earlier.areCallsAnswered, let previous = self.previousResponseID, let responseID = self.responseID
         else { return false }
         return responseID.utf8.elementsEqual(previous.utf8) && self.earlier.contains(name)
     }
 
-    /// Whether output of the root agent has come at an index.
+    /// Returns whether output of the root agent has come at an index.
     private func hasRootOutput(at outputIndex: Int) -> Bool {
         self.written.contains(outputIndex) && !self.asides.contains(outputIndex)
     }
@@ -493,7 +499,7 @@ package struct ResponseOrder: Sendable {
         self.runningShape = 0
     }
 
-    /// Whether an item that is announced is open and has output.
+    /// Returns whether an item that is announced is open and has output.
     ///
     /// What goes on with a response may announce its items again.
     private func isWritten(_ name: UInt64, at outputIndex: Int) -> Bool {
@@ -509,7 +515,7 @@ package struct ResponseOrder: Sendable {
         if !isDone { self.places[name] = outputIndex }
     }
 
-    /// Whether output with a name is no output of this response; nil when nothing says so.
+    /// Returns whether output with a name is no output of this response; nil when nothing says so.
     ///
     /// A response that ends without output of its own names may have had output that was dropped here.
     private mutating func judge(_ name: UInt64, at outputIndex: Int, isDone: Bool = false) -> Verdict? {

@@ -4,10 +4,10 @@
 ///
 /// # Numbers
 ///
-/// A server that numbers its events begins at 0 for each response and adds 1 each time. Another first number is accepted,
-/// as nothing says that something came before it. Many servers send no numbers. Events that are no part of a response
-/// (signs of life, metadata) may use numbers up without saying so: an event without a number may account for one that
-/// is missing. A negative number is none, and so is one that has no successor.
+/// A server that numbers its events begins at 0 for each response and adds 1 each time. Another first number is
+/// accepted, as nothing says that something came before it. Many servers send no numbers. Events that are no part of a
+/// response (signs of life, metadata) may use numbers up without saying so: an event without a number may account for
+/// one that is missing. A negative number is none, and so is one that has no successor.
 ///
 /// # Resumable and other responses
 ///
@@ -18,10 +18,11 @@
 /// excuse every gap that they can fill.
 ///
 /// The numbers of other responses decide one thing: an event that comes again under its number has come before. Some
-/// servers send the same number with every event, or begin anew in between. As soon as a number comes with two different
-/// events the numbering is not usable, and every event after that is untracked. Before a second number has come nothing
-/// is called a duplicate, because it is not known whether the server counts at all. Output whose number was left out
-/// between two others shows that the server counts and has changed the order of its events, or of their numbers.
+/// servers send the same number with every event, or begin anew in between. As soon as a number comes with two
+/// different events the numbering is not usable, and every event after that is untracked. Before a second number has
+/// come nothing is called a duplicate, because it is not known whether the server counts at all. Output whose number
+/// was left out between two others shows that the server counts and has changed the order of its events, or of their
+/// numbers.
 ///
 /// # Memory
 ///
@@ -60,7 +61,7 @@ package struct SequenceTracker: Sendable {
     /// How many numbers are remembered.
     package static let windowSize = 1_024
 
-    /// True when the response can be fetched again from a number on.
+    /// Indicates whether the response can be fetched again from a number on.
     package let isResumable: Bool
     private var isUsable = true
     /// The highest number that has come.
@@ -77,11 +78,12 @@ package struct SequenceTracker: Sendable {
     private var unnumberedOutputCount = 0
     /// The first number of the gap that the server was asked for last.
     private var askedNumber: Int?
-    /// Whether a number was missing, or came late.
+    /// Indicates whether a number was missing, or came late.
     private var hasLeapt = false
-    /// Whether output has come late whose number lies between two others that have come: others have overtaken it.
+    /// Indicates whether output has come late whose number lies between two others that have come: others have
+    /// overtaken it.
     package private(set) var hasOvertakenOutput = false
-    /// Whether events without a number have been shown to use numbers up.
+    /// Indicates whether events without a number have been shown to use numbers up.
     private var unnumberedUseNumbers = false
     /// The fingerprint of a number stands at its remainder; 0 stands for a number that has not come.
     ///
@@ -111,10 +113,10 @@ package struct SequenceTracker: Sendable {
         return true
     }
 
-    /// Whether every number from the first on has come, in order.
+    /// Indicates whether every number from the first on has come, in order.
     package var countsByOne: Bool { self.isUsable && !self.hasLeapt && self.lowest < (self.highest ?? 0) }
 
-    /// Whether numbers of a response that can be fetched again are missing before this one.
+    /// Returns whether numbers of a response that can be fetched again are missing before this one.
     package func leavesNumbersOut(_ number: Int?) -> Bool {
         guard self.isUsable, self.isResumable, let number, number < .max, let highest = self.highest else {
             return false
@@ -122,10 +124,10 @@ package struct SequenceTracker: Sendable {
         return number > highest + 1
     }
 
-    /// Whether numbers say nothing, so that none need be looked at.
+    /// Indicates whether numbers say nothing, so that none need be looked at.
     package var ignoresNumbers: Bool { !self.isUsable }
 
-    /// Whether the event has come before: the same one, with the same number.
+    /// Returns whether the event has come before: the same one, with the same number.
     package func isRepeated(_ number: Int?, fingerprint: UInt64) -> Bool {
         guard self.isUsable, let number, let highest = self.highest, number <= highest, number >= self.lowest,
             self.isResumable || self.lowest < highest
@@ -134,7 +136,7 @@ package struct SequenceTracker: Sendable {
         return self.fingerprints[number & (self.fingerprints.count - 1)] == Self.known(fingerprint)
     }
 
-    /// Whether an event with the number has come that is still remembered.
+    /// Returns whether an event with the number has come that is still remembered.
     package func isTaken(_ number: Int?) -> Bool {
         guard self.isUsable, let number, let highest = self.highest, number <= highest, number >= self.lowest,
             highest - number < Self.windowSize
@@ -199,7 +201,7 @@ package struct SequenceTracker: Sendable {
         return isGap ? .gap(expected: expected, found: number) : .inOrder
     }
 
-    /// Whether events without a number have used up the numbers that are missing, as the server has been asked.
+    /// Returns whether events without a number have used up the numbers that are missing, as the server has been asked.
     private mutating func isExcused(from expected: Int, isGap: Bool) -> Bool {
         let wasAsked = self.askedNumber == expected
         self.askedNumber = expected

@@ -1,7 +1,7 @@
 /// Where in a channel the output of each slot lies.
 ///
-/// It is a part of `ReplayChannel` and belongs to its owner. It is written when the slot changes, and so hardly ever: in
-/// most responses a slot's output is one piece.
+/// It is a part of `ReplayChannel` and belongs to its owner. It is written when the slot changes, and so hardly ever:
+/// in most responses a slot's output is one piece.
 struct SlotExtents: Sendable {
     /// The pieces of a slot, in the order of the channel.
     private var pieces: [ReplaySlot: [Range<Int>]] = [:]

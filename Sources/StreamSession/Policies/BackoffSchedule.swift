@@ -1,29 +1,29 @@
 /// Delays that double, with jitter, so that many clients of one server do not come back together.
 ///
-/// Immutable, owned by nobody. Randomness comes in as a fraction.
+/// An immutable value without an owner. Randomness is passed in as a fraction.
 ///
-/// A connection that broke is made again soon, because its stream waits: its delays vary by ten per cent. A server that
-/// says that it cannot answer gets all the spread there is.
+/// A broken connection is reestablished soon, because its stream waits: its delays vary by ten per cent. After a
+/// server's report that it cannot answer, the whole range of jitter applies.
 package struct BackoffSchedule: Sendable, Equatable {
     /// The delay before the first retry, without jitter.
     package let initialDelay: Duration
     /// The longest delay, or nil.
     package let maximumDelay: Duration?
 
-    /// No delay is longer, whatever the schedule says: past it, doubling would overflow in the end.
+    /// The upper bound of every delay; beyond it, doubling would overflow in the end.
     package static let longestDelay: Duration = .seconds(86_400)
 
-    /// A schedule; negative delays become zero.
+    /// Creates a schedule; negative delays become zero.
     package init(initialDelay: Duration = .milliseconds(200), maximumDelay: Duration? = nil) {
         self.initialDelay = max(.zero, initialDelay)
         self.maximumDelay = maximumDelay.map { max(.zero, $0) }
     }
 
-    /// The delay before a retry: `initialDelay` · 2^(n − 1) · (0.9 + 0.2 · `fraction`).
+    /// Returns the delay before a retry: `initialDelay` · 2^(n − 1) · (0.9 + 0.2 · `fraction`).
     ///
     /// - Parameters:
     ///   - retry: counts from 1.
-    ///   - fraction: from 0 to 1; anything else is brought into that range.
+    ///   - fraction: from 0 to 1; other values are brought into that range.
     /// - Returns: the delay, from zero to `maximumDelay`.
     package func delay(beforeRetry retry: Int, fraction: Double) -> Duration {
         let doubled = self.initialDelay.doubled(times: max(1, retry) - 1, limit: Self.longestDelay)
@@ -31,7 +31,7 @@ package struct BackoffSchedule: Sendable, Equatable {
         return min(self.limit, doubled * (900_000 + Int(200_000 * Self.jitter(fraction))) / 1_000_000)
     }
 
-    /// The delay before a retry, anywhere below its bound: `initialDelay` · 2^(n − 1) · `fraction`.
+    /// Returns the delay before a retry, anywhere below its bound: `initialDelay` · 2^(n − 1) · `fraction`.
     ///
     /// The bound never passes `maximumDelay`; parameters as in `delay(beforeRetry:fraction:)`.
     package func fullyJitteredDelay(beforeRetry retry: Int, fraction: Double) -> Duration {
@@ -41,12 +41,12 @@ package struct BackoffSchedule: Sendable, Equatable {
 
     private var limit: Duration { min(self.maximumDelay ?? Self.longestDelay, Self.longestDelay) }
 
-    /// The fraction, brought into its range; not a number compares false and becomes 0.
+    /// Returns the fraction, brought into its range; NaN compares false and becomes 0.
     private static func jitter(_ fraction: Double) -> Double { fraction > 0 ? min(fraction, 1) : 0 }
 }
 
 extension Duration {
-    /// The duration, doubled so many times, but never more than a limit.
+    /// Returns the duration, doubled `count` times, but never more than a limit.
     func doubled(times count: Int, limit: Duration) -> Duration {
         guard self > .zero else { return .zero }
         var result = min(self, limit)

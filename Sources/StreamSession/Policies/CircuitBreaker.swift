@@ -1,38 +1,39 @@
 import StreamTransport
 
-/// Keeps requests away from an endpoint that fails again and again, and lets one through now and then to see whether it
-/// has recovered.
+/// Refuses requests to an endpoint that fails repeatedly, and allows one now and then to test whether it has recovered.
 ///
-/// It reads no clock: `now` is the time since any fixed moment. Whoever shares one between turns guards it with a lock.
+/// It reads no clock: `now` is the time since any fixed moment. An owner that shares one between turns guards it with a
+/// lock.
 ///
 /// # States
 ///
-/// *Closed*: every request is allowed. So many counted failures, without a success in between, open the breaker.
-/// *Open*: requests are refused until `openDuration` has passed since the failure that opened it. *Half-open*: one
-/// request goes out as a probe, and the others are refused until it is answered. Its success closes the breaker, its
-/// failure opens it anew, and when it is abandoned the next request is the probe. A probe that is not answered within
-/// `openDuration` does not keep the others away any longer: another one goes out beside it, and either may answer.
+/// *Closed*: every request is allowed. `failureThreshold` counted failures, without a success in between, open the
+/// breaker. *Open*: requests are refused until `openDuration` has passed since the failure that opened it. *Half-open*:
+/// one request goes out as a probe, and the others are refused until it is answered. Its success closes the breaker,
+/// its failure opens it anew, and when it is abandoned the next request is the probe. A probe that is not answered
+/// within `openDuration` does not keep the others away any longer: another one goes out beside it, and either may
+/// answer.
 ///
 /// # Late answers
 ///
-/// A request that was allowed may be answered long after the breaker has opened, by other requests' failures. So every
-/// permission names the state that it was given in by a number, and an answer counts in that state only. The success of
-/// a request that began before the trouble says nothing about the endpoint as it is, and its failure is part of what
-/// opened the breaker. A probe whose answer comes when the breaker has been opened or closed since is late as well.
+/// A request that was allowed may be answered long after other requests' failures have opened the breaker. So every
+/// permission carries the number of the state in which it was given, and an answer counts in that state only. The
+/// success of a request that began before the failures is no evidence about the present endpoint, and its failure is
+/// part of what opened the breaker. A probe's answer is late as well when the breaker has been opened or closed since.
 package struct CircuitBreaker: Sendable {
-    /// What a request was allowed as; its answer comes back with it.
+    /// The state in which a request was allowed; it is passed back with the request's answer.
     package struct Ticket: Hashable, Sendable {
         /// The state that it was given in.
         fileprivate let generation: UInt64
     }
 
-    /// Whether a request may be made.
+    /// The answer to a request for permission.
     package enum Permission: Equatable, Sendable {
-        /// It may.
+        /// The request may be made.
         case allowed(Ticket)
-        /// It may, and decides whether others may.
+        /// The request may be made, and its outcome decides about the others.
         case probe(Ticket)
-        /// It may not; after that time it is worth asking again.
+        /// The request may not be made; another is worth asking for after that time.
         case refused(retryAfter: Duration)
     }
 
@@ -45,15 +46,15 @@ package struct CircuitBreaker: Sendable {
         case probing(until: Duration)
     }
 
-    /// How many failures in a row open the breaker; 0 for a breaker that never opens.
+    /// The number of consecutive failures that open the breaker; 0 for a breaker that never opens.
     package let failureThreshold: Int
-    /// How long it stays open.
+    /// The time for which the breaker stays open.
     package let openDuration: Duration
     private var state: State = .closed(failureCount: 0)
-    /// Counts the states, so that an answer finds the one that it belongs to.
+    /// The number of the current state, by which an answer finds the state that it belongs to.
     private var generation: UInt64 = 0
 
-    /// A breaker that is closed.
+    /// Creates a closed breaker.
     ///
     /// Values below zero are zero, and no duration is longer than `Duration.longestWait`.
     package init(failureThreshold: Int = 5, openDuration: Duration = .seconds(60)) {
@@ -61,7 +62,7 @@ package struct CircuitBreaker: Sendable {
         self.openDuration = openDuration.bounded
     }
 
-    /// True when requests go out without being probes.
+    /// Indicates whether requests go out without being probes.
     package var isClosed: Bool {
         switch self.state {
         case .closed: true
@@ -69,10 +70,10 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// Asks for a request.
+    /// Asks for permission to make a request.
     ///
-    /// Whoever gets a ticket answers it once, with `succeeded`, `failed` or `abandoned`, as soon as it is known whether
-    /// the endpoint works.
+    /// The holder of a ticket answers it once, with `succeeded`, `failed` or `abandoned`, as soon as it is known
+    /// whether the endpoint works.
     package mutating func permission(now: Duration) -> Permission {
         switch self.state {
         case .closed:
@@ -89,13 +90,13 @@ package struct CircuitBreaker: Sendable {
             return .refused(retryAfter: end - now)
 
         case .probing:
-            // No new state: the probe that has not been answered may still be.
+            // The state does not change: the unanswered probe may still be answered.
             self.state = .probing(until: now + self.openDuration)
             return .probe(self.ticket)
         }
     }
 
-    /// A request was answered: the endpoint works.
+    /// Records that a request was answered: the endpoint works.
     package mutating func succeeded(_ ticket: Ticket) {
         guard ticket == self.ticket else { return }
         switch self.state {
@@ -105,11 +106,11 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// A request failed.
+    /// Records that a request failed.
     ///
-    /// A failure that is not counted says nothing about the endpoint: it neither opens nor closes the breaker, and a
-    /// probe that fails like that counts as abandoned. An answer that refuses the request is a success, where the
-    /// endpoint is what is asked for.
+    /// An uncounted failure is no evidence about the endpoint: it neither opens nor closes the breaker, and a probe
+    /// that fails like that counts as abandoned. An answer that refuses the request is a success, as the endpoint
+    /// works.
     package mutating func failed(_ ticket: Ticket, isCounted: Bool, now: Duration) {
         guard ticket == self.ticket else { return }
         guard isCounted else { return self.abandoned(ticket) }
@@ -124,7 +125,7 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// A request was given up before anything could be said about the endpoint.
+    /// Records that a request was given up before the endpoint's condition was known.
     package mutating func abandoned(_ ticket: Ticket) {
         guard ticket == self.ticket else { return }
         switch self.state {

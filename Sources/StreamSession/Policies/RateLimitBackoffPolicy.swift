@@ -1,21 +1,21 @@
-/// How often, and after how long, a request that came too soon is sent again.
+/// The number and the delays of retries after a request that came too soon.
 ///
-/// Immutable, owned by nobody. Negative values become 0.
+/// An immutable value without an owner. Negative values become 0.
 ///
-/// A server that asks for more than `maximumDelay` is asked again after `maximumDelay`: a program that would rather
-/// wait longer raises it, and one that would rather hear of the error has no retries. A usage limit that ends later
-/// than that is another matter: see `outlasts(_:)`.
+/// A server that asks for more than `maximumDelay` is asked again after `maximumDelay`: a program that prefers to wait
+/// longer raises it, and one that prefers the error sets no retries. For a usage limit that ends later see
+/// `outlasts(_:)`.
 package struct RateLimitBackoffPolicy: Sendable, Equatable {
-    /// How many retries a turn has.
+    /// The maximum number of retries in a turn.
     package let maxRetries: Int
     /// The delay before the first retry; it doubles with each.
     package let initialDelay: Duration
-    /// The longest delay, the server's own wish included.
+    /// The longest delay, including the one that the server requests.
     package let maximumDelay: Duration
-    /// Whether `Retry-After` (RFC 9110 section 10.2.3) replaces the computed delay.
+    /// Indicates whether `Retry-After` (RFC 9110 section 10.2.3) replaces the computed delay.
     package let respectsRetryAfterHeader: Bool
 
-    /// A policy.
+    /// Creates a policy.
     package init(
         maxRetries: Int = 2,
         initialDelay: Duration = .seconds(1),
@@ -28,11 +28,11 @@ package struct RateLimitBackoffPolicy: Sendable, Equatable {
         self.respectsRetryAfterHeader = respectsRetryAfterHeader
     }
 
-    /// The delay before a retry, or nil when there is none.
+    /// Returns the delay before a retry, or nil when there is none.
     ///
     /// - Parameters:
     ///   - retry: counts from 1.
-    ///   - failure: what the server said.
+    ///   - failure: the failure of the last attempt.
     /// - Returns: the delay, or nil when there is no such retry.
     package func delay(beforeRetry retry: Int, after failure: AttemptFailure) -> Duration? {
         guard retry >= 1, retry <= self.maxRetries else { return nil }
@@ -41,19 +41,19 @@ package struct RateLimitBackoffPolicy: Sendable, Equatable {
         return min(self.maximumDelay, max(wish ?? computed, self.resetDelay(of: failure) ?? .zero))
     }
 
-    /// The delay that the server asked for, as far as it is respected; never more than the maximum.
+    /// Returns the delay that the server requested, as far as it is respected; never more than the maximum.
     package func serverDelay(of failure: AttemptFailure) -> Duration? {
         guard self.respectsRetryAfterHeader, let wish = failure.retryAfter else { return nil }
         return min(self.maximumDelay, max(.zero, wish))
     }
 
-    /// True when a usage limit ends so soon that waiting for it is what a retry would do anyway.
+    /// Returns whether a usage limit ends within `maximumDelay`, so that a retry can wait for its end.
     package func outlasts(_ limit: UsageLimitFacts?) -> Bool {
         guard let resetsAfter = limit?.resetsAfter else { return false }
         return resetsAfter <= self.maximumDelay
     }
 
-    /// Before a limit's end a retry is useless.
+    /// Returns the delay until a limit's end, before which a retry is useless.
     private func resetDelay(of failure: AttemptFailure) -> Duration? {
         failure.usageLimit?.resetsAfter
     }

@@ -1,18 +1,18 @@
-/// Whether a failed attempt is repeated on its transport, and after how long.
+/// Decides whether a failed attempt is repeated on its transport, and after which delay.
 ///
-/// Immutable, owned by nobody. It knows nothing of a turn's past but the numbers it is given.
+/// An immutable value without an owner. Of a turn's past it uses only the numbers that it is given.
 package struct RetryPolicy: Sendable, Equatable {
     /// The budgets of retries.
     package let streaming: StreamingPolicy
-    /// The delays between them.
+    /// The delays between retries.
     package let backoff: BackoffSchedule
     /// Budget and delays for requests that came too soon.
     package let rateLimit: RateLimitBackoffPolicy
 
-    /// How often a failure that is probably there to stay is tried again.
+    /// The maximum number of retries after a failure that probably persists.
     package static let probableRetryLimit = 1
 
-    /// A policy.
+    /// Creates a policy.
     package init(
         streaming: StreamingPolicy = StreamingPolicy(),
         backoff: BackoffSchedule = BackoffSchedule(),
@@ -23,15 +23,15 @@ package struct RetryPolicy: Sendable, Equatable {
         self.rateLimit = rateLimit
     }
 
-    /// The delay before a retry on the same transport, or nil when there is none.
+    /// Returns the delay before a retry on the same transport, or nil when there is none.
     ///
-    /// Requests that came too soon have delays of their own: `RateLimitBackoffPolicy`. What the server asks for comes
-    /// first. An answer over HTTP with status code 408 or 5xx (and 409 and 425, which are retried like them) has full
-    /// jitter; everything else, WebSocket reconnections among them, varies by ten per cent.
+    /// Requests that came too soon have delays of their own: `RateLimitBackoffPolicy`. A delay that the server requests
+    /// has precedence. An answer over HTTP with status code 408 or 5xx (and 409 and 425, which are retried like them)
+    /// has full jitter; everything else, including WebSocket reconnections, varies by ten per cent.
     ///
     /// - Parameters:
-    ///   - retry: what the retry would be.
-    ///   - failure: what the last attempt ended with.
+    ///   - retry: the retry in question.
+    ///   - failure: the failure of the last attempt.
     ///   - fraction: randomness, from 0 to 1.
     /// - Returns: the delay, or nil when there is no such retry.
     package func delay(before retry: Retry, after failure: AttemptFailure, fraction: Double) -> Duration? {
@@ -51,18 +51,18 @@ package struct RetryPolicy: Sendable, Equatable {
         return self.backoff.delay(beforeRetry: retry.number, fraction: fraction)
     }
 
-    /// A retry that is asked about.
+    /// A retry whose delay is asked for.
     package struct Retry: Sendable, Equatable {
-        /// What the last attempt's failure means.
+        /// The class of the last attempt's failure.
         package let failureClass: FailureClass
         /// The transport of the last attempt, and of the retry.
         package let transport: TransportKind
-        /// Which retry on this transport in this turn it would be; counts from 1.
+        /// The number of the retry on this transport in this turn; counts from 1.
         package let number: Int
-        /// Which one it would be among those after probable failures; counts from 1.
+        /// The number of the retry among those after probable failures; counts from 1.
         package let numberOfProbable: Int
 
-        /// A retry.
+        /// Creates a retry.
         package init(
             of failureClass: FailureClass, on transport: TransportKind, number: Int, numberOfProbable: Int = 1
         ) {

@@ -1,23 +1,23 @@
-/// How a turn chooses and changes its transport.
+/// The choice of a turn's transport, and of its changes.
 ///
-/// Immutable, owned by nobody. Negative numbers become 0.
+/// An immutable value without an owner. Negative numbers become 0.
 package struct StreamingPolicy: Sendable, Equatable {
-    /// Whether a turn begins with a WebSocket.
+    /// Indicates whether a turn begins with a WebSocket.
     package let prefersWebSocket: Bool
-    /// How often a failed WebSocket is tried again in one turn.
+    /// The maximum number of WebSocket retries in one turn.
     package let maxWebSocketReconnectionAttempts: Int
-    /// Whether HTTP follows when the WebSocket attempts are used up.
+    /// Indicates whether HTTP follows when the WebSocket attempts are used up.
     package let fallsBackToHTTPSSE: Bool
-    /// How often a failed POST is tried again in one turn.
+    /// The maximum number of POST retries in one turn.
     package let maxHTTPRetries: Int
-    /// How long an upgrade may take before a connection for HTTP is opened beside it; nil for as long as it takes.
+    /// The time that an upgrade may take before an HTTP connection is opened beside it; nil for no limit.
     package var hedgeDelay: Duration?
-    /// How far a broken response is recovered.
+    /// The extent to which a broken response is recovered.
     package var recovery: RecoveryPolicy = .verify
-    /// Whether finished items of a broken response go into the next request's input.
+    /// Indicates whether finished items of a broken response go into the next request's input.
     package var carriesFinishedItems = false
 
-    /// A policy.
+    /// Creates a policy.
     package init(
         prefersWebSocket: Bool = true,
         maxWebSocketReconnectionAttempts: Int = 5,
@@ -30,7 +30,7 @@ package struct StreamingPolicy: Sendable, Equatable {
         self.maxHTTPRetries = max(0, maxHTTPRetries)
     }
 
-    /// How often a failed attempt is repeated on a transport.
+    /// Returns the maximum number of retries on a transport.
     package func retryLimit(on transport: TransportKind) -> Int {
         switch transport {
         case .webSocket: self.maxWebSocketReconnectionAttempts
@@ -39,17 +39,17 @@ package struct StreamingPolicy: Sendable, Equatable {
     }
 }
 
-/// How far a broken response is recovered.
+/// The extent to which a broken response is recovered.
 package enum RecoveryPolicy: String, Sendable, Hashable, CaseIterable {
-    /// Every rung: the request is sent again, and what was delivered is compared.
+    /// Every recovery step: the request is sent again, and what was delivered is compared.
     case verify
     /// The request is not sent again once output was delivered; a response that can be resumed is.
     case resumeOnly
-    /// A request that the server may have is never sent again.
+    /// A request that the server may have received is never sent again.
     case never
 }
 
-/// Which wire protocol an attempt uses.
+/// The wire protocol of an attempt.
 package enum TransportKind: String, Sendable, Hashable, CaseIterable {
     /// RFC 6455.
     case webSocket

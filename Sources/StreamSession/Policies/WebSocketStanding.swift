@@ -1,36 +1,36 @@
-/// What an instance has learnt about WebSockets to its server, over all turns.
+/// An instance's knowledge about WebSockets to its server, over all turns.
 ///
-/// A value; its owner guards it with a lock. It reads no clock: moments come in as durations since some fixed one.
+/// A value; its owner guards it with a lock. It reads no clock: moments are passed in as durations since a fixed one.
 package struct WebSocketStanding: Sendable, Equatable {
-    /// How long a verdict holds.
+    /// The duration of a verdict.
     package enum Fallback: Sendable, Equatable {
         /// For the instance's life.
         case sticky
-        /// Until an opening handshake in background succeeds, which is tried after each cooldown.
+        /// Until an opening handshake in the background succeeds, which is tried after each cooldown.
         case adaptive(cooldown: Duration)
     }
 
     private enum State: Equatable {
-        /// WebSockets are used; so many races in a row were lost to a failed upgrade.
+        /// WebSockets are used; `failedRaces` consecutive races were lost to a failed upgrade.
         case trusted(failedRaces: Int)
         case condemned(since: Duration)
-        /// An opening handshake is under way, and no request with it.
+        /// An opening handshake is under way, without a request.
         case probing
     }
 
-    /// How many races in a row an upgrade may lose by failing: the first, and one retry, as for any failure that is
-    /// probably there to stay.
+    /// The number of consecutive races that an upgrade may lose by failing: the first, and one retry, as for any
+    /// failure that probably persists.
     package static let failedRaceLimit = 1 + RetryPolicy.probableRetryLimit
 
     private let fallback: Fallback
     private var state = State.trusted(failedRaces: 0)
 
-    /// Nothing is known.
+    /// Creates a value without any knowledge.
     package init(fallback: Fallback = .sticky) {
         self.fallback = fallback
     }
 
-    /// Whether turns begin with HTTP.
+    /// Indicates whether turns begin with HTTP.
     package var isCondemned: Bool {
         switch self.state {
         case .trusted: false
@@ -38,25 +38,25 @@ package struct WebSocketStanding: Sendable, Equatable {
         }
     }
 
-    /// A turn has found that WebSockets do not work here.
+    /// Records that a turn has found WebSockets unusable.
     package mutating func condemned(now: Duration) {
         switch self.state {
         case .trusted, .condemned: self.state = .condemned(since: now)
-        // A turn that began before the probe has nothing newer to say.
+        // A turn that began before the probe has no newer evidence.
         case .probing: break
         }
     }
 
-    /// A WebSocket was established.
+    /// Records that a WebSocket was established.
     package mutating func established() {
         switch self.state {
         case .trusted: self.state = .trusted(failedRaces: 0)
-        // Another turn's verdict stands until a probe lifts it.
+        // Another turn's verdict holds until a probe lifts it.
         case .condemned, .probing: break
         }
     }
 
-    /// An upgrade failed beside a connection over HTTP, which then carried the request.
+    /// Records that an upgrade failed beside a connection over HTTP, which then carried the request.
     package mutating func raceFailed(_ failureClass: FailureClass, now: Duration) {
         guard case .trusted(let failedRaces) = self.state else { return }
         switch failureClass {
@@ -68,7 +68,8 @@ package struct WebSocketStanding: Sendable, Equatable {
         }
     }
 
-    /// Whether an opening handshake is due; true once a cooldown, and `probeEnded` must follow.
+    /// Begins an opening handshake if one is due, and returns whether it was, once in a cooldown; `probeEnded` must
+    /// follow.
     package mutating func beginsProbe(now: Duration) -> Bool {
         guard case .adaptive(let cooldown) = self.fallback, case .condemned(let since) = self.state,
             now >= since + cooldown
@@ -77,7 +78,7 @@ package struct WebSocketStanding: Sendable, Equatable {
         return true
     }
 
-    /// The opening handshake is over.
+    /// Records that the opening handshake is over.
     package mutating func probeEnded(succeeded: Bool, now: Duration) {
         guard self.state == .probing else { return }
         self.state = succeeded ? .trusted(failedRaces: 0) : .condemned(since: now)

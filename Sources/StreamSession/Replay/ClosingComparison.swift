@@ -7,11 +7,12 @@
 /// Bytes are compared. Where they differ, four things that servers do to their own text are passed over:
 ///
 /// - marks of citations, `【…†…】` and `U+E200 … U+E201`, which stand in one of the two only, or become `[n]`;
-/// - white space (Unicode's, and what JavaScript and Python trim besides) at the end of a part that was streamed, and is
-///   trimmed in the end;
-/// - a full stop that ends what was streamed, where every closing text goes on: that is recorded of a server, and nothing
-///   is delivered behind it;
-/// - a scalar beyond the Basic Multilingual Plane whose halves came in two deltas, which were delivered as U+FFFD twice.
+/// - white space (Unicode's, and what JavaScript and Python trim besides) at the end of a part that was streamed, and
+///   is trimmed in the end;
+/// - a full stop that ends what was streamed, where every closing text goes on: that is recorded of a server, and
+///   nothing is delivered behind it;
+/// - a scalar beyond the Basic Multilingual Plane whose halves came in two deltas, which were delivered as U+FFFD
+///   twice.
 struct ClosingComparison {
     /// The longest mark that is passed over, in bytes.
     private static let maximumMarkByteCount = 512
@@ -27,7 +28,8 @@ struct ClosingComparison {
     }
 
     private let delivered: ArraySlice<UInt8>
-    /// Whether no text has closed what was delivered before: then its full stop may take the place of a longer text.
+    /// Indicates whether no text has closed what was delivered before: then its full stop may take the place of a
+    /// longer text.
     private let isOpen: Bool
     /// How far the comparison has come in what was delivered.
     private var place: Int
@@ -40,7 +42,7 @@ struct ClosingComparison {
         self.place = delivered.startIndex
     }
 
-    /// Whether everything that was delivered has been compared, white space and marks at the end apart.
+    /// Returns whether everything that was delivered has been compared, white space and marks at the end apart.
     mutating func isAtEnd() -> Bool {
         self.passOver(in: [])
         return self.place == self.delivered.endIndex
@@ -48,8 +50,8 @@ struct ClosingComparison {
 
     /// Compares the next part.
     ///
-    /// - Returns: how many bytes of it were delivered, which is fewer than there are only when nothing more was; nil when
-    ///   it is another text.
+    /// - Returns: how many bytes of it were delivered, which is fewer than there are only when nothing more was; nil
+    ///   when it is another text.
     mutating func compare(_ part: ArraySlice<UInt8>) -> Int? {
         var next = part.startIndex
         while true {

@@ -1,7 +1,8 @@
 /// Counts the raw events that were passed on, by type and item, so that a replay's are withheld.
 ///
-/// It is a part of `ReplayLedger` and belongs to its owner. A server chooses types and items, so the tables have bounds.
-/// Types past them, and very long ones, are counted together. Past the bound for items, events are counted by type.
+/// It is a part of `ReplayLedger` and belongs to its owner. A server chooses types and items, so the tables have
+/// bounds. Types past them, and very long ones, are counted together. Past the bound for items, events are counted by
+/// type.
 struct RawEventCounts: Sendable {
     private struct Count {
         var delivered = 0

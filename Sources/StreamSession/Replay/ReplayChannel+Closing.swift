@@ -28,7 +28,7 @@ extension ReplayChannel {
         if self.cursor > self.settledByteCount { self.restarts[outputIndex] = self.cursor }
     }
 
-    /// Whether something of a slot has come in the attempt that runs.
+    /// Returns whether something of a slot has come in the attempt that runs.
     func hasOutput(of slot: ReplaySlot) -> Bool { !self.pieces(of: slot).isEmpty }
 
     /// Holds the text of a slot against what has come of it; `isOpen` says that no text has closed the slot before.
@@ -47,7 +47,7 @@ extension ReplayChannel {
         return .prefix(count, comparison.likeness)
     }
 
-    /// Whether a text and what has come of a slot begin with the same bytes, up to the end of one of them.
+    /// Returns whether a text and what has come of a slot begin with the same bytes, up to the end of one of them.
     func isLike(_ text: Span<UInt8>, _ slot: ReplaySlot) -> Bool {
         guard let piece = self.pieces(of: slot).first else { return false }
         let count = min(piece.count, text.count)
@@ -120,7 +120,7 @@ extension ReplayChannel {
         return pieces
     }
 
-    /// Whether a text begins with a part of what was delivered.
+    /// Returns whether a text begins with a part of what was delivered.
     private func begins(_ text: Span<UInt8>, with piece: Range<Int>) -> Bool {
         guard piece.count <= text.count else { return false }
         // Both have as many bytes.

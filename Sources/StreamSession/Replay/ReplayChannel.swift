@@ -12,10 +12,9 @@
 ///
 /// # Memory
 ///
-/// The bytes are held once, in memory that grows by half, so at most a third of it is reserve, which the system does not
-/// provide before it is used (`ReplayMemory`). Beside them stands one
-/// run of some five bytes for each change of the slot (`ReplayRunLog`), and the place of the slot's bytes
-/// (`SlotExtents`); the slot of the last byte needs neither.
+/// The bytes are held once, in memory that grows by half, so at most a third of it is reserve, which the system does
+/// not provide before it is used (`ReplayMemory`). Beside them stands one run of some five bytes for each change of the
+/// slot (`ReplayRunLog`), and the place of the slot's bytes (`SlotExtents`); the slot of the last byte needs neither.
 @safe struct ReplayChannel: Sendable {
     /// Holds everything that was delivered: a delta is copied to its place, and that is all; nil when nothing was.
     private var memory: ReplayMemory?
@@ -45,7 +44,7 @@
     /// Behind the run that the cursor stands in.
     private var position: ReplayRunLog.Position = .start
 
-    /// True when everything that was delivered has come again.
+    /// Indicates whether everything that was delivered has come again.
     var isCaughtUp: Bool { self.cursor == self.byteCount }
 
     /// Reads what was delivered.
@@ -133,7 +132,7 @@
         }
     }
 
-    /// Whether so many bytes are the same in both places.
+    /// Returns whether so many bytes are the same in both places.
     ///
     /// Most deltas are a word: two loads that overlap take the place of a call.
     @inline(__always)
@@ -197,7 +196,7 @@
 // MARK: Settled items
 
 extension ReplayChannel {
-    /// True when what was delivered of some items has come in this attempt and stands before everything else.
+    /// Returns whether what was delivered of some items has come in this attempt and stands before everything else.
     func canSettle(_ items: Range<Int>) -> Bool { self.byteCount(ofSettled: items) != nil }
 
     /// Expects what was delivered of some items no more; they must be such that can be settled.

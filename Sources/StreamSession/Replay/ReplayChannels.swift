@@ -1,5 +1,5 @@
 extension ReplaySlot.Kind {
-    /// Whether a consumer concatenates the two kinds.
+    /// Returns whether a consumer concatenates the two kinds.
     package func isConcatenated(with other: Self) -> Bool {
         switch self {
         case .text, .refusal, .toolCall: other == self
@@ -10,8 +10,8 @@ extension ReplaySlot.Kind {
 
 /// The channels of bytes that a consumer concatenates, each beside the others.
 ///
-/// They are a part of `ReplayLedger` and belong to its owner. They are stored in place, and not in an array: every delta
-/// goes through here.
+/// They are a part of `ReplayLedger` and belong to its owner. They are stored in place, and not in an array: every
+/// delta goes through here.
 struct ReplayChannels: Sendable {
     var text = ReplayChannel()
     private var refusal = ReplayChannel()
@@ -61,7 +61,7 @@ struct ReplayChannels: Sendable {
         }
     }
 
-    /// True when nothing was delivered in any of them.
+    /// Indicates whether nothing was delivered in any of them.
     ///
     /// It is asked for at every step of a turn, so no array is made for it.
     var areEmpty: Bool {

@@ -31,8 +31,8 @@ extension ReplayLedger {
         }
     }
 
-    /// The slot that a closing text belongs to: the one that it names, or the newest one of the item, of which output has
-    /// come and no closing text, where nothing has come of the one that it names and one text begins the other.
+    /// The slot that a closing text belongs to: the one that it names, or the newest one of the item, of which output
+    /// has come and no closing text, where nothing has come of the one that it names and one text begins the other.
     ///
     /// Servers count parts, and items without identifiers, otherwise in closing events than in deltas. With
     /// `mayBeElsewhere` nothing but the slot says that there is an item at its index.
@@ -57,7 +57,8 @@ extension ReplayLedger {
         self.channels[kind].slots(of: kind).last?.shifted(by: -self.settledItemCount)
     }
 
-    /// Holds all texts of a kind, which the response closes with in the order of their positions, against what has come.
+    /// Holds all texts of a kind, which the response closes with in the order of their positions, against what has
+    /// come.
     ///
     /// They need not say which slots they are: a consumer concatenates them. The offset of a rest counts from the first
     /// byte of the first text.

@@ -61,7 +61,8 @@
 /// # Cost
 ///
 /// A delta that is compared or recorded costs a comparison of slots and one `memcmp` or `memcpy`: no hashing, and no
-/// allocation but for growth. A closing text costs a `memcmp`. `ReplayChannel` says what is remembered, `ReplayRunLog` what that takes.
+/// allocation but for growth. A closing text costs a `memcmp`. `ReplayChannel` says what is remembered, `ReplayRunLog`
+/// what that takes.
 package struct ReplayLedger: Sendable {
     /// What to do with output that has arrived.
     package enum Admission: Equatable, Sendable {
@@ -122,10 +123,10 @@ package struct ReplayLedger: Sendable {
     /// A ledger of a turn without output, which keeps at most `byteCountLimit` bytes of each kind of output.
     package init(byteCountLimit: Int = .max) { self.channels.forEach { $0.byteCountLimit = byteCountLimit } }
 
-    /// True when everything that was delivered has come in this attempt.
+    /// Indicates whether everything that was delivered has come in this attempt.
     package var isCaughtUp: Bool { self.phase == .following }
 
-    /// True when output was delivered; raw events are none.
+    /// Indicates whether output was delivered; raw events are none.
     package var hasDelivered: Bool {
         !self.channels.areEmpty || !self.calls.isEmpty
     }
@@ -152,7 +153,8 @@ package struct ReplayLedger: Sendable {
         self.phase = pending == 0 ? .following : .verifying(channelCount: pending)
     }
 
-    /// True when the first items of the attempt that broke need not come again, if the server is given them as input.
+    /// Returns whether the first items of the attempt that broke need not come again, if the server is given them as
+    /// input.
     ///
     /// What was delivered of them must have come whole in that attempt, and before everything else in each channel.
     package func canSettle(itemCount: Int) -> Bool {
@@ -225,7 +227,8 @@ package struct ReplayLedger: Sendable {
 
     /// Decides about a finished tool call, and records it when it is to be delivered.
     ///
-    /// A call that comes twice in one attempt is delivered once. Another call with the same output index is another one.
+    /// A call that comes twice in one attempt is delivered once. Another call with the same output index is another
+    /// one.
     package mutating func admitToolCall(_ call: ReplayedToolCall) -> Admission {
         guard self.phase != .diverged, let call = call.shifted(by: self.settledItemCount) else { return self.diverge() }
         switch self.calls.match(call) {

@@ -5,8 +5,8 @@
 /// # Memory
 ///
 /// A run is written as what it differs from the one before it: kind, output index, part index and length, each a number
-/// of seven bits a byte. In a response that is five bytes where a run is shorter than 128 bytes, and six up to 16 KiB. A
-/// server that finishes a part before it begins the next one makes one run for each slot. One that changes the slot
+/// of seven bits a byte. In a response that is five bytes where a run is shorter than 128 bytes, and six up to 16 KiB.
+/// A server that finishes a part before it begins the next one makes one run for each slot. One that changes the slot
 /// with every delta makes one for each delta: five bytes, beside a delta of some ten.
 struct ReplayRunLog: Sendable {
     /// A stretch of bytes that belong to one slot.

@@ -1,6 +1,6 @@
 /// The place in a response that a piece of output belongs to.
 ///
-/// Immutable values, owned by nobody. Identifiers are no part of it: a server that is asked again gives new ones, and
+/// Immutable values without an owner. Identifiers are no part of it: a server that is asked again gives new ones, and
 /// only positions can be compared.
 @usableFromInline package struct ReplaySlot: Hashable, Sendable {
     /// What a slot holds.

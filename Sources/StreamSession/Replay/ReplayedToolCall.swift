@@ -1,6 +1,6 @@
 /// A finished tool call, as it was handed to the consumer.
 ///
-/// Immutable values, owned by nobody. Two are equal when their bytes are: Swift's string comparison would take
+/// Immutable values without an owner. Two are equal when their bytes are: Swift's string comparison would take
 /// canonically equivalent arguments for the same, which they are not for a tool. Call identifiers are no part of it, as
 /// a server that is asked again gives new ones.
 package struct ReplayedToolCall: Sendable, Hashable {
@@ -36,7 +36,7 @@ package struct ReplayedToolCall: Sendable, Hashable {
         self.arguments = arguments
     }
 
-    /// True when every byte is the same.
+    /// Returns whether every byte is the same.
     package static func == (left: Self, right: Self) -> Bool {
         left.kind == right.kind
             && left.outputIndex == right.outputIndex

@@ -23,10 +23,10 @@ struct ToolCallChannel: Sendable {
     /// How many calls the attempt that runs has repeated or produced, the settled ones among them.
     private var cursor = 0
 
-    /// True when no call was handed over.
+    /// Indicates whether no call was handed over.
     var isEmpty: Bool { self.calls.isEmpty }
 
-    /// True when every call that was handed over has come again.
+    /// Indicates whether every call that was handed over has come again.
     var isCaughtUp: Bool { self.cursor == self.calls.count }
 
     /// Expects every call again that is not settled.
@@ -48,7 +48,7 @@ struct ToolCallChannel: Sendable {
         return .expected
     }
 
-    /// True when the calls of some items have come in this attempt and stand before all others.
+    /// Returns whether the calls of some items have come in this attempt and stand before all others.
     func canSettle(_ items: Range<Int>) -> Bool { self.count(behind: items) != nil }
 
     /// Expects the calls of some items no more; they must be such that can be settled.

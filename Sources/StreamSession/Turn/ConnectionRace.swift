@@ -20,7 +20,7 @@ struct ConnectionRace: Equatable {
     let hedge: Int
     /// The attempt that has the right to send the request, which is given once: to the first that asks.
     private(set) var holder: Int?
-    /// Whether the upgrade has failed, or has opened too late.
+    /// Indicates whether the upgrade has failed, or has opened too late.
     private(set) var isUpgradeOver = false
 
     /// A race that has just begun.
@@ -29,7 +29,7 @@ struct ConnectionRace: Equatable {
         self.hedge = hedge
     }
 
-    /// Whether an attempt is one of the two.
+    /// Returns whether an attempt is one of the two.
     func isAbout(_ attempt: Int) -> Bool { attempt == self.upgrade || attempt == self.hedge }
 
     /// The connection that holds the request is established; whether it may be let go.

@@ -1,5 +1,5 @@
-/// The response as far as it has come: its output, the shape of its events and their numbers, over all attempts that read
-/// it.
+/// The response as far as it has come: its output, the shape of its events and their numbers, over all attempts that
+/// read it.
 ///
 /// A value of the turn's state machine. Members that are asked with every event are mutating, so that they look at the
 /// value where it lies: one that is only looked at is copied first, and Swift 6.3.1 without optimisation destroys that
@@ -28,15 +28,15 @@ package struct Delivery: ~Copyable, Sendable {
     package var order = ResponseOrder()
     /// The server's name for that response.
     private var responseID: String?
-    /// Whether the event at hand has a number.
+    /// Indicates whether the event at hand has a number.
     private var isEventNumbered = false
-    /// Whether output was delivered since the last event with a number.
+    /// Indicates whether output was delivered since the last event with a number.
     private var hasUnnumberedOutput = false
-    /// Whether the server was asked for what is behind a number, and has not sent a number behind it since.
+    /// Indicates whether the server was asked for what is behind a number, and has not sent a number behind it since.
     private var awaitsNumber = false
     /// Finished items of the attempt that runs, counted from the first one without a gap.
     private var finishedItemCount = 0
-    /// Whether a call of a broken attempt was run, to be given back with its output.
+    /// Indicates whether a call of a broken attempt was run, to be given back with its output.
     private(set) var hasCarriedCall = false
 
     /// Nothing has come.
@@ -51,7 +51,7 @@ package struct Delivery: ~Copyable, Sendable {
 
     // MARK: What the consumer has
 
-    /// Whether output was delivered; raw events are none.
+    /// Indicates whether output was delivered; raw events are none.
     package var hasDelivered: Bool { self.ledger.hasDelivered }
 
     /// The text that was delivered.
@@ -60,7 +60,7 @@ package struct Delivery: ~Copyable, Sendable {
     /// How many bytes of replayed output were compared and withheld.
     package var verifiedByteCount: Int { self.ledger.verifiedByteCount }
 
-    /// Whether everything that was delivered has come in this attempt.
+    /// Indicates whether everything that was delivered has come in this attempt.
     var isCaughtUp: Bool { self.ledger.isCaughtUp }
 
     /// The response is complete: whether it has everything that was delivered.
@@ -81,7 +81,7 @@ package struct Delivery: ~Copyable, Sendable {
         return admission
     }
 
-    /// Whether an event of the wire is passed on unparsed: it has not come before.
+    /// Returns whether an event of the wire is passed on unparsed: it has not come before.
     mutating func admitRaw(type: String, outputIndex: Int?) -> Bool {
         self.ledger.admitRaw(type: type, outputIndex: outputIndex)
     }
@@ -110,30 +110,30 @@ package struct Delivery: ~Copyable, Sendable {
     /// It may be given back again, which is as safe as before. A caller that sends the request anew has it run twice.
     package mutating func callCarried() { self.hasCarriedCall = true }
 
-    /// How many finished items can be given back in place of what was delivered: items that cannot be told apart by their
-    /// indices cannot.
+    /// How many finished items can be given back in place of what was delivered: items that cannot be told apart by
+    /// their indices cannot.
     var carriedItemCount: Int {
         let count = min(self.finishedItemCount, self.order.finishedItemCount)
         return self.ledger.canSettle(itemCount: count) ? count : 0
     }
 
-    /// Whether an item belongs to an agent other than the root, so that its text is not the response's.
+    /// Returns whether an item belongs to an agent other than the root, so that its text is not the response's.
     package mutating func isAside(_ outputIndex: Int) -> Bool { self.order.isAside(outputIndex) }
 
-    /// Whether an item was announced that is not done.
+    /// Returns whether an item was announced that is not done.
     package mutating func hasOpenItem() -> Bool { self.order.hasOpenItem }
 
-    /// Whether the closing events of an item are held against its output: it is the root's, and announced once.
+    /// Returns whether the closing events of an item are held against its output: it is the root's, and announced once.
     package mutating func isClosed(_ outputIndex: Int) -> Bool {
         !self.order.isAside(outputIndex) && !self.order.isRepeated(outputIndex)
     }
 
-    /// Whether an item has been announced under the same name at the same index.
+    /// Returns whether an item has been announced under the same name at the same index.
     package mutating func isAnnounced(_ name: UInt64, at outputIndex: Int) -> Bool {
         self.order.isAnnounced(name, at: outputIndex)
     }
 
-    /// Whether one index may stand for several items of the response.
+    /// Returns whether one index may stand for several items of the response.
     package mutating func areIndicesShared() -> Bool { self.order.areIndicesShared }
 
     /// The index of the item that an event with this name and index belongs to.
@@ -143,7 +143,7 @@ package struct Delivery: ~Copyable, Sendable {
 
     // MARK: Closing events
 
-    /// Whether what the end of the response has beyond the events before it may be another response's.
+    /// Returns whether what the end of the response has beyond the events before it may be another response's.
     package mutating func endsUnderAnotherName() -> Bool { self.order.endsUnderAnotherName }
 
     /// Holds the text that a slot is closed with against what has come of it.
@@ -172,21 +172,22 @@ package struct Delivery: ~Copyable, Sendable {
     /// The slot that more output of a kind continues; nil when nothing has come of the kind.
     package mutating func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? { self.ledger.newestSlot(of: kind) }
 
-    /// Whether output has come in another order than its numbers, and no closing text has shown that it is right.
+    /// Returns whether output has come in another order than its numbers, and no closing text has shown that it is
+    /// right.
     package mutating func isOutOfOrder() -> Bool { self.tracker.hasOvertakenOutput && self.ledger.closed.isEmpty }
 
     // MARK: Numbers
 
-    /// Whether the server can be asked for the rest of a broken response, so that its events' numbers decide.
+    /// Indicates whether the server can be asked for the rest of a broken response, so that its events' numbers decide.
     package var isResumable: Bool { self.tracker.isResumable }
 
-    /// Whether numbers are looked at: not those of a server that does not count.
+    /// Returns whether numbers are looked at: not those of a server that does not count.
     package mutating func readsNumbers() -> Bool { !self.tracker.ignoresNumbers }
 
-    /// Whether numbers of a response that can be fetched again are missing before this one.
+    /// Returns whether numbers of a response that can be fetched again are missing before this one.
     package mutating func leavesNumbersOut(_ number: Int?) -> Bool { self.tracker.leavesNumbersOut(number) }
 
-    /// Whether a delta is more output of the slot and the item that the last one was output of, by its shape.
+    /// Returns whether a delta is more output of the slot and the item that the last one was output of, by its shape.
     package mutating func isRunning(_ shape: UInt) -> Bool { self.order.isRunning(shape) }
 
     /// Takes the number of a delta that follows the event before; false when it has to be judged.
@@ -195,12 +196,12 @@ package struct Delivery: ~Copyable, Sendable {
         self.tracker.takeNext(number, fingerprint: fingerprint)
     }
 
-    /// Whether an event has come before, with the same number.
+    /// Returns whether an event has come before, with the same number.
     package mutating func isRepeated(_ number: Int?, fingerprint: UInt64) -> Bool {
         self.tracker.isRepeated(number, fingerprint: fingerprint)
     }
 
-    /// Whether another event has come with the number before, of a response whose numbers are believed.
+    /// Returns whether another event has come with the number before, of a response whose numbers are believed.
     mutating func isContradicted(by number: Int?, fingerprint: UInt64) -> Bool {
         self.isResumable && self.tracker.isTaken(number)
             && !self.tracker.isRepeated(number, fingerprint: fingerprint)
@@ -245,7 +246,8 @@ package struct Delivery: ~Copyable, Sendable {
 
     /// The treatment of an event whose number does not forbid to read it.
     ///
-    /// Where the connection's responses before had every number, one that is out of order may be a late event of theirs.
+    /// Where the connection's responses before had every number, one that is out of order may be a late event of
+    /// theirs.
     private func afterDelivering(_ verdict: SequenceTracker.Verdict, number: Int?) -> NumberVerdict {
         switch verdict {
         case .inOrder, .untracked, .duplicate, .forgotten:

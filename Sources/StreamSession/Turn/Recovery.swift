@@ -82,7 +82,7 @@ struct Recovery: Sendable {
 
     // MARK: What was learnt
 
-    /// Whether the instance's later turns should begin with HTTP.
+    /// Indicates whether the instance's later turns should begin with HTTP.
     var condemnsWebSocket: Bool { self.verdict == .condemned }
 
     /// An attempt over HTTP had an answer, so it is not the network that is down.

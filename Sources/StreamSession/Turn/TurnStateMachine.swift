@@ -34,9 +34,9 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     private struct Exchange: Equatable {
         let attempt: Int
         let transport: TransportKind
-        /// Whether the connection had carried an earlier turn.
+        /// Indicates whether the connection had carried an earlier turn.
         var isLent = false
-        /// Whether the request goes on from a response that the server remembers for the connection alone.
+        /// Indicates whether the request goes on from a response that the server remembers for the connection alone.
         var isContinued = false
         var hasEvents = false
         var hasContent = false
@@ -44,7 +44,7 @@ package struct TurnStateMachine: ~Copyable, Sendable {
 
     private var policy: RetryPolicy { self.recovery.policy }
     private let webSocket: WebSocketAvailability
-    /// Whether the program is asked before a request goes out, so that an attempt has not sent it by itself.
+    /// Indicates whether the program is asked before a request goes out, so that an attempt has not sent it by itself.
     private let asksBeforeSending: Bool
     private let outputByteCountLimit: Int
     private var state = State.idle {
@@ -60,7 +60,7 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     package private(set) var readAttempt: Int?
     private var request = RequestProgress.notSent
     private var recovery: Recovery
-    /// Whether a connection beside an upgrade has failed: one is enough.
+    /// Indicates whether a connection beside an upgrade has failed: one is enough.
     private var hasHedgeFailed = false
     /// The response as far as it has come: beside the state, because it grows.
     package var delivery: Delivery
@@ -99,7 +99,7 @@ extension TurnStateMachine {
     /// The name of the state, for the picture in the documentation.
     package var stateName: String { String("\(self.state)".prefix { $0 != "(" }) }
 
-    /// Whether the instance's later turns should begin with HTTP.
+    /// Indicates whether the instance's later turns should begin with HTTP.
     ///
     /// It becomes true at once for a failure that shows that a WebSocket cannot work here, and after the last retry
     /// only when HTTP was answered: a network that is down condemns nothing.
@@ -113,7 +113,7 @@ extension TurnStateMachine {
     /// The turn goes on over HTTP; whether the WebSocket works here is for the turns after it to find out.
     package var failedRace: FailureClass? { self.recovery.failedRace }
 
-    /// Whether sending the request again is safe.
+    /// Indicates whether sending the request again is safe.
     package var replaySafety: ReplaySafety {
         if self.state == .completed { return .completed }
         if self.delivery.hasDelivered || self.delivery.hasCarriedCall { return .outputDelivered }
@@ -123,13 +123,13 @@ extension TurnStateMachine {
     /// `replaySafety`, for callers that ask with every batch: mutating like `isReadingInPlace`.
     package mutating func replaySafetyInPlace() -> ReplaySafety { self.replaySafety }
 
-    /// Whether everything that was delivered has come in this attempt.
+    /// Indicates whether everything that was delivered has come in this attempt.
     package var isReplayVerified: Bool { self.delivery.isCaughtUp }
 
     /// `isReplayVerified`, for callers that ask with every event: mutating like `isReadingInPlace`.
     package mutating func isReplayVerifiedInPlace() -> Bool { self.isReplayVerified }
 
-    /// Whether the response of this attempt is being read; false when the input about it is stale.
+    /// Returns whether the response of this attempt is being read; false when the input about it is stale.
     package func isReading(_ attempt: Int) -> Bool {
         switch self.state {
         case .exchanging(let exchange) where exchange.attempt == attempt:
@@ -154,8 +154,8 @@ extension TurnStateMachine {
     @inline(never)
     package mutating func isReadingInPlace(_ attempt: Int) -> Bool { self.isReading(attempt) }
 
-    /// Whether more output of this attempt is nothing but output: it is not the first, everything that was delivered
-    /// before has come again, and no number decides whether it is new.
+    /// Returns whether more output of this attempt is nothing but output: it is not the first, everything that was
+    /// delivered before has come again, and no number decides whether it is new.
     ///
     /// Mutating like `isReadingInPlace`.
     package mutating func isFlowing(_ attempt: Int) -> Bool {
@@ -422,7 +422,7 @@ extension TurnStateMachine {
         if self.isReading(attempt) { self.delivery.ended() }
     }
 
-    /// Whether another event has come with the number before, of a response whose numbers are believed.
+    /// Returns whether another event has come with the number before, of a response whose numbers are believed.
     ///
     /// It is the end of the turn, whatever else the event may break.
     package mutating func contradiction(of number: Int?, fingerprint: UInt64, attempt: Int) -> Action? {
