@@ -1,24 +1,23 @@
-/// Identifiers and habits of the responses that a kept connection has carried, by which their late events are
-/// recognised.
+/// The identifiers and habits of a kept connection's earlier responses, by which their late events are recognised.
 ///
-/// A value of the connection's; the turn that uses the connection has a copy. It performs no I/O.
+/// A value of the connection; the turn that uses the connection has a copy. It performs no I/O.
 package struct EarlierResponses: Sendable {
-    /// How many items' identifiers are remembered, as fingerprints of eight bytes: the newest ones.
+    /// The maximum number of remembered item identifiers, as fingerprints of eight bytes: the newest ones.
     package static let maximumNameCount = 4_096
 
     private var names: Set<UInt64> = []
     private var order: [UInt64] = []
     private var oldest = 0
 
-    /// Indicates whether there was one.
+    /// Indicates whether the connection has carried a response.
     private(set) var hasResponses = false
     private var habits = Habits()
-    /// Indicates whether the request has the outputs of calls of the newest one.
+    /// Indicates whether the request has the outputs of calls of the newest response.
     package var areCallsAnswered = false
-    /// The identifier that the newest response has ended with: one that is not announced has no other.
+    /// The identifier at the newest response's end, which is the only one of a response that is not announced.
     private(set) var lastEndID: String?
 
-    /// The habits of a response, or of all of them.
+    /// The habits of a response, or of all responses.
     struct Habits: Sendable {
         /// Indicates whether it has announced its items; nil when it had none.
         var announcesItems: Bool?
@@ -26,7 +25,7 @@ package struct EarlierResponses: Sendable {
         var namesItems: Bool?
         /// Indicates whether it has numbered its events without a gap.
         var countsByOne = false
-        /// Indicates whether it was created before anything else of it came.
+        /// Indicates whether it was created before all its other events.
         var createsResponses = false
     }
 
@@ -36,16 +35,16 @@ package struct EarlierResponses: Sendable {
     package var namesItems: Bool { self.habits.namesItems == true }
     /// Indicates whether every response has numbered its events without a gap.
     package var countsByOne: Bool { self.habits.countsByOne }
-    /// Indicates whether every response was created before anything else of it came.
+    /// Indicates whether every response was created before all its other events.
     var createsResponses: Bool { self.habits.createsResponses }
 
-    /// A connection that has carried no response.
+    /// Creates the value of a connection that has carried no response.
     package init() {}
 
     /// Returns whether an item of an earlier response had a name.
     func contains(_ name: UInt64) -> Bool { self.names.contains(name) }
 
-    /// Another response was carried, with items of these names; `endID` is the identifier that it has ended with.
+    /// Records another response, with items of these names; `endID` is the identifier at its end.
     mutating func add(_ names: Set<UInt64>, habits: Habits, endID: String?) {
         self.lastEndID = endID
         self.areCallsAnswered = false

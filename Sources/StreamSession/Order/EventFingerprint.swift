@@ -1,27 +1,27 @@
-/// Tells events apart by a number, so that an event that comes again is recognised without keeping it.
+/// A number by which a repeated event is recognised without keeping the event.
 ///
-/// The number is a hash of 64 bits with no secret in it. It is compared within one process and one response only, and a
-/// server that makes two of its own events collide harms nobody but its own client.
+/// The number is a hash of 64 bits without a secret. It is compared within one process and one response only, and a
+/// server that makes two of its own events collide affects only its own client.
 package enum EventFingerprint {
-    /// The fingerprint of an event's type and content.
+    /// Returns the fingerprint of an event's type and content.
     ///
-    /// The content should leave out what a server may write differently when it repeats an event, such as padding.
+    /// The content should omit parts that a server may write differently when it repeats an event, such as padding.
     package static func of(type: Span<UInt8>, content: Span<UInt8>) -> UInt64 {
         self.mix(self.hash(content, seed: self.hash(type, seed: 0)), self.secrets.2)
     }
 
-    /// The fingerprint of an item's identifier, which is never 0.
+    /// Returns the fingerprint of an item's identifier, which is never 0.
     package static func of(name: Span<UInt8>) -> UInt64 { self.mix(self.hash(name, seed: 1), self.secrets.2) | 1 }
 
-    /// The same for one that may be missing: 0 when it is, or is empty.
+    /// Returns the fingerprint of an identifier; 0 when it is missing or empty.
     package static func of(identifier: String?) -> UInt64 {
         guard let identifier, !identifier.isEmpty else { return 0 }
         return self.of(name: Array(identifier.utf8).span)
     }
 
-    /// The fingerprint of a delta: of its text and its slot.
+    /// Returns the fingerprint of a delta: of its text and its slot.
     ///
-    /// Of a text of up to sixteen bytes that is one multiplication: it is made for every delta that has a number.
+    /// For a text of up to sixteen bytes that is one multiplication: it is made for every delta that has a number.
     @inline(__always)
     package static func of(delta text: Span<UInt8>, in slot: ReplaySlot) -> UInt64 {
         let place =
@@ -56,9 +56,10 @@ package enum EventFingerprint {
         0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3
     )
 
-    /// Sixteen bytes a step, each word spread over the whole state by a multiplication of full width.
+    /// Hashes sixteen bytes a step; a multiplication of full width spreads each word over the whole state.
     private static func hash(_ bytes: Span<UInt8>, seed: UInt64) -> UInt64 {
-        // The length is a part of it: a byte at the end of the type is none at the beginning of the content.
+        // The length is included, so that a byte at the end of the type differs from one at the beginning of the
+        // content.
         var state = self.mix(seed ^ self.secrets.0, UInt64(bytes.count) ^ self.secrets.1)
         unsafe bytes.withUnsafeBytes { bytes in
             var offset = 0
@@ -92,7 +93,7 @@ package enum EventFingerprint {
 }
 
 extension ReplaySlot.Kind {
-    /// A number of the kind's own.
+    /// A distinct number for the kind.
     @inline(__always)
     fileprivate var fingerprint: UInt64 {
         switch self {

@@ -2,7 +2,7 @@
 ///
 /// It is a part of `ResponseOrder` and belongs to its owner. It grows with its largest index, to 8 KiB at most.
 struct ItemIndexSet: Sendable {
-    /// The largest index that it can hold.
+    /// The largest index that the set can hold.
     static let maximumIndex = 65_535
 
     private var words: [UInt64] = []
@@ -16,7 +16,7 @@ struct ItemIndexSet: Sendable {
         return self.words.indices.contains(word) && self.words[word] & (1 << UInt64(index & 63)) != 0
     }
 
-    /// Adds an index from 0 to the largest; false when it was there.
+    /// Adds an index from 0 to the largest; returns false when it was present.
     mutating func insert(_ index: Int) -> Bool {
         precondition(index >= 0 && index <= Self.maximumIndex, "an index out of range")
         guard !self.contains(index) else { return false }
@@ -36,7 +36,7 @@ struct ItemIndexSet: Sendable {
         }
     }
 
-    /// How many of the indices 0, 1, 2 … are in the set before the first that is not.
+    /// The number of leading indices 0, 1, 2 … before the first that is not in the set.
     var leadingCount: Int {
         var count = 0
         for word in self.words {

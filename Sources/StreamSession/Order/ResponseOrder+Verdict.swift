@@ -2,19 +2,19 @@
 // Values without an owner.
 
 extension ResponseOrder {
-    /// What an event is to its response.
+    /// The relation of an event to its response.
     package enum Verdict: Equatable, Sendable {
-        /// It is where it belongs.
+        /// It is in order.
         case fine
-        /// It is read like any other, but worth a diagnostic; each oddity is reported once, then it is fine.
+        /// It is read like any other, but worth a diagnostic; each oddity is reported once, then the verdict is `fine`.
         case tolerated(Oddity)
-        /// It is no part of the response that is read, and must be dropped: it does not end it either.
+        /// It does not belong to the response that is read, and must be dropped; it does not end the response either.
         case foreign
-        /// The response cannot be read on.
+        /// The response cannot be read further.
         case violation(Violation)
     }
 
-    /// What some servers do.
+    /// A deviation of some servers that is tolerated.
     package enum Oddity: UInt8, Sendable, CaseIterable {
         /// The response was created twice before it had output.
         case createdAgain
@@ -22,39 +22,39 @@ extension ResponseOrder {
         case notCreated
         /// The response has another identifier than it was created with.
         case responseIDChanged
-        /// Output or the end of an item that was never added.
+        /// Output or the end of an item came that was never added.
         case itemNotAdded
         /// An item with the same index was added before.
         case itemAddedAgain
         /// An item with the same index was done before.
         case itemDoneAgain
-        /// Output of an item that was done.
+        /// Output of an item came after the item was done.
         case itemContinued
         /// An item has another identifier than it was announced with.
         case itemIDChanged
     }
 
-    /// What would break the promise.
+    /// An event that would break the delivery guarantee.
     package enum Violation: Hashable, Sendable, CaseIterable {
-        /// A position that is none, or too high.
+        /// A position is negative or too high.
         case indexOutOfRange
-        /// Another response, or the same once more, begins where one has output.
+        /// Another response, or the same again, begins after one has output.
         case responseRestarted
-        /// Output of an item that is done.
+        /// Output of an item came after the item was done.
         case itemContinued
         /// The server was asked for the rest of a response, and answers with another one.
         case otherResponse
-        /// Output was taken for that of an earlier response of the connection, and the response has none of its own.
+        /// Output was attributed to an earlier response of the connection, and the response has none of its own.
         case itemUnknown
-        /// A closing event says other content than came before it.
+        /// A closing event differs from the content before it.
         case closingDiffers
-        /// A closing event has more of a slot whose place later output has taken.
+        /// A closing event has more content of a slot after later output has come.
         case closingOutOfPlace
-        /// Output came in another order than its numbers, and no closing text says which is right.
+        /// Output came in another order than its numbers, and no closing text confirms either.
         case outOfOrder
-        /// Two items of one index write in turn.
+        /// Two items of one index write alternately.
         case itemsInterleaved
-        /// An item that has output is said to be another agent's.
+        /// An item that has output is attributed to another agent.
         case agentChanged
     }
 }

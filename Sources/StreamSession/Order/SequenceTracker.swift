@@ -5,34 +5,33 @@
 /// # Numbers
 ///
 /// A server that numbers its events begins at 0 for each response and adds 1 each time. Another first number is
-/// accepted, as nothing says that something came before it. Many servers send no numbers. Events that are no part of a
-/// response (signs of life, metadata) may use numbers up without saying so: an event without a number may account for
-/// one that is missing. A negative number is none, and so is one that has no successor.
+/// accepted, as there is no evidence of an earlier event. Many servers send no numbers. Events that are no part of a
+/// response (signs of life, metadata) may use numbers up without showing them: an event without a number may account
+/// for one that is missing. A negative number is invalid, and so is one that has no successor.
 ///
 /// # Resumable and other responses
 ///
-/// The numbers of a resumable response decide what is new, so they are believed. When it is fetched again, nothing has
-/// to be said here: the number behind the last one is expected, and what comes once more is a duplicate. An event
-/// behind a gap is not taken in, so that the response can be fetched again from before the gap. Events without a number
-/// excuse a gap only when the server, asked for what is missing, goes on behind the gap once more; from then on they
-/// excuse every gap that they can fill.
+/// The numbers of a resumable response decide what is new, so they are trusted. Resuming it needs no call here: the
+/// number behind the last one is expected, and a repeated event is a duplicate. An event behind a gap is not recorded,
+/// so that the response can be resumed before the gap. Events without a number excuse a gap only when the server, asked
+/// for the missing events, continues behind the gap once more; from then on they excuse every gap that they can fill.
 ///
-/// The numbers of other responses decide one thing: an event that comes again under its number has come before. Some
-/// servers send the same number with every event, or begin anew in between. As soon as a number comes with two
-/// different events the numbering is not usable, and every event after that is untracked. Before a second number has
-/// come nothing is called a duplicate, because it is not known whether the server counts at all. Output whose number
-/// was left out between two others shows that the server counts and has changed the order of its events, or of their
+/// The numbers of other responses decide one thing: an event that comes again under its number is a duplicate. Some
+/// servers send the same number with every event, or restart the numbering. As soon as a number comes with two
+/// different events the numbering is not usable, and every event after that is untracked. Before the second number no
+/// event is treated as a duplicate, because it is not known whether the server counts at all. Output whose number was
+/// left out between two others shows that the server counts and has changed the order of its events, or of their
 /// numbers.
 ///
 /// # Memory
 ///
 /// Of the last 1,024 numbers a fingerprint is kept, in a table that grows with them: at most 8 KiB.
 package struct SequenceTracker: Sendable {
-    /// What an event's number says.
+    /// The conclusion from an event's number.
     package enum Verdict: Equatable, Sendable {
-        /// It is new, and nothing is missing before it.
+        /// It is new, and no number is missing before it.
         case inOrder
-        /// It has no number that says anything.
+        /// It has no usable number.
         case untracked
         /// It is new, and numbers are missing before it.
         ///
@@ -44,21 +43,21 @@ package struct SequenceTracker: Sendable {
         case contradiction
         /// It is new, and its number was missed before; later ones have come.
         case late
-        /// It is so old that nothing is known of it.
+        /// It is too old to be remembered.
         case forgotten
     }
 
-    /// What to do with an event.
+    /// The treatment of an event.
     package enum Consequence: Equatable, Sendable {
         /// It is read like any other.
         case deliver
         /// It has been read before.
         case drop
-        /// What was delivered cannot be continued with it.
+        /// It cannot continue the delivered output.
         case fail
     }
 
-    /// How many numbers are remembered.
+    /// The number of remembered numbers.
     package static let windowSize = 1_024
 
     /// Indicates whether the response can be fetched again from a number on.
@@ -70,11 +69,11 @@ package struct SequenceTracker: Sendable {
     private var lowest = 0
     /// The number that follows the highest one, for events that come one behind the other; -1 when there is none.
     private var next = -1
-    /// The first number that the table of fingerprints has no place for.
+    /// The first number beyond the table of fingerprints.
     private var end = 0
     /// Events without a number since the last one that had one.
     private var unnumberedCount = 0
-    /// Those of them that were output.
+    /// The events without a number since then that were output.
     private var unnumberedOutputCount = 0
     /// The first number of the gap that the server was asked for last.
     private var askedNumber: Int?
@@ -85,22 +84,22 @@ package struct SequenceTracker: Sendable {
     package private(set) var hasOvertakenOutput = false
     /// Indicates whether events without a number have been shown to use numbers up.
     private var unnumberedUseNumbers = false
-    /// The fingerprint of a number stands at its remainder; 0 stands for a number that has not come.
+    /// The fingerprints of the numbers, each at its number's remainder; 0 stands for a number that has not come.
     ///
     /// The count is a power of two, at least the span of the numbers or the window.
     private var fingerprints: [UInt64] = []
 
-    /// Nothing has come yet.
+    /// Creates a tracker before the first event.
     package init(isResumable: Bool) { self.isResumable = isResumable }
 
-    /// The last number: where the response can be resumed.
+    /// The last number, at which the response can be resumed.
     ///
-    /// It is nil when none came or they are not usable.
+    /// It is nil when no number came or they are not usable.
     package var last: Int? { self.isUsable ? self.highest : nil }
 
     /// Takes the number of an event that is known to be new when it follows the highest one, which is the common case.
     ///
-    /// - Returns: false when `received` has to judge it, and then nothing has changed.
+    /// - Returns: false when `received` has to judge it; the tracker is unchanged then.
     @inline(__always)
     package mutating func takeNext(_ number: Int, fingerprint: UInt64) -> Bool {
         guard number == self.next, number < .max - 1 else { return false }
@@ -116,7 +115,7 @@ package struct SequenceTracker: Sendable {
     /// Indicates whether every number from the first on has come, in order.
     package var countsByOne: Bool { self.isUsable && !self.hasLeapt && self.lowest < (self.highest ?? 0) }
 
-    /// Returns whether numbers of a response that can be fetched again are missing before this one.
+    /// Returns whether numbers of a resumable response are missing before this one.
     package func leavesNumbersOut(_ number: Int?) -> Bool {
         guard self.isUsable, self.isResumable, let number, number < .max, let highest = self.highest else {
             return false
@@ -124,7 +123,7 @@ package struct SequenceTracker: Sendable {
         return number > highest + 1
     }
 
-    /// Indicates whether numbers say nothing, so that none need be looked at.
+    /// Indicates whether numbers carry no information, so that none need be evaluated.
     package var ignoresNumbers: Bool { !self.isUsable }
 
     /// Returns whether the event has come before: the same one, with the same number.
@@ -136,7 +135,7 @@ package struct SequenceTracker: Sendable {
         return self.fingerprints[number & (self.fingerprints.count - 1)] == Self.known(fingerprint)
     }
 
-    /// Returns whether an event with the number has come that is still remembered.
+    /// Returns whether an event with the number has come and is still remembered.
     package func isTaken(_ number: Int?) -> Bool {
         guard self.isUsable, let number, let highest = self.highest, number <= highest, number >= self.lowest,
             highest - number < Self.windowSize
@@ -159,10 +158,10 @@ package struct SequenceTracker: Sendable {
             : self.receivedOld(number, fingerprint, highest: highest, isOutput: isOutput)
     }
 
-    /// What a verdict means for the event.
+    /// Returns the treatment of the event with a verdict.
     ///
-    /// In a response that is not resumable only the same event once more is dropped: gaps are the server's own affair,
-    /// and a server that counts each item anew may well say a number twice.
+    /// In a response that is not resumable only a repeated identical event is dropped: gaps are the server's own
+    /// affair, and a server that counts each item anew may well repeat a number.
     package func consequence(of verdict: Verdict) -> Consequence {
         switch verdict {
         case .inOrder, .untracked: .deliver
@@ -201,7 +200,7 @@ package struct SequenceTracker: Sendable {
         return isGap ? .gap(expected: expected, found: number) : .inOrder
     }
 
-    /// Returns whether events without a number have used up the numbers that are missing, as the server has been asked.
+    /// Returns whether events without a number account for the missing numbers, as the server has been asked for them.
     private mutating func isExcused(from expected: Int, isGap: Bool) -> Bool {
         let wasAsked = self.askedNumber == expected
         self.askedNumber = expected
@@ -239,7 +238,7 @@ package struct SequenceTracker: Sendable {
         self.fingerprints[number & (self.fingerprints.count - 1)] = fingerprint
     }
 
-    /// Makes room for the span, or for the window, and puts what is known into its place.
+    /// Makes room for the span, or for the window, and moves the known fingerprints.
     @inline(never)
     private mutating func grow(span: Int) {
         let needed = min(span, Self.windowSize)

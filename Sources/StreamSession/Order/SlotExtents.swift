@@ -1,7 +1,7 @@
-/// Where in a channel the output of each slot lies.
+/// The ranges of each slot's output in a channel.
 ///
-/// It is a part of `ReplayChannel` and belongs to its owner. It is written when the slot changes, and so hardly ever:
-/// in most responses a slot's output is one piece.
+/// It is a part of `ReplayChannel` and belongs to its owner. It changes only with the slot, and so rarely: in most
+/// responses a slot's output is one piece.
 struct SlotExtents: Sendable {
     /// The pieces of a slot, in the order of the channel.
     private var pieces: [ReplaySlot: [Range<Int>]] = [:]
@@ -9,7 +9,7 @@ struct SlotExtents: Sendable {
     /// Adds a piece, which must lie behind all others.
     mutating func add(_ piece: Range<Int>, of slot: ReplaySlot) { self.pieces[slot, default: []].append(piece) }
 
-    /// The pieces of a slot, cut to a part of the channel.
+    /// Returns the pieces of a slot, cut to a part of the channel.
     func pieces(of slot: ReplaySlot, in bounds: Range<Int>) -> [Range<Int>] {
         guard let pieces = self.pieces[slot] else { return [] }
         let start = Self.index(in: pieces) { $0.upperBound > bounds.lowerBound }
@@ -18,7 +18,7 @@ struct SlotExtents: Sendable {
         return pieces[start..<end].map { $0.clamped(to: bounds) }
     }
 
-    /// The slots of a kind with output in a part of the channel, in the order of their positions.
+    /// Returns the slots of a kind with output in a part of the channel, in the order of their positions.
     func slots(of kind: ReplaySlot.Kind, in bounds: Range<Int>) -> [ReplaySlot] {
         self.pieces.compactMap { slot, pieces in
             guard slot.kind == kind, let last = pieces.last, last.upperBound > bounds.lowerBound else { return nil }
@@ -26,7 +26,7 @@ struct SlotExtents: Sendable {
         }
     }
 
-    /// The first index that a condition holds for, which holds for all behind it.
+    /// Returns the first index for which a condition holds that holds for all later ones.
     private static func index(in pieces: [Range<Int>], where holds: (Range<Int>) -> Bool) -> Int {
         var (low, high) = (0, pieces.count)
         while low < high {

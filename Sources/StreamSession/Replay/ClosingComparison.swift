@@ -1,39 +1,39 @@
-/// Holds what was delivered against what a response says at its end.
+/// Compares the delivered output with the texts at a response's end.
 ///
 /// It is a part of `ReplayLedger` and belongs to its owner. It performs no I/O.
 ///
-/// # What is the same
+/// # Equality
 ///
-/// Bytes are compared. Where they differ, four things that servers do to their own text are passed over:
+/// Bytes are compared. Where they differ, four changes that servers make to their own text are ignored:
 ///
-/// - marks of citations, `【…†…】` and `U+E200 … U+E201`, which stand in one of the two only, or become `[n]`;
-/// - white space (Unicode's, and what JavaScript and Python trim besides) at the end of a part that was streamed, and
-///   is trimmed in the end;
-/// - a full stop that ends what was streamed, where every closing text goes on: that is recorded of a server, and
-///   nothing is delivered behind it;
+/// - citation marks, `【…†…】` and `U+E200 … U+E201`, which occur in one of the two only, or become `[n]`;
+/// - white space (Unicode's, and what JavaScript and Python trim besides) at the end of a part, which was streamed and
+///   is trimmed in the closing text;
+/// - a full stop that ends the streamed text, where every closing text continues: a recorded server does this, and the
+///   rest is not delivered;
 /// - a scalar beyond the Basic Multilingual Plane whose halves came in two deltas, which were delivered as U+FFFD
 ///   twice.
 struct ClosingComparison {
-    /// The longest mark that is passed over, in bytes.
+    /// The longest mark that is ignored, in bytes.
     private static let maximumMarkByteCount = 512
 
-    /// How like the two texts are.
+    /// The similarity of the two texts.
     enum Likeness {
-        /// One is the beginning of the other.
+        /// One is a prefix of the other.
         case same
-        /// So they are, but for what servers change in the end.
+        /// One is a prefix of the other, except for the changes that servers make at the end.
         case rewritten
         /// A full stop takes the place of the rest of the text.
         case stopped
     }
 
     private let delivered: ArraySlice<UInt8>
-    /// Indicates whether no text has closed what was delivered before: then its full stop may take the place of a
-    /// longer text.
+    /// Indicates whether no text has closed the delivered output before, so that its full stop may replace a longer
+    /// text.
     private let isOpen: Bool
-    /// How far the comparison has come in what was delivered.
+    /// The position that the comparison has reached in the delivered output.
     private var place: Int
-    /// How like they are, as far as they have been compared.
+    /// The similarity of the parts that have been compared.
     private(set) var likeness = Likeness.same
 
     init(_ delivered: ArraySlice<UInt8>, isOpen: Bool) {
@@ -50,8 +50,8 @@ struct ClosingComparison {
 
     /// Compares the next part.
     ///
-    /// - Returns: how many bytes of it were delivered, which is fewer than there are only when nothing more was; nil
-    ///   when it is another text.
+    /// - Returns: the number of its bytes that were delivered, which is less than its count only when all delivered
+    ///   bytes are compared; nil when the texts differ.
     mutating func compare(_ part: ArraySlice<UInt8>) -> Int? {
         var next = part.startIndex
         while true {
@@ -62,7 +62,7 @@ struct ClosingComparison {
             self.place += same
             if next == part.endIndex { return part.count }
             if self.place == self.delivered.endIndex { return next - part.startIndex }
-            // The difference may lie inside a scalar: the comparison goes back to where the scalar begins.
+            // The difference may lie inside a scalar: the comparison returns to the beginning of the scalar.
             while next > part.startIndex, part[next] & 0xC0 == 0x80 || self.delivered[self.place] & 0xC0 == 0x80,
                 self.place > self.delivered.startIndex
             {
@@ -93,8 +93,8 @@ struct ClosingComparison {
         }
     }
 
-    /// Passes over white space and marks in what was delivered, up to where the next part goes on; false when there are
-    /// none.
+    /// Skips white space and marks in the delivered output, up to where the next part continues; returns false when
+    /// there are none.
     @discardableResult
     private mutating func passOver(in part: ArraySlice<UInt8>) -> Bool {
         let start = self.place
@@ -111,7 +111,7 @@ struct ClosingComparison {
         return self.place > start
     }
 
-    /// Where a character of white space ends that begins at an index; nil when there is none.
+    /// Returns the end of the white-space character that begins at an index; nil when there is none.
     private static func endOfWhiteSpace(in text: ArraySlice<UInt8>, at start: Int) -> Int? {
         let byte = text[start]
         guard byte >= 0x80 else {
@@ -120,7 +120,7 @@ struct ClosingComparison {
         }
         let count = byte < 0xE0 ? 2 : 3
         guard byte >= 0xC2, byte < 0xF0, text.endIndex - start >= count else { return nil }
-        // No white space is beyond the Basic Multilingual Plane.
+        // There is no white space beyond the Basic Multilingual Plane.
         let rest = text[(start + 1)..<(start + count)]
         let value = rest.reduce(UInt32(byte & (count == 2 ? 0x1F : 0x0F))) { $0 << 6 | UInt32($1 & 0x3F) }
         guard let scalar = Unicode.Scalar(value) else { return nil }
@@ -128,11 +128,11 @@ struct ClosingComparison {
         return scalar.properties.isWhitespace || value == 0xFEFF ? start + count : nil
     }
 
-    /// How many bytes are the same from the first one on.
+    /// Returns the number of bytes from the first one on that are equal.
     private static func commonCount(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Int {
         unsafe left.withUnsafeBytes { left in
             unsafe right.withUnsafeBytes { right in
-                // Both have as many bytes.
+                // Both have the same number of bytes.
                 var count = 0
                 while count + 8 <= left.count,
                     unsafe left.loadUnaligned(fromByteOffset: count, as: UInt64.self)
@@ -146,7 +146,7 @@ struct ClosingComparison {
         }
     }
 
-    /// Where a mark of a citation ends that begins at an index; nil when there is none.
+    /// Returns the end of the citation mark that begins at an index; nil when there is none.
     private static func endOfMark(in text: ArraySlice<UInt8>, at start: Int) -> Int? {
         let rest = text[start...].prefix(Self.maximumMarkByteCount)
         if rest.starts(with: "\u{E200}".utf8) { return Self.end(of: "\u{E201}", in: rest) }
@@ -156,7 +156,7 @@ struct ClosingComparison {
         return end
     }
 
-    /// Where a number in brackets ends that begins at an index, which may take a mark's place; nil when there is none.
+    /// Returns the end of the bracketed number that begins at an index and may replace a mark; nil when there is none.
     private static func endOfReference(in text: ArraySlice<UInt8>, at start: Int) -> Int? {
         guard text[start] == UInt8(ascii: "[") else { return nil }
         let digits = text[(start + 1)...].prefix(4).prefix { (0x30...0x39).contains($0) }
@@ -166,7 +166,7 @@ struct ClosingComparison {
         return digits.endIndex + 1
     }
 
-    /// Where the first occurrence of a character of three bytes ends.
+    /// Returns the end of the first occurrence of a character of three bytes.
     private static func end(of character: Character, in text: ArraySlice<UInt8>) -> Int? {
         let bytes = Array(character.utf8)
         var index = text.startIndex

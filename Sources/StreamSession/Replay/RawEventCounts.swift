@@ -1,12 +1,12 @@
-/// Counts the raw events that were passed on, by type and item, so that a replay's are withheld.
+/// Counts the raw events that were passed on, by type and item, so that those of a replay are withheld.
 ///
 /// It is a part of `ReplayLedger` and belongs to its owner. A server chooses types and items, so the tables have
-/// bounds. Types past them, and very long ones, are counted together. Past the bound for items, events are counted by
-/// type.
+/// bounds. Types beyond the bound, and very long ones, share one count. Beyond the bound for items, events are counted
+/// by type.
 struct RawEventCounts: Sendable {
     private struct Count {
         var delivered = 0
-        /// How many have come in the attempt that runs.
+        /// The number of events that have come in the current attempt.
         var seen = 0
 
         mutating func admit() -> Bool {
@@ -20,25 +20,25 @@ struct RawEventCounts: Sendable {
     }
 
     private struct ItemKey: Hashable {
-        /// The type's place among all that are counted apart.
+        /// The type's index among those with counts of their own.
         let type: Int
         let outputIndex: Int
     }
 
-    /// How many types are counted apart; the Responses API has about seventy.
+    /// The maximum number of types with counts of their own; the Responses API has about seventy.
     static let maximumTypeCount = 256
-    /// How long the name of a type that is counted apart may be, in bytes.
+    /// The maximum length of the name of a type with a count of its own, in bytes.
     static let maximumTypeByteCount = 128
 
-    /// How many counts there are of a type in an item; an item has about five.
+    /// The maximum number of counts by type and item; an item has about five.
     static let maximumItemCount = 4_096
 
-    /// Where the count of a type stands.
+    /// The index of each type's count.
     private var types: [String: Int] = [:]
-    /// Events of which the item is not known, one count for each type.
+    /// The counts of events whose item is not known, one for each type.
     private var counts: [Count] = []
     private var itemCounts: [ItemKey: Count] = [:]
-    /// Every type that has no count of its own.
+    /// The count of all types without a count of their own.
     private var others = Count()
 
     /// Begins another attempt.
@@ -48,14 +48,15 @@ struct RawEventCounts: Sendable {
         for index in self.itemCounts.values.indices { self.itemCounts.values[index].rewind() }
     }
 
-    /// Forgets the events of some items, and those of no item that is known.
+    /// Forgets the events of some items, and those of no known item.
     mutating func settle(_ items: Range<Int>) {
         self.others = Count()
         for index in self.counts.indices { self.counts[index] = Count() }
         self.itemCounts = self.itemCounts.filter { !items.contains($0.key.outputIndex) }
     }
 
-    /// Counts one event; false when as many of its type were passed on before, in its item if that is known.
+    /// Counts one event; returns false when the same number of its type was passed on before, in its item if that is
+    /// known.
     mutating func admit(_ type: String, outputIndex: Int? = nil) -> Bool {
         guard let number = self.number(of: type) else { return self.others.admit() }
         guard let outputIndex else { return self.counts[number].admit() }

@@ -6,32 +6,32 @@
     import Darwin
 #endif
 
-// Compares the output of the attempt that runs with the attempt's closing events.
+// Compares the output of the current attempt with the attempt's closing events.
 
 extension ReplayChannel {
-    /// How a text that a response closes with relates to what has come of it in the attempt that runs.
+    /// The relation of a closing text to the output of the current attempt.
     enum Held: Equatable {
-        /// So many bytes of the text have come, and they are the first ones.
+        /// A prefix of the text has come, with this number of bytes.
         case prefix(Int, ClosingComparison.Likeness)
-        /// Something else has come.
+        /// Different output has come.
         case contradiction
     }
 
-    /// Where the attempt's own output lies.
+    /// The range of the attempt's own output.
     private var attempt: Range<Int> { self.settledByteCount..<self.cursor }
 
-    /// The slot of the last byte of a channel that is caught up; nil when nothing has come in the attempt that runs.
+    /// The slot of the last byte of a channel that is caught up; nil when the current attempt has no output.
     var newestSlot: ReplaySlot? { self.isCaughtUp && !self.attempt.isEmpty ? self.lastSlot : nil }
 
-    /// An item begins with the index of an earlier one: what came at that index before is none of its output.
+    /// Begins an item with the index of an earlier one: earlier output at that index does not belong to it.
     mutating func beginItem(_ outputIndex: Int) {
         if self.cursor > self.settledByteCount { self.restarts[outputIndex] = self.cursor }
     }
 
-    /// Returns whether something of a slot has come in the attempt that runs.
+    /// Returns whether output of a slot has come in the current attempt.
     func hasOutput(of slot: ReplaySlot) -> Bool { !self.pieces(of: slot).isEmpty }
 
-    /// Holds the text of a slot against what has come of it; `isOpen` says that no text has closed the slot before.
+    /// Compares the text of a slot with the slot's output; `isOpen` says that no text has closed the slot before.
     func hold(_ text: Span<UInt8>, against slot: ReplaySlot, isOpen: Bool) -> Held {
         let pieces = self.pieces(of: slot)
         if pieces.count < 2, self.begins(text, with: pieces.first ?? 0..<0) {
@@ -40,24 +40,24 @@ extension ReplayChannel {
         let delivered = self.copy(of: pieces)
         var comparison = ClosingComparison(delivered[...], isOpen: isOpen)
         guard let count = comparison.compare(Self.copy(of: text)[...]), comparison.isAtEnd() else {
-            // Deltas of a slot may name another one: for a consumer that concatenates them that is no difference.
+            // Deltas of a slot may name another one, which makes no difference to a consumer that concatenates them.
             let all = (pieces.first?.lowerBound ?? self.cursor)..<self.cursor
             return self.begins(text, with: all) ? .prefix(all.count, .rewritten) : .contradiction
         }
         return .prefix(count, comparison.likeness)
     }
 
-    /// Returns whether a text and what has come of a slot begin with the same bytes, up to the end of one of them.
+    /// Returns whether a text and a slot's output begin with the same bytes, up to the end of one of them.
     func isLike(_ text: Span<UInt8>, _ slot: ReplaySlot) -> Bool {
         guard let piece = self.pieces(of: slot).first else { return false }
         let count = min(piece.count, text.count)
         return self.begins(text.extracting(..<count), with: piece.lowerBound..<piece.lowerBound + count)
     }
 
-    /// Holds all texts of a kind, in the order of their positions, against everything of that kind that has come.
+    /// Compares all texts of a kind, in the order of their positions, with all output of that kind.
     ///
-    /// Output at positions that the end leaves out, from `end` on, is passed over where the rest is the same.
-    /// - Returns: how many bytes of the texts, one behind the other, have come.
+    /// Output at positions that the end omits, from `end` on, is ignored where the rest is equal.
+    /// - Returns: the number of bytes of the concatenated texts that have come.
     func hold(
         _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, positionsBelow end: Int, isOpen: Bool
     ) -> Held {
@@ -97,7 +97,7 @@ extension ReplayChannel {
         return comparison.isAtEnd() ? .prefix(total, comparison.likeness) : .contradiction
     }
 
-    /// The slots of a kind with output in the attempt that runs, in the order of their positions.
+    /// Returns the slots of a kind with output in the current attempt, in the order of their positions.
     func slots(of kind: ReplaySlot.Kind) -> [ReplaySlot] {
         var slots = self.extents.slots(of: kind, in: self.attempt)
         let last = self.lastRunStart..<self.byteCount
@@ -123,7 +123,7 @@ extension ReplayChannel {
     /// Returns whether a text begins with a part of what was delivered.
     private func begins(_ text: Span<UInt8>, with piece: Range<Int>) -> Bool {
         guard piece.count <= text.count else { return false }
-        // Both have as many bytes.
+        // Both have the same number of bytes.
         return unsafe self.withBytes { memory in
             unsafe text.withUnsafeBytes { text in
                 guard !piece.isEmpty, let left = memory.baseAddress, let right = text.baseAddress else {

@@ -6,59 +6,60 @@
     import Darwin
 #endif
 
-/// The output of one kind, in the order in which it was delivered, and how much of it a replay has repeated.
+/// The output of one kind, in the order of its delivery, and the length that a replay has repeated.
 ///
 /// It is a part of `ReplayLedger` and belongs to its owner.
 ///
 /// # Memory
 ///
 /// The bytes are held once, in memory that grows by half, so at most a third of it is reserve, which the system does
-/// not provide before it is used (`ReplayMemory`). Beside them stands one run of some five bytes for each change of the
-/// slot (`ReplayRunLog`), and the place of the slot's bytes (`SlotExtents`); the slot of the last byte needs neither.
+/// not provide before it is used (`ReplayMemory`). Beside them there is one run of about five bytes for each change of
+/// the slot (`ReplayRunLog`), and the range of the slot's bytes (`SlotExtents`); the slot of the last byte needs
+/// neither.
 @safe struct ReplayChannel: Sendable {
-    /// Holds everything that was delivered: a delta is copied to its place, and that is all; nil when nothing was.
+    /// The memory of all delivered bytes, to which a delta is copied once; nil before the first.
     private var memory: ReplayMemory?
-    /// Where the memory begins, and how large it is.
+    /// The memory's start.
     private nonisolated(unsafe) var start: UnsafeMutableRawPointer?
     private var capacity = 0
-    /// How many bytes were delivered.
+    /// The number of delivered bytes.
     private(set) var byteCount = 0
-    /// Every run but the last one.
+    /// All runs except the last one.
     private var runs = ReplayRunLog()
-    /// Where the output of a slot lies, but for the last run.
+    /// The ranges of each slot's output, except for the last run.
     var extents = SlotExtents()
     /// The slot of the last byte.
     private(set) var lastSlot = ReplayRunLog.Run.none.slot
-    /// Where the run of the last byte begins.
+    /// The start of the run of the last byte.
     private(set) var lastRunStart = 0
-    /// How far into what was delivered a replay begins, because the items before it are settled.
+    /// The offset in the delivered output at which a replay begins, because the items before it are settled.
     private(set) var settledByteCount = 0
-    /// How many bytes the attempt that runs has repeated or produced, the settled ones among them.
+    /// The number of bytes that the current attempt has repeated or produced, including the settled ones.
     private(set) var cursor = 0
-    /// Where the output of an item begins that has the index of an earlier one, by the index.
+    /// The start of the output of an item that has the index of an earlier one, by the index.
     var restarts: [Int: Int] = [:]
-    /// The most bytes that are kept.
+    /// The maximum number of bytes that are kept.
     var byteCountLimit = Int.max
-    /// The run that the cursor stands in; without meaning when the channel is caught up.
+    /// The run at the cursor; without meaning when the channel is caught up.
     private var expected = ReplayRunLog.Run.none
-    /// Behind the run that the cursor stands in.
+    /// The position behind the run at the cursor.
     private var position: ReplayRunLog.Position = .start
 
     /// Indicates whether everything that was delivered has come again.
     var isCaughtUp: Bool { self.cursor == self.byteCount }
 
-    /// Reads what was delivered.
+    /// Calls a closure with the delivered bytes.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        // The channel holds the memory while it is read.
+        // The memory is retained while it is read.
         withExtendedLifetime(self.memory) {
             unsafe body(UnsafeRawBufferPointer(start: self.start, count: self.byteCount))
         }
     }
 
-    /// What the runs take beside the bytes, in bytes.
+    /// The size of the runs beside the bytes, in bytes.
     var runByteCount: Int { self.runs.byteCount }
 
-    /// Expects everything again that is not settled, from the first byte.
+    /// Expects all output that is not settled again, from the first byte.
     mutating func rewind() {
         self.cursor = self.settledByteCount
         self.position = .start
@@ -66,7 +67,7 @@
         self.expectNextRun()
     }
 
-    /// Another response follows: nothing of what was delivered is its output.
+    /// Begins another response, which repeats none of the delivered output.
     mutating func beginSuccessor() {
         self.settledByteCount = self.byteCount
         self.rewind()
@@ -74,7 +75,7 @@
 
     /// Records new output; the channel must be caught up.
     ///
-    /// - Returns: false when that would be more than is kept, and then nothing has changed.
+    /// - Returns: false when the limit would be exceeded; the channel is unchanged then.
     @inline(__always)
     mutating func append(_ new: Span<UInt8>, to slot: ReplaySlot) -> Bool {
         let end = self.byteCount + new.count
@@ -82,7 +83,7 @@
             guard self.makeRoom(for: end) else { return false }
         }
         if self.lastSlot != slot { self.beginRun(slot) }
-        // The place lies within the memory, which no other channel has.
+        // The place lies within the memory, which is this channel's alone.
         if let start = unsafe self.start {
             unsafe new.withUnsafeBytes { bytes in
                 if let first = bytes.baseAddress {
@@ -95,10 +96,10 @@
         return true
     }
 
-    /// Compares output with what was delivered, in the one case that nearly every delta of a replay is: it ends before
-    /// the run does, and it is right.
+    /// Compares output with what was delivered, in the case of nearly every delta of a replay: it ends before the run
+    /// does, and it is equal.
     ///
-    /// - Returns: false when it is another case, and then nothing has changed.
+    /// - Returns: false in every other case; the channel is unchanged then.
     @inline(__always)
     mutating func verifyInside(_ replayed: Span<UInt8>, in slot: ReplaySlot) -> Bool {
         guard !self.isCaughtUp, replayed.count < self.expected.end - self.cursor, self.expected.slot == slot,
@@ -110,15 +111,15 @@
 
     /// Compares output with what was delivered; the channel must not be caught up.
     ///
-    /// - Returns: how many bytes have been compared, which is fewer than there are only when the channel has caught up
-    ///   with them, or nil for a contradiction.
+    /// - Returns: the number of compared bytes, which is less than the count only when the channel has caught up with
+    ///   them; nil for a contradiction.
     mutating func verify(_ replayed: Span<UInt8>, in slot: ReplaySlot) -> Int? {
         guard self.expected.slot == slot else { return nil }
         let count = min(replayed.count, self.expected.end - self.cursor)
         guard self.continues(with: replayed, count: count) else { return nil }
         self.cursor += count
         if self.cursor == self.expected.end { self.expectNextRun() }
-        // More of this slot, where another slot's output was delivered next.
+        // More output of this slot has come where another slot's was delivered next.
         guard count == replayed.count || self.isCaughtUp else { return nil }
         return count
     }
@@ -132,9 +133,9 @@
         }
     }
 
-    /// Returns whether so many bytes are the same in both places.
+    /// Returns whether `count` bytes are the same in both places.
     ///
-    /// Most deltas are a word: two loads that overlap take the place of a call.
+    /// Most deltas are a word: two overlapping loads replace a call.
     @inline(__always)
     private static func areEqual(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ count: Int) -> Bool {
         // Each load lies within the `count` bytes.
@@ -164,18 +165,18 @@
         self.lastSlot = slot
     }
 
-    /// The run that still grows; it is in no log yet.
+    /// The run that still grows and is not in the log yet.
     private var lastRun: ReplayRunLog.Run { ReplayRunLog.Run(slot: self.lastSlot, end: self.byteCount) }
 
     private mutating func expectNextRun() {
         guard !self.isCaughtUp else { return }
         repeat {
             self.expected = self.runs.advance(&self.position) ? self.position.run : self.lastRun
-            // Runs that are settled stand before the cursor.
+            // Settled runs precede the cursor.
         } while self.expected.end <= self.cursor
     }
 
-    /// Makes room for so many bytes in memory that is this channel's alone.
+    /// Makes room for a number of bytes in memory that is this channel's alone.
     @inline(never)
     private mutating func makeRoom(for needed: Int) -> Bool {
         guard needed <= self.byteCountLimit else { return false }
@@ -196,10 +197,10 @@
 // MARK: Settled items
 
 extension ReplayChannel {
-    /// Returns whether what was delivered of some items has come in this attempt and stands before everything else.
+    /// Returns whether the delivered output of some items has come in this attempt and precedes all other output.
     func canSettle(_ items: Range<Int>) -> Bool { self.byteCount(ofSettled: items) != nil }
 
-    /// Expects what was delivered of some items no more; they must be such that can be settled.
+    /// Removes the delivered output of some items from what is expected; they must be settleable.
     mutating func settle(_ items: Range<Int>) {
         guard let byteCount = self.byteCount(ofSettled: items) else {
             preconditionFailure("the items cannot be settled")
@@ -207,7 +208,7 @@ extension ReplayChannel {
         self.settledByteCount = byteCount
     }
 
-    /// Where the output of some items ends; nil when it cannot be settled.
+    /// Returns the end of the output of some items; nil when it cannot be settled.
     private func byteCount(ofSettled items: Range<Int>) -> Int? {
         var end = self.settledByteCount
         var hasOthers = false

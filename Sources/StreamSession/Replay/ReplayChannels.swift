@@ -8,10 +8,10 @@ extension ReplaySlot.Kind {
     }
 }
 
-/// The channels of bytes that a consumer concatenates, each beside the others.
+/// The byte channels that a consumer concatenates, each independently of the others.
 ///
-/// They are a part of `ReplayLedger` and belong to its owner. They are stored in place, and not in an array: every
-/// delta goes through here.
+/// They are a part of `ReplayLedger` and belong to its owner. They are stored in place rather than in an array, because
+/// every delta passes here.
 struct ReplayChannels: Sendable {
     var text = ReplayChannel()
     private var refusal = ReplayChannel()
@@ -39,7 +39,7 @@ struct ReplayChannels: Sendable {
         }
     }
 
-    /// The same as the channel's own, without the subscript's accessor around it.
+    /// Calls the channel's method of the same name without the subscript's accessor.
     @inline(__always)
     mutating func append(_ new: Span<UInt8>, to slot: ReplaySlot) -> Bool {
         switch slot.kind {
@@ -50,7 +50,7 @@ struct ReplayChannels: Sendable {
         }
     }
 
-    /// The same as the channel's own, without the subscript's accessor around it.
+    /// Calls the channel's method of the same name without the subscript's accessor.
     @inline(__always)
     mutating func verifyInside(_ replayed: Span<UInt8>, in slot: ReplaySlot) -> Bool {
         switch slot.kind {
@@ -61,7 +61,7 @@ struct ReplayChannels: Sendable {
         }
     }
 
-    /// Indicates whether nothing was delivered in any of them.
+    /// Indicates whether no channel has delivered output.
     ///
     /// It is asked for at every step of a turn, so no array is made for it.
     var areEmpty: Bool {
@@ -69,7 +69,7 @@ struct ReplayChannels: Sendable {
             && self.toolInput.byteCount == 0
     }
 
-    /// Every channel.
+    /// All channels.
     var all: [ReplayChannel] { [self.text, self.refusal, self.reasoning, self.toolInput] }
 
     /// Changes every channel.

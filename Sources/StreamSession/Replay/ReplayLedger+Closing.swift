@@ -1,7 +1,7 @@
 // Compares the closing events of a response with its output.
 
 extension ReplayLedger {
-    /// An item begins with the index of an earlier one: what came at that index before is none of its output.
+    /// Begins an item with the index of an earlier one: earlier output at that index does not belong to it.
     package mutating func beginItem(_ outputIndex: Int) {
         let (index, hasOverflown) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !hasOverflown else { return }
@@ -10,7 +10,7 @@ extension ReplayLedger {
         self.aliases[index] = nil
     }
 
-    /// Holds the text that a slot is closed with against what has come of it.
+    /// Compares the closing text of a slot with the slot's output.
     ///
     /// The caller admits the bytes that `rest` names next.
     package mutating func close(_ text: Span<UInt8>, in slot: ReplaySlot) -> Closing {
@@ -23,7 +23,7 @@ extension ReplayLedger {
             if !text.isEmpty, likeness != .stopped { self.closed[slot.outputIndex, default: []].insert(slot) }
             guard count < text.count else { return likeness == .same ? .whole : .rewritten }
             guard let newest = channel.newestSlot, newest != slot else { return .rest(from: count) }
-            // A slot of which nothing has come may follow one that stands before it.
+            // A slot without output may follow one at a later position.
             let isBehind =
                 !channel.hasOutput(of: slot)
                 && (newest.outputIndex, newest.partIndex) <= (slot.outputIndex, slot.partIndex)
@@ -31,11 +31,12 @@ extension ReplayLedger {
         }
     }
 
-    /// The slot that a closing text belongs to: the one that it names, or the newest one of the item, of which output
-    /// has come and no closing text, where nothing has come of the one that it names and one text begins the other.
+    /// Returns the slot that a closing text belongs to: normally the one that it names, otherwise the item's newest
+    /// slot. The latter applies when it has output and no closing text, the named slot has no output, and one text
+    /// begins the other.
     ///
-    /// Servers count parts, and items without identifiers, otherwise in closing events than in deltas. With
-    /// `mayBeElsewhere` nothing but the slot says that there is an item at its index.
+    /// Servers number parts, and items without identifiers, differently in closing events and in deltas. With
+    /// `mayBeElsewhere` only the slot says that there is an item at its index.
     package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, mayBeElsewhere: Bool) -> ReplaySlot {
         let channel = self.channels[slot.kind]
         guard !text.isEmpty, let named = slot.shifted(by: self.settledItemCount) else { return slot }
@@ -52,18 +53,17 @@ extension ReplayLedger {
 
     private func isClosed(_ slot: ReplaySlot) -> Bool { self.closed[slot.outputIndex]?.contains(slot) == true }
 
-    /// The slot of a kind with the highest position of which something has come in the attempt that runs.
+    /// Returns the slot of a kind with the highest position that has output in the current attempt.
     package func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? {
         self.channels[kind].slots(of: kind).last?.shifted(by: -self.settledItemCount)
     }
 
-    /// Holds all texts of a kind, which the response closes with in the order of their positions, against what has
-    /// come.
+    /// Compares all closing texts of a kind, in the order of their positions, with the kind's output.
     ///
-    /// They need not say which slots they are: a consumer concatenates them. The offset of a rest counts from the first
-    /// byte of the first text.
+    /// They need not name their slots, as a consumer concatenates them. The offset of a rest counts from the first byte
+    /// of the first text.
     ///
-    /// The response names so many items in the end: output of further ones that came is its own affair.
+    /// `itemCount` is the number of items that the response lists at its end: output of further ones is ignored.
     package func close(
         _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, itemCount: Int
     ) -> Closing {

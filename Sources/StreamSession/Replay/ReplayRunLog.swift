@@ -1,10 +1,10 @@
-/// Where one slot's bytes end and the next one's begin, in a few bytes for each change of the slot.
+/// The boundaries between the slots' bytes, in a few bytes for each change of the slot.
 ///
-/// It is a part of `ReplayChannel` and belongs to its owner. It is read as it was written: from one end to the other.
+/// It is a part of `ReplayChannel` and belongs to its owner. It is read in the order in which it was written.
 ///
 /// # Memory
 ///
-/// A run is written as what it differs from the one before it: kind, output index, part index and length, each a number
+/// A run is encoded as its difference from the previous one: kind, output index, part index and length, each a number
 /// of seven bits a byte. In a response that is five bytes where a run is shorter than 128 bytes, and six up to 16 KiB.
 /// A server that finishes a part before it begins the next one makes one run for each slot. One that changes the slot
 /// with every delta makes one for each delta: five bytes, beside a delta of some ten.
@@ -15,7 +15,7 @@ struct ReplayRunLog: Sendable {
         /// The offset behind the run's last byte.
         var end: Int
 
-        /// What stands before the first run.
+        /// The predecessor of the first run.
         static let none = Self(slot: ReplaySlot(.text, outputIndex: 0), end: 0)
     }
 
@@ -32,10 +32,10 @@ struct ReplayRunLog: Sendable {
     private var code: [UInt8] = []
     private var last: Run = .none
 
-    /// What the runs take, in bytes.
+    /// The size of the runs, in bytes.
     var byteCount: Int { self.code.count }
 
-    /// Adds a run; it must not end before the one that was added last.
+    /// Adds a run; it must not end before the previous one.
     mutating func append(_ run: Run) {
         self.append(UInt64(run.slot.kind.code))
         self.append(Self.zigzag(run.slot.outputIndex &- self.last.slot.outputIndex))
@@ -44,7 +44,7 @@ struct ReplayRunLog: Sendable {
         self.last = run
     }
 
-    /// Moves a position behind the next run, which is then its own; false at the end.
+    /// Moves a position behind the next run, which becomes its `run`; returns false at the end.
     func advance(_ position: inout Position) -> Bool {
         guard position.offset < self.code.count else { return false }
         let kind = ReplaySlot.Kind(code: Int(self.number(at: &position.offset)))
@@ -55,7 +55,7 @@ struct ReplayRunLog: Sendable {
         return true
     }
 
-    /// Seven bits a byte, the lowest first; the eighth says that more follow.
+    /// Appends a number with seven bits a byte, the lowest first; the eighth bit marks that more follow.
     private mutating func append(_ number: UInt64) {
         var rest = number
         while rest > 0x7F {
@@ -77,7 +77,7 @@ struct ReplayRunLog: Sendable {
         }
     }
 
-    /// Small numbers for small differences, whatever their sign.
+    /// Maps a difference to a number that is small when the difference is, for either sign.
     private static func zigzag(_ difference: Int) -> UInt64 {
         UInt64(bitPattern: Int64((difference << 1) ^ (difference >> (Int.bitWidth - 1))))
     }
@@ -88,7 +88,7 @@ struct ReplayRunLog: Sendable {
 }
 
 extension ReplaySlot.Kind {
-    /// The number that stands for the kind in a log.
+    /// The number of the kind in a log.
     fileprivate var code: Int {
         switch self {
         case .text: 0
@@ -99,7 +99,7 @@ extension ReplaySlot.Kind {
         }
     }
 
-    /// The kind of a number that `code` gave.
+    /// Creates the kind with a number that `code` returned.
     fileprivate init(code: Int) {
         switch code {
         case 0: self = .text

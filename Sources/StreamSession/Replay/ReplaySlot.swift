@@ -1,9 +1,9 @@
-/// The place in a response that a piece of output belongs to.
+/// The position in a response that a piece of output belongs to.
 ///
-/// Immutable values without an owner. Identifiers are no part of it: a server that is asked again gives new ones, and
+/// Immutable values without an owner. Identifiers are not included: a server gives new ones to a repeated request, so
 /// only positions can be compared.
 @usableFromInline package struct ReplaySlot: Hashable, Sendable {
-    /// What a slot holds.
+    /// The content of a slot.
     @usableFromInline package enum Kind: Hashable, Sendable, CaseIterable {
         /// Text of a message.
         case text
@@ -13,11 +13,11 @@
         case reasoningSummary
         /// The model's reasoning itself.
         case reasoningText
-        /// The arguments or the input of a tool call, given out while they are written.
+        /// The arguments or the input of a tool call, delivered while they are written.
         case toolCall
     }
 
-    /// What the slot holds.
+    /// The slot's content.
     @usableFromInline package let kind: Kind
     /// The item's position in the response's output.
     @usableFromInline package let outputIndex: Int
@@ -32,7 +32,7 @@
         self.partIndex = partIndex
     }
 
-    /// The slot of an item so many positions further on; nil where there is none.
+    /// Returns the slot of an item `itemCount` positions further on; nil where there is none.
     @inline(__always)
     func shifted(by itemCount: Int) -> Self? {
         let (outputIndex, hasOverflown) = self.outputIndex.addingReportingOverflow(itemCount)

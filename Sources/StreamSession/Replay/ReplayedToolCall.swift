@@ -1,10 +1,10 @@
 /// A finished tool call, as it was handed to the consumer.
 ///
-/// Immutable values without an owner. Two are equal when their bytes are: Swift's string comparison would take
-/// canonically equivalent arguments for the same, which they are not for a tool. Call identifiers are no part of it, as
-/// a server that is asked again gives new ones.
+/// Immutable values without an owner. Two are equal when their bytes are: Swift's string comparison would treat
+/// canonically equivalent arguments as the same, which a tool does not. Call identifiers are not included, as a server
+/// gives new ones to a repeated request.
 package struct ReplayedToolCall: Sendable, Hashable {
-    /// What is called.
+    /// The kind of the called tool.
     package enum Kind: Sendable {
         /// A function, whose arguments are JSON.
         case function
@@ -12,7 +12,7 @@ package struct ReplayedToolCall: Sendable, Hashable {
         case custom
     }
 
-    /// What is called.
+    /// The kind of the called tool.
     package let kind: Kind
     /// The item's position in the response's output.
     package let outputIndex: Int
@@ -20,9 +20,9 @@ package struct ReplayedToolCall: Sendable, Hashable {
     package let name: String
     /// The tool's namespace, where it has one.
     package let namespace: String?
-    /// A function's arguments, which the caller has brought into a canonical form, or a custom tool's input as it came.
+    /// A function's arguments, in a canonical form that the caller provides, or a custom tool's input as received.
     ///
-    /// Arguments that are not canonical make two spellings of the same call two calls.
+    /// With arguments that are not canonical, two spellings of a call are two calls.
     package let arguments: String
 
     /// A call.
@@ -46,7 +46,7 @@ package struct ReplayedToolCall: Sendable, Hashable {
             && left.arguments.utf8.elementsEqual(right.arguments.utf8)
     }
 
-    /// Feeds every byte that equality looks at.
+    /// Hashes all bytes that equality compares.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(self.kind)
         hasher.combine(self.outputIndex)
@@ -56,7 +56,7 @@ package struct ReplayedToolCall: Sendable, Hashable {
         }
     }
 
-    /// The call of an item so many positions further on; nil where there is none.
+    /// Returns the call of an item `itemCount` positions further on; nil where there is none.
     func shifted(by itemCount: Int) -> Self? {
         let (outputIndex, hasOverflown) = self.outputIndex.addingReportingOverflow(itemCount)
         guard !hasOverflown else { return nil }

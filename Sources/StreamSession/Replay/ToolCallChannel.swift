@@ -1,32 +1,32 @@
-/// The finished tool calls that were handed over, in order, and how many of them a replay has repeated.
+/// The delivered finished tool calls, in order, and the number of them that a replay has repeated.
 ///
-/// It is a part of `ReplayLedger` and belongs to its owner. A call is known by all that it consists of, not by its
+/// It is a part of `ReplayLedger` and belongs to its owner. A call is identified by all of its content, not by its
 /// position alone: some servers give several items of a response the same one.
 struct ToolCallChannel: Sendable {
-    /// How a call that has arrived relates to those that were handed over.
+    /// The relation of a call that has arrived to those that were delivered.
     enum Match: Equatable {
-        /// It was never handed over.
+        /// It was never delivered.
         case unknown
-        /// It is the next one that had to come again; it counts as repeated from here on.
+        /// It is the next expected repetition; from here on it counts as repeated.
         case expected
         /// It has come in this attempt already.
         case repeated
-        /// It comes before others that must come first.
+        /// It comes before others that are expected first.
         case contradiction
     }
 
     private var calls: [ReplayedToolCall] = []
-    /// Where a call stands.
+    /// The position of each call.
     private var positions: [ReplayedToolCall: Int] = [:]
-    /// How many calls are not expected again.
+    /// The number of calls that are not expected again.
     private var settledCount = 0
-    /// How many calls the attempt that runs has repeated or produced, the settled ones among them.
+    /// The number of calls that the current attempt has repeated or produced, including the settled ones.
     private var cursor = 0
 
-    /// Indicates whether no call was handed over.
+    /// Indicates whether no call was delivered.
     var isEmpty: Bool { self.calls.isEmpty }
 
-    /// Indicates whether every call that was handed over has come again.
+    /// Indicates whether every delivered call has been repeated.
     var isCaughtUp: Bool { self.cursor == self.calls.count }
 
     /// Expects every call again that is not settled.
@@ -39,7 +39,7 @@ struct ToolCallChannel: Sendable {
         self.cursor = self.calls.count
     }
 
-    /// Compares a call with those that were handed over.
+    /// Compares a call with those that were delivered.
     mutating func match(_ call: ReplayedToolCall) -> Match {
         guard let position = self.positions[call] else { return .unknown }
         guard position <= self.cursor else { return .contradiction }
@@ -48,10 +48,10 @@ struct ToolCallChannel: Sendable {
         return .expected
     }
 
-    /// Returns whether the calls of some items have come in this attempt and stand before all others.
+    /// Returns whether the calls of some items have come in this attempt and precede all others.
     func canSettle(_ items: Range<Int>) -> Bool { self.count(behind: items) != nil }
 
-    /// Expects the calls of some items no more; they must be such that can be settled.
+    /// Removes the calls of some items from what is expected; they must be settleable.
     mutating func settle(_ items: Range<Int>) {
         guard let count = self.count(behind: items) else { preconditionFailure("the calls cannot be settled") }
         self.settledCount = count

@@ -1,16 +1,16 @@
 import StreamTransport
 
-/// A slow upgrade and a connection for HTTP beside it, of which exactly one carries the request.
+/// A slow upgrade and an HTTP connection beside it, of which exactly one carries the request.
 ///
-/// A value of the turn's state machine. Connections race; requests never do.
+/// A value of the turn's state machine. Two connections race, but only one request is sent.
 struct ConnectionRace: Equatable {
-    /// What follows when one of the two has an answer.
+    /// The consequence of an answer on one of the two connections.
     enum Outcome {
         /// The response is read on this transport.
         case begins(TransportKind)
-        /// The WebSocket has opened too late: a later turn can have it.
+        /// The WebSocket has opened too late for this turn: a later turn can use it.
         case park
-        /// Nothing.
+        /// The answer is ignored.
         case ignore
     }
 
@@ -18,12 +18,12 @@ struct ConnectionRace: Equatable {
     let upgrade: Int
     /// The attempt over HTTP, whose request is held.
     let hedge: Int
-    /// The attempt that has the right to send the request, which is given once: to the first that asks.
+    /// The attempt with the right to send the request, which is given once: to the first that asks.
     private(set) var holder: Int?
     /// Indicates whether the upgrade has failed, or has opened too late.
     private(set) var isUpgradeOver = false
 
-    /// A race that has just begun.
+    /// Creates a race that has just begun.
     init(upgrade: Int, hedge: Int) {
         self.upgrade = upgrade
         self.hedge = hedge
@@ -32,13 +32,13 @@ struct ConnectionRace: Equatable {
     /// Returns whether an attempt is one of the two.
     func isAbout(_ attempt: Int) -> Bool { attempt == self.upgrade || attempt == self.hedge }
 
-    /// The connection that holds the request is established; whether it may be let go.
+    /// Records that the connection with the held request is established; returns whether the request may be released.
     mutating func ready(_ attempt: Int) -> Bool { attempt == self.hedge && self.takeRight(attempt) }
 
-    /// One of the two has an answer.
+    /// Records that one of the two has an answer.
     mutating func opened(_ attempt: Int) -> Outcome {
         guard attempt == self.upgrade else {
-            // A server may answer before it has the whole request: then it is this answer, or none.
+            // A server may answer before it has the whole request: then only this answer may be used.
             return self.holder == attempt || self.takeRight(attempt) ? .begins(.http) : .ignore
         }
         guard !self.isUpgradeOver else { return .ignore }
@@ -47,7 +47,7 @@ struct ConnectionRace: Equatable {
         return .park
     }
 
-    /// The upgrade has failed.
+    /// Records that the upgrade has failed.
     mutating func upgradeFailed() { self.isUpgradeOver = true }
 
     private mutating func takeRight(_ attempt: Int) -> Bool {

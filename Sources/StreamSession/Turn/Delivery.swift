@@ -1,19 +1,19 @@
-/// The response as far as it has come: its output, the shape of its events and their numbers, over all attempts that
-/// read it.
+/// The response as received so far: its output, the shape of its events and their numbers, over all attempts that read
+/// it.
 ///
-/// A value of the turn's state machine. Members that are asked with every event are mutating, so that they look at the
-/// value where it lies: one that is only looked at is copied first, and Swift 6.3.1 without optimisation destroys that
-/// copy wrongly.
+/// A value of the turn's state machine. Members that are called for every event are mutating, so that they access the
+/// value in place: for a nonmutating access it is copied first, and Swift 6.3.1 without optimisation destroys that copy
+/// incorrectly.
 package struct Delivery: ~Copyable, Sendable {
-    /// What to do with an event, by its number.
+    /// The treatment of an event, by its number.
     enum NumberVerdict {
         /// Read it.
         case read
-        /// Read it, and tell that numbers are missing before it.
+        /// Read it, and report that numbers are missing before it.
         case readBehindGap
-        /// Nothing: it has come before.
+        /// Ignore it: it has come before.
         case skip
-        /// It contradicts an event that has come: the turn ends.
+        /// It contradicts an earlier event: the turn ends.
         case diverges
         /// The attempt ends.
         case fails(AttemptFailure)
@@ -26,24 +26,24 @@ package struct Delivery: ~Copyable, Sendable {
     ///
     /// Other modules change it in place.
     package var order = ResponseOrder()
-    /// The server's name for that response.
+    /// The server's identifier for that response.
     private var responseID: String?
-    /// Indicates whether the event at hand has a number.
+    /// Indicates whether the current event has a number.
     private var isEventNumbered = false
     /// Indicates whether output was delivered since the last event with a number.
     private var hasUnnumberedOutput = false
-    /// Indicates whether the server was asked for what is behind a number, and has not sent a number behind it since.
+    /// Indicates whether the server was asked for the events behind a number, and has not sent a later number since.
     private var awaitsNumber = false
     /// Finished items of the attempt that runs, counted from the first one without a gap.
     private var finishedItemCount = 0
     /// Indicates whether a call of a broken attempt was run, to be given back with its output.
     private(set) var hasCarriedCall = false
 
-    /// Nothing has come.
+    /// Creates the value before the first event.
     ///
     /// - Parameters:
     ///   - isResumable: whether the server can be asked for the rest of a broken response.
-    ///   - outputByteCountLimit: the most output of each kind, in bytes.
+    ///   - outputByteCountLimit: the maximum output of each kind, in bytes.
     init(isResumable: Bool, outputByteCountLimit: Int) {
         self.ledger = ReplayLedger(byteCountLimit: outputByteCountLimit)
         self.tracker = SequenceTracker(isResumable: isResumable)
@@ -51,22 +51,22 @@ package struct Delivery: ~Copyable, Sendable {
 
     // MARK: What the consumer has
 
-    /// Indicates whether output was delivered; raw events are none.
+    /// Indicates whether output was delivered; raw events do not count.
     package var hasDelivered: Bool { self.ledger.hasDelivered }
 
-    /// The text that was delivered.
+    /// The delivered text.
     package var deliveredText: String { self.ledger.deliveredText }
 
-    /// How many bytes of replayed output were compared and withheld.
+    /// The number of bytes of replayed output that were compared and withheld.
     package var verifiedByteCount: Int { self.ledger.verifiedByteCount }
 
-    /// Indicates whether everything that was delivered has come in this attempt.
+    /// Indicates whether all delivered output has come in this attempt.
     var isCaughtUp: Bool { self.ledger.isCaughtUp }
 
-    /// The response is complete: whether it has everything that was delivered.
+    /// Records that the response is complete; returns whether it has all of the delivered output.
     mutating func finish() -> ReplayLedger.Completion { self.ledger.finish() }
 
-    /// A delta of output: whole UTF-8.
+    /// Decides about a delta of output, which must be whole UTF-8.
     @inline(__always)
     mutating func admit(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Admission {
         let admission = self.ledger.admit(bytes, in: slot)
@@ -74,14 +74,14 @@ package struct Delivery: ~Copyable, Sendable {
         return admission
     }
 
-    /// A finished tool call that is to be handed over.
+    /// Decides about a finished tool call.
     mutating func admit(_ call: ReplayedToolCall) -> ReplayLedger.Admission {
         let admission = self.ledger.admitToolCall(call)
         self.note(admission)
         return admission
     }
 
-    /// Returns whether an event of the wire is passed on unparsed: it has not come before.
+    /// Returns whether an event of the wire is passed on unparsed, because it has not come before.
     mutating func admitRaw(type: String, outputIndex: Int?) -> Bool {
         self.ledger.admitRaw(type: type, outputIndex: outputIndex)
     }
@@ -93,25 +93,25 @@ package struct Delivery: ~Copyable, Sendable {
 
     // MARK: Items
 
-    /// An item begins: where it has the index of an earlier one, what came there belongs to that one.
+    /// Begins an item: where it has the index of an earlier one, the output so far belongs to that one.
     mutating func begin(item outputIndex: Int) {
         if self.order.areIndicesShared { self.ledger.beginItem(outputIndex) }
     }
 
-    /// An item is finished: whether it can be given back to the server as input.
+    /// Records that an item is finished; returns whether it can be given back to the server as input.
     mutating func finished(item outputIndex: Int) -> Bool {
         guard outputIndex == self.finishedItemCount else { return false }
         self.finishedItemCount += 1
         return true
     }
 
-    /// A finished call of the attempt that broke is run, to be given back to the server with its output.
+    /// Records that a finished call of the broken attempt is run, to be given back to the server with its output.
     ///
-    /// It may be given back again, which is as safe as before. A caller that sends the request anew has it run twice.
+    /// Giving it back again is as safe as the first time. A caller that sends the request anew has it run twice.
     package mutating func callCarried() { self.hasCarriedCall = true }
 
-    /// How many finished items can be given back in place of what was delivered: items that cannot be told apart by
-    /// their indices cannot.
+    /// The number of finished items that can be given back in place of delivered output; 0 when items cannot be told
+    /// apart by their indices.
     var carriedItemCount: Int {
         let count = min(self.finishedItemCount, self.order.finishedItemCount)
         return self.ledger.canSettle(itemCount: count) ? count : 0
@@ -123,7 +123,7 @@ package struct Delivery: ~Copyable, Sendable {
     /// Returns whether an item was announced that is not done.
     package mutating func hasOpenItem() -> Bool { self.order.hasOpenItem }
 
-    /// Returns whether the closing events of an item are held against its output: it is the root's, and announced once.
+    /// Returns whether an item's closing events are compared with its output: it is the root's, and announced once.
     package mutating func isClosed(_ outputIndex: Int) -> Bool {
         !self.order.isAside(outputIndex) && !self.order.isRepeated(outputIndex)
     }
@@ -136,44 +136,43 @@ package struct Delivery: ~Copyable, Sendable {
     /// Returns whether one index may stand for several items of the response.
     package mutating func areIndicesShared() -> Bool { self.order.areIndicesShared }
 
-    /// The index of the item that an event with this name and index belongs to.
+    /// Returns the index of the item that an event with this name and index belongs to.
     package mutating func place(of name: UInt64, at outputIndex: Int) -> Int {
         self.order.place(of: name, at: outputIndex)
     }
 
     // MARK: Closing events
 
-    /// Returns whether what the end of the response has beyond the events before it may be another response's.
+    /// Returns whether content that only the response's end has may belong to another response.
     package mutating func endsUnderAnotherName() -> Bool { self.order.endsUnderAnotherName }
 
-    /// Holds the text that a slot is closed with against what has come of it.
+    /// Compares the closing text of a slot with the slot's output.
     ///
-    /// A rest is output like any other: `TurnStateMachine.deltaReceived` is told of it next.
+    /// A rest is output like any other: `TurnStateMachine.deltaReceived` is called with it next.
     package mutating func closing(_ text: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Closing {
         self.ledger.close(text, in: slot)
     }
 
-    /// The slot that a closing text belongs to, of which an event says this slot, and the item's name or none.
+    /// Returns the slot of a closing text whose event names this slot, and optionally the item's name.
     package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, name: UInt64) -> ReplaySlot {
         let mayBeElsewhere = self.order.isUnannounced(name, at: slot.outputIndex)
         return self.ledger.place(of: text, in: slot, mayBeElsewhere: mayBeElsewhere)
     }
 
-    /// Holds all texts of a kind that the response is closed with, in order, against what has come of that kind.
+    /// Compares all closing texts of a kind, in order, with the kind's output.
     package mutating func closing(
         _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, itemCount: Int
     ) -> ReplayLedger.Closing {
-        // An item that was announced at two indices is one that the end may list once, and one that is open may be an
-        // earlier response's: none is left out then.
+        // The end may list an item once that was announced at two indices, and an open item may be an earlier
+        // response's: in both cases all output is compared.
         let isListed = self.order.hasRepeats || self.order.mayHaveLateItem
         return unsafe self.ledger.close(texts, ofKind: kind, itemCount: isListed ? .max : itemCount)
     }
 
-    /// The slot that more output of a kind continues; nil when nothing has come of the kind.
+    /// Returns the slot that more output of a kind continues; nil when the kind has no output.
     package mutating func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? { self.ledger.newestSlot(of: kind) }
 
-    /// Returns whether output has come in another order than its numbers, and no closing text has shown that it is
-    /// right.
+    /// Returns whether output has come in another order than its numbers, without a closing text that confirms it.
     package mutating func isOutOfOrder() -> Bool { self.tracker.hasOvertakenOutput && self.ledger.closed.isEmpty }
 
     // MARK: Numbers
@@ -181,16 +180,16 @@ package struct Delivery: ~Copyable, Sendable {
     /// Indicates whether the server can be asked for the rest of a broken response, so that its events' numbers decide.
     package var isResumable: Bool { self.tracker.isResumable }
 
-    /// Returns whether numbers are looked at: not those of a server that does not count.
+    /// Returns whether numbers are evaluated; false for a server that does not count.
     package mutating func readsNumbers() -> Bool { !self.tracker.ignoresNumbers }
 
-    /// Returns whether numbers of a response that can be fetched again are missing before this one.
+    /// Returns whether numbers of a resumable response are missing before this one.
     package mutating func leavesNumbersOut(_ number: Int?) -> Bool { self.tracker.leavesNumbersOut(number) }
 
-    /// Returns whether a delta is more output of the slot and the item that the last one was output of, by its shape.
+    /// Returns whether a delta continues the last one's slot and item, by its shape.
     package mutating func isRunning(_ shape: UInt) -> Bool { self.order.isRunning(shape) }
 
-    /// Takes the number of a delta that follows the event before; false when it has to be judged.
+    /// Takes the number of a delta that follows the previous event; returns false when it has to be judged.
     @inline(__always)
     package mutating func takesNext(_ number: Int, fingerprint: UInt64) -> Bool {
         self.tracker.takeNext(number, fingerprint: fingerprint)
@@ -201,7 +200,7 @@ package struct Delivery: ~Copyable, Sendable {
         self.tracker.isRepeated(number, fingerprint: fingerprint)
     }
 
-    /// Returns whether another event has come with the number before, of a response whose numbers are believed.
+    /// Returns whether a different event has come with the number before, of a response whose numbers are reliable.
     mutating func isContradicted(by number: Int?, fingerprint: UInt64) -> Bool {
         self.isResumable && self.tracker.isTaken(number)
             && !self.tracker.isRepeated(number, fingerprint: fingerprint)
@@ -214,22 +213,22 @@ package struct Delivery: ~Copyable, Sendable {
         let verdict = self.tracker.received(number, fingerprint: fingerprint, isOutput: isOutput)
         switch self.tracker.consequence(of: verdict) {
         case .deliver:
-            // Behind a gap the output without a number would come again: then the response is read from its beginning.
+            // Behind a gap, output without a number would be repeated: then the response is read from its beginning.
             if number != nil { self.hasUnnumberedOutput = false }
             return self.afterDelivering(verdict, number: number)
         case .drop:
             return .skip
         case .fail:
-            // The missing events are asked for, as after a cut.
+            // The missing events are requested, as after a cut.
             guard case .gap(let expected, let found) = verdict else { return .diverges }
             return .fails(.sequenceGap(expected: expected, found: found))
         }
     }
 
-    /// Looks at the beginning of what a server has sent in answer to a request for the events behind a number.
+    /// Judges the first events of a server's answer to a request for the events behind a number.
     ///
-    /// Output without a number may be output that was delivered, so that the response is read from its beginning then,
-    /// and compared.
+    /// Output without a number may have been delivered before; then the response is read from its beginning, and
+    /// compared.
     private mutating func judgeRest(_ number: Int?, isOutput: Bool) -> AttemptFailure? {
         guard let last = self.tracker.last else {
             self.awaitsNumber = false
@@ -244,9 +243,9 @@ package struct Delivery: ~Copyable, Sendable {
         return .sequenceGap(expected: last + 1, found: nil)
     }
 
-    /// The treatment of an event whose number does not forbid to read it.
+    /// Returns the treatment of an event whose number does not prevent its reading.
     ///
-    /// Where the connection's responses before had every number, one that is out of order may be a late event of
+    /// Where the connection's earlier responses had every number, one that is out of order may be a late event of
     /// theirs.
     private func afterDelivering(_ verdict: SequenceTracker.Verdict, number: Int?) -> NumberVerdict {
         switch verdict {
@@ -265,16 +264,16 @@ package struct Delivery: ~Copyable, Sendable {
 
     // MARK: The next response, or the rest of this one
 
-    /// The server has named the response; the first name counts.
+    /// Records the response's identifier; the first one counts.
     mutating func named(_ responseID: String) { self.responseID = self.responseID ?? responseID }
 
-    /// The server says that the response has failed: nothing of it can be asked for any more.
+    /// Records that the response has failed: it cannot be resumed any more.
     mutating func ended() { self.responseID = nil }
 
-    /// Where the response can be taken up again; nil when the server does not keep it, or has not named it.
+    /// The position at which the response can be resumed; nil when the server does not keep it, or has not named it.
     var cursor: ResumeCursor? {
         guard self.isResumable, let responseID = self.responseID else { return nil }
-        // Behind the last number, output may have come that has none: it would come again.
+        // Output without a number may have come behind the last number: it would be repeated.
         let last = self.hasUnnumberedOutput ? nil : self.tracker.last
         return ResumeCursor(responseID: responseID, lastSequenceNumber: last)
     }
@@ -282,12 +281,12 @@ package struct Delivery: ~Copyable, Sendable {
     /// The knowledge about the connection's responses that the next one on it gets.
     package var earlierResponses: EarlierResponses { self.order.asEarlier(countsByOne: self.tracker.countsByOne) }
 
-    /// The response comes on a connection that has carried others.
+    /// Begins a response on a connection that has carried others.
     mutating func begin(after previousResponseID: String?, earlier: EarlierResponses) {
         self.order = ResponseOrder(previousResponseID: previousResponseID, earlier: earlier)
     }
 
-    /// The rest of the response is asked for; without a number that says where it broke, it comes from its beginning.
+    /// Resumes the response; without a number of the position, it is read from its beginning.
     mutating func resume(at cursor: ResumeCursor) {
         if cursor.lastSequenceNumber == nil {
             let name = self.responseID
@@ -302,15 +301,14 @@ package struct Delivery: ~Copyable, Sendable {
         self.awaitsNumber = cursor.lastSequenceNumber != nil
     }
 
-    /// Another response follows: it has to begin with what was delivered of those before, but for items that go back to
-    /// the server.
+    /// Begins another response, which has to repeat the delivered output, except for items that go back to the server.
     mutating func expectReplay(settling itemCount: Int) {
         let isSettled = self.ledger.beginReplay(settling: itemCount)
         assert(isSettled, "the ledger was asked before whether these items can be settled")
         self.readsAnother(after: nil, EarlierResponses())
     }
 
-    /// Another response follows that goes on from this one; false when it cannot, because this one is not all there.
+    /// Begins a response that continues this one; returns false when this one is incomplete and cannot be continued.
     mutating func beginSuccessor(after previousResponseID: String?) -> Bool {
         guard self.ledger.beginSuccessor() else { return false }
         self.readsAnother(
@@ -318,7 +316,7 @@ package struct Delivery: ~Copyable, Sendable {
         return true
     }
 
-    /// Whatever is known of the response that was read says nothing about the one that follows.
+    /// Forgets what is known of the previous response, as it does not apply to the next one.
     private mutating func readsAnother(after previousResponseID: String?, _ earlier: EarlierResponses) {
         self.order = ResponseOrder(previousResponseID: previousResponseID, earlier: earlier)
         self.tracker = SequenceTracker(isResumable: self.tracker.isResumable)
@@ -329,11 +327,11 @@ package struct Delivery: ~Copyable, Sendable {
     }
 }
 
-/// Where to go on in a response that the server keeps.
+/// The position at which a response that the server keeps is resumed.
 package struct ResumeCursor: Equatable, Sendable {
     /// The response's identifier.
     package let responseID: String
-    /// The number of the newest event that came; nil when none had one.
+    /// The number of the newest event; nil when no event had one.
     package let lastSequenceNumber: Int?
 
     /// A place in a response.

@@ -2,10 +2,10 @@ import StreamTransport
 
 /// Decides what follows a failed attempt: a retry, the other transport, a wait, another credential, or the end.
 ///
-/// A value of the turn's state machine: it counts what the turn has spent, and keeps what it has learnt about the
-/// transports. It knows nothing of connections and responses but what it is told.
+/// A value of the turn's state machine: it counts the turn's retries, and keeps its findings about the transports. It
+/// has no access to connections and responses.
 struct Recovery: Sendable {
-    /// An attempt that has just failed, and what may follow it.
+    /// An attempt that has just failed, and its possible successor.
     struct BrokenAttempt {
         let transport: TransportKind
         let failure: AttemptFailure
@@ -14,7 +14,7 @@ struct Recovery: Sendable {
         /// The cheapest recovery step that is sound; nil when none is allowed.
         let rung: TurnStateMachine.Opening.Rung?
 
-        /// The next attempt; nil when none is allowed.
+        /// Returns the next attempt; nil when none is allowed.
         fileprivate func opening(
             on transport: TransportKind, _ reason: TurnStateMachine.Opening.Reason
         ) -> TurnStateMachine.Opening? {
@@ -24,7 +24,7 @@ struct Recovery: Sendable {
         }
     }
 
-    /// What follows a failed attempt.
+    /// The consequence of a failed attempt.
     enum Decision {
         /// The next attempt begins.
         case open(TurnStateMachine.Opening)
@@ -36,10 +36,10 @@ struct Recovery: Sendable {
         case fail(TurnFailure.Kind, AttemptFailure)
     }
 
-    /// What the turn has found out about the WebSocket for the turns after it.
+    /// The turn's findings about the WebSocket for later turns.
     private enum Verdict {
         case open
-        /// The retries are used up: it is the WebSocket's fault if HTTP fares better.
+        /// The retries are used up: the WebSocket is condemned if HTTP succeeds.
         case condemnedIfHTTPAnswers
         case condemned
     }
@@ -47,12 +47,12 @@ struct Recovery: Sendable {
     /// The retries that were spent on one transport.
     private struct Spent {
         var count = 0
-        /// Those that followed a failure that is probably there to stay.
+        /// The retries that followed a failure that probably persists.
         var probable = 0
-        /// Those that followed a failure of the connection, and not of the server or of the network.
+        /// The retries that followed a failure of the connection rather than of the server or the network.
         var doubts = 0
 
-        /// A retry is spent on a failure of this class.
+        /// Records a retry after a failure of this class.
         mutating func spend(_ failureClass: FailureClass) {
             self.count += 1
             if failureClass.isProbablyThereToStay { self.probable += 1 }
@@ -68,16 +68,16 @@ struct Recovery: Sendable {
     private var rateLimitCount = 0
     /// The transports that have carried content.
     private var provenTransports: Set<TransportKind> = []
-    /// The failure that made the credential be replaced, which happens once.
+    /// The failure that caused the credential's replacement, which happens once.
     private(set) var refusedCredential: AttemptFailure?
-    /// The failure that the newest delay follows, as the end of the turn.
+    /// The failure before the newest delay, as the end of the turn.
     private(set) var failureBeforeDelay: TurnFailure?
-    /// What made the turn give up the WebSocket.
+    /// The reason why the turn left the WebSocket.
     private(set) var fallbackReason: AttemptFailure?
-    /// How an upgrade failed that the turn did not wait for.
+    /// The class of the failure of an upgrade that the turn did not wait for.
     private(set) var failedRace: FailureClass?
 
-    /// No attempt has failed yet.
+    /// Creates the value before any failure.
     init(_ policy: RetryPolicy) { self.policy = policy }
 
     // MARK: What was learnt
@@ -85,25 +85,25 @@ struct Recovery: Sendable {
     /// Indicates whether the instance's later turns should begin with HTTP.
     var condemnsWebSocket: Bool { self.verdict == .condemned }
 
-    /// An attempt over HTTP had an answer, so it is not the network that is down.
+    /// Records that an attempt over HTTP had an answer, so that the network is not down.
     mutating func httpAnswered() {
         if self.verdict == .condemnedIfHTTPAnswers { self.verdict = .condemned }
     }
 
-    /// A response with content has come over a transport.
+    /// Records that a response with content has come over a transport.
     mutating func proved(_ transport: TransportKind) { self.provenTransports.insert(transport) }
 
-    /// The turn does not use a WebSocket, for this reason.
+    /// Records that the turn leaves the WebSocket, with the reason.
     mutating func leftWebSocket(because failure: AttemptFailure) {
         self.fallbackReason = self.fallbackReason ?? failure
     }
 
-    /// An upgrade has failed beside a connection over HTTP.
+    /// Records that an upgrade has failed beside a connection over HTTP.
     ///
     /// - Parameters:
     ///   - failure: the upgrade's end.
-    ///   - isHTTPAsked: whether the request has gone out over HTTP.
-    /// - Returns: false when HTTP would hear the same, and has not been asked: then the upgrade's failure is the
+    ///   - isHTTPAsked: whether the request has been sent over HTTP.
+    /// - Returns: false when HTTP would fail the same way and has not been used: then the upgrade's failure is the
     ///   attempt's.
     mutating func upgradeFailed(_ failure: AttemptFailure, isHTTPAsked: Bool) -> Bool {
         let failureClass = failure.failureClass
@@ -113,7 +113,7 @@ struct Recovery: Sendable {
         case .probable, .transient, .offline, .size:
             self.failedRace = failureClass
         case .server, .credential, .throttle, .usageLimit, .fatal:
-            // It is about the request or the account.
+            // The failure concerns the request or the account.
             guard isHTTPAsked else { return false }
         }
         self.leftWebSocket(because: failure)
@@ -122,9 +122,9 @@ struct Recovery: Sendable {
 
     // MARK: Decisions
 
-    /// The cheapest recovery step that is sound after a failure; nil when the policy allows none.
+    /// Returns the cheapest recovery step that is sound after a failure; nil when the policy allows none.
     ///
-    /// A response that the server goes on with is never asked for a second time, whatever was delivered of it.
+    /// A response that the server continues is never requested a second time, whatever was delivered of it.
     func nextRung(
         after failure: AttemptFailure, _ request: RequestProgress, _ delivery: borrowing Delivery
     ) -> TurnStateMachine.Opening.Rung? {
@@ -164,8 +164,8 @@ struct Recovery: Sendable {
         }
     }
 
-    /// The table's class, except that a transport which has carried content in this turn is not doubted because it
-    /// cannot be reached: then it is the network that comes and goes.
+    /// Returns the class of the table, except that an unreachable transport which has carried content in this turn is
+    /// not doubted: then the network is intermittent.
     private func failureClass(of broken: BrokenAttempt) -> FailureClass {
         let failureClass = broken.failure.failureClass
         guard failureClass.isProbablyThereToStay,
@@ -195,7 +195,7 @@ struct Recovery: Sendable {
         return .wait(delay, then: opening)
     }
 
-    /// There is no other attempt on this transport.
+    /// Decides what follows when there is no other attempt on this transport.
     private mutating func leaveTransport(_ broken: BrokenAttempt, _ failureClass: FailureClass) -> Decision {
         let retriesAreSpent = failureClass != .definite && failureClass != .size
         let kind: TurnFailure.Kind = retriesAreSpent ? .exhausted : .fatal
@@ -206,7 +206,7 @@ struct Recovery: Sendable {
         case .atOnce: self.verdict = .condemned
         case .forThisRequest, .withoutVerdict: break
         case .afterRetries:
-            // Retries that a server's failures have used up say nothing about the WebSocket.
+            // Retries that a server's failures have used up are no evidence about the WebSocket.
             if self.onWebSocket.doubts == self.onWebSocket.count { self.verdict = .condemnedIfHTTPAnswers }
         case .never: return .fail(kind, broken.failure)
         }

@@ -1,14 +1,14 @@
-/// How far a turn's request has gone.
+/// The progress of a turn's request.
 enum RequestProgress: Comparable {
     /// The server has not seen the whole request.
     case notSent
-    /// A request over HTTP that waits for its answer was let go, where the program is asked.
+    /// A held HTTP request was released, where the program is asked for its permission.
     case onItsWay
     /// The server may have seen the whole request.
     case sent
-    /// Something was put into the response that the request does not hold: to send it again would lose that.
+    /// Input was added to the response that the request does not hold: sending the request again would lose it.
     case steered
 
-    /// The request has gone so far, or farther.
+    /// Raises the progress to a value, unless it is higher already.
     mutating func reach(_ progress: Self) { self = max(self, progress) }
 }

@@ -1,39 +1,39 @@
-// What the turn's state machine asks its driver to do: values, so that a test compares them.
+// The requests of the turn's state machine to its driver, as values, so that a test can compare them.
 
 extension TurnStateMachine {
-    /// Whether a turn may use a WebSocket.
+    /// The availability of a WebSocket for a turn.
     package enum WebSocketAvailability: Sendable, Equatable, CaseIterable {
-        /// Nothing is known against it.
+        /// There is no known obstacle.
         case available
         /// An earlier turn of the instance has found that it does not work here.
         case condemned
         /// This turn's request is larger than a message may be.
         case requestTooLarge
-        /// This turn's response is made in background, which only HTTP can ask for.
+        /// This turn's response is made in the background, which can be requested over HTTP only.
         case background
     }
 
-    /// What to do with an event, by its number.
+    /// The treatment of an event, by its number.
     package enum NumberedEvent: Equatable, Sendable {
         /// Read it.
         case read
-        /// Read it, and tell that numbers are missing before it.
+        /// Read it, and report that numbers are missing before it.
         case readBehindGap
-        /// Nothing: it has come before.
+        /// Ignore it: it has come before.
         case skip
-        /// Nothing: the attempt has ended with it, for this reason, and this follows.
+        /// Ignore it: the attempt has ended with it, for this reason, and the action follows.
         case end(AttemptFailure?, Action)
     }
 
-    /// What the driver must do after one input.
+    /// The driver's task after one input.
     ///
-    /// What is more than a number stands apart from it, because most answers are one: that a delta is to be delivered.
+    /// Cases with more than a number are indirect, because most answers are one: that a delta is to be delivered.
     package enum Action: Equatable, Sendable {
         /// Start this attempt.
         indirect case open(Opening)
-        /// Start this attempt beside the one that runs, with a request that is held.
+        /// Start this attempt beside the current one, with a held request.
         indirect case openHedge(Opening)
-        /// Let the held request go.
+        /// Release the held request.
         case release
         /// The WebSocket has opened too late for this turn: keep it for a later one.
         case park
@@ -41,29 +41,29 @@ extension TurnStateMachine {
         case send
         /// Read the response; the request went out with the attempt's start.
         case receive
-        /// Give the consumer the delta's bytes from this offset on, or the tool call or the raw event whole.
+        /// Deliver the delta's bytes from this offset on, or the whole tool call or raw event.
         case deliver(from: Int)
-        /// Let so much time pass, then report `timerFired` with the opening's attempt.
+        /// Wait for this duration, then report `timerFired` with the opening's attempt.
         indirect case wait(Duration, then: Opening)
         /// Have the credential replaced, then report `credentialRefreshed` with the opening's attempt.
         indirect case refreshCredential(then: Opening)
-        /// Tell the consumer that the response is complete.
+        /// Report to the consumer that the response is complete.
         case finish
-        /// Cancel the attempt that runs, and end the stream with an error.
+        /// Cancel the current attempt, and end the stream with an error.
         indirect case fail(TurnFailure)
-        /// Nothing.
+        /// Do nothing.
         case ignore
     }
 
     /// One attempt to be started.
     package struct Opening: Equatable, Sendable {
-        /// Counts from 1 over the whole turn, whatever the transport.
+        /// The attempt's number; counts from 1 over the whole turn, for either transport.
         package let attempt: Int
         /// The transport to use.
         package let transport: TransportKind
-        /// Why there is an attempt.
+        /// The reason for the attempt.
         package let reason: Reason
-        /// What is asked for.
+        /// The recovery step of the attempt.
         package let rung: Rung
 
         /// An attempt.
@@ -74,18 +74,18 @@ extension TurnStateMachine {
             self.rung = rung
         }
 
-        /// The rung of the recovery ladder that an attempt stands on.
+        /// The recovery step that an attempt performs.
         package enum Rung: Equatable, Sendable {
-            /// None: nothing has failed after the request was sent.
+            /// None: no attempt has failed after the request was sent.
             case first
             /// The request is sent again; nothing was delivered.
             case again(carrying: Int = 0)
-            /// The rest of the response is asked for.
+            /// The rest of the response is requested.
             case resume(ResumeCursor)
-            /// The request is sent again, and what was delivered is compared.
+            /// The request is sent again, and the delivered output is compared.
             case verify(carrying: Int = 0)
 
-            /// How many finished items of the attempt before go into the request's input.
+            /// The number of finished items of the attempt before that go into the request's input.
             package var carriedItemCount: Int {
                 switch self {
                 case .first, .resume: 0
@@ -94,13 +94,13 @@ extension TurnStateMachine {
             }
         }
 
-        /// Why there is an attempt.
+        /// The reason for an attempt.
         package enum Reason: Equatable, Sendable {
             /// The turn begins.
             case first
-            /// The last one failed: retry so-and-so-many of how many there may be on this transport.
+            /// The last one failed: a retry, with its number and the maximum on this transport.
             case reconnect(retry: Int, limit: Int, AttemptFailure)
-            /// The WebSocket was given up.
+            /// The turn left the WebSocket.
             case fallBack(AttemptFailure)
             /// The upgrade takes long.
             case hedge
@@ -114,9 +114,9 @@ extension TurnStateMachine {
     }
 }
 
-/// How a turn failed.
+/// The reason for a turn's failure.
 package struct TurnFailure: Error, Equatable, Sendable {
-    /// What kind of end it is; the engine's public errors are chosen by it.
+    /// The kind of a turn's end, by which the engine's public errors are chosen.
     package enum Kind: String, Sendable, Equatable, CaseIterable {
         /// The retries are used up.
         case exhausted
@@ -130,15 +130,15 @@ package struct TurnFailure: Error, Equatable, Sendable {
         case usageLimit
         /// The credential is not accepted.
         case credential
-        /// What could be tried is not allowed: the policy forbids to send the request again.
+        /// The policy forbids sending the request again, which is the only remaining recovery.
         case notRecovered
         /// The consumer has gone.
         case cancelled
     }
 
-    /// What kind of end it is.
+    /// The kind of the turn's end.
     package let kind: Kind
-    /// What the last attempt ended with; nil for a divergence and for a cancelled turn.
+    /// The last attempt's failure; nil for a divergence and for a cancelled turn.
     package let failure: AttemptFailure?
 
     /// A failure.
@@ -148,11 +148,11 @@ package struct TurnFailure: Error, Equatable, Sendable {
     }
 }
 
-/// Whether sending the request again is safe.
+/// The safety of sending the request again.
 package enum ReplaySafety: String, Sendable, Equatable, CaseIterable {
     /// The server has not seen the whole request.
     case notSent
-    /// The server may have seen it, and nothing of its answer was delivered.
+    /// The server may have seen it, and no output was delivered.
     case sentNoOutput
     /// Output was delivered, or a tool has run: another answer may differ.
     case outputDelivered

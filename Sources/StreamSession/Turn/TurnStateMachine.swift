@@ -3,20 +3,20 @@ import StreamTransport
 /// Decides what one streaming turn does next: open, race, send, deliver, wait, fall back, resume, finish or fail.
 ///
 /// It performs no I/O, reads no clock, starts no task and draws no random number. Its owner is the stream's one
-/// consumer, whose driver performs the actions and reports what comes of them: this file has all inputs, and
+/// consumer, whose driver performs the actions and reports their results: this file has all inputs, and
 /// `TurnStateMachine+Action.swift` all actions.
 ///
-/// It is not copyable: there is one for a turn, and a copy would take what was delivered along.
+/// It is not copyable: there is one for a turn, and a copy would duplicate the delivered output.
 ///
-/// Each input carries the number of the attempt it is about. One with an older number is stale: the connection of an
-/// attempt that was given up may still hold events, and the timer of a wait that was cut short may still fire.
+/// Each input carries the number of its attempt. One with an older number is stale: the connection of an attempt that
+/// was given up may still hold events, and the timer of a wait that was cut short may still fire.
 package struct TurnStateMachine: ~Copyable, Sendable {
     private enum State: Equatable {
-        /// Nothing was opened.
+        /// No attempt was started.
         case idle
-        /// An attempt was started, and no answer is there.
+        /// An attempt was started, and has no answer yet.
         case connecting(attempt: Int, transport: TransportKind)
-        /// An upgrade is under way, and a connection for HTTP beside it; one of them carries the request.
+        /// An upgrade is under way, and an HTTP connection beside it; one of them carries the request.
         case racing(ConnectionRace)
         /// The WebSocket is established, or the response's header section is there.
         case exchanging(Exchange)
@@ -36,7 +36,7 @@ package struct TurnStateMachine: ~Copyable, Sendable {
         let transport: TransportKind
         /// Indicates whether the connection had carried an earlier turn.
         var isLent = false
-        /// Indicates whether the request goes on from a response that the server remembers for the connection alone.
+        /// Indicates whether the request continues a response that the server remembers for the connection alone.
         var isContinued = false
         var hasEvents = false
         var hasContent = false
@@ -44,7 +44,7 @@ package struct TurnStateMachine: ~Copyable, Sendable {
 
     private var policy: RetryPolicy { self.recovery.policy }
     private let webSocket: WebSocketAvailability
-    /// Indicates whether the program is asked before a request goes out, so that an attempt has not sent it by itself.
+    /// Indicates whether the program is asked before a request is sent, so that an attempt has not sent it by itself.
     private let asksBeforeSending: Bool
     private let outputByteCountLimit: Int
     private var state = State.idle {
@@ -56,29 +56,29 @@ package struct TurnStateMachine: ~Copyable, Sendable {
             }
         }
     }
-    /// The attempt whose response is being read: it is asked for with every event.
+    /// The attempt whose response is being read: it is read for every event.
     package private(set) var readAttempt: Int?
     private var request = RequestProgress.notSent
     private var recovery: Recovery
-    /// Indicates whether a connection beside an upgrade has failed: one is enough.
+    /// Indicates whether a connection beside an upgrade has failed; a turn opens only one.
     private var hasHedgeFailed = false
-    /// The response as far as it has come: beside the state, because it grows.
+    /// The response as received so far: stored beside the state, because it grows.
     package var delivery: Delivery
 
-    /// How many attempts were started.
+    /// The number of attempts that were started.
     package private(set) var attemptCount = 0
-    /// How many attempts followed a failed one on the same transport.
+    /// The number of attempts that followed a failed one on the same transport.
     package private(set) var reconnectCount = 0
 
-    /// A turn that has not begun.
+    /// Creates the machine of a turn that has not begun.
     ///
     /// - Parameters:
-    ///   - policy: what may be tried again, and after how long.
+    ///   - policy: the limits and delays of retries.
     ///   - webSocket: whether a WebSocket may be used.
     ///   - isResumable: whether the server can be asked for the rest of a broken response.
-    ///   - asksBeforeSending: whether the program is asked before a request goes out: then only `requestSent` says that
+    ///   - asksBeforeSending: whether the program is asked before a request is sent: then only `requestSent` means that
     ///     the server may have it.
-    ///   - outputByteCountLimit: the most output of each kind, in bytes.
+    ///   - outputByteCountLimit: the maximum output of each kind, in bytes.
     package init(
         policy: RetryPolicy, webSocket: WebSocketAvailability = .available, isResumable: Bool = false,
         asksBeforeSending: Bool = false, outputByteCountLimit: Int = .max
@@ -96,7 +96,7 @@ package struct TurnStateMachine: ~Copyable, Sendable {
 // MARK: - Questions
 
 extension TurnStateMachine {
-    /// The name of the state, for the picture in the documentation.
+    /// The name of the state, for the diagram in the documentation.
     package var stateName: String { String("\(self.state)".prefix { $0 != "(" }) }
 
     /// Indicates whether the instance's later turns should begin with HTTP.
@@ -105,12 +105,12 @@ extension TurnStateMachine {
     /// only when HTTP was answered: a network that is down condemns nothing.
     package var condemnsWebSocket: Bool { self.recovery.condemnsWebSocket }
 
-    /// What made the turn give up the WebSocket.
+    /// The reason why the turn left the WebSocket.
     package var fallbackReason: AttemptFailure? { self.recovery.fallbackReason }
 
-    /// How an upgrade failed that the turn did not wait for.
+    /// The class of the failure of an upgrade that the turn did not wait for.
     ///
-    /// The turn goes on over HTTP; whether the WebSocket works here is for the turns after it to find out.
+    /// The turn continues over HTTP; later turns find out whether the WebSocket works here.
     package var failedRace: FailureClass? { self.recovery.failedRace }
 
     /// Indicates whether sending the request again is safe.
@@ -120,13 +120,13 @@ extension TurnStateMachine {
         return self.request >= .sent ? .sentNoOutput : .notSent
     }
 
-    /// `replaySafety`, for callers that ask with every batch: mutating like `isReadingInPlace`.
+    /// Returns `replaySafety`, for callers that need it for every batch: mutating like `isReadingInPlace`.
     package mutating func replaySafetyInPlace() -> ReplaySafety { self.replaySafety }
 
-    /// Indicates whether everything that was delivered has come in this attempt.
+    /// Indicates whether all delivered output has come in this attempt.
     package var isReplayVerified: Bool { self.delivery.isCaughtUp }
 
-    /// `isReplayVerified`, for callers that ask with every event: mutating like `isReadingInPlace`.
+    /// Returns `isReplayVerified`, for callers that need it for every event: mutating like `isReadingInPlace`.
     package mutating func isReplayVerifiedInPlace() -> Bool { self.isReplayVerified }
 
     /// Returns whether the response of this attempt is being read; false when the input about it is stale.
@@ -148,14 +148,15 @@ extension TurnStateMachine {
         }
     }
 
-    /// The same, for what is asked with every event and answered by `readAttempt`: the answer for any other attempt.
+    /// Returns the same as `isReading` for frequent calls; `readAttempt` answers most of them, this function the
+    /// others.
     ///
-    /// It is mutating so that it looks at the machine where it lies: one that is only looked at is moved first.
+    /// It is mutating so that it accesses the machine in place: a nonmutating access moves it first.
     @inline(never)
     package mutating func isReadingInPlace(_ attempt: Int) -> Bool { self.isReading(attempt) }
 
-    /// Returns whether more output of this attempt is nothing but output: it is not the first, everything that was
-    /// delivered before has come again, and no number decides whether it is new.
+    /// Returns whether more output of this attempt needs no check: it is not the first, all delivered output has been
+    /// repeated, and no number decides whether it is new.
     ///
     /// Mutating like `isReadingInPlace`.
     package mutating func isFlowing(_ attempt: Int) -> Bool {
@@ -163,7 +164,7 @@ extension TurnStateMachine {
         return exchange.hasContent && self.isReplayVerified && !self.delivery.isResumable
     }
 
-    /// The delay after which a connection for HTTP is opened beside the upgrade that is under way; nil for none.
+    /// The delay after which an HTTP connection is opened beside the upgrade that is under way; nil for none.
     package var hedgeDelay: Duration? {
         guard case .connecting(_, .webSocket) = self.state, self.policy.streaming.fallsBackToHTTPSSE else { return nil }
         return self.hasHedgeFailed ? nil : self.policy.streaming.hedgeDelay
@@ -173,7 +174,7 @@ extension TurnStateMachine {
 // MARK: - Inputs that move a turn along
 
 extension TurnStateMachine {
-    /// The turn begins.
+    /// Begins the turn.
     package mutating func started() -> Action {
         switch self.state {
         case .idle:
@@ -186,7 +187,7 @@ extension TurnStateMachine {
         }
     }
 
-    /// The WebSocket is established, or the response to the request has a good header section.
+    /// Records that the WebSocket is established, or that the response has a good header section.
     package mutating func opened(attempt: Int) -> Action {
         switch self.state {
         case .connecting(attempt, let transport):
@@ -200,14 +201,14 @@ extension TurnStateMachine {
             if case .park = outcome { return .park }
             return .ignore
         default:
-            // The answer of an attempt that was given up. A second answer to the same one must not send twice.
+            // The attempt was given up. A second answer to the same one must not send twice either.
             return self.ignoreStale()
         }
     }
 
-    /// A WebSocket that has carried an earlier turn takes the place of the attempt's own.
+    /// Records that a WebSocket of an earlier turn replaces the attempt's own.
     ///
-    /// The response before on that connection may still have something to say.
+    /// Late events of the previous response on that connection may still arrive.
     package mutating func lent(
         attempt: Int, after previousResponseID: String? = nil, earlier: EarlierResponses = EarlierResponses()
     ) -> Action {
@@ -219,16 +220,16 @@ extension TurnStateMachine {
         return self.begin(Exchange(attempt: attempt, transport: .webSocket, isLent: true))
     }
 
-    /// The request that goes out now holds only what is new since the response before on the connection.
+    /// Records that the request sent now holds only the input since the previous response on the connection.
     ///
-    /// A server that has forgotten that response is asked for all of it, on another connection, in the same attempt.
+    /// A server that has forgotten that response is sent all of the input, on another connection, in the same attempt.
     package mutating func continued(attempt: Int) {
         guard case .exchanging(var exchange) = self.state, exchange.attempt == attempt else { return }
         exchange.isContinued = true
         self.state = .exchanging(exchange)
     }
 
-    /// The request of the attempt that runs goes out now.
+    /// Records that the request of the current attempt is sent now.
     package mutating func requestSent(attempt: Int) {
         switch self.state {
         case .connecting(attempt, _): self.request.reach(.onItsWay)
@@ -237,7 +238,7 @@ extension TurnStateMachine {
         }
     }
 
-    /// The upgrade has taken longer than the hedge's delay.
+    /// Records that the upgrade has taken longer than the hedge's delay.
     package mutating func hedgeDue(attempt: Int) -> Action {
         guard self.hedgeDelay != nil, case .connecting(attempt, .webSocket) = self.state else {
             // The upgrade may have been answered in the same moment.
@@ -248,7 +249,7 @@ extension TurnStateMachine {
         return .openHedge(Opening(attempt: self.attemptCount, transport: .http, reason: .hedge))
     }
 
-    /// The connection that holds the request is established.
+    /// Records that the connection with the held request is established.
     package mutating func ready(attempt: Int) -> Action {
         guard case .racing(var race) = self.state, race.ready(attempt) else {
             // The WebSocket may have opened in the same moment.
@@ -259,37 +260,36 @@ extension TurnStateMachine {
         return .release
     }
 
-    /// The delay before an attempt is over.
+    /// Records that the delay before an attempt is over.
     package mutating func timerFired(attempt: Int) -> Action {
         guard case .backingOff(let opening) = self.state, opening.attempt == attempt else {
-            // The timer of a wait that the total time-out or a cancellation has cut short.
+            // The total time-out or a cancellation has cut the wait short.
             return self.ignoreStale()
         }
         return self.open(opening)
     }
 
-    /// The delay before an attempt would outlast what is left of the whole turn: it ends with what it would have waited
-    /// for.
+    /// Ends the turn with the failure before the delay, because the delay would exceed the rest of the turn's time.
     package mutating func delayOutlastsTurn(attempt: Int) -> Action {
         guard case .backingOff(let opening) = self.state, opening.attempt == attempt,
             let failure = self.recovery.failureBeforeDelay
         else {
-            // A delay that a cancellation has cut short.
+            // A cancellation has cut the delay short.
             return self.ignoreStale()
         }
         return self.fail(failure.kind, failure.failure)
     }
 
-    /// The credential's replacement is over; `changed` says whether there is another one.
+    /// Records that the credential's replacement is over; `changed` says whether there is another one.
     package mutating func credentialRefreshed(attempt: Int, changed: Bool) -> Action {
         guard case .refreshing(let opening) = self.state, opening.attempt == attempt else {
-            // The refresh of a turn that has been cancelled in the meantime.
+            // The turn has been cancelled in the meantime.
             return self.ignoreStale()
         }
         return changed ? self.open(opening) : self.fail(.credential, self.recovery.refusedCredential)
     }
 
-    /// The server says that the response is complete.
+    /// Records that the server has completed the response.
     package mutating func completed(attempt: Int) -> Action {
         guard self.isReading(attempt) else { return .ignore }
         guard self.delivery.finish() == .whole else { return self.fail(.diverged, nil) }
@@ -297,13 +297,13 @@ extension TurnStateMachine {
         return .finish
     }
 
-    /// The server says that the response is complete, and it makes no sense.
+    /// Ends the turn because the completed response is contradictory.
     package mutating func rejected(attempt: Int) -> Action {
         guard self.isReading(attempt) else { return .ignore }
         return self.fail(.fatal, nil)
     }
 
-    /// The consumer has gone, or does not want more.
+    /// Ends the turn because the consumer has gone, or does not want more.
     package mutating func cancelled() -> Action {
         switch self.state {
         case .connecting(_, .http):
@@ -318,13 +318,13 @@ extension TurnStateMachine {
         }
     }
 
-    /// An attempt ended without a complete response.
+    /// Records that an attempt ended without a complete response.
     ///
     /// - Parameters:
-    ///   - failure: what it ended with.
-    ///   - attempt: its number; during a wait, the next one's, and then only the total time-out can be meant.
+    ///   - failure: the attempt's failure.
+    ///   - attempt: its number; during a wait, the next one's, and then only the total time-out is possible.
     ///   - jitter: randomness for the delay, from 0 to 1.
-    /// - Returns: what follows: a wait, another attempt, or the end.
+    /// - Returns: the next action: a wait, another attempt, or the end.
     package mutating func failed(_ failure: AttemptFailure, attempt: Int, jitter: Double) -> Action {
         switch self.state {
         case .connecting(attempt, let transport):
@@ -348,15 +348,15 @@ extension TurnStateMachine {
         }
     }
 
-    /// Something was put into the running response: to send the request again would lose it, so a failure is the end.
+    /// Records that input was added to the running response: a repeated request would lose it, so a failure is the end.
     package mutating func steered() { self.request.reach(.steered) }
 
-    /// The response has ended because it was steered, and its successor follows on the same connection.
+    /// Records that the response has ended because it was steered, and its successor follows on the same connection.
     ///
-    /// What comes is new: the successor goes on from the response, and repeats nothing of it.
+    /// Its output is new: the successor continues the response, and repeats nothing of it.
     package mutating func successorFollows(attempt: Int, after previousResponseID: String? = nil) -> Action {
         guard self.isReading(attempt) else { return .ignore }
-        // This response will not repeat what was delivered of another.
+        // This response will not repeat the delivered output of another.
         guard self.delivery.beginSuccessor(after: previousResponseID) else { return self.fail(.diverged, nil) }
         return .ignore
     }
@@ -365,14 +365,14 @@ extension TurnStateMachine {
 // MARK: - Inputs about the response
 
 extension TurnStateMachine {
-    /// An event arrived, whatever it says: the connection is alive.
+    /// Records that an event of any kind arrived: the connection is alive.
     package mutating func eventReceived(attempt: Int) {
         guard self.isReading(attempt), case .exchanging(var exchange) = self.state, !exchange.hasEvents else { return }
         exchange.hasEvents = true
         self.state = .exchanging(exchange)
     }
 
-    /// An event with content arrived, whether or not the consumer sees it.
+    /// Records that an event with content arrived, whether or not the consumer gets it.
     ///
     /// From then on the transport is known to carry responses.
     package mutating func contentReceived(attempt: Int) {
@@ -382,49 +382,49 @@ extension TurnStateMachine {
         self.recovery.proved(exchange.transport)
     }
 
-    /// A delta of output that the consumer is to see: whole UTF-8.
+    /// Decides about a delta of output for the consumer, which must be whole UTF-8.
     package mutating func deltaReceived(_ bytes: Span<UInt8>, in slot: ReplaySlot, attempt: Int) -> Action {
         guard attempt == self.readAttempt || self.isReadingInPlace(attempt) else { return .ignore }
         return self.perform(self.delivery.admit(bytes, in: slot))
     }
 
-    /// A finished tool call that is to be handed over.
+    /// Decides about a finished tool call for the consumer.
     package mutating func toolCallReceived(_ call: ReplayedToolCall, attempt: Int) -> Action {
         guard self.isReading(attempt) else { return .ignore }
         return self.perform(self.delivery.admit(call))
     }
 
-    /// An event of the wire that is to be passed on unparsed.
+    /// Decides about an event of the wire that is to be passed on unparsed.
     ///
-    /// The output index is that of the item it belongs to, where it says so.
+    /// The output index is that of the event's item, where it names one.
     package mutating func rawReceived(type: String, outputIndex: Int? = nil, attempt: Int) -> Action {
         guard self.isReading(attempt) else { return .ignore }
         return self.delivery.admitRaw(type: type, outputIndex: outputIndex) ? .deliver(from: 0) : .ignore
     }
 
-    /// An item begins.
+    /// Records that an item begins.
     package mutating func itemBegan(_ outputIndex: Int, attempt: Int) {
         if self.isReading(attempt) { self.delivery.begin(item: outputIndex) }
     }
 
-    /// An item of the response is finished, and can be given back to the server as input; whether it will be.
+    /// Records that an item is finished; returns whether it will be given back to the server as input after a failure.
     package mutating func itemFinished(outputIndex: Int, attempt: Int) -> Bool {
         self.isReading(attempt) && self.delivery.finished(item: outputIndex)
     }
 
-    /// The server has named the response; the first name counts.
+    /// Records the response's identifier; the first one counts.
     package mutating func responseNamed(_ responseID: String, attempt: Int) {
         if self.isReading(attempt) { self.delivery.named(responseID) }
     }
 
-    /// The server says that the response has failed: nothing of it can be asked for any more.
+    /// Records that the server reported the response's failure: it cannot be resumed any more.
     package mutating func responseEnded(attempt: Int) {
         if self.isReading(attempt) { self.delivery.ended() }
     }
 
-    /// Returns whether another event has come with the number before, of a response whose numbers are believed.
+    /// Returns the end of the turn if a different event has come with the number before and the numbers are reliable.
     ///
-    /// It is the end of the turn, whatever else the event may break.
+    /// It is the end of the turn even if the event breaks other rules.
     package mutating func contradiction(of number: Int?, fingerprint: UInt64, attempt: Int) -> Action? {
         guard self.isReading(attempt), self.delivery.isContradicted(by: number, fingerprint: fingerprint) else {
             return nil
@@ -432,14 +432,14 @@ extension TurnStateMachine {
         return self.fail(.diverged, nil)
     }
 
-    /// An event of the response has arrived, which `Delivery.isRepeated` is not true of.
+    /// Judges an event of the response, for which `Delivery.isRepeated` must be false.
     ///
     /// - Parameters:
     ///   - number: the event's number, if it has one.
     ///   - fingerprint: a number that two different events hardly share.
     ///   - isOutput: whether it is a piece of the response's output.
     ///   - attempt: the attempt it came in.
-    /// - Returns: what to do with it.
+    /// - Returns: the treatment of the event.
     package mutating func numbered(
         _ number: Int?, fingerprint: UInt64, isOutput: Bool = false, attempt: Int
     ) -> NumberedEvent {
@@ -479,7 +479,7 @@ extension TurnStateMachine {
         }
     }
 
-    /// Starts an attempt; the consumer's output so far is expected again, unless the response goes on.
+    /// Starts an attempt; delivered output is expected again, unless the response is resumed.
     private mutating func open(_ opening: Opening) -> Action {
         self.state = .connecting(attempt: opening.attempt, transport: opening.transport)
         self.attemptCount = max(self.attemptCount, opening.attempt)
@@ -495,7 +495,7 @@ extension TurnStateMachine {
         return .open(opening)
     }
 
-    /// The connection of an attempt is there: on a WebSocket the request follows, on HTTP it has gone out.
+    /// Records that an attempt's connection is established: on a WebSocket the request follows, on HTTP it was sent.
     private mutating func begin(_ exchange: Exchange) -> Action {
         self.state = .exchanging(exchange)
         switch exchange.transport {
@@ -527,7 +527,7 @@ extension TurnStateMachine {
 
     // MARK: Failures
 
-    /// One of two racing connections has failed: the other one goes on, if it can.
+    /// Handles the failure of one of two racing connections: the other one continues, if it can.
     private mutating func failed(
         _ failure: AttemptFailure, of attempt: Int, in race: ConnectionRace, jitter: Double
     ) -> Action {
@@ -550,14 +550,14 @@ extension TurnStateMachine {
         return .ignore
     }
 
-    /// A connection that was lent may have died unnoticed, and a server may have forgotten the response that a request
-    /// goes on from: then a fresh connection takes its place, and no retry is spent.
+    /// Handles a failure of an exchange. A lent connection may have died unnoticed, and a server may have forgotten the
+    /// response that a request continues: then a fresh connection replaces it, and no retry is spent.
     private mutating func failed(_ failure: AttemptFailure, in exchange: Exchange, jitter: Double) -> Action {
         let isSteered = self.request == .steered
         let hasDied =
             !isSteered && exchange.isLent && !exchange.hasEvents && failure.isLossOfConnection
             && self.policy.streaming.recovery != .never
-        // What the server has refused it has not begun, so even a policy that repeats nothing has nothing against it.
+        // The server has not begun a refused request, so even a policy that repeats nothing permits another.
         let isForgotten =
             !isSteered && exchange.isContinued && failure.refusesContinuation && !self.delivery.hasDelivered
         guard hasDied || isForgotten else { return self.decide(failure, on: exchange.transport, jitter: jitter) }
@@ -578,16 +578,16 @@ extension TurnStateMachine {
             self.state = .refreshing(opening)
             return .refreshCredential(then: opening)
         case .fail(.fatal, .responseIncomplete) where !self.delivery.isCaughtUp:
-            // An ending all the same: this response will not repeat what was delivered of another.
+            // The turn ends: this response will not repeat the delivered output of another.
             return self.fail(.diverged, nil)
         case .fail(let kind, let failure):
             return self.fail(kind, failure)
         }
     }
 
-    /// Learns what the end of an attempt without `opened` says about the request and the network.
+    /// Draws conclusions from the end of an attempt without `opened` about the request and the network.
     ///
-    /// A held request that was not released is one that was not sent, whatever the server answers.
+    /// A held request that was not released was not sent, whatever the server answers.
     private mutating func noteEvidence(
         of failure: AttemptFailure, on transport: TransportKind, wasReleased: Bool = true
     ) {
