@@ -29,7 +29,7 @@ struct Attempt {
     let kept: KeptConnection?
     var stage = Stage.opening
     var head: ResponseHead?
-    /// Whether the connection closes by itself: it has ended, or was failed with a close code for the peer.
+    /// Indicates whether the connection closes by itself: it has ended, or was failed with a close code for the peer.
     ///
     /// To cancel it then would cut a closing handshake off.
     var closesByItself = false
@@ -43,11 +43,11 @@ struct Attempt {
     var lastProgress: Duration?
     /// When the process went on after it was stopped for longer than a budget.
     var wentOn: Duration?
-    /// Whether the consumer knows that there is no progress.
+    /// Indicates whether the consumer knows that there is no progress.
     var isKnownToStall = false
     /// The body of a refusal, or of an answer that does not look like an event stream, as much as is kept.
     var refusal: [UInt8] = []
-    /// Whether the answer is a page for a browser, whatever its content type is.
+    /// Indicates whether the answer is a page for a browser, whatever its content type is.
     var isPage = false
     /// What the connection has reported behind a batch of payloads, if it is not handled yet.
     var unhandled: TransportEvent?
@@ -75,19 +75,19 @@ struct Attempt {
     /// When the connection was asked for: its statistics count from then.
     var connectionStart: Duration { self.kept?.startedAt ?? self.startedAt }
 
-    /// Whether any event came.
+    /// Indicates whether any event came.
     var hasEvents: Bool { self.lastEvent != nil }
 
     /// How the attempt goes on after a failed one.
     var recoveryRung: ChappieRecoveryRung? { ChappieRecoveryRung(self.rung) }
 
-    /// Whether the response goes on where it broke, and does not begin again.
+    /// Indicates whether the response goes on where it broke, and does not begin again.
     var continuesResponse: Bool {
         guard case .resume(let cursor) = self.rung else { return false }
         return cursor.lastSequenceNumber != nil
     }
 
-    /// Whether the rest of a response is read.
+    /// Indicates whether the rest of a response is read.
     var isResumed: Bool {
         guard case .resume = self.rung else { return false }
         return true
@@ -117,7 +117,7 @@ struct Attempt {
         self.isKnownToStall = false
     }
 
-    /// Whether the head claims success and a content type that is not an event stream's.
+    /// Indicates whether the head claims success and a content type that is not an event stream's.
     var isOtherContent: Bool {
         self.transport == .httpSSE && self.stage == .refused && self.head?.statusCode == 200
     }
@@ -131,7 +131,8 @@ struct Attempt {
         return bytes.count >= room
     }
 
-    /// Keeps the beginning of a body that begins as JSON or HTML does, and not as an event stream, up to a limit in bytes.
+    /// Keeps the beginning of a body that begins as JSON or HTML does, and not as an event stream, up to a limit in
+    /// bytes.
     ///
     /// The content type is that of an event stream; of a real one, nothing is kept.
     mutating func keepOtherDocument(_ bytes: UnsafeRawBufferPointer, limit: Int) {
@@ -144,7 +145,7 @@ struct Attempt {
         unsafe self.refusal.append(contentsOf: bytes.prefix(limit - self.refusal.count))
     }
 
-    /// Whether the body, which has no event, is JSON or HTML: then it is the server's word about the error.
+    /// Returns whether the body, which has no event, is JSON or HTML: then it is the server's word about the error.
     mutating func isOtherDocument() -> Bool {
         guard self.stage == .streaming, self.transport == .httpSSE, !self.hasEvents, !self.refusal.isEmpty else {
             return false
@@ -162,10 +163,11 @@ extension ResponseHead {
         self.value(of: "content-type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
     }
 
-    /// Whether the content type is `text/event-stream`, or absent: some servers name none.
+    /// Indicates whether the content type is `text/event-stream`, or absent: some servers name none.
     fileprivate var isEventStream: Bool { self.mediaType.map { $0 == "text/event-stream" } ?? true }
 
-    /// Whether the body may have words for a person: JSON (RFC 8259 section 11, RFC 6839 section 3.1), a page or text.
+    /// Indicates whether the body may have words for a person: JSON (RFC 8259 section 11, RFC 6839 section 3.1), a page
+    /// or text.
     var hasWords: Bool {
         guard let mediaType = self.mediaType else { return false }
         return ["application/json", "text/plain"].contains(mediaType) || mediaType.hasSuffix("+json")

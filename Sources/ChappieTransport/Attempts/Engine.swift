@@ -41,7 +41,7 @@ final class Engine: Sendable {
 
     // MARK: Verdicts
 
-    /// Whether a turn may begin with a WebSocket.
+    /// Returns whether a turn may begin with a WebSocket.
     func availability(
         for request: OutgoingRequest, _ credential: ChappieCredential?
     ) -> TurnStateMachine.WebSocketAvailability {
@@ -73,7 +73,7 @@ final class Engine: Sendable {
         self.state.withLock { $0.standing.raceFailed(failureClass, now: now) }
     }
 
-    /// Whether a turn may be tried.
+    /// Returns whether a turn may be tried.
     ///
     /// A ticket is answered once: with `succeeded`, `failed` or `abandoned`.
     func permission() -> CircuitBreaker.Permission {
@@ -160,7 +160,7 @@ final class Engine: Sendable {
         return kept
     }
 
-    /// Whether a kept connection has been quiet for so long that it is asked before it is used.
+    /// Returns whether a kept connection has been quiet for so long that it is asked before it is used.
     func needsLivenessCheck(_ kept: KeptConnection) -> Bool {
         guard let delay = self.configuration.policy.livenessCheckDelay else { return false }
         return self.clock.now() - kept.lastReceived >= delay

@@ -51,9 +51,9 @@ struct KeptExchange {
     let responseID: String?
     /// The identifiers and habits of all responses of the connection.
     let earlier: EarlierResponses
-    /// Whether the response had output that the consumer saw.
+    /// Indicates whether the response had output that the consumer saw.
     let hasOutput: Bool
-    /// Whether it only prepared the server.
+    /// Indicates whether it only prepared the server.
     let isWarmUp: Bool
 
     /// What is left to send of a request that goes on after this; nil when it has to be sent whole.

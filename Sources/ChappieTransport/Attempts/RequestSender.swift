@@ -67,7 +67,7 @@ final class RequestSender {
 
     // MARK: Facts
 
-    /// Whether the turn may begin with a WebSocket.
+    /// Indicates whether the turn may begin with a WebSocket.
     var webSocketAvailability: TurnStateMachine.WebSocketAvailability {
         self.engine.availability(for: self.outgoing, self.credential)
     }
@@ -79,7 +79,7 @@ final class RequestSender {
             identity: self.identity)
     }
 
-    /// Whether the rest of a response of this name can be asked for.
+    /// Returns whether the rest of a response of this name can be asked for.
     func canResume(_ responseID: String) -> Bool { self.builder.canResume(responseID) }
 
     /// The source of tools' outputs: the request's own goes before the configuration's.
@@ -87,7 +87,7 @@ final class RequestSender {
         self.request.toolOutput ?? self.engine.configuration.toolOutput
     }
 
-    /// Whether a finished item goes back as input if the response breaks.
+    /// Returns whether a finished item goes back as input if the response breaks.
     func carries(_ item: ItemSummary) -> Bool {
         self.engine.configuration.policy.carriesFinishedItems
             && self.outgoing.canCarry(item, hasOutputs: self.toolOutput != nil)
@@ -95,7 +95,8 @@ final class RequestSender {
 
     // MARK: Credentials
 
-    /// Asks the program for a credential, which may take as long as a refresh does; `end` is the end of the turn's time.
+    /// Asks the program for a credential, which may take as long as a refresh does; `end` is the end of the turn's
+    /// time.
     ///
     /// - Returns: whether it is a new one.
     func refreshCredential(
@@ -109,7 +110,7 @@ final class RequestSender {
 
     // MARK: Opening
 
-    /// Whether a tool, the program, or a kept connection has to be asked before a connection is opened.
+    /// Returns whether a tool, the program, or a kept connection has to be asked before a connection is opened.
     func mustWait(before opening: TurnStateMachine.Opening) -> Bool {
         if opening.rung.carriedItemCount > 0 || self.permission.isAsked && opening.transport == .http { return true }
         guard opening.takesKeptConnection,
@@ -171,8 +172,8 @@ final class RequestSender {
         .kept(Attempt(of: opening, on: kept, at: self.engine.clock.now()), kept)
     }
 
-    /// Whether a kept connection answers, when it has been quiet for so long that it is asked; nil when the turn is given
-    /// up meanwhile.
+    /// Returns whether a kept connection answers, when it has been quiet for so long that it is asked; nil when the
+    /// turn is given up meanwhile.
     private func isAlive(_ kept: KeptConnection, by end: Duration?) async -> Bool? {
         guard self.engine.needsLivenessCheck(kept) else { return true }
         let isCancelled = self.shared.withLock { shared in
@@ -270,8 +271,8 @@ final class RequestSender {
         self.outgoing.message(after: continues ? self.exchange(before: attempt) : nil)
     }
 
-    /// The exchange that the connection carried last; on a lane that has carried nothing, that of the lane that it comes
-    /// from.
+    /// The exchange that the connection carried last; on a lane that has carried nothing, that of the lane that it
+    /// comes from.
     private func exchange(before attempt: Attempt) -> KeptExchange? {
         if let exchange = attempt.kept?.exchange { return exchange }
         guard let source = self.request.forkedFrom,
@@ -298,7 +299,7 @@ final class RequestSender {
         if self.isGivenUp { throw .stopped }
     }
 
-    /// Whether the stream was cancelled, or the task that reads it.
+    /// Indicates whether the stream was cancelled, or the task that reads it.
     var isGivenUp: Bool { self.shared.withLock { $0.isCancelled } || Task.isCancelled }
 
     // MARK: Connections for later turns
@@ -321,6 +322,6 @@ final class RequestSender {
 }
 
 extension TurnStateMachine.Opening {
-    /// Whether a connection that an earlier turn has left will do.
+    /// Indicates whether a connection that an earlier turn has left will do.
     fileprivate var takesKeptConnection: Bool { self.reason == .first && self.transport == .webSocket }
 }

@@ -6,9 +6,8 @@
 
 /// The digest of a public key that a server's chain must have (RFC 7469 section 2.4).
 ///
-/// It is SHA-256 of the key's `SubjectPublicKeyInfo`. The command
-/// `openssl x509 -in cert.pem -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`
-/// prints the one of a certificate.
+/// It is SHA-256 of the key's `SubjectPublicKeyInfo`. The command `openssl x509 -in cert.pem -noout -pubkey | openssl
+/// pkey -pubin -outform der | openssl dgst -sha256 -binary | base64` prints the one of a certificate.
 public struct ChappiePinnedKey: Sendable, Hashable, CustomStringConvertible {
     /// A text is no digest of a key.
     public enum ParseError: Error, Sendable, Hashable, CaseIterable, LocalizedError {
@@ -53,7 +52,7 @@ public struct ChappiePinnedKey: Sendable, Hashable, CustomStringConvertible {
         return Array(data)
     }
 
-    /// Whether a text that is no digest begins with the name of another one, such as `sha1/`.
+    /// Returns whether a text that is no digest begins with the name of another one, such as `sha1/`.
     private static func namesAlgorithm(_ text: String) -> Bool {
         text.split(separator: "/").first.map { $0.count < 8 && $0.lowercased().hasPrefix("sha") } ?? false
     }

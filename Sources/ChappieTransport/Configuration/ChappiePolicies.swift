@@ -1,6 +1,6 @@
 /// How streaming turns choose and change their transport, and how far they recover.
 public struct ChappieStreamingTransportPolicy: Sendable, Equatable {
-    /// Whether a turn begins with a WebSocket.
+    /// Indicates whether a turn begins with a WebSocket.
     ///
     /// Default true.
     public let prefersWebSocket: Bool
@@ -8,7 +8,8 @@ public struct ChappieStreamingTransportPolicy: Sendable, Equatable {
     ///
     /// Default 5; negative values become 0.
     public let maxWebSocketReconnectionAttempts: Int
-    /// Whether the turn, and all later turns of the instance, use HTTP/SSE when the WebSocket attempts are used up.
+    /// Indicates whether the turn, and all later turns of the instance, use HTTP/SSE when the WebSocket attempts are
+    /// used up.
     ///
     /// Default true.
     public let fallsBackToHTTPSSE: Bool
@@ -24,8 +25,8 @@ public struct ChappieStreamingTransportPolicy: Sendable, Equatable {
     ///
     /// Default `.verify`.
     public var recovery: ChappieRecoveryPolicy = .verify
-    /// Whether finished items of a broken response go into the input of the request that follows, so that only the
-    /// unfinished one is made again.
+    /// Indicates whether finished items of a broken response go into the input of the request that follows, so that
+    /// only the unfinished one is made again.
     ///
     /// Default false. Tool calls go with their outputs, if `ChappieTransportConfiguration.toolOutput` gives them; items
     /// behind the first call without one are made again.
@@ -103,7 +104,7 @@ public struct ChappieRateLimitBackoffPolicy: Sendable, Equatable {
     ///
     /// Default 30 s.
     public let maximumDelay: Duration
-    /// Whether a server's own delay replaces the computed one.
+    /// Indicates whether a server's own delay replaces the computed one.
     ///
     /// Default true.
     public let respectsRetryAfterHeader: Bool
@@ -147,8 +148,8 @@ public enum ChappieRecoveryPolicy: String, Sendable, Hashable, CaseIterable {
 
 /// When an instance stops asking a server that keeps failing.
 ///
-/// Immutable. Turns are counted that end with an error of category `server` or `network`. A complete response begins the
-/// count again; other errors and cancellations say nothing.
+/// Immutable. Turns are counted that end with an error of category `server` or `network`. A complete response begins
+/// the count again; other errors and cancellations say nothing.
 public struct ChappieCircuitBreakerPolicy: Sendable, Equatable {
     /// How many such turns in a row open the circuit.
     ///

@@ -11,8 +11,9 @@ import StreamTransport
 /// A proxy is asked for a tunnel to every server, with TLS or without, and looks the server's name up but for `socks5`:
 ///
 /// - `http` by CONNECT (RFC 9110 section 9.3.6), port 80 unless the URL says otherwise;
-/// - `https` by CONNECT inside TLS, port 443. The proxy's certificate is verified for the host in the URL, with the trust
-///   anchors and the oldest version of ``ChappieTLSPolicy``; pinned keys and the client's certificate are for the server;
+/// - `https` by CONNECT inside TLS, port 443. The proxy's certificate is verified for the host in the URL, with the
+///   trust anchors and the oldest version of ``ChappieTLSPolicy``; pinned keys and the client's certificate are for the
+///   server;
 /// - `socks5` and `socks5h` by SOCKS 5 (RFC 1928), port 1080. For `socks5` the server's name is looked up here.
 ///
 /// Its description is redacted.

@@ -6,8 +6,8 @@
 
 /// Everything an instance of `ChappieStreamingTransport` is told.
 ///
-/// Immutable once the instance is made. Of a number outside of its range the nearest one inside counts: no time is below
-/// zero or above 100 years, no count of bytes below zero or above 1 TiB, and no other count below zero.
+/// Immutable once the instance is made. Of a number outside of its range the nearest one inside counts: no time is
+/// below zero or above 100 years, no count of bytes below zero or above 1 TiB, and no other count below zero.
 public struct ChappieTransportConfiguration: Sendable {
     /// Gives the credential: once at the beginning of a turn, and once more when the server rejects it.
     public typealias CredentialSource = @Sendable (CredentialRequest) async throws -> ChappieCredential?
@@ -29,8 +29,8 @@ public struct ChappieTransportConfiguration: Sendable {
     public var baseURL: URL
     /// Gives the credential.
     ///
-    /// Default: none is sent. A turn that is cancelled, or whose time is over, cancels the task that this runs in and does
-    /// not wait for it: what it still gives is dropped. The same goes for `toolOutput` and `willSend`.
+    /// Default: none is sent. A turn that is cancelled, or whose time is over, cancels the task that this runs in and
+    /// does not wait for it: what it still gives is dropped. The same goes for `toolOutput` and `willSend`.
     public var credential: CredentialSource
     /// Fields that go with every request and every upgrade, beside `Authorization`.
     public var additionalFields: [(name: String, value: String)] = []
@@ -43,18 +43,19 @@ public struct ChappieTransportConfiguration: Sendable {
     /// Gives the output of a finished tool call as an input item, a JSON object in UTF-8.
     ///
     /// Default: none, and then calls are not carried. It is asked for calls of a broken response that are given back to
-    /// the server (`ChappieStreamingTransportPolicy.carriesFinishedItems`), with the call's item; a tool that runs is to
-    /// be waited for, and not started again.
+    /// the server (`ChappieStreamingTransportPolicy.carriesFinishedItems`), with the call's item; a tool that runs is
+    /// to be waited for, and not started again.
     public var toolOutput: ToolOutputSource?
-    /// Whether several responses share one WebSocket, each on its lane (`ChappieTransportRequest.lane`).
+    /// Indicates whether several responses share one WebSocket, each on its lane (`ChappieTransportRequest.lane`).
     ///
     /// Default false: only some endpoints can do that. At most 16 responses run at once on one socket, others wait.
     public var usesLanes = false
-    /// Whether what would be a field of each request goes into `client_metadata` of a WebSocket's messages.
+    /// Indicates whether what would be a field of each request goes into `client_metadata` of a WebSocket's messages.
     ///
     /// Default false: only some endpoints know that member. It holds the request ID and the trace context.
     public var sendsClientMetadata = false
-    /// Whether an upgrade asks for the beta of WebSockets by the name that OpenAI's own programs use (`OpenAI-Beta`).
+    /// Indicates whether an upgrade asks for the beta of WebSockets by the name that OpenAI's own programs use
+    /// (`OpenAI-Beta`).
     ///
     /// Default true: servers that do not know the field ignore it.
     public var sendsBetaField = true
@@ -99,11 +100,11 @@ public struct ChappieTransportConfiguration: Sendable {
     ///
     /// Default `.unsurfaced`.
     public var rawEvents: ChappieRawEvents = .unsurfaced
-    /// Whether `.diagnostic` events are delivered.
+    /// Indicates whether `.diagnostic` events are delivered.
     ///
     /// Default false.
     public var reportsDiagnostics = false
-    /// Whether permessage-deflate (RFC 7692) and gzip are offered.
+    /// Indicates whether permessage-deflate (RFC 7692) and gzip are offered.
     ///
     /// Default true.
     public var offersCompression = true
@@ -135,7 +136,7 @@ public struct ChappieCredential: Sendable, Equatable, CustomStringConvertible, C
     public let bearerToken: String
     /// Goes out as `ChatGPT-Account-ID`, when there is one.
     public let accountID: String?
-    /// Whether it goes out with `X-OpenAI-Fedramp: true`, which some accounts of authorities need.
+    /// Indicates whether it goes out with `X-OpenAI-Fedramp: true`, which some accounts of authorities need.
     public let isFedRAMP: Bool
 
     /// A credential.
@@ -170,7 +171,8 @@ public struct ChappieTimeouts: Sendable, Equatable {
     ///
     /// Default 300 s. Its answers to our pings count when `pongsProlongIdle` is true.
     public var idle: Duration? = .seconds(300)
-    /// Whether the answers to our pings prolong `idle`, as they prove that the path and the server's socket live.
+    /// Indicates whether the answers to our pings prolong `idle`, as they prove that the path and the server's socket
+    /// live.
     ///
     /// Default false. For a model that thinks for longer than `idle` behind a server that says nothing meanwhile; they
     /// never prolong `progress`.
@@ -187,8 +189,8 @@ public struct ChappieTimeouts: Sendable, Equatable {
     /// The whole turn, retries included, and the time in which the program is asked for a credential, a permission or a
     /// tool's output.
     ///
-    /// Default none. A wait before a retry that would outlast it is not begun: the turn ends at once with the failure that
-    /// it would have waited for.
+    /// Default none. A wait before a retry that would outlast it is not begun: the turn ends at once with the failure
+    /// that it would have waited for.
     public var total: Duration?
     /// Quiet after which TCP asks the peer (keepalive), and on a WebSocket a ping is sent; nil turns both off.
     ///

@@ -110,7 +110,7 @@ extension ChappieClientError {
 }
 
 extension ChappieClientError {
-    /// Whether the circuit breaker counts the error: only failures of the server and of the network.
+    /// Indicates whether the circuit breaker counts the error: only failures of the server and of the network.
     var countsAgainstServer: Bool {
         switch self.category {
         case .server, .network: true

@@ -16,8 +16,8 @@ enum ServerMessage {
 
     /// The words on one line, with a blank in place of control characters and of everything that is invisible.
     ///
-    /// Secrets are looked for before: nothing is left out from which the parts of one could grow together. What is longer
-    /// than 500 Unicode scalars is cut, and ends with their number.
+    /// Secrets are looked for before: nothing is left out from which the parts of one could grow together. What is
+    /// longer than 500 Unicode scalars is cut, and ends with their number.
     static func line(_ words: String?) -> String? {
         guard let words else { return nil }
         var line = String.UnicodeScalarView()
@@ -83,7 +83,7 @@ extension UInt8 {
 }
 
 extension Unicode.Scalar {
-    /// Whether something is drawn where it stands.
+    /// Indicates whether something is drawn where it stands.
     fileprivate var isVisible: Bool {
         switch self.properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .spaceSeparator, .lineSeparator,

@@ -10,7 +10,7 @@ enum WebPage: Equatable {
     /// The fixed word for reports.
     static let detail = "web-page"
 
-    /// Whether a content type is that of a page for a browser.
+    /// Returns whether a content type is that of a page for a browser.
     static func isContentType(_ value: String?) -> Bool {
         guard let essence = value?.prefix(while: { $0 != ";" && $0 != " " }).lowercased() else { return false }
         return essence == "text/html" || essence == "application/xhtml+xml"

@@ -44,7 +44,7 @@ struct CallStatements {
         var text: [UInt8] = []
         /// The fingerprint of the identifier that its deltas have.
         var itemName: UInt64?
-        /// Whether the deltas cannot be compared.
+        /// Indicates whether the deltas cannot be compared.
         var isMixed = false
         var isClosed = false
     }
@@ -152,7 +152,8 @@ struct CallStatements {
         return self.verdict(draft.allows(item))
     }
 
-    /// Whether the item has been finished as a call with another `call_id`; a new announcement makes it another item.
+    /// Returns whether the item has been finished as a call with another `call_id`; a new announcement makes it another
+    /// item.
     private func hasFinished(_ itemName: UInt64, at outputIndex: Int, under callID: ExactText?) -> Bool {
         guard itemName != 0, let callID else { return false }
         return self.indicesByPlace[outputIndex, default: []].contains { index in
@@ -214,7 +215,7 @@ struct CallStatements {
         }.keys.min()
     }
 
-    /// Whether a call is whole, and was finished nowhere: some servers finish an item at another position.
+    /// Returns whether a call is whole, and was finished nowhere: some servers finish an item at another position.
     private func isLeft(_ draft: Draft) -> Bool {
         guard draft.isWhole, let callID = draft.announcement?.callID else { return false }
         return self.indexByCallID[ExactText(callID)] == nil
@@ -240,7 +241,7 @@ struct CallStatements {
 }
 
 extension CallStatements.Draft {
-    /// Whether it is a whole call, but for the end of its item.
+    /// Indicates whether it is a whole call, but for the end of its item.
     fileprivate var isWhole: Bool {
         guard let announcement = self.announcement else { return false }
         return self.isClosed && !announcement.name.isEmpty && announcement.callID != nil
@@ -262,12 +263,12 @@ extension CallStatements.Draft {
             json: item.json, isNamed: announcement.isNamed)
     }
 
-    /// Whether a call is the one that was announced and written.
+    /// Returns whether a call is the one that was announced and written.
     fileprivate func allows(_ item: ItemSummary) -> Bool {
         self.allows(item.comparableArguments, item.replayKind) && self.announcement?.allows(item) != false
     }
 
-    /// Whether a whole text is what was written of it.
+    /// Returns whether a whole text is what was written of it.
     fileprivate func allows(_ whole: [UInt8], _ kind: ReplayedToolCall.Kind) -> Bool {
         self.isMixed || self.text.isEmpty || self.text == whole || self.allows(whole.comparable(as: kind), kind)
     }
@@ -286,7 +287,7 @@ extension [UInt8] {
 }
 
 extension CallStatements.Announcement {
-    /// Whether a call is the one that was announced, as far as the announcement says which.
+    /// Returns whether a call is the one that was announced, as far as the announcement says which.
     fileprivate func allows(_ item: ItemSummary) -> Bool {
         guard !self.name.isEmpty else { return true }
         let isSameNamespace = self.namespace.map { $0.isExactly(item.namespace ?? "") } ?? true

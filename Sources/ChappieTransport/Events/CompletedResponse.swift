@@ -16,7 +16,7 @@ package struct CompletedResponse: Sendable, Equatable {
         package let payload: String
         /// True for a tool whose input is any text.
         package let isCustom: Bool
-        /// True when the server says that the model was cut off in the middle of it.
+        /// Indicates whether the server says that the model was cut off in the middle of it.
         package let isIncomplete: Bool
 
         /// A call.
@@ -49,7 +49,7 @@ package struct CompletedResponse: Sendable, Equatable {
                 isIncomplete: self.isIncomplete)
         }
 
-        /// True when every byte is the same.
+        /// Returns whether every byte is the same.
         ///
         /// Swift's string comparison would take canonically equivalent arguments for the same, which they are not for a
         /// tool.
@@ -75,7 +75,8 @@ package struct CompletedResponse: Sendable, Equatable {
     package var items: [[UInt8]] = []
     /// The calls among the items that have no output yet.
     package var calls: [Call] = []
-    /// Whether a call has no `call_id`, or two different ones have the same, so that their outputs would be mixed up.
+    /// Indicates whether a call has no `call_id`, or two different ones have the same, so that their outputs would be
+    /// mixed up.
     package var hasAmbiguousCalls = false
     /// What the server wants to have echoed in the requests of the same turn.
     package var turnState: String?

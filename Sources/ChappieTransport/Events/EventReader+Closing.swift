@@ -120,8 +120,8 @@ extension EventReader {
         return self.deliver(parts, from: offset, attempt: attempt)
     }
 
-    /// Delivers what the texts have from an offset on, which counts from the first byte of the first one; false when that
-    /// ends the attempt.
+    /// Delivers what the texts have from an offset on, which counts from the first byte of the first one; false when
+    /// that ends the attempt.
     private mutating func deliver(_ parts: [EndPart], from start: Int, attempt: Int) -> Bool {
         var offset = start
         for part in parts {

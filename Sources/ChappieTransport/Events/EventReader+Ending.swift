@@ -80,8 +80,8 @@ extension EventReader {
         }
     }
 
-    /// Whether an event of an unknown type ends the attempt: the beginning of a response of another API does only before
-    /// one of this API.
+    /// Returns whether an event of an unknown type ends the attempt: the beginning of a response of another API does
+    /// only before one of this API.
     func isEnd(_ event: UntypedEvent) -> Bool {
         guard case .otherAPI = event else { return true }
         return self.responseID == nil

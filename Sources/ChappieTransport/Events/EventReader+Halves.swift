@@ -11,9 +11,9 @@ struct PendingHalf {
 extension EventReader {
     /// A delta, whose text may begin or end with half a surrogate pair.
     ///
-    /// A half at the end waits for the slot's next delta with text. What closes the slot has the text whole; without that,
-    /// and before output of another slot that a consumer puts behind it, U+FFFD stands for the half. One half waits at
-    /// most.
+    /// A half at the end waits for the slot's next delta with text. What closes the slot has the text whole; without
+    /// that, and before output of another slot that a consumer puts behind it, U+FFFD stands for the half. One half
+    /// waits at most.
     mutating func received(_ text: BorrowedText, _ halves: SurrogateHalves, in slot: ReplaySlot, attempt: Int) {
         guard !text.isEmpty else { return }
         if let half = self.half, half.slot != slot, half.slot.kind.isConcatenated(with: slot.kind) || halves.first != 0

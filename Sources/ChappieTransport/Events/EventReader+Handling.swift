@@ -93,7 +93,7 @@ extension EventReader {
 }
 
 extension ResponseEvent {
-    /// Whether the event hands a tool call over, which the ledger decides about.
+    /// Indicates whether the event hands a tool call over, which the ledger decides about.
     fileprivate var isFinishedCall: Bool {
         guard case .outputItemDone(_, let item) = self.kind else { return false }
         return item.isCall

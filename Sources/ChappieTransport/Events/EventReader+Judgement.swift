@@ -14,9 +14,9 @@ extension EventReader {
         struct Reading {
             /// A number that two different events of the response hardly share; 0 for an event that has no number.
             let fingerprint: UInt64
-            /// Whether the response gets on by the event.
+            /// Indicates whether the response gets on by the event.
             let isProgress: Bool
-            /// Whether the event follows missing numbers: then it is known to be new.
+            /// Indicates whether the event follows missing numbers: then it is known to be new.
             let isBehindGap: Bool
         }
     }
@@ -43,7 +43,7 @@ extension EventReader {
         return .read(Judgement.Reading(fingerprint: fingerprint, isProgress: isProgress, isBehindGap: isBehindGap))
     }
 
-    /// Whether an event is new, by its number.
+    /// Returns whether an event is new, by its number.
     mutating func isNew(_ event: ResponseEvent, fingerprint: UInt64, attempt: Int) -> Bool {
         let verdict = self.machine.numbered(
             event.sequenceNumber, fingerprint: fingerprint, isOutput: event.kind.isOutput, attempt: attempt)
@@ -73,19 +73,19 @@ extension EventReader {
         }
     }
 
-    /// Whether the event is not one of another lane of the same WebSocket.
+    /// Returns whether the event is not one of another lane of the same WebSocket.
     private func isOnOurLane(_ event: ResponseEvent) -> Bool {
         guard let streamID = event.streamID, !streamID.isEmpty else { return true }
         return unsafe self.lane?.elementsEqual(streamID.utf8) ?? false
     }
 
-    /// Whether an event announces an item that was announced: nothing has got on by it.
+    /// Returns whether an event announces an item that was announced: nothing has got on by it.
     private mutating func isAnnouncedAgain(_ event: ResponseEvent) -> Bool {
         guard case .outputItemAdded(let outputIndex, let item) = event.kind else { return false }
         return self.machine.delivery.isAnnounced(item.fingerprint, at: outputIndex)
     }
 
-    /// Whether an event belongs to the response: one that does not is no sign that the response goes on.
+    /// Returns whether an event belongs to the response: one that does not is no sign that the response goes on.
     private mutating func belongs(_ event: ResponseEvent) -> Bool {
         if case .completed(let summary) = event.kind, self.isLeftOver(summary) { return false }
         switch self.machine.delivery.order.judge(event) {
@@ -99,7 +99,8 @@ extension EventReader {
         }
     }
 
-    /// Whether the end of a response is that of an earlier one of the turn, of which it has no identifier to tell.
+    /// Returns whether the end of a response is that of an earlier one of the turn, of which it has no identifier to
+    /// tell.
     private func isLeftOver(_ summary: ResponseSummary) -> Bool {
         summary.id?.isEmpty != false && self.record.isLeftOver(summary.output, answered: self.options.answeredCalls)
     }
@@ -113,8 +114,8 @@ extension EventReader {
 
     /// A number that two different events of the response hardly share; 0 for an event that has no number.
     ///
-    /// Of a delta it is made of the slot and the text, as padding may differ when it is sent again. Of another event it is
-    /// made of its type and place where the server makes it anew for each connection, and of its bytes elsewhere.
+    /// Of a delta it is made of the slot and the text, as padding may differ when it is sent again. Of another event it
+    /// is made of its type and place where the server makes it anew for each connection, and of its bytes elsewhere.
     private mutating func fingerprint(of event: ResponseEvent, json: UnsafeRawBufferPointer) -> UInt64 {
         guard event.sequenceNumber != nil, self.machine.delivery.readsNumbers() else { return 0 }
         if case .delta(let kind, let outputIndex, let partIndex, let text) = event.kind {
@@ -133,7 +134,7 @@ extension EventReader {
 }
 
 extension ResponseOrder {
-    /// Whether the event names another response than the one that goes on, or names an item of it otherwise.
+    /// Returns whether the event names another response than the one that goes on, or names an item of it otherwise.
     fileprivate mutating func isOther(_ event: ResponseEvent) -> Bool {
         switch event.kind {
         case .created(let responseID), .contentFree(let responseID): self.isOther(responseID: responseID)
@@ -175,7 +176,8 @@ extension ResponseOrder {
 }
 
 extension ResponseEvent {
-    /// Whether an event of an unknown type says that the answer begins anew, such as `fallback_restart` of gateways.
+    /// Indicates whether an event of an unknown type says that the answer begins anew, such as `fallback_restart` of
+    /// gateways.
     fileprivate var announcesRestart: Bool {
         let words = unsafe String(decoding: self.typeName.utf8.prefix(64), as: UTF8.self)
             .split { !$0.isLetter }.map { $0.lowercased() }
@@ -187,7 +189,7 @@ extension ResponseEvent {
 }
 
 extension ResponseEvent.Kind {
-    /// Whether it is a piece of the response's output.
+    /// Indicates whether it is a piece of the response's output.
     fileprivate var isOutput: Bool {
         switch self {
         // An end may be all that says that there is no more output.

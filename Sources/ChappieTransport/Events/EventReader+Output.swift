@@ -29,8 +29,8 @@ extension EventReader {
 
     /// A finished item.
     ///
-    /// A tool call among them that is handed over is verified, because someone may act on it: it is handed over when the
-    /// ledger says so, whatever other items have been handed over before.
+    /// A tool call among them that is handed over is verified, because someone may act on it: it is handed over when
+    /// the ledger says so, whatever other items have been handed over before.
     mutating func received(
         _ item: ItemSummary,
         at outputIndex: Int,
@@ -98,14 +98,14 @@ extension ItemSummary {
     /// The fingerprint of the item's identifier; 0 when it has none.
     var fingerprint: UInt64 { EventFingerprint.of(identifier: self.id) }
 
-    /// Whether the item is no part of the answer for the user: another agent's than the root's, or an item of the request
-    /// that the server repeats.
+    /// Indicates whether the item is no part of the answer for the user: another agent's than the root's, or an item of
+    /// the request that the server repeats.
     var isAside: Bool {
         if self.kind == .message, let role, !role.utf8.elementsEqual("assistant".utf8) { return true }
         return self.agentName.map { !$0.utf8.elementsEqual("/root".utf8) } ?? false
     }
 
-    /// Whether someone may act on the item.
+    /// Indicates whether someone may act on the item.
     var isCall: Bool { self.kind == .functionCall || self.kind == .customToolCall }
 
     /// The call as it is compared with those of other attempts.

@@ -13,14 +13,15 @@ struct EventReader: ~Copyable {
     struct Options {
         let rawEvents: ChappieRawEvents
         let reportsDiagnostics: Bool
-        /// Whether finished calls are handed over one by one, and so looked at by the ledger: someone may act on them.
+        /// Indicates whether finished calls are handed over one by one, and so looked at by the ledger: someone may act
+        /// on them.
         ///
         /// A caller that runs the calls of the complete response has not heard of those of a broken one, unless all
         /// events are passed on: they are no promise, and the model may call otherwise when it is asked again.
         let handsOverCalls: Bool
-        /// Whether the request only prepares the server.
+        /// Indicates whether the request only prepares the server.
         let isWarmUp: Bool
-        /// Whether the caller runs the calls of the complete response.
+        /// Indicates whether the caller runs the calls of the complete response.
         let runsCalls: Bool
         /// The calls of earlier responses that the request answers.
         let answeredCalls: [CompletedResponse.Call]
@@ -53,13 +54,13 @@ struct EventReader: ~Copyable {
 
     /// The facts about an attempt that its events have told.
     struct Findings {
-        /// Whether the consumer knows that numbers of events are missing.
+        /// Indicates whether the consumer knows that numbers of events are missing.
         var hasGap = false
-        /// Whether the consumer knows that the content was rewritten in the end.
+        /// Indicates whether the consumer knows that the content was rewritten in the end.
         var isRewritten = false
-        /// Whether an item has said which agent it is of.
+        /// Indicates whether an item has said which agent it is of.
         var hasAgents = false
-        /// Whether the response has called tools.
+        /// Indicates whether the response has called tools.
         var hasCalls = false
     }
 
@@ -114,11 +115,11 @@ struct EventReader: ~Copyable {
     var half: PendingHalf?
     /// Types of events that the consumer was told are not known here.
     var unknownTypes: Set<String> = []
-    /// Whether a delta is nothing but output, for the state machine and for the consumer.
+    /// Indicates whether a delta is nothing but output, for the state machine and for the consumer.
     private var isFlowing = false
-    /// Whether deltas were queued since the driver has asked.
+    /// Indicates whether deltas were queued since the driver has asked.
     private var hasQueued = false
-    /// Whether output was delivered by `handle` since the driver has asked.
+    /// Indicates whether output was delivered by `handle` since the driver has asked.
     var hasDelivered = false
     /// How many bytes of replayed output were compared when the replay caught up; nil once the driver knows.
     var verifiedByteCount: Int?
@@ -177,7 +178,8 @@ struct EventReader: ~Copyable {
         if self.options.reportsDiagnostics { self.deliver(.diagnostic(diagnostic)) }
     }
 
-    /// Whether the server seems to wait for the output of tools: only a response of several agents goes on with it.
+    /// Returns whether the server seems to wait for the output of tools: only a response of several agents goes on with
+    /// it.
     mutating func awaitsToolOutput() -> Bool {
         self.findings.hasAgents && self.findings.hasCalls && !self.machine.delivery.hasOpenItem()
     }
@@ -223,7 +225,7 @@ struct EventReader: ~Copyable {
         }
     }
 
-    /// Whether a delta is output of the response that the consumer sees as such; the driver looks at any other.
+    /// Returns whether a delta is output of the response that the consumer sees as such; the driver looks at any other.
     @inline(never)
     private mutating func belongs(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {
         guard !delta.text.isEmpty else { return false }
@@ -236,7 +238,7 @@ struct EventReader: ~Copyable {
         }
     }
 
-    /// Whether a delta is known to be new by its number, where it has one that says anything.
+    /// Returns whether a delta is known to be new by its number, where it has one that says anything.
     @inline(__always)
     private mutating func isNew(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {
         guard delta.sequenceNumber >= 0, self.machine.delivery.readsNumbers() else { return true }
@@ -265,13 +267,13 @@ struct EventReader: ~Copyable {
         unsafe try self.decoder.scannedEvent(json)
     }
 
-    /// Whether deltas were queued since this was last asked.
+    /// Returns whether deltas were queued since this was last asked.
     mutating func takeHasQueued() -> Bool {
         defer { self.hasQueued = false }
         return self.hasQueued
     }
 
-    /// Whether output was delivered by `handle` since this was last asked.
+    /// Returns whether output was delivered by `handle` since this was last asked.
     mutating func takeHasDelivered() -> Bool {
         defer { self.hasDelivered = false }
         return self.hasDelivered

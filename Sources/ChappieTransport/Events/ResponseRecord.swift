@@ -24,16 +24,16 @@ struct ResponseRecord {
     private var model: String?
     private var usage: ChappieTokenUsage?
     private var endsTurn = true
-    /// Whether the response has ended well.
+    /// Indicates whether the response has ended well.
     private(set) var isComplete = false
 
     /// Nothing has come; items take so many bytes at most.
     init(byteCountLimit: Int) { self.byteCountLimit = byteCountLimit }
 
-    /// Whether the items were more than is kept.
+    /// Indicates whether the items were more than is kept.
     var isTooLarge: Bool { self.byteCount > self.byteCountLimit }
 
-    /// Whether there is no item.
+    /// Indicates whether there is no item.
     var isEmpty: Bool { self.byteCount == 0 }
 
     /// Forgets everything: the response is made again.
@@ -118,8 +118,8 @@ struct ResponseRecord {
         return newCalls
     }
 
-    /// Whether the list of an end has a call that was answered in an earlier response, and that has not come in this one:
-    /// it is the end of the earlier one.
+    /// Returns whether the list of an end has a call that was answered in an earlier response, and that has not come in
+    /// this one: it is the end of the earlier one.
     func isLeftOver(_ list: [ItemSummary], answered: [CompletedResponse.Call]) -> Bool {
         guard !answered.isEmpty else { return false }
         let own = self.items.compactMap { Self.call($0.json) }

@@ -90,19 +90,19 @@ extension ChappieClientError: LocalizedError {
         }
     }
 
-    /// Whether the server's words are about the request, and not about the address.
+    /// Indicates whether the server's words are about the request, and not about the address.
     private var isExplained: Bool {
         if case .httpError(let status, _) = self, [404, 405].contains(status) { return false }
         return self.serverMessage != nil
     }
 
-    /// Whether the API may not be at this address: 404 and 405 (RFC 9110 sections 15.5.5 and 15.5.6).
+    /// Indicates whether the API may not be at this address: 404 and 405 (RFC 9110 sections 15.5.5 and 15.5.6).
     package var doubtsAddress: Bool {
         guard case .httpError(let status, let body) = self, [404, 405].contains(status) else { return false }
         return ServerErrorFacts(body: body.utf8)?.namesModel != true
     }
 
-    /// Whether a web page has answered.
+    /// Indicates whether a web page has answered.
     package var isWebPage: Bool {
         guard case .httpError(_, let body) = self else { return false }
         return WebPage(body) != nil
@@ -195,7 +195,7 @@ extension ChappieResponse {
 }
 
 extension ServerErrorFacts {
-    /// Whether the model is what the error is about.
+    /// Indicates whether the model is what the error is about.
     fileprivate var namesModel: Bool { self.code == ErrorMeaning.unknownModel || self.parameter == "model" }
 
     /// The next step, where the error says which part of the request it is about.

@@ -62,7 +62,7 @@ extension ChappieClientError {
     /// What kind of problem it is.
     public var category: ChappieErrorCategory { self.facts.category }
 
-    /// Whether the same request may succeed later without anybody changing anything but the credential.
+    /// Indicates whether the same request may succeed later without anybody changing anything but the credential.
     ///
     /// Output that was delivered before the error may differ the second time: see `replaySafety`.
     public var isRetryable: Bool { self.facts.retryGuidance != .none }
@@ -70,13 +70,15 @@ extension ChappieClientError {
     /// What to do before the same request is sent again.
     public var retryGuidance: ChappieRetryGuidance { self.facts.retryGuidance }
 
-    /// Whether a person has to do something, such as sign in, pay or change a setting.
+    /// Indicates whether a person has to do something, such as sign in, pay or change a setting.
     public var requiresUserAction: Bool { self.facts.requiresUserAction }
 
-    /// Whether the error points to a defect, of this program or of the server, that its authors want to know about.
+    /// Indicates whether the error points to a defect, of this program or of the server, that its authors want to know
+    /// about.
     public var shouldReport: Bool { self.facts.shouldReport }
 
-    /// Whether sending the request again is safe, as far as the error alone can tell: where it cannot, the worst.
+    /// Indicates whether sending the request again is safe, as far as the error alone can tell: where it cannot, the
+    /// worst.
     ///
     /// `ChappieStreamReport.replaySafety` of the stream's handle is exact.
     public var replaySafety: ChappieReplaySafety {
@@ -121,7 +123,7 @@ extension ChappieTransportFailure {
         }
     }
 
-    /// Whether it is the proxy that wants another credential, or one at all.
+    /// Indicates whether it is the proxy that wants another credential, or one at all.
     var isProxyCredentialRefused: Bool {
         guard self.code == .proxyRefused else { return false }
         // RFC 9110 section 15.5.8 has 407 for it; tinyproxy before 1.11.3 says 401 to a wrong one.

@@ -143,7 +143,7 @@ extension ChappieTransportFailure: LocalizedError {
         }
     }
 
-    /// Whether the answer's content type says that it is for a browser.
+    /// Indicates whether the answer's content type says that it is for a browser.
     private var isWebPage: Bool { self.details.detail == WebPage.detail }
     private var waitWords: String {
         self.details.retryAfter.map { "\(Int($0.seconds.rounded(.up))) s" } ?? "a minute"

@@ -82,7 +82,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let unreachable = Self(.unreachable)
         /// A time budget ran out; `phase` says in what.
         public static let timedOut = Self(.timedOut)
-        /// The server's certificate, or in phase `proxy` that of the proxy, is not trusted; `details.detail` says why, and `details.issuer` who issued it.
+        /// The server's certificate, or in phase `proxy` that of the proxy, is not trusted; `details.detail` says why,
+        /// and `details.issuer` who issued it.
         public static let certificateRejected = Self(.certificateRejected)
         /// No key of the server's certificates is one that is pinned.
         public static let keyNotPinned = Self(.keyNotPinned)
@@ -174,7 +175,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
     public let transport: ChappieTransportKind
     /// How many attempts were made, over both transports, the first included.
     public let attempts: Int
-    /// Whether sending the request again is safe.
+    /// Indicates whether sending the request again is safe.
     public let replaySafety: ReplaySafety
     /// The facts that only some failures have.
     public let details: Details
@@ -208,7 +209,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public var receivedByteCount = 0
         /// Time since the last byte of the last attempt.
         public var sinceLastByte: Duration?
-        /// The age at which two connections of the turn were cut, which looks like a time limit on the path; nil otherwise.
+        /// The age at which two connections of the turn were cut, which looks like a time limit on the path; nil
+        /// otherwise.
         public var pathTimeLimit: Duration?
         /// How long it is before trying again makes sense, where that is known.
         public var retryAfter: Duration?

@@ -9,11 +9,11 @@ enum EndedAnswer: String {
     /// It had events, and the server ended it in order: nothing is known to be missing but the terminal event.
     case inOrder = "ended-in-order"
 
-    /// Whether an answer that had events ended in order, as far as that is known: its body ended between two events, and
-    /// was as long as was announced or in chunks, or its WebSocket was closed with 1000.
+    /// Returns whether an answer that had events ended in order, as far as that is known: its body ended between two
+    /// events, and was as long as was announced or in chunks, or its WebSocket was closed with 1000.
     ///
-    /// A body that ends with its connection may have been cut (RFC 9112 section 6.3), so it does not count. One in chunks
-    /// without its last chunk is a failure of the transport, and does not come here.
+    /// A body that ends with its connection may have been cut (RFC 9112 section 6.3), so it does not count. One in
+    /// chunks without its last chunk is a failure of the transport, and does not come here.
     static func isInOrder(_ failure: AttemptFailure, head: ResponseHead?, endsBetweenEvents: @autoclosure () -> Bool)
         -> Bool
     {

@@ -30,9 +30,9 @@ struct FailureEvidence {
     private struct Facts {
         /// The body of an HTTP error, or the text of an error event.
         var body = ""
-        /// Whether the answer ended in order, without its terminal event.
+        /// Indicates whether the answer ended in order, without its terminal event.
         var endedInOrder = false
-        /// Whether an event came before the attempt was over.
+        /// Indicates whether an event came before the attempt was over.
         var hasEvents = false
         /// The response that failed or is incomplete.
         var response: ChappieResponse?
@@ -171,8 +171,8 @@ struct FailureEvidence {
         return self.error(for: cause, circumstances)
     }
 
-    /// The server's words beside the error of a turn: those of a refused credential, of which the error has the code, or
-    /// else the error's own; nil when there are none.
+    /// The server's words beside the error of a turn: those of a refused credential, of which the error has the code,
+    /// or else the error's own; nil when there are none.
     func serverMessage(for failure: TurnFailure, _ error: any Error, redaction: SecretRedaction) -> String? {
         let words = failure.kind == .credential ? self.refusalWords(redaction) : nil
         return words ?? (error as? ChappieClientError)?.serverMessage
@@ -248,7 +248,8 @@ extension ResponseHead {
 }
 
 extension RefusalFacts {
-    /// Whether the answer to a resumption means that the server has the response no more, or streams it no more.
+    /// Indicates whether the answer to a resumption means that the server has the response no more, or streams it no
+    /// more.
     fileprivate var saysThatResponseIsGone: Bool {
         switch self.statusCode {
         case 400, 404, 410: true

@@ -110,6 +110,6 @@ enum TLSRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether somebody has to change something before another attempt makes sense.
+    /// Indicates whether somebody has to change something before another attempt makes sense.
     var requiresUserAction: Bool { self != .nothingInCommon }
 }

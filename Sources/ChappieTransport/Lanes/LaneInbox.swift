@@ -32,7 +32,7 @@ struct LaneInbox {
     private var incoming = Batch()
     private var inHand = Batch()
 
-    /// Whether there is nothing to take.
+    /// Indicates whether there is nothing to take.
     var isEmpty: Bool { self.inHand.isEmpty && self.incoming.isEmpty }
 
     /// Adds an event, whose bytes are copied.

@@ -19,7 +19,8 @@ extension LaneMessage {
 }
 
 extension ResponseEvent {
-    /// The fingerprint of the identifier that says whose the event is, 0 when there is none, and whether it begins here.
+    /// The fingerprint of the identifier that says whose the event is, 0 when there is none, and whether it begins
+    /// here.
     fileprivate var laneName: (UInt64, isAnnouncement: Bool) {
         switch self.kind {
         case .created(let responseID): (EventFingerprint.of(identifier: responseID), true)

@@ -75,7 +75,7 @@ extension SharedSocket {
         }
     }
 
-    /// Whether there are events, so that the member waits no more.
+    /// Returns whether there are events, so that the member waits no more.
     private func settle(_ member: LaneTable.Member) -> Bool {
         var errands = Errands()
         let hasEvents = self.state.withLock { state in

@@ -39,7 +39,7 @@ final class SharedSocket: @unchecked Sendable {
         /// Messages that wait for the member's turn.
         var held: [(message: [UInt8], kind: OutboundKind)] = []
         var sleeper: Sleeper?
-        /// Whether the task that waits was cancelled.
+        /// Indicates whether the task that waits was cancelled.
         var isInterrupted = false
         var hasLeft = false
         var lastMessageAt: Duration?
@@ -61,7 +61,7 @@ final class SharedSocket: @unchecked Sendable {
         var pause: Task<Void, Never>?
         /// When the reader's wait ends by itself.
         var pauseEnd: Duration?
-        /// Whether the reader is to look again.
+        /// Indicates whether the reader is to look again.
         var isPoked = false
     }
 
@@ -94,14 +94,14 @@ final class SharedSocket: @unchecked Sendable {
     /// What connections of this socket have in common.
     var identity: ObjectIdentifier { ObjectIdentifier(self.connection) }
 
-    /// Whether the socket can still be used.
+    /// Indicates whether the socket can still be used.
     var isOpen: Bool { self.state.withLock { Self.isOpen($0) } }
 
     private static func isOpen(_ state: State) -> Bool {
         !state.isClosed && state.end == nil && state.head.map { $0.statusCode == 101 } ?? true
     }
 
-    /// Whether the socket is as old as one may become.
+    /// Indicates whether the socket is as old as one may become.
     var isTooOld: Bool { self.maximumAge.map { self.clock.now() - self.startedAt >= $0 } ?? false }
 
     // MARK: Members

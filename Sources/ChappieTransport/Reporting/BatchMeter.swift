@@ -1,16 +1,16 @@
 /// The reading of a turn, batch by batch: when output came, and how long a peer was read without a pause.
 ///
-/// A value that belongs to the turn's driver. It reads no clock. A batch is what lies there when the driver looks: `begin`
-/// opens it, `end` closes it, and in between output is noted in one of two ways: `delivered` for what the driver has
-/// looked at, `queued` for what the reader has dealt with by itself.
+/// A value that belongs to the turn's driver. It reads no clock. A batch is what lies there when the driver looks:
+/// `begin` opens it, `end` closes it, and in between output is noted in one of two ways: `delivered` for what the
+/// driver has looked at, `queued` for what the reader has dealt with by itself.
 struct BatchMeter {
     /// The moment at which the batch at hand was taken.
     private(set) var time = Duration.zero
     private var gaps = OutputGapMeter()
     private var slice = ReadingSlice()
-    /// Whether output was delivered out of the batch at hand.
+    /// Indicates whether output was delivered out of the batch at hand.
     private var hasDelivered = false
-    /// Whether there was output among it that is no longer looked at one by one.
+    /// Indicates whether there was output among it that is no longer looked at one by one.
     private var hasQueued = false
 
     /// A batch begins.
@@ -53,7 +53,7 @@ struct BatchMeter {
 
     // MARK: Slices
 
-    /// Whether the budgets and other tasks come before the next batch.
+    /// Indicates whether the budgets and other tasks come before the next batch.
     @inline(__always) var isSliceOver: Bool { self.slice.isOver }
 
     /// The connection is waited for, or the consumer has had the turn: what is read next is read anew.

@@ -79,12 +79,12 @@ extension ChappieStreamReport {
         self.gaps = self.gaps.map { gaps in other.gaps.map(gaps.adding) ?? gaps } ?? other.gaps
     }
 
-    /// Whether it is the report of nothing.
+    /// Indicates whether it is the report of nothing.
     private var isBlank: Bool { self.attempts.isEmpty && self.replaySafety == .notSent }
 }
 
 extension ChappieReplaySafety {
-    /// Whether a turn can be sent again that has gone so far and then further.
+    /// Returns whether a turn can be sent again that has gone so far and then further.
     ///
     /// Of a response that was complete, output was delivered; the turn is complete with its last response.
     fileprivate func followed(by next: Self) -> Self {

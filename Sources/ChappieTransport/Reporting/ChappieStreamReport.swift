@@ -35,7 +35,7 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
         public var traceResponse: String?
         /// The stable tag of what ended it, or `completed`; nil while it runs.
         public var outcome: String?
-        /// True when the connection had carried an earlier turn.
+        /// Indicates whether the connection had carried an earlier turn.
         public var reusedConnection = false
         /// How the attempt goes on after a failed one; nil for the first, and where no request had been sent.
         public var rung: ChappieRecoveryRung?
@@ -61,16 +61,16 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
     ///
     /// Nil when there were no two such cuts.
     public var pathTimeLimit: Double?
-    /// True when the server ended the answer that broke last in order, and did not say that it was complete.
+    /// Indicates whether the server ended the answer that broke last in order, and did not say that it was complete.
     ///
-    /// In order means that no event was cut, and that the body was as long as was announced or in chunks, of which the last
-    /// one may be missing, or that the WebSocket was closed with 1000. Nothing is known to be missing then but the
-    /// terminal event, and a replay that diverges says nothing about the network: see `ChappieRecoveryPolicy.never`. Nil
-    /// otherwise.
+    /// In order means that no event was cut, and that the body was as long as was announced or in chunks, of which the
+    /// last one may be missing, or that the WebSocket was closed with 1000. Nothing is known to be missing then but the
+    /// terminal event, and a replay that diverges says nothing about the network: see `ChappieRecoveryPolicy.never`.
+    /// Nil otherwise.
     public var endedWithoutTerminalEvent: Bool?
     /// Bytes of replayed output that were compared and withheld.
     public var verifiedReplayByteCount = 0
-    /// Whether sending the request again is safe: exact, for any way the stream has ended.
+    /// Indicates whether sending the request again is safe: exact, for any way the stream has ended.
     public var replaySafety: ChappieReplaySafety = .notSent
     /// The time from one batch of output to the next; nil while there is none.
     ///

@@ -31,7 +31,7 @@ public struct ChappieLogEntry: Sendable, Equatable {
     public package(set) var tag: String?
     /// The failure's category.
     public package(set) var category: ChappieErrorCategory?
-    /// Whether the failure is one that trying again may mend.
+    /// Indicates whether the failure is one that trying again may mend.
     public package(set) var isRetryable: Bool?
     /// The caller's name for the request, the same from its first attempt to its last.
     public let requestID: String

@@ -13,7 +13,7 @@
 enum JSONEscapes {
     private static let backslash = UInt8(ascii: "\\")
 
-    /// Whether there may be any.
+    /// Returns whether there may be any.
     static func areIn(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let base = bytes.baseAddress else { return false }
         var index = 0

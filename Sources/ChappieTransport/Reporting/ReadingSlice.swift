@@ -22,6 +22,6 @@ struct ReadingSlice {
     /// The connection is waited for, or the consumer has had the turn: what is read next is read anew.
     mutating func restart() { self.began = nil }
 
-    /// Whether the budgets and others come before the next batch.
+    /// Indicates whether the budgets and others come before the next batch.
     @inline(__always) var isOver: Bool { self.began.map { self.now - $0 >= Self.duration } ?? false }
 }

@@ -18,7 +18,7 @@ package struct RequestWatch: Sendable {
         self.meter = configuration.metrics
     }
 
-    /// Whether anybody reads the lines.
+    /// Indicates whether anybody reads the lines.
     package var isLogging: Bool { self.sink != nil }
 
     /// Logs one line.

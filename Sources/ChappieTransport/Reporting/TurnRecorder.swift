@@ -3,8 +3,8 @@ import StreamTransport
 
 /// The account of a turn beside its events: the report, log lines and measurements.
 ///
-/// It belongs to the turn's driver. The program's log and metrics are called on the consumer's task with no lock held, a
-/// few times a turn. The report is behind a lock, because it may be read from anywhere while the turn runs.
+/// It belongs to the turn's driver. The program's log and metrics are called on the consumer's task with no lock held,
+/// a few times a turn. The report is behind a lock, because it may be read from anywhere while the turn runs.
 struct TurnRecorder {
     /// Facts about the turn as a whole.
     struct Facts {
@@ -27,7 +27,7 @@ struct TurnRecorder {
         report.withLock { $0.requestID = watch.requestID }
     }
 
-    /// Whether log lines are wanted.
+    /// Indicates whether log lines are wanted.
     var isLogging: Bool { self.watch.isLogging }
 
     // MARK: The turn

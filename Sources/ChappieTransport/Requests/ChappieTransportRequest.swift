@@ -34,11 +34,11 @@ public struct ChappieTransportRequest: Sendable {
 
     /// What the server wants to have echoed in the later requests of a turn.
     package var turnState: String?
-    /// Whether the request only prepares the server: nothing is generated.
+    /// Indicates whether the request only prepares the server: nothing is generated.
     package var isWarmUp = false
     /// The lane whose newest response this one may continue, if its own lane has none.
     package var forkedFrom: String?
-    /// Whether the caller runs the calls of the complete response.
+    /// Indicates whether the caller runs the calls of the complete response.
     ///
     /// They are then handed over one by one, and compared with those of a broken attempt, only with `rawEvents` `.all`.
     /// A response ends in `ChappieClientError.invalidResponse` when a call has no `call_id`, or two different ones have

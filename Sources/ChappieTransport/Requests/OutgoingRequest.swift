@@ -47,10 +47,10 @@ struct OutgoingRequest {
     /// The body of a POST.
     var http: [UInt8] { self.bodies.http }
 
-    /// Whether the response is made in background, which only HTTP can ask for.
+    /// Indicates whether the response is made in background, which only HTTP can ask for.
     var isBackground: Bool { self.bodies.isBackground }
 
-    /// Whether the server can be asked for the rest of a broken response.
+    /// Indicates whether the server can be asked for the rest of a broken response.
     var isResumable: Bool { self.bodies.isResumable }
 
     /// The lane whose kept connection the turn uses: the one that the request, or its body, names.
@@ -75,7 +75,7 @@ struct OutgoingRequest {
         return (self.bodies.webSocketMessage(continuation, turnState: self.turnState), continuation != nil)
     }
 
-    /// Whether the message is too large for a WebSocket.
+    /// Returns whether the message is too large for a WebSocket.
     ///
     /// - Parameter exchange: the exchange that the connection carried last; nil for a connection that has carried
     ///   nothing, on which the whole request is sent.
@@ -112,7 +112,7 @@ struct OutgoingRequest {
 
     // MARK: Finished items
 
-    /// Whether a finished item can go back as input, if the response breaks.
+    /// Returns whether a finished item can go back as input, if the response breaks.
     ///
     /// A call may go back only with its output, so without a source of outputs it ends what can be carried. So does an
     /// item that no server takes back: the model makes it again, and what follows it as well.

@@ -43,7 +43,7 @@ struct RequestBodies {
     /// The request with finished items behind its input; nil when it has no input to put them behind.
     func carrying(_ items: [[UInt8]]) -> Self? { self.body.appendingInput(items).map { Self($0, like: self) } }
 
-    /// Whether items can be put behind the input.
+    /// Indicates whether items can be put behind the input.
     var takesItems: Bool { self.body.appendingInput([]) != nil }
 
     /// One message of a WebSocket: the whole request, or what is new in it.
@@ -66,22 +66,22 @@ struct RequestBodies {
     /// The lane of a WebSocket that the events of the response name.
     var streamID: [UInt8]? { self.lane.map { Array($0.utf8) } ?? self.body.streamID }
 
-    /// Whether the message that holds the whole request is too large for a WebSocket.
+    /// Returns whether the message that holds the whole request is too large for a WebSocket.
     func isTooLargeForWebSocket(turnState: String?) -> Bool {
         // Whatever else is in a message is far smaller than this.
         guard self.body.approximateByteCount > Self.messageByteCountLimit / 2 else { return false }
         return self.webSocketMessage(turnState: turnState).count >= Self.messageByteCountLimit
     }
 
-    /// Whether the response is made in background, which only HTTP can ask for.
+    /// Indicates whether the response is made in background, which only HTTP can ask for.
     var isBackground: Bool { self.body.isBackground }
 
-    /// Whether the server can be asked for the rest of a broken response.
+    /// Indicates whether the server can be asked for the rest of a broken response.
     var isResumable: Bool { self.body.isResumable }
 }
 
 extension ChappieTransportRequest {
-    /// Whether the lane has a name that a server takes, or none.
+    /// Indicates whether the lane has a name that a server takes, or none.
     var hasValidLane: Bool {
         guard let lane = self.lane else { return true }
         return (1...256).contains(lane.utf8.count)

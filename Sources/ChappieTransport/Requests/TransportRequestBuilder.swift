@@ -39,7 +39,7 @@ struct TransportRequestBuilder {
         return request
     }
 
-    /// Whether the rest of a response with this identifier can be asked for: it is a part of the target.
+    /// Returns whether the rest of a response with this identifier can be asked for: it is a part of the target.
     func canResume(_ responseID: String) -> Bool {
         // Encoding makes it no shorter.
         guard responseID.utf8.count <= TransportEndpoint.targetByteCountLimit else { return false }
@@ -116,7 +116,8 @@ struct TransportRequestBuilder {
         return fields
     }
 
-    /// Whether a text can be a field's value (RFC 9110 section 5.5): in a WebSocket's message anything can stand.
+    /// Returns whether a text can be a field's value (RFC 9110 section 5.5): in a WebSocket's message anything can
+    /// stand.
     private static func isFieldValue(_ text: String) -> Bool {
         let space = UInt8(ascii: " ")
         return text.utf8.allSatisfy { (space...0x7E).contains($0) } && text.utf8.first != space

@@ -86,8 +86,8 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         case unknownEvent
         /// Numbers of the response's events are missing; the server may have used them for something else.
         case sequenceGap
-        /// The response's closing events write its content otherwise than it was streamed, in a way that is harmless: white
-        /// space at the end, marks of citations. Once in an attempt.
+        /// The response's closing events write its content otherwise than it was streamed, in a way that is harmless:
+        /// white space at the end, marks of citations. Once in an attempt.
         case contentRewritten
         /// The server has taken what was put into the response: that one ends, and another goes on from there.
         case steered

@@ -60,9 +60,9 @@ public final class ChappieStreamingTransport: Sendable {
     /// Opens the WebSocket that the next turn of the request's lane will use, and lets the server prepare what the
     /// request holds: nothing is generated (`generate: false`).
     ///
-    /// A turn that begins with this request's input sends only what it adds. It does nothing where WebSockets do not work
-    /// or are not preferred. A failure is told to nobody and has no consequences: the turn that follows meets it again.
-    /// When the task is cancelled it returns, and the connection is closed.
+    /// A turn that begins with this request's input sends only what it adds. It does nothing where WebSockets do not
+    /// work or are not preferred. A failure is told to nobody and has no consequences: the turn that follows meets it
+    /// again. When the task is cancelled it returns, and the connection is closed.
     public func prewarm(_ request: ChappieTransportRequest) async {
         guard self.engine.configuration.policy.prefersWebSocket else { return }
         var request = request
@@ -78,8 +78,8 @@ public final class ChappieStreamingTransport: Sendable {
     /// A document beside `/responses`, such as `/models`: over the same transport, with the same credential, limits of
     /// time and errors as a turn.
     ///
-    /// The path begins with a slash, or with `/../` for what stands beside the base URL, and may have a query. Anything but 2xx is thrown as `ChappieClientError.httpError`;
-    /// a 401 has the credential replaced, once.
+    /// The path begins with a slash, or with `/../` for what stands beside the base URL, and may have a query. Anything
+    /// but 2xx is thrown as `ChappieClientError.httpError`; a 401 has the credential replaced, once.
     package func fetch(path: String) async throws -> FetchedDocument {
         try await DocumentFetch(engine: self.engine, path: path).document()
     }

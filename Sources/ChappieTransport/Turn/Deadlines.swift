@@ -14,7 +14,7 @@ struct Deadlines {
         /// HTTP is opened beside the upgrade.
         case hedge
 
-        /// Whether it ends an attempt for the server's silence.
+        /// Indicates whether it ends an attempt for the server's silence.
         var isSilence: Bool {
             switch self {
             case .budget(.firstEvent), .budget(.idle), .budget(.progress): true
@@ -53,7 +53,7 @@ struct Deadlines {
         self.end.map { max(.zero, $0 - now) }
     }
 
-    /// Whether the whole turn has taken longer than it may.
+    /// Returns whether the whole turn has taken longer than it may.
     func isTotalSpent(at now: Duration) -> Bool { self.end.map { $0 <= now } ?? false }
 
     // MARK: One attempt

@@ -2,8 +2,8 @@ import StreamTransport
 
 /// The questions of a turn to its program: for a credential, whether a request may go out, for a tool's output.
 ///
-/// A turn that is cancelled, or whose time is over, does not wait for the answer. It belongs to the turn's driver, which
-/// asks one question at a time; `giveUp()` may be called from anywhere.
+/// A turn that is cancelled, or whose time is over, does not wait for the answer. It belongs to the turn's driver,
+/// which asks one question at a time; `giveUp()` may be called from anywhere.
 final class ProgramQuestions: Sendable {
     /// The turn's time was over before the program had answered.
     struct TotalPassedError: Error {}

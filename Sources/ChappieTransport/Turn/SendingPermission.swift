@@ -22,7 +22,7 @@ struct SendingPermission {
         self.requestID = requestID
     }
 
-    /// Whether the program looks at requests.
+    /// Indicates whether the program looks at requests.
     var isAsked: Bool { self.configuration.willSend != nil }
 
     /// The question about a request over HTTP; nil when the program is not asked.

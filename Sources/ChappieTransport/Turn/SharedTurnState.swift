@@ -12,7 +12,7 @@ struct SharedTurnState {
         case nothing
     }
 
-    /// Whether the consumer's task works for the turn.
+    /// Indicates whether the consumer's task works for the turn.
     var isBusy = false
     var isCancelled = false
     /// The connections of the attempts.
@@ -49,7 +49,8 @@ struct SharedTurnState {
         return event
     }
 
-    /// Takes everything that is ready or, when nothing is, everything that was read meanwhile; nil when there is nothing.
+    /// Takes everything that is ready or, when nothing is, everything that was read meanwhile; nil when there is
+    /// nothing.
     mutating func takeAll(orOf read: inout EventQueue) -> [ChappieStreamEvent]? {
         let batch = self.ready.count > 0 ? self.ready.takeAll() : read.takeAll()
         guard !batch.isEmpty else { return nil }

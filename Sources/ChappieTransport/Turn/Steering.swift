@@ -132,10 +132,11 @@ final class Steering: Sendable {
         }
     }
 
-    /// Whether items were ever sent.
+    /// Indicates whether items were ever sent.
     var isUsed: Bool { self.state.withLock { $0.isUsed } }
 
-    /// Whether the server still owes something for a steering: then the connection is of no use to a later turn.
+    /// Indicates whether the server still owes something for a steering: then the connection is of no use to a later
+    /// turn.
     var isOpen: Bool { self.state.withLock { !$0.entries.isEmpty } }
 
     /// Notes what the server says about the oldest steering that it has not answered.

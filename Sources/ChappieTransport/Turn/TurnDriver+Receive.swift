@@ -78,7 +78,7 @@ extension TurnDriver {
             of: &self.attempts.current, hedgeDelay: hedgeDelay, at: self.engine.clock.now())
     }
 
-    /// Whether the whole turn has taken longer than it may.
+    /// Indicates whether the whole turn has taken longer than it may.
     var isTotalSpent: Bool { self.deadlines.isTotalSpent(at: self.engine.clock.now()) }
 
     private func passed(_ deadline: Deadlines.Kind) {
@@ -95,7 +95,8 @@ extension TurnDriver {
         }
     }
 
-    /// Looks whether a time limit has passed although events come: signs of life do not excuse a model that says nothing.
+    /// Looks whether a time limit has passed although events come: signs of life do not excuse a model that says
+    /// nothing.
     func checkProgress() {
         guard let deadline = self.nearestDeadline(), deadline.remaining <= .zero else { return }
         switch deadline.kind {
@@ -211,7 +212,8 @@ extension TurnDriver {
         self.failed(AttemptFailure(end, beforeFirstEvent: !attempt.hasEvents))
     }
 
-    /// Whether the body is JSON or HTML in place of an event stream: then it is the server's word about the error.
+    /// Returns whether the body is JSON or HTML in place of an event stream: then it is the server's word about the
+    /// error.
     private func isOtherDocument() -> Bool {
         guard self.attempts.current?.isOtherDocument() == true else { return false }
         self.reader.evidence.read(body: self.attempts.current?.refusal ?? [])
@@ -261,8 +263,8 @@ extension TurnDriver {
         }
     }
 
-    /// Notes whether an answer of which something came was cut, or ended in order and only did not say so; and whether a
-    /// connection was cut at the same age as an earlier one of the turn.
+    /// Notes whether an answer of which something came was cut, or ended in order and only did not say so; and whether
+    /// a connection was cut at the same age as an earlier one of the turn.
     private func noteEnd(_ failure: AttemptFailure, of attempt: Attempt) {
         if attempt.hasEvents {
             let isInOrder =

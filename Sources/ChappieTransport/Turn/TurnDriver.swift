@@ -5,8 +5,8 @@ import StreamTransport
 
 /// Performs one turn: takes what the connection reports, asks the state machine, does what it says.
 ///
-/// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()`, `steer(_:)`
-/// and `report` may be called from anywhere.
+/// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()`,
+/// `steer(_:)` and `report` may be called from anywhere.
 /// - Safety: everything but constants is touched inside `next()` only, and `shared.isBusy` lets one `next()` in at a
 ///   time.
 @safe package final class TurnDriver: StreamedTurn, @unchecked Sendable {
@@ -37,9 +37,9 @@ import StreamTransport
 
     /// Opens connections and sends the request; nil before the turn has begun.
     private(set) var sender: RequestSender?
-    /// Whether an attempt has failed.
+    /// Indicates whether an attempt has failed.
     var hasFailed = false
-    /// Whether the circuit breaker has let the turn through to see whether the server has recovered.
+    /// Indicates whether the circuit breaker has let the turn through to see whether the server has recovered.
     private var isProbe = false
     var parser: EventStreamParser
     /// The transport of the newest attempt.
@@ -177,7 +177,7 @@ import StreamTransport
         self.noteReplaySafety()
     }
 
-    /// Whether the stream was cancelled, or the task that reads it.
+    /// Indicates whether the stream was cancelled, or the task that reads it.
     var isGivenUp: Bool { self.shared.withLock { $0.isCancelled } || Task.isCancelled }
 
     // MARK: The beginning
